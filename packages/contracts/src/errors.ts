@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** The error catalogue: every error an API answers, its status and a title that is safe to show. */
+export const ERRORS = {
+  malformed_body: { status: 400, title: 'The request body cannot be read' },
+  validation_failed: { status: 400, title: 'The request is not valid' },
+  unauthorized: { status: 401, title: 'A valid API key is required' },
+  not_signed_in: { status: 401, title: 'Nobody is signed in' },
+  forbidden: { status: 403, title: 'The API key lacks the write scope' },
+  untrusted_origin: { status: 403, title: 'The request comes from another site' },
+  owner_required: { status: 403, title: 'Only an owner of the account may do this' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  conflict: { status: 409, title: 'Conflict with an existing resource' },
+  gone: { status: 410, title: 'No longer available' },
+  body_too_large: { status: 413, title: 'The request body is too large' },
+  unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
+  not_triggerable: { status: 422, title: 'Monitors of this type cannot be triggered' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  internal: { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'Temporarily unavailable' },
+  check_not_answered: { status: 504, title: 'No checker answered in time' },
+  delivery_not_attempted: { status: 504, title: 'No notifier sent the webhook in time' },
+} as const;
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One field at fault: `path` is dotted, as in `assertions.statusCode` or `regions.0`; empty for the whole body. */
+export interface FieldError {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface AppErrorOptions {
+  readonly errors?: readonly FieldError[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** An expected error with a place in the catalogue; `detail` is shown to the caller, `cause` only logged. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  readonly errors: readonly FieldError[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
+    super(detail, { cause: options.cause });
+    this.code = code;
+    this.errors = options.errors;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+/** RFC 9457 body of every error answer (design §3). */
+export const problemSchema = z
+  .strictObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string(),
+    errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ id: 'Problem' });
+export type Problem = z.infer<typeof problemSchema>;
+
+/** The problem document of an error; `requestId` becomes `instance`. */
+export function toProblem(error: AppError, requestId: string): Problem {
+  return {
+    type: `urn:tocsin:problem:${error.code.replaceAll('_', '-')}`,
+    title: ERRORS[error.code].title,
+    status: error.status,
+    detail: error.message,
+    instance: requestId,
+    ...(error.errors && { errors: [...error.errors] }),
+  };
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+
+/** One queue of the system: its name, its job's name and payload. Queues of a region carry the region's code. */
+interface JobDefinition<Payload extends z.ZodType> {
+  readonly queue: string;
+  readonly perRegion: boolean;
+  readonly job: string;
+  readonly payload: Payload;
+}
+
+function define<Payload extends z.ZodType>(definition: JobDefinition<Payload>): JobDefinition<Payload> {
+  return definition;
+}
+
+/** The job catalogue (design §4 "Jobs"). Payloads hold ids only: no URL, header or secret is ever in the queue's store. */
+export const JOBS = {
+  check: define({
+    queue: 'checks',
+    perRegion: true,
+    job: 'check',
+    payload: z.strictObject({ monitorId: z.uuid(), revision: z.int().min(1) }),
+  }),
+  trigger: define({
+    queue: 'triggers',
+    perRegion: true,
+    job: 'trigger',
+    payload: z.strictObject({ triggerId: z.uuid() }),
+  }),
+  statusChange: define({
+    queue: 'status-changes',
+    perRegion: false,
+    job: 'status-change',
+    payload: z.strictObject({ statusChangeId: z.uuid() }),
+  }),
+  delivery: define({
+    queue: 'deliveries',
+    perRegion: false,
+    job: 'deliver',
+    payload: z.strictObject({ deliveryId: z.uuid() }),
+  }),
+} as const;
+
+export type JobKind = keyof typeof JOBS;
+export type JobPayload<Kind extends JobKind> = z.infer<(typeof JOBS)[Kind]['payload']>;

@@ -1,0 +1,25 @@
+/** Bounds and defaults of the wire contract (specification "Limits", design §3 "Validation"). Units last. */
+export const LIMITS = {
+  nameCharacters: 255,
+  urlCharacters: 2_048,
+  intervalSeconds: { min: 5, max: 86_400, default: 60 },
+  timeoutSeconds: { min: 1, max: 60, default: 10 },
+  failureThreshold: { min: 1, max: 100, default: 1 },
+  headerCount: 50,
+  headerNameCharacters: 256,
+  headerValueCharacters: 8_192,
+  requestBodyBytes: 64 * 1024,
+  assertionTextCharacters: 10_000,
+  maxLatencyMs: 60_000,
+  certificateMinDays: 3_650,
+  regionCount: 20,
+  externalIdCharacters: 255,
+  emailCharacters: 254,
+  passwordCharacters: { min: 8, max: 128 },
+  apiBodyBytes: 256 * 1024,
+  eventsPerRequest: { default: 50, max: 500 },
+  recentEvents: 10,
+} as const;
+
+/** A region code: lower-case letters, digits and inner hyphens, at most 63 characters. */
+export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;

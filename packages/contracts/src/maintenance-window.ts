@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { LIMITS } from './limits.ts';
+import { label, storableText } from './text.ts';
+import { parseTimestamp } from './timestamp.ts';
+
+/** `ended`: no occurrence is left. */
+const MAINTENANCE_WINDOW_STATES = ['scheduled', 'running', 'ended'] as const;
+export type MaintenanceWindowState = (typeof MAINTENANCE_WINDOW_STATES)[number];
+
+const MOST_MONITORS = 5_000;
+const MOST_TEXT = 500;
+
+/** An instant with any offset; kept to the millisecond. */
+const instant = storableText.transform((text, context) => {
+  const date = parseTimestamp(text);
+  if (date !== null) return date;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z',
+  });
+  return z.NEVER;
+});
+
+const monitorIds = z
+  .array(
+    z.uuid({ error: 'must be the id of a monitor' }).transform((id) => id.toLowerCase()),
+    {
+      error: 'must be an array of ids of monitors',
+    },
+  )
+  .min(1, { error: 'must name at least one monitor' })
+  .max(MOST_MONITORS, { error: `must name at most ${MOST_MONITORS} monitors` })
+  .refine((ids) => new Set(ids).size === ids.length, { error: 'must not name a monitor twice' });
+
+/** The field rules of a maintenance window; what spans fields is judged by `windowProblems` of core. */
+const fields = {
+  name: label(LIMITS.nameCharacters),
+  startsAt: instant,
+  endsAt: instant,
+  monitorIds,
+  rrule: storableText.max(MOST_TEXT, { error: `must be at most ${MOST_TEXT} characters` }).nullable(),
+  timeZone: storableText.max(MOST_TEXT, { error: `must be at most ${MOST_TEXT} characters` }),
+};
+
+/** Body of "create a maintenance window" (design §3 "Dashboard API"). */
+export const createMaintenanceWindowSchema = z
+  .strictObject({
+    ...fields,
+    rrule: fields.rrule.default(null),
+    timeZone: fields.timeZone.default('UTC'),
+  })
+  .meta({ id: 'MaintenanceWindowCreate' });
+export type MaintenanceWindowInput = z.output<typeof createMaintenanceWindowSchema>;
+
+/** Body of "update a maintenance window": any subset; omitted fields stay as they are, `monitorIds` is replaced as a whole. */
+export const updateMaintenanceWindowSchema = z
+  .strictObject(fields)
+  .partial()
+  .meta({ id: 'MaintenanceWindowUpdate' });
+export type MaintenanceWindowUpdate = z.output<typeof updateMaintenanceWindowSchema>;
+
+const timestamp = z.iso.datetime({ precision: 3 });
+const occurrenceSchema = z.strictObject({ startsAt: timestamp, endsAt: timestamp });
+
+/** The record as the API answers it. */
+export const maintenanceWindowSchema = z
+  .strictObject({
+    id: z.uuid(),
+    name: z.string(),
+    /** The first occurrence. */
+    startsAt: timestamp,
+    endsAt: timestamp,
+    monitorIds: z.array(z.uuid()),
+    /** Null: once. */
+    rrule: z.string().nullable(),
+    timeZone: z.string(),
+    state: z.enum(MAINTENANCE_WINDOW_STATES),
+    /** The occurrence that runs now, or null. */
+    currentOccurrence: occurrenceSchema.nullable(),
+    /** The first of `upcoming`, or null. */
+    nextOccurrence: occurrenceSchema.nullable(),
+    /** The next five occurrences that have not begun. */
+    upcoming: z.array(occurrenceSchema),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'MaintenanceWindow' });
+export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { LIMITS } from './limits.ts';
+import { label, oneOf, storableText } from './text.ts';
+import { USER_ROLES } from './vocabulary.ts';
+
+const email = storableText
+  .overwrite((text) => text.trim().toLowerCase())
+  .max(LIMITS.emailCharacters, { error: `must be at most ${LIMITS.emailCharacters} characters` })
+  .refine((text) => z.email().safeParse(text).success, { error: 'must be an e-mail address' });
+
+const { min, max } = LIMITS.passwordCharacters;
+const password = z
+  .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
+  .min(min, { error: `must be at least ${min} characters` })
+  .max(max, { error: `must be at most ${max} characters` });
+
+/** Body of "change a user". */
+export const updateUserSchema = z.strictObject({ role: oneOf(USER_ROLES) }).meta({ id: 'UserUpdate' });
+
+/** Body of "invite somebody"; without an address, whoever has the link chooses one. */
+export const createInvitationSchema = z
+  .strictObject({ email: email.nullish(), role: oneOf(USER_ROLES) })
+  .meta({ id: 'InvitationCreate' });
+
+/** Body of "accept an invitation"; `email` counts only where the invitation names none. */
+export const acceptInvitationSchema = z
+  .strictObject({
+    token: storableText,
+    name: label(LIMITS.nameCharacters),
+    email: email.nullish(),
+    password,
+  })
+  .meta({ id: 'InvitationAcceptance' });

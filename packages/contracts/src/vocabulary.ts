@@ -1,0 +1,41 @@
+/** The words of the product, each stated once. Specification: "States and transitions", "Event kinds", "Errors". */
+
+export const MONITOR_TYPES = ['HTTP'] as const;
+
+export const MONITOR_STATUSES = ['PENDING', 'UP', 'DOWN', 'MAINTENANCE'] as const;
+export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
+
+export const CHECK_STATUSES = ['UP', 'DOWN'] as const;
+export type CheckStatus = (typeof CHECK_STATUSES)[number];
+
+export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'HEAD'] as const;
+export type HttpMethod = (typeof HTTP_METHODS)[number];
+
+/** The methods whose checks send the configured request body. */
+export const METHODS_WITH_BODY: ReadonlySet<HttpMethod> = new Set(['POST', 'PUT', 'PATCH']);
+
+export const CHECK_SOURCES = ['schedule', 'trigger'] as const;
+export type CheckSource = (typeof CHECK_SOURCES)[number];
+
+export const WEBHOOK_EVENTS = [
+  'monitor.down',
+  'monitor.up',
+  'monitor.maintenance',
+  'incident.created',
+  'incident.resolved',
+] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+/** Failure reasons besides `HTTP_<code>`. */
+export const NAMED_ERROR_REASONS = ['TIMEOUT', 'DNS_ERROR', 'CONNECTION_REFUSED', 'UNKNOWN_ERROR'] as const;
+export type ErrorReason = (typeof NAMED_ERROR_REASONS)[number] | `HTTP_${number}`;
+
+export type ApiKeyScope = 'read' | 'write';
+
+/** Of a dashboard user: an owner also manages users and invitations, and may see secrets. */
+export const USER_ROLES = ['owner', 'member'] as const;
+export type UserRole = (typeof USER_ROLES)[number];
+
+/** `held`: of a disabled channel, kept but not sent. */
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'held'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];

@@ -1,0 +1,110 @@
+import type { NAMED_ERROR_REASONS } from '@tocsin/contracts/vocabulary';
+
+const MAX_DETAIL_CHARACTERS = 500;
+// What getaddrinfo and c-ares report; getaddrinfo's EAI_* codes are matched by their prefix.
+const DNS_CODES = new Set([
+  'ENOTFOUND',
+  'ENODATA',
+  'ESERVFAIL',
+  'EFORMERR',
+  'ENOTIMP',
+  'EREFUSED',
+  'EBADQUERY',
+  'EBADNAME',
+  'EBADFAMILY',
+  'EBADRESP',
+  'ETIMEOUT',
+]);
+const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT']);
+// The part for people of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
+const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
+// Control characters, line and paragraph separators, direction overrides, and surrogates without a partner.
+const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}]+/gu;
+
+type NamedErrorReason = (typeof NAMED_ERROR_REASONS)[number];
+
+/** Why an exchange failed: the reason of the wire contract, and the cause in words (sanitised, bounded). */
+export interface Failure {
+  readonly errorReason: NamedErrorReason;
+  readonly errorDetail: string;
+}
+
+/** What Node's errors carry, beyond what `Error` declares. */
+interface RaisedError {
+  readonly message: string;
+  readonly code: string;
+  readonly syscall: unknown;
+  readonly reason: unknown;
+  /** The attempts of an `AggregateError`, empty for any other error. */
+  readonly attempts: readonly unknown[];
+}
+
+/**
+ * Names the reason of an error that Node raised for an exchange (specification "Errors", design §4 "Check"). Of the
+ * several attempts of one connection (an `AggregateError`) a refusal counts most: that host did answer.
+ */
+export function classifyError(error: unknown): Failure {
+  const raised = readError(error);
+  return { errorReason: reasonOf(raised), errorDetail: sanitiseDetail(describe(raised)) };
+}
+
+/**
+ * Makes text of a foreign host fit to store, log and show: a space for each run of control characters and lone
+ * surrogates, at most 500 characters.
+ */
+export function sanitiseDetail(text: string): string {
+  // What is cut off anyway need not be searched; twice the bound leaves room for what is removed.
+  const clean = text
+    .slice(0, 2 * MAX_DETAIL_CHARACTERS)
+    .replace(UNSAFE, ' ')
+    .trim();
+  if (clean.length <= MAX_DETAIL_CHARACTERS) return clean;
+  // The cut may part a surrogate pair.
+  return `${clean.slice(0, MAX_DETAIL_CHARACTERS - 1).replace(UNSAFE, '')}…`;
+}
+
+function reasonOf({ code, syscall, attempts }: RaisedError): NamedErrorReason {
+  if (attempts.length > 0) {
+    const reasons = new Set(attempts.map((attempt) => reasonOf(readError(attempt))));
+    const telling = (['CONNECTION_REFUSED', 'TIMEOUT', 'DNS_ERROR'] as const).find((reason) =>
+      reasons.has(reason),
+    );
+    return telling ?? 'UNKNOWN_ERROR';
+  }
+  if (code === 'ECONNREFUSED') return 'CONNECTION_REFUSED';
+  if (TIMEOUT_CODES.has(code)) return 'TIMEOUT';
+  if (code.startsWith('EAI_') || DNS_CODES.has(code) || syscall === 'getaddrinfo') return 'DNS_ERROR';
+  return 'UNKNOWN_ERROR';
+}
+
+function describe(error: RaisedError): string {
+  const { code, attempts } = error;
+  if (attempts.length > 0) {
+    return [...new Set(attempts.map((attempt) => describe(readError(attempt))))].join(', ');
+  }
+  const text = wordsOf(error);
+  return code === '' || code === 'EGRESS_BLOCKED' || text.includes(code) ? text : `${text} (${code})`;
+}
+
+function wordsOf({ message, code, reason }: RaisedError): string {
+  if (code.startsWith('HPE_')) return `malformed answer: ${typeof reason === 'string' ? reason : message}`;
+  const tlsReason = OPENSSL_REASON.exec(message)?.[1];
+  if (tlsReason !== undefined) return `TLS failed: ${tlsReason}`;
+  if (message === 'socket hang up') return 'the connection was closed before an answer arrived';
+  return message === '' ? 'the exchange failed' : message;
+}
+
+/** By its fields, not by `instanceof`: Node's own errors may stem from another realm than this code. */
+function readError(error: unknown): RaisedError {
+  const fields = (typeof error === 'object' && error !== null ? error : {}) as Readonly<
+    Record<string, unknown>
+  >;
+  const { message, code, syscall, reason, errors } = fields;
+  return {
+    message: typeof message === 'string' ? message : '',
+    code: typeof code === 'string' ? code : '',
+    syscall,
+    reason,
+    attempts: Array.isArray(errors) ? errors : [],
+  };
+}

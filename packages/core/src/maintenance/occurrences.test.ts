@@ -1,0 +1,204 @@
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import {
+  followingOccurrence,
+  nextOccurrence,
+  previewOccurrences,
+  type WindowSchedule,
+} from './occurrences.ts';
+import { windowProblems } from './window-problems.ts';
+
+const MINUTE_MS = 60_000;
+
+function windowOf(startsAt: string, rrule: string | null, timeZone = 'UTC', minutes = 60): WindowSchedule {
+  const start = new Date(startsAt);
+  return { startsAt: start, endsAt: new Date(start.getTime() + minutes * MINUTE_MS), rrule, timeZone };
+}
+
+function starts(window: WindowSchedule, count: number, after = '2000-01-01T00:00:00Z'): string[] {
+  return previewOccurrences(window, count, new Date(after)).map(({ startsAt }) => startsAt.toISOString());
+}
+
+describe('a window that takes place once', () => {
+  const once = windowOf('2026-05-01T10:00:00.123Z', null);
+
+  test.each([
+    ['before', '2026-05-01T09:00:00Z', true],
+    ['while it runs', '2026-05-01T11:00:00.122Z', true],
+    ['at its end', '2026-05-01T11:00:00.123Z', false],
+  ])('%s', (_, after, found) => {
+    const expected = found ? { startsAt: once.startsAt, endsAt: once.endsAt } : null;
+    expect(nextOccurrence(once, new Date(after))).toEqual(expected);
+  });
+
+  test('nothing follows it', () => {
+    expect(followingOccurrence(once, once)).toBeNull();
+    expect(starts(once, 5)).toEqual(['2026-05-01T10:00:00.123Z']);
+  });
+});
+
+describe('a rule keeps local time', () => {
+  test.each<[string, WindowSchedule, string[]]>([
+    [
+      'into summer time, Berlin',
+      windowOf('2026-03-28T21:00:00Z', 'FREQ=DAILY', 'Europe/Berlin'),
+      ['2026-03-28T21:00:00.000Z', '2026-03-29T20:00:00.000Z', '2026-03-30T20:00:00.000Z'],
+    ],
+    [
+      'out of summer time, Berlin',
+      windowOf('2026-10-24T20:00:00Z', 'FREQ=DAILY', 'Europe/Berlin'),
+      ['2026-10-24T20:00:00.000Z', '2026-10-25T21:00:00.000Z', '2026-10-26T21:00:00.000Z'],
+    ],
+    [
+      'into summer time, New York',
+      windowOf('2026-03-07T15:00:00Z', 'FREQ=DAILY', 'America/New_York'),
+      ['2026-03-07T15:00:00.000Z', '2026-03-08T14:00:00.000Z', '2026-03-09T14:00:00.000Z'],
+    ],
+    [
+      'out of summer time, New York',
+      windowOf('2026-10-31T14:00:00Z', 'FREQ=DAILY', 'America/New_York'),
+      ['2026-10-31T14:00:00.000Z', '2026-11-01T15:00:00.000Z', '2026-11-02T15:00:00.000Z'],
+    ],
+    [
+      'a time that does not exist on a day is left out: 02:30, Berlin',
+      windowOf('2026-03-28T01:30:00Z', 'FREQ=DAILY', 'Europe/Berlin'),
+      ['2026-03-28T01:30:00.000Z', '2026-03-30T00:30:00.000Z'],
+    ],
+    [
+      'a time that exists twice is the first: 02:30, Berlin',
+      windowOf('2026-10-24T00:30:00Z', 'FREQ=DAILY', 'Europe/Berlin'),
+      ['2026-10-24T00:30:00.000Z', '2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'],
+    ],
+    [
+      'weekly over the change',
+      windowOf('2026-03-28T21:00:00Z', 'FREQ=WEEKLY;BYDAY=SA', 'Europe/Berlin'),
+      ['2026-03-28T21:00:00.000Z', '2026-04-04T20:00:00.000Z'],
+    ],
+  ])('%s', (_, window, expected) => {
+    expect(starts(window, expected.length)).toEqual(expected);
+  });
+});
+
+describe('rules', () => {
+  test.each<[string, WindowSchedule, string[]]>([
+    [
+      'a month without the day is left out',
+      windowOf('2026-01-31T10:00:00Z', 'FREQ=MONTHLY'),
+      ['2026-01-31T10:00:00.000Z', '2026-03-31T10:00:00.000Z', '2026-05-31T10:00:00.000Z'],
+    ],
+    [
+      'the last day of each month',
+      windowOf('2026-01-31T10:00:00Z', 'FREQ=MONTHLY;BYMONTHDAY=-1'),
+      ['2026-01-31T10:00:00.000Z', '2026-02-28T10:00:00.000Z', '2026-03-31T10:00:00.000Z'],
+    ],
+    [
+      'the second Tuesday',
+      windowOf('2026-01-13T10:00:00Z', 'FREQ=MONTHLY;BYDAY=2TU'),
+      ['2026-01-13T10:00:00.000Z', '2026-02-10T10:00:00.000Z', '2026-03-10T10:00:00.000Z'],
+    ],
+    [
+      'COUNT counts the first one',
+      windowOf('2026-01-01T10:00:00Z', 'FREQ=DAILY;COUNT=2'),
+      ['2026-01-01T10:00:00.000Z', '2026-01-02T10:00:00.000Z'],
+    ],
+    [
+      'UNTIL is the last possible start',
+      windowOf('2026-01-01T10:00:00Z', 'FREQ=DAILY;UNTIL=20260102T100000Z'),
+      ['2026-01-01T10:00:00.000Z', '2026-01-02T10:00:00.000Z'],
+    ],
+    [
+      'startsAt is the first occurrence, also where the rule would not name it',
+      windowOf('2026-01-01T10:00:00Z', 'FREQ=WEEKLY;BYDAY=SA;COUNT=3'),
+      ['2026-01-01T10:00:00.000Z', '2026-01-03T10:00:00.000Z', '2026-01-10T10:00:00.000Z'],
+    ],
+  ])('%s', (_, window, expected) => {
+    const more = /COUNT|UNTIL/.test(window.rrule ?? '') ? 9 : expected.length;
+    expect(starts(window, more)).toEqual(expected);
+  });
+
+  test('milliseconds of the start are kept', () => {
+    const window = windowOf('2026-01-01T10:00:00.250Z', 'FREQ=HOURLY', 'Europe/Berlin', 5);
+    expect(starts(window, 1, '2026-06-01T10:30:00Z')).toEqual(['2026-06-01T11:00:00.250Z']);
+  });
+
+  test('one that runs is found, until its end', () => {
+    const window = windowOf('2026-01-01T10:00:00Z', 'FREQ=DAILY');
+    expect(starts(window, 1, '2026-02-01T10:59:59.999Z')).toEqual(['2026-02-01T10:00:00.000Z']);
+    expect(starts(window, 1, '2026-02-01T11:00:00.000Z')).toEqual(['2026-02-02T10:00:00.000Z']);
+  });
+});
+
+const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
+const rules = fc.oneof(
+  fc.constantFrom('FREQ=DAILY', 'FREQ=MONTHLY', 'FREQ=MONTHLY;BYMONTHDAY=-1', 'FREQ=DAILY;COUNT=9'),
+  fc.integer({ min: 1, max: 9 }).map((interval) => `FREQ=DAILY;INTERVAL=${interval}`),
+  fc.subarray(WEEKDAYS, { minLength: 1 }).map((days) => `FREQ=WEEKLY;BYDAY=${days.join(',')}`),
+);
+const windows = fc
+  .record({
+    start: fc.date({ min: new Date('2024-01-01'), max: new Date('2027-12-31'), noInvalidDate: true }),
+    rrule: rules,
+    timeZone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'),
+    minutes: fc.integer({ min: 1, max: 300 }),
+  })
+  .map(({ start, rrule, timeZone, minutes }) => windowOf(start.toISOString(), rrule, timeZone, minutes));
+
+function localTime(date: Date, timeZone: string): string {
+  return new Intl.DateTimeFormat('en', { timeZone, timeStyle: 'medium' }).format(date);
+}
+
+test('whatever the rule and zone: in order, equally long, at one local time, and each found from the one before', () => {
+  fc.assert(
+    fc.property(windows, fc.integer({ min: 0, max: 400 }), (window, days) => {
+      const after = new Date(window.startsAt.getTime() + days * 24 * 60 * MINUTE_MS);
+      const found = previewOccurrences(window, 5, after);
+      expect(found[0] ?? null).toEqual(nextOccurrence(window, after));
+      found.forEach((one, index) => {
+        expect(one.endsAt > after).toBe(true);
+        expect(one.endsAt.getTime() - one.startsAt.getTime()).toBe(
+          window.endsAt.getTime() - window.startsAt.getTime(),
+        );
+        expect(localTime(one.startsAt, window.timeZone)).toBe(localTime(window.startsAt, window.timeZone));
+        const next = found[index + 1];
+        if (next === undefined) return;
+        expect(next.startsAt > one.startsAt).toBe(true);
+        expect(followingOccurrence(window, one)).toEqual(next);
+      });
+    }),
+    { numRuns: 150 },
+  );
+});
+
+const anyRule = fc
+  .record({
+    FREQ: fc.constantFrom('YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY'),
+    INTERVAL: fc.option(fc.integer({ min: 1, max: 1_000 })),
+    COUNT: fc.option(fc.integer({ min: 1, max: 366 })),
+    BYMONTH: fc.option(fc.integer({ min: 1, max: 12 })),
+    BYMONTHDAY: fc.option(fc.integer({ min: 1, max: 31 })),
+    BYWEEKNO: fc.option(fc.integer({ min: 1, max: 53 })),
+    BYDAY: fc.option(fc.constantFrom('MO', 'TU,SA', '5FR', '-1SU')),
+    BYHOUR: fc.option(fc.constantFrom('3', '1,2,3,4', '23')),
+    BYSETPOS: fc.option(fc.constantFrom('1', '-1', '366')),
+  })
+  .map((parts) =>
+    Object.entries(parts)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(';'),
+  );
+
+test('no rule holds up the process: it is judged, and its occurrences are found, within a second', () => {
+  const now = new Date('2026-06-01T00:00:00Z');
+  fc.assert(
+    fc.property(anyRule, (rrule) => {
+      const window = windowOf('2026-01-05T03:00:00Z', rrule, 'Europe/Berlin', 1);
+      const startedAt = performance.now();
+      if (windowProblems(window, now).length === 0) {
+        expect(previewOccurrences(window, 5, now).length).toBeGreaterThan(0);
+      }
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+    }),
+    { numRuns: 150 },
+  );
+}, 120_000);

@@ -1,0 +1,15 @@
+/** How much later than one interval a scheduled check may start; after that its slot is a gap (design §4 "Slot"). */
+const GRACE_MS = 15_000;
+
+/** Whether a check planned for `slot` is too old to run: the next one is due anyway. Times in epoch milliseconds. */
+export function isTooLate(slot: number, intervalSeconds: number, now: number): boolean {
+  return now - slot > intervalSeconds * 1_000 + GRACE_MS;
+}
+
+/**
+ * Whether two checks of a monitor may overlap although each worker runs one at a time, so that the guard between
+ * processes is needed (design §4 "Slot").
+ */
+export function mayOverlap(intervalSeconds: number, timeoutSeconds: number): boolean {
+  return timeoutSeconds >= intervalSeconds / 2;
+}

@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { SecretBox } from './secret-box.ts';
+
+const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
+
+test('opens what it sealed, and never seals twice alike', () => {
+  const box = new SecretBox([oldKey]);
+  expect(box.decrypt(box.encrypt('sesame: ünïcode\n'))).toBe('sesame: ünïcode\n');
+  expect(box.encrypt('sesame')).not.toBe(box.encrypt('sesame'));
+  expect(box.encrypt('sesame')).not.toContain('sesame');
+});
+
+test('after a rotation opens old secrets and seals with the new key', () => {
+  const sealed = new SecretBox([oldKey]).encrypt('sesame');
+  const rotated = new SecretBox([newKey, oldKey]);
+  expect(rotated.decrypt(sealed)).toBe('sesame');
+  expect(new SecretBox([newKey]).decrypt(rotated.encrypt('sesame'))).toBe('sesame');
+});
+
+test('refuses a changed secret, an unknown key and a key of the wrong length', () => {
+  const box = new SecretBox([oldKey]);
+  const sealed = box.encrypt('sesame');
+  const tampered = sealed.slice(0, -4) + (sealed.endsWith('AAA=') ? 'BBB=' : 'AAA=');
+  expect(() => box.decrypt(tampered)).toThrow();
+  expect(() => new SecretBox([newKey]).decrypt(sealed)).toThrow('no key in SECRETS_KEY opens this secret');
+  expect(() => new SecretBox([randomBytes(16)])).toThrow(RangeError);
+  expect(() => new SecretBox([])).toThrow(RangeError);
+});

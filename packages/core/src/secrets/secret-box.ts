@@ -1,0 +1,57 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+const VERSION = 'v1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+interface SecretKey {
+  readonly id: string;
+  readonly bytes: Buffer;
+}
+
+/**
+ * Encrypts secrets at rest (design §5): AES-256-GCM, `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key
+ * encrypts, all of them decrypt, so keys rotate without downtime.
+ */
+export class SecretBox {
+  readonly #keys: ReadonlyMap<string, SecretKey>;
+  readonly #current: SecretKey;
+
+  /** @param keys 32 bytes each, at least one; the first encrypts */
+  constructor(keys: readonly Buffer[]) {
+    const identified = keys.map((bytes) => ({
+      id: createHash('sha256').update(bytes).digest('hex').slice(0, 8),
+      bytes,
+    }));
+    const [current] = identified;
+    if (current === undefined || identified.some((key) => key.bytes.length !== 32)) {
+      throw new RangeError('SecretBox needs at least one key of 32 bytes');
+    }
+    this.#current = current;
+    this.#keys = new Map(identified.map((key) => [key.id, key]));
+  }
+
+  encrypt(plain: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#current.bytes, nonce);
+    const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+    return `${VERSION}.${this.#current.id}.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
+  }
+
+  /** @throws Error where the text is not ours, was changed, or its key is not among the given ones */
+  decrypt(text: string): string {
+    const [version, keyId = '', payload = ''] = text.split('.');
+    const key = this.#keys.get(keyId);
+    if (version !== VERSION || key === undefined) {
+      throw new Error(
+        `no key in SECRETS_KEY opens this secret (it was sealed with key ${keyId.slice(0, 8)})`,
+      );
+    }
+    const bytes = Buffer.from(payload, 'base64');
+    const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES));
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    return (
+      decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+    );
+  }
+}

@@ -1,0 +1,86 @@
+import type { CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { evaluateStatus, type RegionVerdict, type StatusRules } from './evaluate-status.ts';
+
+/** How many of a region's last slots are remembered to drop a result that was recorded already (design §4 "Slot"). */
+const REMEMBERED_SLOTS = 8;
+
+/** A monitor's part in deciding its status. */
+export interface MonitorState extends StatusRules {
+  readonly status: MonitorStatus;
+  /** The revision at which url, method, headers, body, assertions or timeout last changed. */
+  readonly probeRevision: number;
+}
+
+/** What is remembered of one region of a monitor. */
+export interface RegionState extends RegionVerdict {
+  readonly region: string;
+  readonly recentSlots: readonly number[];
+  readonly lastLatencyMs: number | null;
+  readonly lastErrorReason: ErrorReason | null;
+}
+
+/** The part of a check's result that decides. `slot` is epoch milliseconds, null for a triggered check. */
+export interface CheckVerdict {
+  readonly region: string;
+  readonly revision: number;
+  readonly slot: number | null;
+  readonly urlOverride: string | null;
+  readonly status: CheckStatus;
+  readonly latencyMs: number;
+  readonly errorReason: ErrorReason | null;
+}
+
+/**
+ * What one result does: `duplicate` is dropped; otherwise it is recorded, with the region's new state (null where it
+ * leaves the region as it was) and the monitor's new status (null where that stays).
+ */
+export type CheckEffect =
+  | { readonly kind: 'duplicate' }
+  | {
+      readonly kind: 'recorded';
+      readonly region: RegionState | null;
+      readonly status: 'UP' | 'DOWN' | null;
+    };
+
+/**
+ * Decides what a check's result does to its monitor (design §4 "Slot", "Status", "Maintenance").
+ * @param timestamp the stamp the result gets from the monitor's clock, epoch milliseconds
+ */
+export function applyCheck(
+  monitor: MonitorState,
+  regions: readonly RegionState[],
+  check: CheckVerdict,
+  timestamp: number,
+): CheckEffect {
+  const before = regions.find((region) => region.region === check.region);
+  if (before && check.slot !== null && before.recentSlots.includes(check.slot)) return { kind: 'duplicate' };
+  if (before === undefined || check.urlOverride !== null) {
+    return { kind: 'recorded', region: null, status: null };
+  }
+
+  const recentSlots =
+    check.slot === null ? before.recentSlots : [...before.recentSlots, check.slot].slice(-REMEMBERED_SLOTS);
+  if (check.revision < monitor.probeRevision) {
+    return { kind: 'recorded', region: { ...before, recentSlots }, status: null };
+  }
+
+  const after: RegionState = {
+    ...before,
+    recentSlots,
+    consecutiveFailures: check.status === 'UP' ? 0 : before.consecutiveFailures + 1,
+    lastResultAt: timestamp,
+    lastLatencyMs: check.latencyMs,
+    lastErrorReason: check.errorReason,
+  };
+  if (monitor.status === 'MAINTENANCE') return { kind: 'recorded', region: after, status: null };
+
+  const others = regions.filter((region) => region !== before);
+  const implied = evaluateStatus(monitor, [...others, after], timestamp);
+  // Streaks that were reset, or a region that went stale, make nobody recover: only a check that passed does.
+  const falseRecovery = monitor.status === 'DOWN' && implied === 'UP' && check.status === 'DOWN';
+  return {
+    kind: 'recorded',
+    region: after,
+    status: implied === monitor.status || falseRecovery ? null : implied,
+  };
+}

@@ -1,0 +1,71 @@
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { evaluateStatus, type RegionVerdict } from './evaluate-status.ts';
+
+const NOW = 1_800_000_000_000;
+const rules = { failureThreshold: 3, intervalSeconds: 60, timeoutSeconds: 10 };
+const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
+
+function region(consecutiveFailures: number, ageMs: number | null, assignedAgoMs = 0): RegionVerdict {
+  return {
+    consecutiveFailures,
+    lastResultAt: ageMs === null ? null : NOW - ageMs,
+    since: NOW - assignedAgoMs,
+  };
+}
+
+describe('evaluateStatus', () => {
+  test.each<[string, RegionVerdict[], 'UP' | 'DOWN' | null]>([
+    ['one region below its threshold', [region(2, 0)], 'UP'],
+    ['one region at its threshold', [region(3, 0)], 'DOWN'],
+    ['one of two failing is no strict majority', [region(3, 0), region(0, 0)], 'UP'],
+    ['two of three failing', [region(3, 0), region(4, 0), region(0, 0)], 'DOWN'],
+    ['one of three failing', [region(3, 0), region(0, 0), region(0, 0)], 'UP'],
+    [
+      'a region that has not reported counts as passing',
+      [region(3, 0), region(0, null), region(0, null)],
+      'UP',
+    ],
+    [
+      'until it would be stale',
+      [region(3, 0), region(0, null, FRESH_FOR_MS), region(0, null, FRESH_FOR_MS)],
+      'DOWN',
+    ],
+    ['a stale region has no say', [region(3, 0), region(0, FRESH_FOR_MS)], 'DOWN'],
+    ['just not stale has', [region(3, 0), region(0, FRESH_FOR_MS - 1)], 'UP'],
+    ['all stale: the status stays', [region(3, FRESH_FOR_MS), region(0, FRESH_FOR_MS)], null],
+    ['nobody has reported: the status stays', [region(0, null), region(0, null)], null],
+    ['no regions at all', [], null],
+  ])('%s', (_, regions, expected) => {
+    expect(evaluateStatus(rules, regions, NOW)).toBe(expected);
+  });
+
+  const anyRegion = fc.record({
+    consecutiveFailures: fc.nat(6),
+    lastResultAt: fc.option(fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW })),
+    since: fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW }),
+  });
+
+  test('the order of the regions does not matter', () => {
+    fc.assert(
+      fc.property(fc.array(anyRegion), (regions) => {
+        expect(evaluateStatus(rules, regions.toReversed(), NOW)).toBe(evaluateStatus(rules, regions, NOW));
+      }),
+    );
+  });
+
+  test('more failures never turn DOWN into UP', () => {
+    fc.assert(
+      fc.property(fc.array(anyRegion, { minLength: 1 }), fc.nat(), (regions, pick) => {
+        const worse = regions.map((one, index) =>
+          index === pick % regions.length
+            ? { ...one, consecutiveFailures: one.consecutiveFailures + 1 }
+            : one,
+        );
+        const before = evaluateStatus(rules, regions, NOW);
+        const after = evaluateStatus(rules, worse, NOW);
+        expect([before, after]).not.toEqual(['DOWN', 'UP']);
+      }),
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { CheckEffect, MonitorState, RegionState } from './apply-check.ts';
+import { decidingCheck, type DecidingCheck } from './deciding-check.ts';
+import { evaluateStatus } from './evaluate-status.ts';
+
+/** A status that maintenance can cover. */
+export type CoveredStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
+
+/** How a monitor comes out of maintenance. */
+export interface MaintenanceExit {
+  readonly to: CoveredStatus;
+  /** Whether anybody is to hear of it; otherwise the status changes silently. */
+  readonly announced: boolean;
+  readonly check: DecidingCheck;
+}
+
+/**
+ * What covers a status when maintenance begins: nothing checked, so latency 0 and no reason, and the monitor's first
+ * region (design §3 "Webhooks").
+ * @param named the monitor's own list, empty for the default region
+ */
+export function maintenanceEntry(named: readonly string[], regions: readonly RegionState[]): DecidingCheck {
+  return { region: named[0] ?? regions[0]?.region ?? '', latencyMs: 0, errorReason: null };
+}
+
+/**
+ * The status after maintenance, by what the regions say now (design §4 "Maintenance"): DOWN is announced, UP only after
+ * DOWN. Where nobody has a say, the status of before comes back silently.
+ * @param now epoch milliseconds
+ */
+export function leaveMaintenance(
+  monitor: Omit<MonitorState, 'status'>,
+  before: CoveredStatus,
+  regions: readonly RegionState[],
+  now: number,
+): MaintenanceExit {
+  const verdict = evaluateStatus(monitor, regions, now);
+  return {
+    to: verdict ?? before,
+    announced: verdict === 'DOWN' || (verdict === 'UP' && before === 'DOWN'),
+    check: decidingCheck(monitor.failureThreshold, regions, (verdict ?? before) === 'DOWN' ? 'DOWN' : 'UP'),
+  };
+}
+
+/**
+ * The covered status after a check during maintenance: the first completed one ends PENDING here too, and since that is
+ * said to nobody it ends in UP; a failure is the end of maintenance's to announce.
+ * @param timestamp the check's stamp, epoch milliseconds
+ */
+export function coveredAfterCheck(
+  before: CoveredStatus | null,
+  effect: CheckEffect,
+  timestamp: number,
+): CoveredStatus | null {
+  const completed = effect.kind === 'recorded' && effect.region?.lastResultAt === timestamp;
+  return before === 'PENDING' && completed ? 'UP' : before;
+}

@@ -1,0 +1,1 @@
+CREATE INDEX "monitors_maintenance_idx" ON "monitors" USING btree ("id") WHERE "monitors"."status" = 'MAINTENANCE';

@@ -1,0 +1,14 @@
+import { desc, eq } from 'drizzle-orm';
+import type { Queryable } from '../database/open.ts';
+import { apiKeyColumns, toApiKey, type ApiKey } from './api-key.ts';
+import { apiKeys } from './table.ts';
+
+/** The account's keys, expired ones too, newest first. */
+export async function listApiKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
+  const rows = await db
+    .select(apiKeyColumns)
+    .from(apiKeys)
+    .where(eq(apiKeys.accountId, accountId))
+    .orderBy(desc(apiKeys.createdAt), desc(apiKeys.id));
+  return rows.map(toApiKey);
+}

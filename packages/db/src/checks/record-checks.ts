@@ -1,0 +1,145 @@
+import { applyCheck, type RegionState } from '@tocsin/core/status/apply-check';
+import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
+import { MonitorClock } from '@tocsin/core/status/monitor-clock';
+import { isAnnounced } from '@tocsin/core/status/webhook-events';
+import type { Database, Transaction } from '../database/open.ts';
+import { recordStatusChanges, type StatusChange } from '../status-changes/record-status-changes.ts';
+import type { CheckOutcome, CheckRecord } from './check-record.ts';
+import { lockMonitors, whichExist, type LockedMonitor } from './lock-monitors.ts';
+import {
+  insertEvents,
+  settledTriggers,
+  settleTriggers,
+  updateMonitors,
+  updateRegions,
+  type RegionUpdate,
+} from './write-checks.ts';
+
+/** One result with what it does; `statusChange` is an index into the batch's status changes. */
+interface Decision {
+  readonly check: CheckRecord;
+  readonly timestamp: number;
+  readonly outdated: boolean;
+  readonly statusChange: number | null;
+}
+
+/** Everything a batch writes, decided before the first write. */
+interface Plan {
+  readonly outcomes: (CheckOutcome | null)[];
+  readonly decisions: (Decision | null)[];
+  readonly regions: RegionUpdate[];
+  readonly statusChanges: StatusChange[];
+}
+
+/**
+ * Records a batch of results in one transaction: events, region states, statuses, incidents and outbox together (design §5).
+ * Monitors that another process holds are skipped, not waited for;
+ * of two results of one monitor the first is recorded.
+ * @returns one outcome per result, in the same order
+ */
+export async function recordChecks(db: Database, checks: readonly CheckRecord[]): Promise<CheckOutcome[]> {
+  return db.transaction(async (tx) => {
+    const monitors = await lockMonitors(tx, [...new Set(checks.map((check) => check.monitorId))]);
+    const settled = await settledTriggers(tx, checks);
+    const plan = decide(checks, monitors, settled);
+    const recorded = plan.decisions.filter((decision) => decision !== null);
+    if (recorded.length > 0) await insertEvents(tx, recorded);
+    if (plan.regions.length > 0) await updateRegions(tx, plan.regions);
+    await settleTriggers(tx, recorded);
+    const changes = await recordStatusChanges(tx, plan.statusChanges);
+    plan.statusChanges.forEach((change, index) => {
+      const monitor = monitors.get(change.monitor.id);
+      if (monitor) monitor.statusSince = changes[index]?.timestamp ?? monitor.statusSince;
+    });
+    const touched = [...monitors.values()].filter((monitor) => monitor.touched);
+    if (touched.length > 0) await updateMonitors(tx, touched);
+    return settle(tx, checks, plan, changes);
+  });
+}
+
+/** Applies the rules to each result. A second result of a monitor waits for the next batch: it is judged by what this one writes. */
+function decide(
+  checks: readonly CheckRecord[],
+  monitors: ReadonlyMap<string, LockedMonitor>,
+  settled: ReadonlySet<string>,
+): Plan {
+  const plan: Plan = { outcomes: [], decisions: [], regions: [], statusChanges: [] };
+  for (const check of checks) {
+    const monitor = monitors.get(check.monitorId);
+    const busy = monitor?.touched === true;
+    const repeated = check.triggerId !== null && settled.has(check.triggerId);
+    const decision = monitor === undefined || busy || repeated ? null : decideOne(check, monitor, plan);
+    plan.decisions.push(decision);
+    if (busy) plan.outcomes.push({ kind: 'busy' });
+    else plan.outcomes.push(monitor !== undefined && decision === null ? { kind: 'duplicate' } : null);
+  }
+  return plan;
+}
+
+function decideOne(check: CheckRecord, monitor: LockedMonitor, plan: Plan): Decision | null {
+  const regions = [...monitor.regions.values()];
+  const clock = monitor.clock;
+  const stamp = new MonitorClock(clock.last, clock.now).next();
+  const effect = applyCheck(monitor, regions, check, stamp);
+  if (effect.kind === 'duplicate') return null;
+
+  const timestamp = clock.next();
+  const outdated = check.revision < monitor.revision;
+  monitor.touched = true;
+  if (check.urlOverride === null) monitor.lastCheckedAt = timestamp;
+  monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
+  if (effect.region) rememberRegion(check, monitor, effect.region, outdated, plan);
+  if (effect.status === null) return { check, timestamp, outdated, statusChange: null };
+  plan.statusChanges.push({
+    monitor,
+    from: monitor.status,
+    to: effect.status,
+    announced: isAnnounced(monitor.status, effect.status),
+    region: check.region,
+    latencyMs: check.latencyMs,
+    errorReason: check.errorReason,
+    clock,
+  });
+  monitor.status = effect.status;
+  return { check, timestamp, outdated, statusChange: plan.statusChanges.length - 1 };
+}
+
+function rememberRegion(
+  check: CheckRecord,
+  monitor: LockedMonitor,
+  state: RegionState,
+  outdated: boolean,
+  plan: Plan,
+): void {
+  monitor.regions.set(state.region, state);
+  plan.regions.push({
+    monitorId: monitor.id,
+    state,
+    certificateExpiresAt: check.certificateExpiresAt,
+    // A schedule that still carries an older revision is applied again by the reconciler.
+    reschedule: outdated && check.source === 'schedule',
+  });
+}
+
+async function settle(
+  tx: Transaction,
+  checks: readonly CheckRecord[],
+  plan: Plan,
+  changes: readonly { id: string; due: boolean }[],
+): Promise<CheckOutcome[]> {
+  const unlocked = checks.filter(
+    (_, index) => plan.outcomes[index] === null && plan.decisions[index] === null,
+  );
+  const existing = await whichExist(tx, [...new Set(unlocked.map((check) => check.monitorId))]);
+  return checks.map((check, index) => {
+    const decision = plan.decisions[index];
+    if (!decision) return plan.outcomes[index] ?? { kind: existing.has(check.monitorId) ? 'busy' : 'gone' };
+    const change = decision.statusChange === null ? undefined : changes[decision.statusChange];
+    return {
+      kind: 'recorded',
+      timestamp: decision.timestamp,
+      statusChangeId: change?.due === true ? change.id : null,
+      outdated: decision.outdated,
+    };
+  });
+}

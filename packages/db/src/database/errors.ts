@@ -1,0 +1,24 @@
+import { DrizzleQueryError } from 'drizzle-orm';
+import { DatabaseError } from 'pg';
+
+function databaseError(error: unknown): DatabaseError | null {
+  const cause = error instanceof DrizzleQueryError ? error.cause : error;
+  return cause instanceof DatabaseError ? cause : null;
+}
+
+/** The unique constraint or index that a write broke, or null for any other error. */
+export function brokenUniqueConstraint(error: unknown): string | null {
+  const cause = databaseError(error);
+  return cause?.code === '23505' ? (cause.constraint ?? '') : null;
+}
+
+/** Whether Postgres refused the data itself (SQLSTATE class 22 or 23): trying the same again cannot help. */
+export function isDataError(error: unknown): boolean {
+  return /^2[23]/.test(databaseError(error)?.code ?? '');
+}
+
+/** Whether a row found no partition to go to: the day's partition has not been made yet. */
+export function isMissingPartition(error: unknown): boolean {
+  const cause = databaseError(error);
+  return cause?.code === '23514' && cause.message.includes('no partition of relation');
+}

@@ -1,0 +1,114 @@
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { channels } from '../channels/table.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import { holdPendingDeliveries } from './hold-pending-deliveries.ts';
+import { attempts } from './table.ts';
+
+/** A channel that has failed for this long without one success is disabled (design §4 "Delivery"). */
+const DISABLE_AFTER_HOURS = 72;
+
+/** What an attempt came to, and what follows. */
+export type AttemptOutcome =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly delayMs: number }
+  /** 72 h are over. */
+  | { readonly kind: 'failed' }
+  /** The receiver answered 410: it wants no more. */
+  | { readonly kind: 'gone' };
+
+export interface AttemptRecord {
+  readonly deliveryId: string;
+  readonly leaseToken: string;
+  readonly channelId: string;
+  /** Of a test event: says nothing about the health of the channel. */
+  readonly test: boolean;
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  readonly statusCode: number | null;
+  /** Null where the receiver answered 2xx. */
+  readonly error: string | null;
+  readonly responseExcerpt: string | null;
+  readonly outcome: AttemptOutcome;
+}
+
+/**
+ * Records an attempt and what follows from it: the delivery's next state and its channel's health, in one transaction. A
+ * success counts even where the lease was lost meanwhile; any other outcome then only enters the log.
+ * @returns why the channel was disabled by this attempt, or null
+ */
+export async function recordAttempt(db: Database, attempt: AttemptRecord): Promise<string | null> {
+  return db.transaction(async (tx) => {
+    // Channel before delivery, as everywhere: two transactions never wait for each other crosswise.
+    const disabledReason = attempt.test ? null : await updateChannelHealth(tx, attempt);
+    const number = await updateDelivery(tx, attempt);
+    if (number === null) return disabledReason;
+    await tx.insert(attempts).values({
+      deliveryId: attempt.deliveryId,
+      number,
+      startedAt: attempt.startedAt,
+      durationMs: attempt.durationMs,
+      statusCode: attempt.statusCode,
+      error: attempt.error,
+      responseExcerpt: attempt.responseExcerpt,
+    });
+    if (disabledReason !== null) await holdPendingDeliveries(tx, attempt.channelId);
+    return disabledReason;
+  });
+}
+
+async function updateChannelHealth(tx: Transaction, attempt: AttemptRecord): Promise<string | null> {
+  const isThis = eq(channels.id, attempt.channelId);
+  if (attempt.outcome.kind === 'delivered') {
+    await tx
+      .update(channels)
+      .set({ failingSince: null })
+      .where(and(isThis, isNotNull(channels.failingSince)));
+    return null;
+  }
+  const [channel] = await tx
+    .select({
+      enabled: channels.enabled,
+      exhausted: sql<boolean>`coalesce(failing_since <= now() - make_interval(hours => ${DISABLE_AFTER_HOURS}), false)`,
+    })
+    .from(channels)
+    .where(isThis)
+    .for('no key update');
+  if (!channel) return null;
+  const disabledReason = channel.enabled ? reasonToDisable(attempt, channel.exhausted) : null;
+  await tx
+    .update(channels)
+    .set({
+      failingSince: sql`coalesce(${channels.failingSince}, now())`,
+      ...(disabledReason !== null && { enabled: false, disabledReason }),
+    })
+    .where(isThis);
+  return disabledReason;
+}
+
+function reasonToDisable(attempt: AttemptRecord, exhausted: boolean): string | null {
+  if (attempt.outcome.kind === 'gone') return 'The receiver answered 410 Gone.';
+  return exhausted ? `Every attempt of the last ${DISABLE_AFTER_HOURS} hours failed.` : null;
+}
+
+/** @returns the attempt's number, or null where the delivery is gone with its channel */
+async function updateDelivery(tx: Transaction, attempt: AttemptRecord): Promise<number | null> {
+  const { outcome } = attempt;
+  const delivered = outcome.kind === 'delivered';
+  const state = { delivered: 'delivered', retry: 'pending', failed: 'failed', gone: 'failed' }[outcome.kind];
+  const delayMs = outcome.kind === 'retry' ? outcome.delayMs : null;
+  const holds = sql`(${delivered} or lease_token = ${attempt.leaseToken})`;
+  const { rows } = await tx.execute<{ attempt_count: number }>(sql`
+    update deliveries set
+      attempt_count = attempt_count + 1,
+      round_attempt_count = round_attempt_count + case when ${holds} then 1 else 0 end,
+      state = case when ${holds} and state = 'pending' then ${state} when ${delivered} then 'delivered' else state end,
+      next_attempt_at = case
+        when ${holds} then now() + make_interval(secs => ${delayMs}::float8 / 1000)
+        else next_attempt_at end,
+      leased_until = case when ${holds} then null else leased_until end,
+      lease_token = case when ${holds} then null else lease_token end,
+      delivered_at = case when ${delivered} then coalesce(delivered_at, now()) else delivered_at end
+    where id = ${attempt.deliveryId}
+    returning attempt_count`);
+  return rows[0]?.attempt_count ?? null;
+}

@@ -1,0 +1,80 @@
+import type { Delivery } from '@tocsin/contracts/channel-delivery';
+import { AppError } from '@tocsin/contracts/errors';
+import { and, eq, gte, inArray, isNull, lt, lte, or, sql, type SQL } from 'drizzle-orm';
+import { lockChannelRow } from '../channels/find-channel-row.ts';
+import { clockNow } from '../database/columns.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import { findDeliveryRow } from './find-delivery-row.ts';
+import { deliveries } from './table.ts';
+import { toDelivery } from './to-delivery.ts';
+
+/** A due delivery whose retry schedule starts over; its attempts go on counting (design §4 "Delivery"). */
+const AFRESH = {
+  state: 'pending',
+  nextAttemptAt: clockNow,
+  firstAttemptAt: null,
+  roundAttemptCount: 0,
+  leasedUntil: null,
+  leaseToken: null,
+} as const;
+
+const isIdle = or(isNull(deliveries.leasedUntil), lte(deliveries.leasedUntil, sql`now()`));
+
+/**
+ * Makes a delivery due again, whatever became of it.
+ * @throws AppError not_found; conflict where its channel is disabled, or an attempt of it is under way
+ */
+export async function redeliver(db: Database, accountId: string, id: string): Promise<Delivery> {
+  return db.transaction(async (tx) => {
+    const { channelId } = await findDeliveryRow(tx, accountId, id);
+    await lockEnabledChannel(tx, accountId, channelId);
+    const [row] = await tx
+      .update(deliveries)
+      .set(AFRESH)
+      .where(and(eq(deliveries.id, id), isIdle))
+      .returning();
+    if (row) return toDelivery(row);
+    throw new AppError('conflict', 'An attempt of this delivery is under way: see what it comes to first.');
+  });
+}
+
+/**
+ * Makes a channel's undelivered deliveries due again, test events apart: those whose stamp is in `since` (inclusive) to
+ * `until` (exclusive) and of which no attempt is under way.
+ * @returns their ids, oldest event first
+ * @throws AppError not_found; conflict where the channel is disabled
+ */
+export async function redeliverUndelivered(
+  db: Database,
+  accountId: string,
+  channelId: string,
+  range: { readonly since: Date; readonly until: Date },
+): Promise<string[]> {
+  const rows = await db.transaction(async (tx) => {
+    await lockEnabledChannel(tx, accountId, channelId);
+    return tx
+      .update(deliveries)
+      .set(AFRESH)
+      .where(and(isUndelivered(channelId, range), isIdle))
+      .returning({ id: deliveries.id, timestamp: deliveries.timestamp });
+  });
+  return rows
+    .toSorted((one, other) => one.timestamp.getTime() - other.timestamp.getTime())
+    .map(({ id }) => id);
+}
+
+function isUndelivered(channelId: string, range: { since: Date; until: Date }): SQL | undefined {
+  return and(
+    eq(deliveries.channelId, channelId),
+    eq(deliveries.test, false),
+    inArray(deliveries.state, ['held', 'failed', 'pending']),
+    gte(deliveries.timestamp, range.since),
+    lt(deliveries.timestamp, range.until),
+  );
+}
+
+/** Nobody disables the channel, and no second redelivery of its deliveries runs, until the transaction ends. */
+async function lockEnabledChannel(tx: Transaction, accountId: string, id: string): Promise<void> {
+  const { enabled } = await lockChannelRow(tx, accountId, id);
+  if (!enabled) throw new AppError('conflict', 'This channel is disabled: enable it first.');
+}

@@ -1,0 +1,32 @@
+import type { ErrorReason } from '@tocsin/contracts/vocabulary';
+import { sql } from 'drizzle-orm';
+import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { accounts } from '../accounts/table.ts';
+import { instant } from '../database/columns.ts';
+import { monitors } from '../monitors/table.ts';
+
+/** Opened when a monitor goes DOWN, resolved when it recovers; at most one open per monitor, held by the database. */
+export const incidents = pgTable(
+  'incidents',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id')
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    monitorId: uuid('monitor_id')
+      .notNull()
+      .references(() => monitors.id, { onDelete: 'cascade' }),
+    openedAt: instant('opened_at').notNull(),
+    /** Null while the incident is open. */
+    resolvedAt: instant('resolved_at'),
+    cause: text('cause').$type<ErrorReason>(),
+    region: text('region').notNull(),
+  },
+  (table) => [
+    uniqueIndex('incidents_one_open_key')
+      .on(table.monitorId)
+      .where(sql`${table.resolvedAt} is null`),
+    index('incidents_account_idx').on(table.accountId, table.openedAt.desc()),
+    index('incidents_monitor_idx').on(table.monitorId, table.openedAt.desc()),
+  ],
+);

@@ -1,0 +1,72 @@
+import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-window';
+import { sql } from 'drizzle-orm';
+import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { accounts } from '../accounts/table.ts';
+import { clockNow, instant } from '../database/columns.ts';
+import { monitors } from '../monitors/table.ts';
+
+/** How an occurrence ended: by its time, cut short by a person, or while no service was up to carry it out. */
+export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';
+
+/** Planned maintenance: once, or repeated by an RRULE in a time zone. The row holds the occurrence that runs or comes next. */
+export const maintenanceWindows = pgTable(
+  'maintenance_windows',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id')
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    /** The first occurrence. */
+    startsAt: instant('starts_at').notNull(),
+    endsAt: instant('ends_at').notNull(),
+    /** RFC 5545 without DTSTART; null: once. */
+    rrule: text('rrule'),
+    /** IANA name; recurrences keep their local time in it. */
+    timeZone: text('time_zone').notNull().default('UTC'),
+    state: text('state').$type<MaintenanceWindowState>().notNull().default('scheduled'),
+    /** The occurrence that runs or comes next; null where none is left. */
+    occurrenceStartsAt: instant('occurrence_starts_at'),
+    occurrenceEndsAt: instant('occurrence_ends_at'),
+    createdAt: instant('created_at').notNull().default(clockNow),
+    updatedAt: instant('updated_at').notNull().default(clockNow),
+  },
+  (table) => [
+    index('maintenance_windows_account_idx').on(table.accountId, table.startsAt.desc()),
+    index('maintenance_windows_due_idx')
+      .on(table.occurrenceStartsAt, table.occurrenceEndsAt)
+      .where(sql`${table.state} <> 'ended'`),
+  ],
+);
+export type MaintenanceWindowRow = typeof maintenanceWindows.$inferSelect;
+
+/** Which monitors a window silences. */
+export const maintenanceWindowMonitors = pgTable(
+  'maintenance_window_monitors',
+  {
+    windowId: uuid('window_id')
+      .notNull()
+      .references(() => maintenanceWindows.id, { onDelete: 'cascade' }),
+    monitorId: uuid('monitor_id')
+      .notNull()
+      .references(() => monitors.id, { onDelete: 'cascade' }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.windowId, table.monitorId] }),
+    index('maintenance_window_monitors_monitor_idx').on(table.monitorId),
+  ],
+);
+
+/** Past occurrences. */
+export const maintenanceOccurrences = pgTable(
+  'maintenance_occurrences',
+  {
+    windowId: uuid('window_id')
+      .notNull()
+      .references(() => maintenanceWindows.id, { onDelete: 'cascade' }),
+    startsAt: instant('starts_at').notNull(),
+    endsAt: instant('ends_at').notNull(),
+    outcome: text('outcome').$type<MaintenanceOutcome>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.windowId, table.startsAt] })],
+);

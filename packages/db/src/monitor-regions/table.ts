@@ -1,0 +1,32 @@
+import type { ErrorReason } from '@tocsin/contracts/vocabulary';
+import { bigint, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { clockNow, instant } from '../database/columns.ts';
+import { monitors } from '../monitors/table.ts';
+
+/** One row per monitor and region that checks it: what the region last said, and which revision its schedule has. */
+export const monitorRegions = pgTable(
+  'monitor_regions',
+  {
+    monitorId: uuid('monitor_id')
+      .notNull()
+      .references(() => monitors.id, { onDelete: 'cascade' }),
+    region: text('region').notNull(),
+    /** The revision whose schedule is in the queue's store; null: none, or one that must be applied again. */
+    scheduledRevision: integer('scheduled_revision'),
+    /** When the region was assigned or its streak was reset. */
+    since: instant('since').notNull().default(clockNow),
+    consecutiveFailures: integer('consecutive_failures').notNull().default(0),
+    lastResultAt: instant('last_result_at'),
+    lastLatencyMs: integer('last_latency_ms'),
+    lastErrorReason: text('last_error_reason').$type<ErrorReason>(),
+    /** Of the last https check; null: never seen. */
+    certificateExpiresAt: instant('certificate_expires_at'),
+    /** Epoch milliseconds of the last few recorded slots: a result in one of them is dropped. */
+    recentSlots: bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
+  },
+  (table) => [
+    primaryKey({ columns: [table.monitorId, table.region] }),
+    index('monitor_regions_region_idx').on(table.region),
+  ],
+);
+export type MonitorRegionRow = typeof monitorRegions.$inferSelect;

@@ -1,0 +1,61 @@
+import type { Assertions } from '@tocsin/contracts/monitor';
+import type { HttpMethod } from '@tocsin/contracts/vocabulary';
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { eq, inArray, sql } from 'drizzle-orm';
+import type { DbContext } from '../database/context.ts';
+import { monitorRegions } from '../monitor-regions/table.ts';
+import { toInput } from './monitor-columns.ts';
+import { monitors, type MonitorRow } from './table.ts';
+
+/** What a checker needs to know of a monitor. */
+export interface CheckTarget {
+  readonly monitorId: string;
+  readonly revision: number;
+  readonly type: string;
+  readonly url: string;
+  readonly method: HttpMethod;
+  readonly headers: Record<string, string> | null;
+  readonly body: string | null;
+  readonly assertions: Assertions | null;
+  readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
+  /** Where it is checked: the default region where the monitor names none. */
+  readonly regions: readonly string[];
+}
+
+/** Monitors as a checker runs them, by id; one that is gone is not in it, one that cannot be read is its error. */
+export async function loadCheckTargets(
+  context: DbContext,
+  monitorIds: readonly string[],
+): Promise<Map<string, CheckTarget | Error>> {
+  const rows = await context.db
+    .select({ monitor: monitors, regions: sql<string[]>`array_agg(${monitorRegions.region})` })
+    .from(monitors)
+    .innerJoin(monitorRegions, eq(monitorRegions.monitorId, monitors.id))
+    .where(inArray(monitors.id, [...monitorIds]))
+    .groupBy(monitors.id);
+  return new Map(
+    rows.map(({ monitor, regions }) => [monitor.id, readTarget(monitor, regions, context.secrets)]),
+  );
+}
+
+function readTarget(monitor: MonitorRow, regions: string[], secrets: SecretBox): CheckTarget | Error {
+  try {
+    const input = toInput(monitor, secrets);
+    return {
+      monitorId: monitor.id,
+      revision: monitor.revision,
+      type: monitor.type,
+      url: input.url,
+      method: input.method,
+      headers: input.headers,
+      body: input.body,
+      assertions: input.assertions,
+      intervalSeconds: input.interval,
+      timeoutSeconds: input.timeout,
+      regions,
+    };
+  } catch (error) {
+    return new Error(`monitor ${monitor.id} cannot be read`, { cause: error });
+  }
+}

@@ -1,0 +1,12 @@
+/** A monitor's schedule: what the queue's store must hold for it, one job scheduler per region. */
+export interface MonitorSchedule {
+  readonly monitorId: string;
+  readonly revision: number;
+  readonly intervalSeconds: number;
+  readonly regions: readonly string[];
+}
+
+/** The regions that check a monitor: an empty list means the default region (specification "Regions"). */
+export function effectiveRegions(regions: readonly string[], defaultRegion: string): readonly string[] {
+  return regions.length > 0 ? regions : [defaultRegion];
+}

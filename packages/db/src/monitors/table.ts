@@ -1,0 +1,59 @@
+import type { Assertions } from '@tocsin/contracts/monitor';
+import type { HttpMethod, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { sql } from 'drizzle-orm';
+import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { accounts } from '../accounts/table.ts';
+import { clockNow, instant } from '../database/columns.ts';
+
+/**
+ * Monitors: what is wanted, and the status. The row's lock orders everything that happens to a monitor; whoever writes
+ * its status, regions, incidents or events holds it. Header values and the body are sealed one by one (design §5).
+ */
+export const monitors = pgTable(
+  'monitors',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id')
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    url: text('url').notNull(),
+    type: text('type').notNull(),
+    intervalSeconds: integer('interval_seconds').notNull(),
+    timeoutSeconds: integer('timeout_seconds').notNull(),
+    method: text('method').$type<HttpMethod>().notNull(),
+    sealedHeaders: jsonb('sealed_headers').$type<Record<string, string>>(),
+    sealedBody: text('sealed_body'),
+    assertions: jsonb('assertions').$type<Assertions>(),
+    failureThreshold: integer('failure_threshold').notNull(),
+    /** As given; empty means the default region. */
+    regions: text('regions').array().notNull(),
+    runbookUrl: text('runbook_url'),
+    externalId: text('external_id'),
+    source: text('source'),
+    /** Raised by every change. */
+    revision: integer('revision').notNull().default(1),
+    /** The revision that last changed url, method, headers, body, assertions or timeout. */
+    probeRevision: integer('probe_revision').notNull().default(1),
+    status: text('status').$type<MonitorStatus>().notNull().default('PENDING'),
+    statusSince: instant('status_since').notNull().default(clockNow),
+    /** What maintenance covers; null while there is none. */
+    statusBeforeMaintenance: text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
+    lastCheckedAt: instant('last_checked_at'),
+    /** The monitor's clock: the last stamp given to an event or a webhook event (design §3). */
+    lastTimestamp: instant('last_timestamp'),
+    createdAt: instant('created_at').notNull().default(clockNow),
+    updatedAt: instant('updated_at').notNull().default(clockNow),
+  },
+  (table) => [
+    index('monitors_account_idx').on(table.accountId, table.createdAt.desc(), table.id.desc()),
+    // The maintenance clock looks for these twice a second.
+    index('monitors_maintenance_idx')
+      .on(table.id)
+      .where(sql`${table.status} = 'MAINTENANCE'`),
+    uniqueIndex('monitors_external_id_key')
+      .on(table.accountId, table.externalId)
+      .where(sql`${table.externalId} is not null`),
+  ],
+);
+export type MonitorRow = typeof monitors.$inferSelect;

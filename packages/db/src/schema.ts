@@ -1,0 +1,19 @@
+/** Every table, for Drizzle and its migration generator. */
+export { accounts } from './accounts/table.ts';
+export { apiKeyTombstones, apiKeys } from './api-keys/table.ts';
+export { channelMonitors, channels } from './channels/table.ts';
+export { attempts, deliveries } from './deliveries/table.ts';
+export { events } from './events/table.ts';
+export { incidents } from './incidents/table.ts';
+export { invitations } from './invitations/table.ts';
+export {
+  maintenanceOccurrences,
+  maintenanceWindowMonitors,
+  maintenanceWindows,
+} from './maintenance-windows/table.ts';
+export { monitorRegions } from './monitor-regions/table.ts';
+export { monitors } from './monitors/table.ts';
+export { sessions, verifications } from './sessions/table.ts';
+export { statusChanges } from './status-changes/table.ts';
+export { triggers } from './triggers/table.ts';
+export { userLogins, users } from './users/table.ts';

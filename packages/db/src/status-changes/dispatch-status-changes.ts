@@ -1,0 +1,54 @@
+import { sql } from 'drizzle-orm';
+import { arrayOf } from '../database/arrays.ts';
+import type { Database } from '../database/open.ts';
+
+/** Which status changes to dispatch: one that a job named, or the oldest ones due. */
+export type DispatchScope = { readonly statusChangeId: string } | { readonly limit: number };
+
+/**
+ * Fans status changes out to deliveries and marks them dispatched, in one transaction. Idempotent: a status change, event
+ * kind and channel make one delivery however often this runs (design §4 "Outbox"). A disabled channel's are `held`.
+ * @returns the deliveries that are due now
+ */
+export async function dispatchStatusChanges(
+  db: Database,
+  scope: DispatchScope,
+): Promise<{ statusChanges: number; deliveryIds: string[] }> {
+  return db.transaction(async (tx) => {
+    const { rows: due } = await tx.execute<{ id: string }>(sql`
+      select id from status_changes
+      where dispatched_at is null
+        ${'statusChangeId' in scope ? sql`and id = ${scope.statusChangeId}` : sql``}
+      order by monitor_id, timestamp
+      limit ${'limit' in scope ? scope.limit : 1}
+      for update skip locked`);
+    if (due.length === 0) return { statusChanges: 0, deliveryIds: [] };
+    const ids = arrayOf(
+      'uuid',
+      due.map((row) => row.id),
+    );
+    // The share lock makes a channel that is being disabled hold these too.
+    const { rows: made } = await tx.execute<{ id: string; state: string }>(sql`
+      with assigned as materialized (
+        select c.id, c.enabled from channels c
+        where c.id in (select unnest(s.channel_ids) from status_changes s where s.id = any(${ids}))
+        for share of c)
+      insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
+        next_attempt_at)
+      select gen_random_uuid(), s.account_id, a.id, s.id, s.monitor_id, e.value ->> 'event',
+        ((e.value ->> 'payload')::jsonb ->> 'timestamp')::timestamptz, e.value ->> 'payload',
+        case when a.enabled then 'pending' else 'held' end,
+        case when a.enabled then now() end
+      from status_changes s
+      cross join lateral jsonb_array_elements(s.webhook_events) as e (value)
+      join assigned a on a.id = any(s.channel_ids)
+      where s.id = any(${ids})
+      on conflict (status_change_id, event, channel_id) do nothing
+      returning id, state`);
+    await tx.execute(sql`update status_changes set dispatched_at = now() where id = any(${ids})`);
+    return {
+      statusChanges: due.length,
+      deliveryIds: made.filter((row) => row.state === 'pending').map((row) => row.id),
+    };
+  });
+}

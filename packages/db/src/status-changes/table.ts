@@ -1,0 +1,42 @@
+import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
+import { sql } from 'drizzle-orm';
+import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { accounts } from '../accounts/table.ts';
+import { clockNow, instant } from '../database/columns.ts';
+
+/** One webhook event of a status change: `payload` is the very bytes that every attempt sends. */
+export interface FrozenWebhookEvent {
+  readonly event: WebhookEvent;
+  readonly payload: string;
+}
+
+/**
+ * The outbox: each status change commits with the check that caused it and freezes what its deliveries need. Nothing here
+ * goes away with the monitor: an alert that was due stays due (design §4 "Outbox").
+ */
+export const statusChanges = pgTable(
+  'status_changes',
+  {
+    id: uuid('id').primaryKey(),
+    accountId: uuid('account_id')
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    monitorId: uuid('monitor_id').notNull(),
+    fromStatus: text('from_status').$type<MonitorStatus>().notNull(),
+    toStatus: text('to_status').$type<MonitorStatus>().notNull(),
+    region: text('region').notNull(),
+    timestamp: instant('timestamp').notNull(),
+    webhookEvents: jsonb('webhook_events').$type<readonly FrozenWebhookEvent[]>().notNull(),
+    /** The channels assigned when the status changed. */
+    channelIds: uuid('channel_ids').array().notNull(),
+    /** When its deliveries were made; null while that is due. */
+    dispatchedAt: instant('dispatched_at'),
+    createdAt: instant('created_at').notNull().default(clockNow),
+  },
+  (table) => [
+    index('status_changes_due_idx')
+      .on(table.monitorId, table.timestamp)
+      .where(sql`${table.dispatchedAt} is null`),
+    index('status_changes_monitor_idx').on(table.monitorId, table.timestamp.desc()),
+  ],
+);

@@ -1,0 +1,320 @@
+import { afterAll, beforeEach, describe, expect, test, beforeAll } from '@jest/globals';
+import { createChannel } from '@tocsin/db/channels/create-channel';
+import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
+import { channels } from '@tocsin/db/channels/table';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import { openDatabase } from '@tocsin/db/database/open';
+import { recordAttempt, type AttemptOutcome } from '@tocsin/db/deliveries/record-attempt';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { outboxAge } from '@tocsin/db/status-changes/outbox-age';
+import { eq, sql } from 'drizzle-orm';
+import { readDeliveryLog } from './delivery-log.ts';
+import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+let context: TestContext;
+let monitorId: string;
+let channelId: string;
+
+beforeAll(async () => {
+  context = await openTestContext();
+});
+afterAll(() => context.close());
+
+beforeEach(async () => {
+  await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
+  monitorId = (await makeMonitor(context)).id;
+  channelId = await makeChannel();
+});
+
+async function makeChannel(): Promise<string> {
+  const channel = await createChannel(context, {
+    accountId: context.accountId,
+    name: 'ops',
+    url: 'https://hooks.example/a',
+    monitorIds: [],
+    allMonitors: true,
+  });
+  return channel.id;
+}
+
+/** The monitor goes down (or up); both of its webhook events are due. */
+async function change(to: 'UP' | 'DOWN'): Promise<string> {
+  const check = to === 'DOWN' ? failureOf(monitorId) : checkOf(monitorId);
+  const [outcome] = await recordChecks(context.db, [check]);
+  if (outcome?.kind !== 'recorded' || outcome.statusChangeId === null) throw new Error('no status change');
+  return outcome.statusChangeId;
+}
+
+async function claim(): Promise<ClaimedDelivery[]> {
+  return claimDeliveries(context, { limit: 100 });
+}
+
+async function record(
+  delivery: ClaimedDelivery,
+  outcome: AttemptOutcome,
+  statusCode = 500,
+): Promise<string | null> {
+  return recordAttempt(context.db, {
+    deliveryId: delivery.id,
+    leaseToken: delivery.leaseToken,
+    channelId: delivery.channelId,
+    test: delivery.test,
+    startedAt: new Date(),
+    durationMs: 20,
+    statusCode: outcome.kind === 'delivered' ? 200 : statusCode,
+    error: outcome.kind === 'delivered' ? null : `answered ${statusCode}`,
+    responseExcerpt: null,
+    outcome,
+  });
+}
+
+async function setChannel(values: Partial<typeof channels.$inferInsert>): Promise<void> {
+  await context.db.update(channels).set(values).where(eq(channels.id, channelId));
+}
+
+describe('dispatchStatusChanges', () => {
+  test('makes one delivery per event and channel, however often and by however many it runs', async () => {
+    await makeChannel();
+    const statusChangeId = await change('DOWN');
+    expect(await outboxAge(context.db)).toMatchObject({ count: 1 });
+    await Promise.all([
+      dispatchStatusChanges(context.db, { statusChangeId }),
+      dispatchStatusChanges(context.db, { limit: 10 }),
+      dispatchStatusChanges(context.db, { statusChangeId }),
+    ]);
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    const { rows } = await context.db.execute(sql`select event, channel_id from deliveries`);
+    expect(rows).toHaveLength(4);
+    expect(await outboxAge(context.db)).toEqual({ count: 0, oldestSeconds: 0 });
+  });
+
+  test('a dispatch that crashed half-way left nothing behind and is made whole', async () => {
+    const statusChangeId = await change('DOWN');
+    await expect(
+      context.db.transaction(async (tx) => {
+        await dispatchStatusChanges(tx, { statusChangeId });
+        throw new Error('crash before commit');
+      }),
+    ).rejects.toThrow('crash');
+    expect(await readDeliveryLog(context.db, channelId)).toEqual([]);
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    expect(await readDeliveryLog(context.db, channelId)).toHaveLength(2);
+  });
+
+  test('an alert that was due outlives its monitor and the assignment of its channel', async () => {
+    await change('DOWN');
+    await deleteMonitor(context.db, context.accountId, monitorId);
+    await setChannel({ allMonitors: false });
+    const { deliveryIds } = await dispatchStatusChanges(context.db, { limit: 10 });
+    expect(deliveryIds).toHaveLength(2);
+    expect(await claim()).toHaveLength(1);
+  });
+
+  test('a channel assigned after the change gets nothing of it', async () => {
+    await change('DOWN');
+    const later = await makeChannel();
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    expect(await readDeliveryLog(context.db, later)).toEqual([]);
+  });
+
+  test('a disabled channel’s deliveries are held', async () => {
+    await setChannel({ enabled: false });
+    await change('DOWN');
+    expect(await dispatchStatusChanges(context.db, { limit: 10 })).toMatchObject({ deliveryIds: [] });
+    const log = await readDeliveryLog(context.db, channelId);
+    expect(log.map((delivery) => delivery.state)).toEqual(['held', 'held']);
+    expect(await claim()).toEqual([]);
+  });
+});
+
+test('a process that is frozen within a transaction loses its locks, and alerts flow again', async () => {
+  await change('DOWN');
+  const frozen = openDatabase({
+    url: context.url,
+    poolSize: 1,
+    applicationName: 'frozen',
+    onIdleError: () => undefined,
+  });
+  const client = await frozen.pool.connect();
+  await client.query('begin');
+  await client.query('select from channels for no key update');
+  const dispatch = async (): Promise<number> =>
+    (await dispatchStatusChanges(context.db, { limit: 10 }).catch(() => ({ deliveryIds: [] }))).deliveryIds
+      .length;
+  expect(await dispatch()).toBe(0);
+  let made = 0;
+  for (let tries = 0; made === 0 && tries < 5; tries += 1) made = await dispatch();
+  expect(made).toBe(2);
+  client.release(true);
+  await frozen.close();
+}, 40_000);
+
+describe('claimDeliveries', () => {
+  test('of several who ask one gets the delivery', async () => {
+    await change('DOWN');
+    const { deliveryIds } = await dispatchStatusChanges(context.db, { limit: 10 });
+    const claims = await Promise.all([
+      claim(),
+      claim(),
+      ...deliveryIds.map((deliveryId) => claimDeliveries(context, { deliveryId })),
+    ]);
+    expect(claims.flat()).toHaveLength(1);
+  });
+
+  test('first attempts go in the order of the stamps; a later one waits for a recorded attempt, not for success', async () => {
+    await change('DOWN');
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    const seen: string[] = [];
+    for (let round = 0; round < 2; round += 1) {
+      const [delivery, ...others] = await claim();
+      if (!delivery) throw new Error('nothing claimed');
+      expect(others).toEqual([]);
+      seen.push(delivery.event);
+      expect(await claim()).toEqual([]);
+      await record(delivery, { kind: 'retry', delayMs: 60_000 });
+    }
+    expect(seen).toEqual(['monitor.down', 'incident.created']);
+  });
+
+  test('waits for an earlier status change that is not dispatched yet', async () => {
+    await change('DOWN');
+    const recovery = await change('UP');
+    const { deliveryIds } = await dispatchStatusChanges(context.db, { statusChangeId: recovery });
+    expect(deliveryIds).toHaveLength(2);
+    expect(await claim()).toEqual([]);
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    expect((await claim()).map((delivery) => delivery.event)).toEqual(['monitor.down']);
+  });
+
+  test('a lease that ran out makes the attempt again, with the same id and bytes', async () => {
+    await change('DOWN');
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    const [first] = await claim();
+    await context.db.execute(sql`update deliveries set leased_until = now() where leased_until is not null`);
+    const [again] = await claim();
+    expect(again).toMatchObject({ id: first?.id, payload: first?.payload, attemptCount: 0 });
+    expect(again?.leaseToken).not.toBe(first?.leaseToken);
+  });
+
+  test('runs at most ten attempts to one channel, so that a hanging receiver holds up no other', async () => {
+    const other = await makeChannel();
+    for (let index = 0; index < 15; index += 1) {
+      monitorId = (await makeMonitor(context, { externalId: null })).id;
+      await change('DOWN');
+    }
+    await dispatchStatusChanges(context.db, { limit: 100 });
+    const claimed = await claim();
+    expect(claimed.filter((delivery) => delivery.channelId === channelId)).toHaveLength(10);
+    expect(claimed.filter((delivery) => delivery.channelId === other)).toHaveLength(10);
+    expect(await claim()).toEqual([]);
+  });
+
+  test('a secret that no key opens takes no other channel’s deliveries with it', async () => {
+    const other = await makeChannel();
+    await setChannel({ sealedSecret: 'v1.00000000.AAAA' });
+    await change('DOWN');
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    const claimed = await claim();
+    expect(new Map(claimed.map((delivery) => [delivery.channelId, delivery.secrets.length]))).toEqual(
+      new Map([
+        [channelId, 0],
+        [other, 1],
+      ]),
+    );
+  });
+
+  test('gives both secrets while one is being rotated', async () => {
+    await change('DOWN');
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    await setChannel({
+      sealedPreviousSecret: context.secrets.encrypt('whsec_b2xk'),
+      previousSecretExpiresAt: new Date(Date.now() + 60_000),
+    });
+    const [delivery] = await claim();
+    expect(delivery?.secrets).toEqual([expect.stringMatching(/^whsec_/), 'whsec_b2xk']);
+  });
+});
+
+describe('recordAttempt', () => {
+  async function dispatched(): Promise<ClaimedDelivery> {
+    await change('DOWN');
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    const [delivery] = await claim();
+    if (!delivery) throw new Error('nothing claimed');
+    return delivery;
+  }
+
+  test('a success ends the delivery and the channel’s failures', async () => {
+    const delivery = await dispatched();
+    await setChannel({ failingSince: new Date() });
+    expect(await record(delivery, { kind: 'delivered' })).toBeNull();
+    const [log] = await readDeliveryLog(context.db, channelId);
+    expect(log).toMatchObject({ state: 'delivered', nextAttemptAt: null, attemptCount: 1, leaseToken: null });
+    expect(log?.attempts).toEqual([expect.objectContaining({ number: 1, statusCode: 200, error: null })]);
+    const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
+    expect(channel?.failingSince).toBeNull();
+  });
+
+  test('a failure plans the next attempt by Postgres’ clock', async () => {
+    const delivery = await dispatched();
+    await record(delivery, { kind: 'retry', delayMs: 60_000 });
+    const { rows } = await context.db.execute(
+      sql`select extract(epoch from next_attempt_at - now())::float8 as seconds, state from deliveries where id = ${delivery.id}`,
+    );
+    expect(rows[0]).toMatchObject({ state: 'pending' });
+    expect(Math.abs(Number(rows[0]?.['seconds']) - 60)).toBeLessThan(5);
+  });
+
+  test('after a lost lease a failure only enters the log, a success counts', async () => {
+    const first = await dispatched();
+    await context.db.execute(sql`update deliveries set leased_until = now() where leased_until is not null`);
+    const [second] = await claim();
+    if (!second) throw new Error('nothing claimed');
+    await record(first, { kind: 'retry', delayMs: 3_600_000 });
+    let [log] = await readDeliveryLog(context.db, channelId);
+    expect(log).toMatchObject({ leaseToken: second.leaseToken, state: 'pending', attemptCount: 1 });
+    await record(first, { kind: 'delivered' });
+    [log] = await readDeliveryLog(context.db, channelId);
+    expect(log).toMatchObject({ state: 'delivered', attemptCount: 2 });
+  });
+
+  test('410 disables the channel and holds what it still had to send', async () => {
+    const delivery = await dispatched();
+    expect(await record(delivery, { kind: 'gone' }, 410)).toBe('The receiver answered 410 Gone.');
+    const log = await readDeliveryLog(context.db, channelId);
+    expect(log.map((entry) => entry.state)).toEqual(['failed', 'held']);
+    await change('UP');
+    await dispatchStatusChanges(context.db, { limit: 10 });
+    expect((await readDeliveryLog(context.db, channelId)).map((entry) => entry.state)).toEqual([
+      'failed',
+      'held',
+      'held',
+      'held',
+    ]);
+  });
+
+  test('72 h without one success disable the channel by the clock, whether or not an attempt comes', async () => {
+    await dispatched();
+    await setChannel({ failingSince: new Date(Date.now() - 71 * 3_600_000) });
+    expect(await disableExhaustedChannels(context.db)).toEqual([]);
+    await setChannel({ failingSince: new Date(Date.now() - 72 * 3_600_000 - 1_000) });
+    expect(await disableExhaustedChannels(context.db)).toEqual([channelId]);
+    expect((await readDeliveryLog(context.db, channelId)).map((entry) => entry.state)).toEqual([
+      'held',
+      'held',
+    ]);
+    expect(await disableExhaustedChannels(context.db)).toEqual([]);
+  });
+
+  test('72 h without one success disable the channel, less do not', async () => {
+    const delivery = await dispatched();
+    await setChannel({ failingSince: new Date(Date.now() - 71 * 3_600_000) });
+    expect(await record(delivery, { kind: 'retry', delayMs: 1 })).toBeNull();
+    await setChannel({ failingSince: new Date(Date.now() - 73 * 3_600_000) });
+    expect(await record(delivery, { kind: 'retry', delayMs: 1 })).toBe(
+      'Every attempt of the last 72 hours failed.',
+    );
+  });
+});

@@ -1,0 +1,78 @@
+import { createChannel } from '@tocsin/db/channels/create-channel';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import { recordAttempt, type AttemptOutcome } from '@tocsin/db/deliveries/record-attempt';
+import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { sql } from 'drizzle-orm';
+import { checkOf, failureOf, type TestContext } from './harness.ts';
+
+/** A channel of the test's account; of all its monitors unless told otherwise. */
+export async function makeChannel(context: TestContext, monitorIds?: readonly string[]): Promise<string> {
+  const channel = await createChannel(context, {
+    accountId: context.accountId,
+    name: 'ops',
+    url: 'https://hooks.example/a',
+    monitorIds: monitorIds ?? [],
+    allMonitors: monitorIds === undefined,
+  });
+  return channel.id;
+}
+
+/** The monitor goes down, or up; its two webhook events are due. */
+export async function changeStatus(
+  context: TestContext,
+  monitorId: string,
+  to: 'UP' | 'DOWN',
+): Promise<void> {
+  const check = to === 'DOWN' ? failureOf(monitorId) : checkOf(monitorId);
+  const [outcome] = await recordChecks(context.db, [check]);
+  if (outcome?.kind !== 'recorded' || outcome.statusChangeId === null) throw new Error('no status change');
+}
+
+/** The same, and the deliveries are made. @returns those that are due */
+export async function alertOf(context: TestContext, monitorId: string, to: 'UP' | 'DOWN'): Promise<string[]> {
+  await changeStatus(context, monitorId, to);
+  return (await dispatchStatusChanges(context.db, { limit: 100 })).deliveryIds;
+}
+
+/** The one delivery that may be attempted now. */
+export async function claimOne(context: TestContext): Promise<ClaimedDelivery> {
+  const [claimed, ...others] = await claimDeliveries(context, { limit: 100 });
+  if (!claimed || others.length > 0) throw new Error(`${others.length + (claimed ? 1 : 0)} claimed`);
+  return claimed;
+}
+
+/** Records what an attempt came to: 200 or 500. */
+export async function recordOutcome(
+  context: TestContext,
+  delivery: ClaimedDelivery,
+  outcome: AttemptOutcome,
+): Promise<string | null> {
+  const delivered = outcome.kind === 'delivered';
+  return recordAttempt(context.db, {
+    deliveryId: delivery.id,
+    leaseToken: delivery.leaseToken,
+    channelId: delivery.channelId,
+    test: delivery.test,
+    startedAt: new Date(),
+    durationMs: 20,
+    statusCode: delivered ? 200 : 500,
+    error: delivered ? null : 'answered 500',
+    responseExcerpt: null,
+    outcome,
+  });
+}
+
+/** Every lease has run out: the notifiers that held them were killed. */
+export async function endLeases(context: TestContext): Promise<void> {
+  await context.db.execute(sql`update deliveries set leased_until = now() where leased_until is not null`);
+}
+
+/** A second account, with nothing in it. */
+export async function makeAccount(context: TestContext): Promise<string> {
+  const { rows } = await context.db.execute<{ id: string }>(
+    sql`insert into accounts (id, name) values (gen_random_uuid(), 'Other') returning id`,
+  );
+  if (!rows[0]) throw new Error('no account');
+  return rows[0].id;
+}

@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/delete-maintenance-window';
+import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/get-maintenance-window';
+import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
+import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/update-maintenance-window';
+import { monitors } from '@tocsin/db/monitors/table';
+import { statusChanges } from '@tocsin/db/status-changes/table';
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import {
+  begin,
+  end,
+  makeWatched,
+  makeWindow,
+  moveWindow,
+  outcomesOf,
+  rowOf,
+  storyOf,
+  tick,
+} from './maintenance-harness.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+let context: TestContext;
+beforeAll(async () => {
+  context = await openTestContext();
+});
+afterAll(() => context.close());
+
+async function statusOf(id: string): Promise<string> {
+  return (await rowOf(context, id)).status;
+}
+
+async function windowOf(id: string): ReturnType<typeof getMaintenanceWindow> {
+  return getMaintenanceWindow(context.db, context.accountId, id);
+}
+
+describe('the life of a window', () => {
+  test('once: scheduled, running, ended', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await tick(context);
+    expect(await windowOf(window)).toMatchObject({ state: 'scheduled', currentOccurrence: null });
+    expect(await statusOf(id)).toBe('UP');
+    await begin(context, window);
+    const running = await windowOf(window);
+    expect(running).toMatchObject({ state: 'running', nextOccurrence: null, upcoming: [] });
+    expect(running.currentOccurrence).toEqual({ startsAt: running.startsAt, endsAt: running.endsAt });
+    await end(context, window);
+    expect(await windowOf(window)).toMatchObject({
+      state: 'ended',
+      currentOccurrence: null,
+      nextOccurrence: null,
+    });
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+  });
+
+  test('recurring: the next occurrence is planned when one ends', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY;COUNT=2' });
+    await begin(context, window);
+    await end(context, window);
+    const after = await windowOf(window);
+    expect(after).toMatchObject({ state: 'scheduled', currentOccurrence: null });
+    expect(Date.parse(after.nextOccurrence?.startsAt ?? '') - Date.parse(after.startsAt)).toBe(DAY_MS);
+    expect(after.upcoming).toEqual([after.nextOccurrence]);
+    expect(await statusOf(id)).toBe('UP');
+  });
+
+  test('overlapping windows end with the last, and one that begins as another ends takes over', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const [first, second, third] = [
+      await makeWindow(context, [id]),
+      await makeWindow(context, [id]),
+      await makeWindow(context, [id]),
+    ];
+    await begin(context, first);
+    await begin(context, second);
+    await end(context, first);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await context.db.execute(sql`
+      update maintenance_windows set occurrence_starts_at = case id when ${second} then occurrence_starts_at
+          else date_trunc('milliseconds', now()) end,
+        occurrence_ends_at = case id when ${second} then date_trunc('milliseconds', now()) else occurrence_ends_at end
+      where id in (${second}, ${third})`);
+    await tick(context);
+    expect(await windowOf(second)).toMatchObject({ state: 'ended' });
+    expect(await windowOf(third)).toMatchObject({ state: 'running' });
+    await end(context, third);
+    expect(await statusOf(id)).toBe('UP');
+    expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
+  });
+
+  test('occurrences without a gap cover a monitor without a gap', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const startsAt = new Date(Date.now() + HOUR_MS);
+    const endsAt = new Date(startsAt.getTime() + DAY_MS);
+    const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY', startsAt, endsAt });
+    await moveWindow(context, window, 1, DAY_MS);
+    await tick(context);
+    await moveWindow(context, window, DAY_MS + 1, DAY_MS);
+    await tick(context);
+    expect(await windowOf(window)).toMatchObject({ state: 'running' });
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+    expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
+    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await tick(context);
+  });
+});
+
+describe('while every service was down', () => {
+  test('an occurrence that passed is noted as missed and sends nothing', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, 2 * HOUR_MS);
+    expect(await tick(context)).toBe(0);
+    expect(await outcomesOf(context, window)).toEqual(['missed']);
+    expect(await windowOf(window)).toMatchObject({ state: 'ended' });
+    expect(await statusOf(id)).toBe('UP');
+  });
+
+  test('of a recurring window each that passed, and one that runs is entered', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY' });
+    await moveWindow(context, window, 3 * DAY_MS + 1_000);
+    const { startedLate } = await advanceWindows(context.db);
+    expect(startedLate).toEqual([expect.closeTo(1, 0)]);
+    await tick(context);
+    expect(await outcomesOf(context, window)).toEqual(['missed', 'missed', 'missed']);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await tick(context);
+  });
+
+  test('an end that passed is carried out late by the same rules', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await begin(context, window);
+    await recordChecks(context.db, [failureOf(id)]);
+    await moveWindow(context, window, 5 * HOUR_MS);
+    const { endedLate } = await advanceWindows(context.db);
+    expect(endedLate).toEqual([expect.closeTo(4 * 3_600, -1)]);
+    await tick(context);
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+    expect((await storyOf(context, id)).slice(1)).toEqual([
+      'monitor.down MAINTENANCE>DOWN',
+      'incident.created MAINTENANCE>DOWN',
+    ]);
+  });
+
+  test('a start found late but before the end is entered late', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, HOUR_MS - 5_000);
+    await tick(context);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await end(context, window);
+  });
+});
+
+describe('changes of a running window', () => {
+  test('monitors join and leave', async () => {
+    const [stays, leaves, joins] = [
+      await makeWatched(context, [checkOf]),
+      await makeWatched(context, [checkOf]),
+      await makeWatched(context, [checkOf]),
+    ];
+    const window = await makeWindow(context, [stays, leaves]);
+    await begin(context, window);
+    const update = { monitorIds: [stays, joins] };
+    await updateMaintenanceWindow(context.db, context.accountId, window, update);
+    expect(await tick(context)).toBe(2);
+    expect([await statusOf(stays), await statusOf(leaves), await statusOf(joins)]).toEqual([
+      'MAINTENANCE',
+      'UP',
+      'MAINTENANCE',
+    ]);
+    await end(context, window);
+  });
+
+  test('extending keeps it running, ending it in the past cuts it short', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await begin(context, window);
+    const endsAt = new Date(Date.now() + 9 * HOUR_MS);
+    const extended = await updateMaintenanceWindow(context.db, context.accountId, window, { endsAt });
+    expect(extended).toMatchObject({
+      state: 'running',
+      currentOccurrence: { endsAt: endsAt.toISOString() },
+    });
+    expect(await tick(context)).toBe(0);
+    const past = new Date(Date.parse(extended.startsAt) + 1);
+    const cut = await updateMaintenanceWindow(context.db, context.accountId, window, { endsAt: past });
+    expect(cut).toMatchObject({ state: 'ended', currentOccurrence: null });
+    expect(await tick(context)).toBe(1);
+    expect(await statusOf(id)).toBe('UP');
+    expect(await outcomesOf(context, window)).toEqual(['cut_short']);
+  });
+
+  test('moving it away ends it, and it comes again', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await begin(context, window);
+    const startsAt = new Date(Date.now() + DAY_MS);
+    const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
+    const moved = await updateMaintenanceWindow(context.db, context.accountId, window, update);
+    expect(moved).toMatchObject({ state: 'scheduled', nextOccurrence: { startsAt: startsAt.toISOString() } });
+    await tick(context);
+    expect(await statusOf(id)).toBe('UP');
+    await begin(context, window);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await end(context, window);
+  });
+
+  test('an ended window that gets a new time is scheduled again; a name alone changes nothing else', async () => {
+    const window = await makeWindow(context, [(await makeMonitor(context)).id]);
+    await begin(context, window);
+    await end(context, window);
+    const renamed = await updateMaintenanceWindow(context.db, context.accountId, window, { name: 'New' });
+    expect(renamed).toMatchObject({ name: 'New', state: 'ended' });
+    const startsAt = new Date(Date.now() + DAY_MS);
+    const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
+    const again = await updateMaintenanceWindow(context.db, context.accountId, window, update);
+    expect(again).toMatchObject({ state: 'scheduled' });
+  });
+
+  test('deleting it ends it for its monitors, not for those that another window covers', async () => {
+    const [alone, shared] = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
+    const [window, other] = [await makeWindow(context, [alone, shared]), await makeWindow(context, [shared])];
+    await begin(context, window);
+    await begin(context, other);
+    const monitorIds = await deleteMaintenanceWindow(context.db, context.accountId, window);
+    expect(monitorIds).toEqual([alone, shared].toSorted());
+    expect(await settleMaintenance(context.db, monitorIds)).toMatchObject({ monitors: 1 });
+    expect([await statusOf(alone), await statusOf(shared)]).toEqual(['UP', 'MAINTENANCE']);
+    await end(context, other);
+  });
+});
+
+describe('many at once', () => {
+  async function insertFleet(count: number): Promise<string[]> {
+    return cloneMonitor(await makeWatched(context, [checkOf]), count);
+  }
+
+  test('5,000 monitors of one window enter and leave within seconds, with two clocks, each once; a crash between is mended', async () => {
+    const ids = await insertFleet(5_000);
+    const window = await makeWindow(context, ids);
+    await moveWindow(context, window, 1);
+    // The first clock dies after three transactions.
+    await advanceWindows(context.db);
+    for (let chunk = 0; chunk < 3; chunk += 1) await settleMaintenance(context.db);
+    expect(await countIn('MAINTENANCE', ids)).toBe(600);
+
+    const startedAt = performance.now();
+    await Promise.all([tick(context), tick(context)]);
+    const enteredMs = performance.now() - startedAt;
+    expect(await countIn('MAINTENANCE', ids)).toBe(5_000);
+    await moveWindow(context, window, HOUR_MS + 1);
+    await Promise.all([tick(context), tick(context)]);
+    expect(await countIn('UP', ids)).toBe(5_000);
+    const { rows } = await context.db.execute<{ changes: number; monitors: number }>(sql`
+      select count(*)::int as changes, count(distinct monitor_id)::int as monitors from status_changes
+      where to_status = 'MAINTENANCE' and monitor_id = any(${sql.param(ids)}::uuid[])`);
+    expect(rows).toEqual([{ changes: 5_000, monitors: 5_000 }]);
+    expect(enteredMs).toBeLessThan(10_000);
+    process.stdout.write(`4,400 monitors entered maintenance in ${Math.round(enteredMs)} ms\n`);
+  }, 120_000);
+
+  test('eight clocks at once send nothing twice', async () => {
+    const ids = await insertFleet(30);
+    const window = await makeWindow(context, ids, { rrule: 'FREQ=DAILY' });
+    await moveWindow(context, window, 1);
+    await Promise.all(Array.from({ length: 8 }, () => tick(context)));
+    await tick(context);
+    await Promise.all(ids.map((id) => recordChecks(context.db, [failureOf(id)])));
+    await moveWindow(context, window, HOUR_MS + 1);
+    await Promise.all(Array.from({ length: 8 }, () => tick(context)));
+    await tick(context);
+    for (const id of ids) {
+      const changes = await context.db.select().from(statusChanges).where(eq(statusChanges.monitorId, id));
+      expect(changes.map((change) => change.toStatus).toSorted()).toEqual(['DOWN', 'MAINTENANCE']);
+    }
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+    await deleteMaintenanceWindow(context.db, context.accountId, window);
+  });
+
+  test('a monitor that another process holds delays no other and is not forgotten', async () => {
+    const [held, free] = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
+    const window = await makeWindow(context, [held, free]);
+    await moveWindow(context, window, 1);
+    await context.db.transaction(async (tx) => {
+      await tx.select().from(monitors).where(eq(monitors.id, held)).for('update');
+      await tick(context);
+      expect(await statusOf(free)).toBe('MAINTENANCE');
+      expect(await statusOf(held)).toBe('UP');
+    });
+    await tick(context);
+    expect(await statusOf(held)).toBe('MAINTENANCE');
+    await end(context, window);
+  });
+});
+
+/** Copies of a monitor, without webhook channels. */
+async function cloneMonitor(model: string, count: number): Promise<string[]> {
+  const { rows } = await context.db.execute<{ id: string }>(sql`
+    with copies as (
+      insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method,
+        failure_threshold, regions, status)
+      select gen_random_uuid(), account_id, name, url, type, interval_seconds, timeout_seconds, method,
+        failure_threshold, regions, status
+      from monitors, generate_series(1, ${count}) where id = ${model}
+      returning id)
+    insert into monitor_regions (monitor_id, region, last_result_at, last_latency_ms)
+    select id, 'default', now(), 12 from copies returning monitor_id as id`);
+  return rows.map((row) => row.id);
+}
+
+async function countIn(status: 'UP' | 'MAINTENANCE', ids: readonly string[]): Promise<number> {
+  return context.db.$count(monitors, and(eq(monitors.status, status), inArray(monitors.id, [...ids])));
+}

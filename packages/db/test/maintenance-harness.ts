@@ -1,0 +1,133 @@
+import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/webhook';
+import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
+import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-maintenance-window';
+import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { maintenanceOccurrences } from '@tocsin/db/maintenance-windows/table';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { createChannel } from '@tocsin/db/channels/create-channel';
+import { monitors } from '@tocsin/db/monitors/table';
+import { statusChanges } from '@tocsin/db/status-changes/table';
+import { asc, eq, sql } from 'drizzle-orm';
+import { makeMonitor, type TestContext } from './harness.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** One round of the maintenance clock, as every notifier runs it. @returns how many monitors it moved */
+export async function tick({ db }: TestContext): Promise<number> {
+  let moved = 0;
+  for (;;) {
+    await advanceWindows(db);
+    const { monitors: count } = await settleMaintenance(db);
+    if (count === 0) return moved;
+    moved += count;
+  }
+}
+
+/** A window of an hour that begins in an hour. @returns its id */
+export async function makeWindow(
+  context: TestContext,
+  monitorIds: readonly string[],
+  fields: { rrule?: string | null; startsAt?: Date; endsAt?: Date } = {},
+): Promise<string> {
+  const startsAt = fields.startsAt ?? new Date(Date.now() + HOUR_MS);
+  const { id } = await createMaintenanceWindow(context.db, context.accountId, {
+    name: 'Upgrade',
+    startsAt,
+    endsAt: fields.endsAt ?? new Date(startsAt.getTime() + HOUR_MS),
+    monitorIds: [...monitorIds],
+    rrule: fields.rrule ?? null,
+    timeZone: 'UTC',
+  });
+  return id;
+}
+
+/** Moves a window in time, as if that had passed. @param startedMsAgo negative: still to come */
+export async function moveWindow(
+  context: TestContext,
+  id: string,
+  startedMsAgo: number,
+  lengthMs = HOUR_MS,
+): Promise<void> {
+  await context.db.execute(sql`
+    with moved as (select clock_timestamp() - ${startedMsAgo} * interval '1 millisecond' as starts_at)
+    update maintenance_windows w set
+      starts_at = m.starts_at, occurrence_starts_at = m.starts_at,
+      ends_at = m.starts_at + ${lengthMs} * interval '1 millisecond',
+      occurrence_ends_at = m.starts_at + ${lengthMs} * interval '1 millisecond'
+    from moved m where w.id = ${id}`);
+}
+
+/** Lets the window begin just now. */
+export async function begin(context: TestContext, id: string): Promise<void> {
+  await moveWindow(context, id, 1);
+  await tick(context);
+}
+
+/** Lets the window end just now. */
+export async function end(context: TestContext, id: string): Promise<void> {
+  await moveWindow(context, id, HOUR_MS + 1);
+  await tick(context);
+}
+
+/** A monitor with a channel, after these checks. */
+export async function makeWatched(
+  context: TestContext,
+  checks: readonly ((id: string) => CheckRecord)[],
+  fields: Record<string, unknown> = {},
+): Promise<string> {
+  const { id } = await makeMonitor(context, fields);
+  await createChannel(context, {
+    accountId: context.accountId,
+    name: 'ops',
+    url: 'https://hooks.example',
+    monitorIds: [id],
+  });
+  for (const check of checks) await recordChecks(context.db, [check(id)]);
+  return id;
+}
+
+export async function rowOf(context: TestContext, id: string): Promise<typeof monitors.$inferSelect> {
+  const [row] = await context.db.select().from(monitors).where(eq(monitors.id, id));
+  if (!row) throw new Error('no monitor');
+  return row;
+}
+
+/** Every status change of a monitor, as `UP>MAINTENANCE`. */
+export async function changesOf(context: TestContext, id: string): Promise<string[]> {
+  const rows = await context.db
+    .select()
+    .from(statusChanges)
+    .where(eq(statusChanges.monitorId, id))
+    .orderBy(asc(statusChanges.timestamp));
+  return rows.map((row) => `${row.fromStatus}>${row.toStatus}`);
+}
+
+/** Every webhook event frozen for a monitor, in the order of its clock. */
+export async function payloadsOf(context: TestContext, id: string): Promise<WebhookPayload[]> {
+  const rows = await context.db
+    .select()
+    .from(statusChanges)
+    .where(eq(statusChanges.monitorId, id))
+    .orderBy(asc(statusChanges.timestamp));
+  return rows.flatMap((row) =>
+    row.webhookEvents.map(({ payload }) => webhookPayloadSchema.parse(JSON.parse(payload))),
+  );
+}
+
+/** The webhook events since maintenance began, as `monitor.down MAINTENANCE>DOWN`. */
+export async function storyOf(context: TestContext, id: string): Promise<string[]> {
+  const all = (await payloadsOf(context, id)).map(
+    ({ event, previousStatus, status }) => `${event} ${previousStatus}>${status}`,
+  );
+  return all.slice(all.findIndex((line) => line.startsWith('monitor.maintenance')));
+}
+
+export async function outcomesOf(context: TestContext, windowId: string): Promise<string[]> {
+  const rows = await context.db
+    .select()
+    .from(maintenanceOccurrences)
+    .where(eq(maintenanceOccurrences.windowId, windowId))
+    .orderBy(asc(maintenanceOccurrences.startsAt));
+  return rows.map((row) => row.outcome);
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
+import { deleteChannel } from '@tocsin/db/channels/delete-channel';
+import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
+import { channels } from '@tocsin/db/channels/table';
+import { updateChannel } from '@tocsin/db/channels/update-channel';
+import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
+import { findTestOutcome, giveUpTestDelivery } from '@tocsin/db/deliveries/find-test-outcome';
+import { getDelivery } from '@tocsin/db/deliveries/get-delivery';
+import { eq, sql } from 'drizzle-orm';
+import { alertOf, claimOne, makeChannel, recordOutcome } from './delivery-steps.ts';
+import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+let context: TestContext;
+let accountId: string;
+let monitorId: string;
+let channelId: string;
+
+beforeAll(async () => {
+  context = await openTestContext();
+  accountId = context.accountId;
+});
+afterAll(() => context.close());
+
+beforeEach(async () => {
+  await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
+  monitorId = (await makeMonitor(context)).id;
+  channelId = await makeChannel(context);
+});
+
+describe('a test event', () => {
+  test('has the payload of the specification, stamped by Postgres', async () => {
+    const id = await createTestDelivery(context.db, accountId, channelId, 'eu-west-1');
+    const { payload, ...delivery } = await getDelivery(context.db, accountId, id);
+    expect(webhookPayloadSchema.parse(JSON.parse(payload))).toEqual({
+      event: 'monitor.up',
+      monitorId: 'test',
+      monitorName: 'test',
+      status: 'UP',
+      previousStatus: 'DOWN',
+      latency: 0,
+      errorReason: null,
+      region: 'eu-west-1',
+      timestamp: delivery.timestamp,
+      runbookUrl: null,
+    });
+    expect(delivery).toMatchObject({ monitorId: 'test', event: 'monitor.up', test: true, state: 'pending' });
+  });
+
+  test('of a disabled channel is attempted once, alone, and changes nothing of the channel', async () => {
+    await context.db
+      .update(channels)
+      .set({ enabled: false, disabledReason: 'Gone.', failingSince: new Date(0) });
+    await alertOf(context, monitorId, 'DOWN');
+    const id = await createTestDelivery(context.db, accountId, channelId, 'default');
+    expect(await findTestOutcome(context.db, id)).toBeNull();
+    const claimed = await claimOne(context);
+    expect(claimed).toMatchObject({ id, test: true });
+    expect(await recordOutcome(context, claimed, { kind: 'failed' })).toBeNull();
+    expect(await findTestOutcome(context.db, id)).toMatchObject({
+      delivered: false,
+      attempt: { statusCode: 500, error: 'answered 500' },
+    });
+    expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
+    const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
+    expect(channel).toMatchObject({ enabled: false, disabledReason: 'Gone.', failingSince: new Date(0) });
+  });
+
+  test('a delivered one leaves failing_since alone too', async () => {
+    await context.db.update(channels).set({ failingSince: new Date(0) });
+    const id = await createTestDelivery(context.db, accountId, channelId, 'default');
+    const [claimed] = await claimDeliveries(context, { deliveryId: id });
+    if (!claimed) throw new Error('not claimed');
+    await recordOutcome(context, claimed, { kind: 'delivered' });
+    expect(await findTestOutcome(context.db, id)).toMatchObject({ delivered: true });
+    const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
+    expect(channel?.failingSince).toEqual(new Date(0));
+  });
+
+  test('neither waits for others nor holds them up, and disabling does not hold it', async () => {
+    await alertOf(context, monitorId, 'DOWN');
+    const id = await createTestDelivery(context.db, accountId, channelId, 'default');
+    const claimed = await claimDeliveries(context, { limit: 10 });
+    expect(new Set(claimed.map((delivery) => delivery.test))).toEqual(new Set([false, true]));
+    expect(claimed).toHaveLength(2);
+    await updateChannel(context.db, accountId, channelId, { enabled: false });
+    expect((await getDelivery(context.db, accountId, id)).state).toBe('pending');
+    await context.db.update(channels).set({ enabled: true, failingSince: new Date(0) });
+    expect(await disableExhaustedChannels(context.db)).toEqual([channelId]);
+    expect((await getDelivery(context.db, accountId, id)).state).toBe('pending');
+  });
+
+  test('that nobody waits for any more is not sent; a channel that is gone has none', async () => {
+    const id = await createTestDelivery(context.db, accountId, channelId, 'default');
+    await giveUpTestDelivery(context.db, id);
+    expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
+    expect((await getDelivery(context.db, accountId, id)).state).toBe('failed');
+    await deleteChannel(context.db, accountId, channelId);
+    expect(await findTestOutcome(context.db, id)).toBeUndefined();
+    const missing = createTestDelivery(context.db, accountId, channelId, 'default');
+    await expect(missing).rejects.toMatchObject({ code: 'not_found' });
+  });
+});

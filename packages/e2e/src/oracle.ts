@@ -1,0 +1,87 @@
+import type { Event } from '@tocsin/contracts/event';
+import type { WebhookPayload } from '@tocsin/contracts/webhook';
+
+/** A webhook that must have been sent; stamps are compared apart. */
+export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;
+
+export interface WatchedMonitor {
+  readonly failureThreshold: number;
+  readonly regions: readonly string[];
+  /** Planned maintenance, overlapping windows as one; epoch milliseconds. */
+  readonly maintenance: { readonly startsAt: number; readonly endsAt: number } | null;
+}
+
+type Status = WebhookPayload['previousStatus'];
+
+/**
+ * What a monitor's webhooks must be, from nothing but what its target answered: an implementation of the rules of its own, to
+ * be compared with the system's. Every region is assumed to stay fresh.
+ */
+export function expectedWebhooks(monitor: WatchedMonitor, events: readonly Event[]): ExpectedWebhook[] {
+  const expected: ExpectedWebhook[] = [];
+  const streaks = new Map<string, number>();
+  // As types, since the closures below change them.
+  let status = 'PENDING' as Status;
+  let covered = 'PENDING' as Status;
+  let incident = false;
+  let lastFailure: Event | undefined;
+  let last: Event | undefined;
+
+  const isDown = (): boolean =>
+    2 * [...streaks.values()].filter((streak) => streak >= monitor.failureThreshold).length >
+    monitor.regions.length;
+
+  const change = (to: 'UP' | 'DOWN', by: Event | undefined, covers: Status): void => {
+    const facts = {
+      status: to,
+      previousStatus: status,
+      latency: by?.latency ?? 0,
+      errorReason: to === 'DOWN' ? (by?.errorReason ?? null) : null,
+      region: by?.region ?? '',
+    };
+    if (to === 'DOWN') {
+      expected.push({ event: 'monitor.down', ...facts });
+      if (!incident) expected.push({ event: 'incident.created', ...facts });
+      incident = true;
+    } else if (covers === 'DOWN') {
+      expected.push({ event: 'monitor.up', ...facts });
+      if (incident) expected.push({ event: 'incident.resolved', ...facts });
+      incident = false;
+    }
+    status = to;
+  };
+
+  const enter = (): void => {
+    const region = monitor.regions[0] ?? '';
+    const facts = { previousStatus: status, latency: 0, errorReason: null, region };
+    expected.push({ event: 'monitor.maintenance', status: 'MAINTENANCE', ...facts });
+    covered = status;
+    status = 'MAINTENANCE';
+  };
+
+  const leave = (): void => {
+    const down = isDown();
+    change(down ? 'DOWN' : 'UP', down ? lastFailure : last, covered);
+  };
+
+  const { maintenance } = monitor;
+  let phase: 'before' | 'during' | 'after' = maintenance === null ? 'after' : 'before';
+  for (const event of events) {
+    const time = Date.parse(event.timestamp);
+    if (phase === 'before' && maintenance && time >= maintenance.startsAt) {
+      phase = 'during';
+      enter();
+    }
+    if (phase === 'during' && maintenance && time >= maintenance.endsAt) {
+      phase = 'after';
+      leave();
+    }
+    streaks.set(event.region, event.status === 'UP' ? 0 : (streaks.get(event.region) ?? 0) + 1);
+    last = event;
+    if (event.status === 'DOWN') lastFailure = event;
+    if (status === 'MAINTENANCE') continue;
+    const now = isDown() ? 'DOWN' : 'UP';
+    if (now !== status) change(now, event, status);
+  }
+  return expected;
+}

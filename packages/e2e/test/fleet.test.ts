@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createSystem, type System } from '@tocsin/e2e/system';
+import { until } from '@tocsin/e2e/until';
+import { Redis } from 'ioredis';
+
+/** `FLEET_MONITORS=20000 npm test -- fleet` for the figures in docs/performance.md. */
+const MONITORS = Number(process.env['FLEET_MONITORS'] ?? 2_000);
+const CLIENTS = 16;
+const INTERVAL_SECONDS = 60;
+
+let system: System;
+let redis: Redis;
+
+beforeAll(async () => {
+  system = await createSystem({ queue: 'redis', receiverCa: '-----BEGIN CERTIFICATE-----' });
+  await system.service('api').start();
+  redis = new Redis(system.queueUrl);
+}, 60_000);
+afterAll(async () => {
+  redis.disconnect();
+  await system.close();
+});
+
+/** The phase of every scheduled monitor: where in its interval its next check is, in milliseconds. */
+async function phases(): Promise<Map<string, number>> {
+  const flat = await redis.zrange('tocsin:{checks.default}:repeat', '0', '-1', 'WITHSCORES');
+  const found = new Map<string, number>();
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    found.set(flat[index] ?? '', Number(flat[index + 1]) % (INTERVAL_SECONDS * 1_000));
+  }
+  return found;
+}
+
+async function createAll(): Promise<void> {
+  let next = 0;
+  const client = async (): Promise<void> => {
+    while (next < MONITORS) {
+      next += 1;
+      await system.createMonitor({ name: `Monitor ${next}`, url: `http://127.0.0.1:9/${next}` });
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+}
+
+async function untilScheduled(): Promise<number> {
+  const startedAt = Date.now();
+  await until(
+    'every monitor scheduled',
+    async () => (await redis.zcard('tocsin:{checks.default}:repeat')) === MONITORS,
+    60_000,
+  );
+  return Date.now() - startedAt;
+}
+
+test('a fleet is scheduled as it is created, and again after a flush, with the same spread phases', async () => {
+  const startedAt = Date.now();
+  await createAll();
+  const createdMs = Date.now() - startedAt;
+  const appliedMs = await untilScheduled();
+  const before = await phases();
+
+  const perSecond = Array.from({ length: INTERVAL_SECONDS }, () => 0);
+  for (const phase of before.values()) {
+    const second = Math.floor(phase / 1_000);
+    perSecond[second] = (perSecond[second] ?? 0) + 1;
+  }
+  const fair = MONITORS / INTERVAL_SECONDS;
+  expect(Math.max(...perSecond)).toBeLessThan(fair + 6 * Math.sqrt(fair));
+  expect(Math.min(...perSecond)).toBeGreaterThan(fair - 6 * Math.sqrt(fair));
+
+  // As after any check: monitors that are still PENDING would be checked at once.
+  await system.context.db.execute("update monitors set status = 'UP'");
+  await redis.flushdb();
+  const mendedMs = await untilScheduled();
+  expect(await phases()).toEqual(before);
+  // No burst: after a flush nothing but the planned checks is in the queue.
+  expect(await redis.llen('tocsin:{checks.default}:wait')).toBeLessThanOrEqual(
+    2 * fair * (mendedMs / 1_000 + 1),
+  );
+  process.stdout.write(
+    `${MONITORS} monitors: created in ${createdMs} ms (${Math.round(MONITORS / (createdMs / 1_000))}/s), ` +
+      `scheduled ${appliedMs} ms later; scheduled again ${mendedMs} ms after a flush\n`,
+  );
+}, 300_000);

@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { createEgress } from './create-egress.ts';
+import type { LookupAll } from './guarded-lookup.ts';
+
+const list = (text: string): string[] => text.trim().split(/\s+/);
+
+const lookup: LookupAll = (hostname, _options, callback) => {
+  if (hostname === 'private.test') return callback(null, [{ address: '10.0.0.1', family: 4 }]);
+  if (hostname === 'public.test') return callback(null, [{ address: '8.8.8.8', family: 4 }]);
+  if (hostname === 'mixed.test') {
+    return callback(null, [
+      { address: '10.0.0.1', family: 4 },
+      { address: '8.8.8.8', family: 4 },
+    ]);
+  }
+  return callback(Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }), []);
+};
+
+describe('checkUrl', () => {
+  const egress = createEgress({ allowCidrs: ['192.168.0.0/16'], lookup });
+
+  test.each([
+    ['https://private.test/hook', 'address 10.0.0.1 of private.test is in a private range'],
+    ['https://10.0.0.1/', 'address 10.0.0.1 is in a private range'],
+    ['https://0x7f.1:8443/', 'address 127.0.0.1 is in a loopback range'],
+    ['https://[::1]/', 'address ::1 is in a loopback range'],
+    ['https://[::ffff:169.254.169.254]/', 'address ::ffff:a9fe:a9fe is a cloud metadata address'],
+  ])('%s: %s', async (url, reason) => {
+    expect(await egress.checkUrl(url)).toBe(`${reason}; allow it with EGRESS_ALLOW_CIDRS`);
+  });
+
+  test.each([
+    ['nonsense', 'not a valid URL'],
+    ['ftp://public.test/', 'the scheme must be http or https'],
+  ])('%s: %s', async (url, reason) => {
+    expect(await egress.checkUrl(url)).toBe(reason);
+  });
+
+  test.each(
+    list(`
+    https://public.test/hook https://mixed.test/ https://unknown.test/ https://8.8.8.8/
+    https://192.168.1.1/ https://[2606:4700::1111]/
+  `),
+  )('%s may be reached', async (url) => {
+    expect(await egress.checkUrl(url)).toBeNull();
+  });
+});
+
+describe('the options', () => {
+  test('a range that is none', () => {
+    expect(() => createEgress({ allowCidrs: ['everything'] })).toThrow('"everything" is not a CIDR range');
+  });
+
+  test.each([
+    ['nothing here', 'the extra CA holds no PEM certificate'],
+    [
+      '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n',
+      'certificate 1 of the extra CA cannot be read',
+    ],
+  ])('an extra CA that is none: %j', (extraCa, message) => {
+    expect(() => createEgress({ allowCidrs: [], extraCa })).toThrow(message);
+  });
+});

@@ -1,0 +1,91 @@
+import { X509Certificate } from 'node:crypto';
+import dns, { type LookupAddress } from 'node:dns';
+import type http from 'node:http';
+import type https from 'node:https';
+import { isIP } from 'node:net';
+import tls, { type SecureContext } from 'node:tls';
+import { createAddressPolicy, type AddressPolicy } from './address-policy.ts';
+import { EgressBlockedError } from './egress-blocked-error.ts';
+import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
+import { blockedError, createGuardedLookup, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
+
+const CHECK_URL_LOOKUP_MS = 3_000;
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+export interface EgressOptions {
+  /** Ranges to open (`EGRESS_ALLOW_CIDRS`). */
+  readonly allowCidrs: readonly string[];
+  /** PEM of CAs to trust besides the public ones (`CHECK_CA_FILE`, `WEBHOOK_CA_FILE`); null or absent for none. */
+  readonly extraCa?: string | null;
+  /** Replaces `dns.lookup`, for tests. */
+  readonly lookup?: LookupAll;
+}
+
+/** The one way out to addresses that users gave (design §6). */
+export interface Egress {
+  readonly httpAgent: http.Agent;
+  readonly httpsAgent: https.Agent;
+  readonly policy: AddressPolicy;
+  /**
+   * Why this URL could not be reached through the guard now, as a sentence; null where it could. For telling a user at
+   * once; the agents judge again at connect time. A name that does not resolve, or not within 3 s, is no refusal.
+   */
+  checkUrl(url: string): Promise<string | null>;
+}
+
+/**
+ * Builds the guarded agents of one purpose (checks, or webhooks).
+ * @throws TypeError where `allowCidrs` holds no CIDR or `extraCa` no readable certificate
+ */
+export function createEgress(options: EgressOptions): Egress {
+  const policy = createAddressPolicy(options.allowCidrs);
+  const lookup = options.lookup ?? dns.lookup;
+  const guard = { policy, lookup: createGuardedLookup(lookup, policy) };
+  return {
+    httpAgent: new GuardedHttpAgent(guard),
+    httpsAgent: new GuardedHttpsAgent(guard, createSecureContext(options.extraCa ?? null)),
+    policy,
+    checkUrl: (url) => refusalOf(url, lookup, policy),
+  };
+}
+
+function createSecureContext(extraCa: string | null): SecureContext {
+  // Without `ca` Node uses its built-in store, which also has what NODE_EXTRA_CA_CERTS adds.
+  if (extraCa === null) return tls.createSecureContext();
+  const certificates = extraCa.match(PEM_CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw new TypeError('the extra CA holds no PEM certificate');
+  for (const [index, pem] of certificates.entries()) {
+    try {
+      // OpenSSL would pass over an unreadable certificate in silence.
+      void new X509Certificate(pem);
+    } catch (cause) {
+      throw new TypeError(`certificate ${index + 1} of the extra CA cannot be read`, { cause });
+    }
+  }
+  return tls.createSecureContext({ ca: [...tls.rootCertificates, ...certificates] });
+}
+
+async function refusalOf(text: string, lookup: LookupAll, policy: AddressPolicy): Promise<string | null> {
+  if (!URL.canParse(text)) return 'not a valid URL';
+  // The parser turns decimal, octal, hexadecimal and full-width hosts into plain addresses.
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'the scheme must be http or https';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0) {
+    const reason = policy.blockedReason(host);
+    return reason === null ? null : blockedError(host, null, reason).message;
+  }
+  const reachable = reachableAddresses(host, await resolveBriefly(host, lookup), policy);
+  return reachable instanceof EgressBlockedError ? reachable.message : null;
+}
+
+/** All addresses of a name; none where it does not resolve in time. */
+function resolveBriefly(host: string, lookup: LookupAll): Promise<LookupAddress[]> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, CHECK_URL_LOOKUP_MS, []);
+    lookup(host, { all: true }, (error, addresses) => {
+      clearTimeout(timer);
+      resolve(error ? [] : addresses);
+    });
+  });
+}

@@ -1,0 +1,10 @@
+import { runTestServers } from '../dist/testing/run-servers.js';
+
+/** Starts the servers that all tests share; `npm test` has built this package before. */
+export default async function setup() {
+  const servers = await runTestServers();
+  process.env.TEST_DATABASE_URL = servers.databaseUrl;
+  process.env.TEST_REDIS_URL = servers.redisUrl;
+  process.env.TEST_FOLDER = servers.folder;
+  globalThis.tocsinTestServers = servers;
+}

@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A web server on this machine that answers as it is told: something for monitors to watch. */
+export class HttpTarget {
+  /** What it answers from now on. */
+  status = 200;
+  body = 'ok';
+  /** Takes requests and never answers them. */
+  hangs = false;
+  /** Requests answered so far, by path. */
+  readonly requests = new Map<string, number>();
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    server.on('request', (request, response) => {
+      const path = request.url ?? '/';
+      this.requests.set(path, (this.requests.get(path) ?? 0) + 1);
+      request.resume();
+      if (this.hangs) return;
+      response.writeHead(this.status, { 'Content-Type': 'text/plain' }).end(this.body);
+    });
+  }
+
+  static async start(): Promise<HttpTarget> {
+    const server = createServer({ keepAlive: false });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new HttpTarget(server);
+  }
+
+  /** The address of a path on it. */
+  url(path = '/'): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return `http://127.0.0.1:${port}${path}`;
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { errorCode } from '@tocsin/runtime/error-code';
+import { EmbeddedError } from './embedded-error.ts';
+import type { PostgresBinaries } from './postgres-binaries.ts';
+import { commandLine, isRunning, stopProcess } from './processes.ts';
+import type { ServerFolder } from './server-folder.ts';
+
+const MAJOR_VERSION = '18';
+export const SUPERUSER = 'tocsin';
+
+/** Creates the cluster unless it is there. An interrupted creation leaves nothing that looks like one. */
+export async function ensureCluster(
+  folder: ServerFolder,
+  binaries: PostgresBinaries,
+  options: { readonly password: string; readonly durable: boolean },
+): Promise<string> {
+  const cluster = join(folder.path, 'cluster');
+  if (await hasCluster(cluster)) return cluster;
+  const partial = `${cluster}.new`;
+  const passwordFile = join(folder.path, 'initdb-password');
+  await rm(partial, { recursive: true, force: true });
+  await writeFile(passwordFile, `${options.password}\n`, { mode: 0o600 });
+  try {
+    if (folder.owner !== undefined) await chown(passwordFile, folder.owner.uid, folder.owner.gid);
+    await promisify(execFile)(
+      binaries.initdb,
+      [
+        `--pgdata=${partial}`,
+        `--username=${SUPERUSER}`,
+        `--pwfile=${passwordFile}`,
+        '--auth=scram-sha-256',
+        // The same order and the same case rules on every machine.
+        '--encoding=UTF8',
+        '--locale=C',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        ...(options.durable ? [] : ['--no-sync']),
+      ],
+      { ...folder.owner, cwd: folder.path, env: postgresEnv() },
+    );
+    await rename(partial, cluster);
+  } catch (error) {
+    throw new EmbeddedError(`PostgreSQL could not create its data in ${cluster}: ${failureOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+  return cluster;
+}
+
+async function hasCluster(cluster: string): Promise<boolean> {
+  let version: string;
+  try {
+    version = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' && !(await exists(cluster))) return false;
+    throw new EmbeddedError(
+      `The database in ${cluster} cannot be read (${errorCode(error) ?? String(error)}): it may belong to another user, or be damaged; start as that user, or set DATA_DIR to another folder`,
+      { cause: error },
+    );
+  }
+  if (version === MAJOR_VERSION) return true;
+  throw new EmbeddedError(
+    `The database in ${cluster} is of PostgreSQL ${version}, this version runs ${MAJOR_VERSION}: move it away, or set DATA_DIR to another folder`,
+  );
+}
+
+/**
+ * Ends a server that still runs on this cluster (its parent was killed), and removes the lock file of one that does not.
+ * The caller knows that nobody else uses the cluster on purpose.
+ */
+export async function endOrphan(cluster: string): Promise<'none' | 'stopped'> {
+  const lockFile = join(cluster, 'postmaster.pid');
+  const text = await readFile(lockFile, 'utf8').catch(() => '');
+  const pid = Number.parseInt(text, 10);
+  if (!(pid > 0)) return 'none';
+  if (isRunning(pid)) {
+    const command = commandLine(pid);
+    // Windows does not tell: there PostgreSQL itself decides.
+    if (command === '' && process.platform === 'win32') return 'none';
+    if (command.includes(cluster)) {
+      const stopped = await stopProcess(pid, STOP_STEPS);
+      if (!stopped)
+        throw new EmbeddedError(`PostgreSQL (process ${pid}) on ${cluster} does not stop: end it`);
+      return 'stopped';
+    }
+  }
+  // The number belongs to nobody or to another program now; PostgreSQL would take that one for a server.
+  await rm(lockFile, { force: true });
+  return 'none';
+}
+
+/** Fast shutdown, then immediate shutdown (recovers from its log at the next start), then by force. */
+export const STOP_STEPS = [
+  ['SIGINT', 20_000],
+  ['SIGQUIT', 5000],
+  ['SIGKILL', 5000],
+] as const satisfies readonly (readonly [NodeJS.Signals, number])[];
+
+/** Without the variables that would send PostgreSQL or a client elsewhere. */
+export function postgresEnv(): NodeJS.ProcessEnv {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PG')));
+  return { ...env, LC_ALL: 'C', TZ: 'UTC' };
+}
+
+function failureOf(error: unknown): string {
+  const stderr = typeof error === 'object' && error !== null && 'stderr' in error ? String(error.stderr) : '';
+  const lines = stderr.split('\n').filter((line) => /error|fatal|could not/i.test(line));
+  return (
+    lines.at(0)?.trim() ?? (error instanceof Error ? error.message.split('\n')[0] : undefined) ?? 'unknown'
+  );
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

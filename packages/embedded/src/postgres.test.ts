@@ -1,0 +1,133 @@
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { EmbeddedError } from './embedded-error.ts';
+import { startPostgres } from './postgres.ts';
+import type { PostgresServer } from './postgres.ts';
+import { isRunning } from './processes.ts';
+import { abandonServer } from './testing/abandoned-server.ts';
+import { createTemporaryFolder } from './testing/temporary-folder.ts';
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let dataDir: string;
+const servers: PostgresServer[] = [];
+
+beforeAll(async () => {
+  folder = await createTemporaryFolder();
+  dataDir = join(folder.path, 'data', 'postgres');
+  await query(await start(), 'create table kept (value text)');
+  await stopAll();
+});
+afterEach(stopAll);
+afterAll(() => folder.remove());
+
+async function start(path = dataDir): Promise<PostgresServer> {
+  const server = await startPostgres({ dataDir: path, durable: false });
+  servers.push(server);
+  return server;
+}
+
+async function stopAll(): Promise<void> {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+}
+
+async function query(server: { url: string }, text: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: server.url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('startPostgres', () => {
+  it('finds its data and its port again, and stops', async () => {
+    const first = await start();
+    await query(first, `insert into kept values ('restart')`);
+    await first.stop();
+    expect(isRunning(first.pid)).toBe(false);
+    const second = await start();
+    expect(second.port).toBe(first.port);
+    expect(await query(second, `select value from kept where value = 'restart'`)).toHaveLength(1);
+  });
+
+  it('listens on 127.0.0.1 only and wants the password, which only we can read', async () => {
+    const server = await start();
+    expect(await query(server, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+    expect(await query(server, 'show max_connections')).toEqual([{ max_connections: '200' }]);
+    const url = new URL(server.url);
+    expect((await readFile(join(server.folder, 'password'), 'utf8')).trim()).toBe(url.password);
+    expect((await stat(join(server.folder, 'password'))).mode & 0o777).toBe(0o600);
+    url.password = 'wrong';
+    await expect(query({ url: url.href }, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  it('takes another port where its own is taken', async () => {
+    const first = await start();
+    await first.stop();
+    const other = createServer().listen(first.port, '127.0.0.1');
+    await once(other, 'listening');
+    try {
+      expect((await start()).port).not.toBe(first.port);
+    } finally {
+      other.close();
+    }
+  });
+
+  it('says which given port is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const attempt = startPostgres({ dataDir, port });
+    await expect(attempt).rejects.toThrow(`PostgreSQL cannot listen on port ${port}: it is in use`);
+    other.close();
+  });
+
+  it('replaces a server whose parent was killed, and keeps what was committed', async () => {
+    const abandoned = await abandonServer('postgres', dataDir);
+    expect(isRunning(abandoned.pid)).toBe(true);
+    await query(abandoned, `insert into kept values ('orphan')`);
+    const server = await start();
+    expect(isRunning(abandoned.pid)).toBe(false);
+    expect(await query(server, `select value from kept where value = 'orphan'`)).toHaveLength(1);
+  });
+
+  it('starts after it was killed itself, also if its process number belongs to another program now', async () => {
+    const first = await start();
+    process.kill(first.pid, 'SIGKILL');
+    const lockFile = join(first.folder, 'cluster', 'postmaster.pid');
+    const lock = await readFile(lockFile, 'utf8');
+    await writeFile(lockFile, lock.replace(/^\d+/, String(process.pid)));
+    expect(await query(await start(), 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(isRunning(process.pid)).toBe(true);
+  });
+
+  it('creates its cluster anew if that was interrupted', async () => {
+    const path = join(folder.path, 'interrupted');
+    await mkdir(join(path, 'cluster.new', 'base'), { recursive: true });
+    expect(await query(await start(path), 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('names in one line a folder that it cannot use, and a cluster that it cannot run', async () => {
+    const file = join(folder.path, 'file');
+    await writeFile(file, '');
+    const [unusable, older] = [join(file, 'data'), join(folder.path, 'older')];
+    await mkdir(join(older, 'cluster'), { recursive: true });
+    await writeFile(join(older, 'cluster', 'PG_VERSION'), '16\n');
+    await expect(start(unusable)).rejects.toThrow(EmbeddedError);
+    await expect(start(unusable)).rejects.toThrow(
+      /^The data folder .*file.data cannot be used \(ENOTDIR\)[^\n]*$/,
+    );
+    if (process.platform === 'linux') {
+      await expect(start('/proc/nowhere/data')).rejects.toThrow(/\(ENOENT\)/);
+    }
+    await expect(start(older)).rejects.toThrow(/^The database in [^\n]* is of PostgreSQL 16, [^\n]*$/);
+    await rm(join(older, 'cluster', 'PG_VERSION'));
+    await expect(start(older)).rejects.toThrow(/^The database in [^\n]* cannot be read \(ENOENT\)[^\n]*$/);
+  });
+});

@@ -1,0 +1,200 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { errorCode } from '@tocsin/runtime/error-code';
+import { EmbeddedError } from './embedded-error.ts';
+import { findFreePort, isPortFree } from './ports.ts';
+import { findPostgresBinaries } from './postgres-binaries.ts';
+import type { PostgresBinaries } from './postgres-binaries.ts';
+import { STOP_STEPS, SUPERUSER, endOrphan, ensureCluster, postgresEnv } from './postgres-cluster.ts';
+import { stopProcess } from './processes.ts';
+import { keepSecret, prepareServerFolder, rememberedPort } from './server-folder.ts';
+import type { ServerFolder } from './server-folder.ts';
+
+const DATABASE = 'tocsin';
+const START_TIMEOUT_MS = 60_000;
+const ATTEMPTS = 5;
+const LARGEST_LOG_BYTES = 10_000_000;
+
+export interface PostgresOptions {
+  /** Kept between runs. One server at a time: an earlier one that still runs on it is ended. */
+  readonly dataDir: string;
+  /** Default: the one of last time if it is free, else any. */
+  readonly port?: number;
+  /** False: faster, and a crash of the machine may lose data. For tests. */
+  readonly durable?: boolean;
+}
+
+export interface PostgresServer {
+  /** Of a superuser, on a database of our own. */
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Where the data is: not below `dataDir` if we are root and the server's user cannot go there. */
+  readonly folder: string;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts PostgreSQL on 127.0.0.1 in a process group of its own, so that a Ctrl-C reaches us and not it.
+ * Throws an `EmbeddedError` with one clear line where it cannot.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const folder = await prepareServerFolder(options.dataDir);
+  const binaries = await findPostgresBinaries(folder.owner);
+  const password = await keepSecret(join(folder.path, 'password'));
+  const durable = options.durable ?? true;
+  const cluster = await ensureCluster(folder, binaries, { password, durable });
+  await endOrphan(cluster);
+  const log = join(folder.path, 'server.log');
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await choosePort(options.port, join(folder.path, 'port'));
+    const child = await spawnServer({ folder, binaries, cluster, port, durable, log });
+    const url = (database: string): string =>
+      `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
+    const failure = await waitUntilReady(child, url('postgres'));
+    if (failure === null && child.pid !== undefined) {
+      await writeFile(join(folder.path, 'port'), `${port}\n`);
+      await ensureDatabase(url('postgres'));
+      return {
+        url: url(DATABASE),
+        port,
+        pid: child.pid,
+        folder: folder.path,
+        stop: stopper(child, binaries, cluster),
+      };
+    }
+    const reason = await lastFailure(log, failure);
+    // A port that was taken meanwhile, or the last backends of a killed server that are about to end.
+    const temporary = /could not bind|address already in use|shared memory block|could not create any TCP/i;
+    if (attempt === ATTEMPTS || !temporary.test(reason)) {
+      throw new EmbeddedError(`PostgreSQL did not start: ${reason} (see ${log})`);
+    }
+    await sleep(200 * attempt);
+  }
+}
+
+async function choosePort(wanted: number | undefined, portFile: string): Promise<number> {
+  if (wanted !== undefined) {
+    if (await isPortFree(wanted, '127.0.0.1')) return wanted;
+    throw new EmbeddedError(`PostgreSQL cannot listen on port ${wanted}: it is in use`);
+  }
+  const known = await rememberedPort(portFile);
+  return known !== undefined && (await isPortFree(known, '127.0.0.1')) ? known : findFreePort();
+}
+
+interface SpawnOptions {
+  readonly folder: ServerFolder;
+  readonly binaries: PostgresBinaries;
+  readonly cluster: string;
+  readonly port: number;
+  readonly durable: boolean;
+  readonly log: string;
+}
+
+async function spawnServer(options: SpawnOptions): Promise<ChildProcess> {
+  const size = await stat(options.log).then(
+    (file) => file.size,
+    () => 0,
+  );
+  if (size > LARGEST_LOG_BYTES) await rm(options.log);
+  const log = await open(options.log, 'a', 0o600);
+  try {
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      port: options.port,
+      unix_socket_directories: '',
+      max_connections: 200,
+      ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    };
+    const child = spawn(
+      options.binaries.postgres,
+      [
+        '-D',
+        options.cluster,
+        ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ],
+      {
+        ...options.folder.owner,
+        cwd: options.folder.path,
+        env: postgresEnv(),
+        detached: true,
+        windowsHide: true,
+        stdio: ['ignore', log.fd, log.fd],
+      },
+    );
+    // A failing spawn shows as an exit to `waitUntilReady`.
+    child.on('error', () => {});
+    return child;
+  } finally {
+    await log.close();
+  }
+}
+
+/** Null once it answers, else why it does not. */
+async function waitUntilReady(child: ChildProcess, url: string): Promise<string | null> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline) {
+    if (child.pid === undefined) return 'its program cannot be run';
+    if (child.exitCode !== null || child.signalCode !== null) return 'it ended at once';
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.query('select 1');
+      return null;
+    } catch (error) {
+      if (errorCode(error) === '28P01') {
+        child.kill('SIGINT');
+        return 'the password kept beside the data is not the right one';
+      }
+    } finally {
+      await client.end().catch(() => {});
+    }
+    await sleep(25);
+  }
+  child.kill('SIGQUIT');
+  return `it does not answer after ${START_TIMEOUT_MS / 1000} s`;
+}
+
+async function ensureDatabase(adminUrl: string): Promise<void> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE]);
+    if (rowCount === 0) await client.query(`create database ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The first complaint of the newest run in the log, else the given reason. */
+async function lastFailure(log: string, fallback: string | null): Promise<string> {
+  const lines = (await readFile(log, 'utf8').catch(() => '')).split('\n').slice(-30);
+  const complaints = lines.filter((line) => /FATAL:|could not|error while loading/.test(line));
+  return (
+    complaints
+      .at(-1)
+      ?.replace(/^.*?FATAL:\s*/, '')
+      .trim() ??
+    fallback ??
+    'unknown'
+  );
+}
+
+function stopper(child: ChildProcess, binaries: PostgresBinaries, cluster: string): () => Promise<void> {
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (process.platform === 'win32') {
+      await promisify(execFile)(binaries.pgCtl, ['stop', '-D', cluster, '-m', 'fast', '-w']);
+    } else {
+      await stopProcess(child.pid, STOP_STEPS);
+    }
+  };
+  return () => (stopped ??= stop());
+}

@@ -1,0 +1,94 @@
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { isRunning } from './processes.ts';
+import { pingRedis } from './redis-ping.ts';
+import { findRedisServer, startRedis } from './redis.ts';
+import type { RedisServer } from './redis.ts';
+import { abandonServer } from './testing/abandoned-server.ts';
+import { createTemporaryFolder } from './testing/temporary-folder.ts';
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let dataDir: string;
+const servers: RedisServer[] = [];
+
+beforeAll(async () => {
+  folder = await createTemporaryFolder();
+  dataDir = join(folder.path, 'data', 'redis');
+});
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+});
+afterAll(() => folder.remove());
+
+async function start(): Promise<RedisServer> {
+  const server = await startRedis({ dataDir, appendOnly: true });
+  servers.push(server);
+  return server;
+}
+
+async function use<Result>(url: string, work: (redis: Redis) => Promise<Result>): Promise<Result> {
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  redis.on('error', () => {});
+  try {
+    await redis.connect();
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+describe('startRedis', () => {
+  it('keeps its data over a restart, never evicts, and wants the password', async () => {
+    const first = await start();
+    await use(first.url, (redis) => redis.set('kept', 'restart'));
+    expect(await use(first.url, (redis) => redis.config('GET', 'maxmemory-policy'))).toContain('noeviction');
+    expect(await use(first.url, (redis) => redis.config('GET', 'bind'))).toContain('127.0.0.1');
+    expect(await pingRedis(first.port, 'wrong')).toBe(false);
+    await first.stop();
+    expect(isRunning(first.pid)).toBe(false);
+    const second = await start();
+    expect(second.port).toBe(first.port);
+    expect(await use(second.url, (redis) => redis.get('kept'))).toBe('restart');
+  });
+
+  it('does not show its password', async () => {
+    await start();
+    for (const file of ['password', 'redis.conf']) {
+      expect((await stat(join(dataDir, file))).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('replaces a server whose parent was killed', async () => {
+    const abandoned = await abandonServer('redis', dataDir);
+    await use(abandoned.url, (redis) => redis.set('kept', 'orphan'));
+    const server = await start();
+    expect(isRunning(abandoned.pid)).toBe(false);
+    expect(await use(server.url, (redis) => redis.get('kept'))).toBe('orphan');
+  });
+
+  it('leaves another program alone that has the number of an earlier server now', async () => {
+    await (await start()).stop();
+    await writeFile(join(dataDir, 'pid'), `${process.pid}\n`);
+    await start();
+    expect(isRunning(process.pid)).toBe(true);
+  });
+});
+
+describe('findRedisServer', () => {
+  it('finds redis-server, then valkey-server, else nothing', async () => {
+    const [redis, valkey] = [join(folder.path, 'redis bin'), join(folder.path, 'valkey')];
+    for (const [path, name] of [
+      [redis, 'redis-server'],
+      [valkey, 'valkey-server'],
+    ] as const) {
+      await mkdir(path);
+      await writeFile(join(path, name), '');
+      await chmod(join(path, name), 0o755);
+    }
+    expect(findRedisServer(`${valkey}:${redis}`)).toBe(join(redis, 'redis-server'));
+    expect(findRedisServer(`:${valkey}`)).toBe(join(valkey, 'valkey-server'));
+    expect(findRedisServer(folder.path)).toBeNull();
+  });
+});

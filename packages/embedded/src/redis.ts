@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { chown, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EmbeddedError } from './embedded-error.ts';
+import { findFreePort, isPortFree } from './ports.ts';
+import { stopProcess } from './processes.ts';
+import { STOP_STEPS, endRedisOrphan } from './redis-orphan.ts';
+import { pingRedis } from './redis-ping.ts';
+import { isReachable, keepSecret, prepareServerFolder, rememberedPort } from './server-folder.ts';
+import type { ServerFolder } from './server-folder.ts';
+
+const START_TIMEOUT_MS = 60_000;
+const ATTEMPTS = 5;
+
+export interface RedisOptions {
+  /** Kept between runs. One server at a time: an earlier one that still runs on it is ended. */
+  readonly dataDir: string;
+  /** Default: the one of last time if it is free, else any. */
+  readonly port?: number;
+  /** Writes every change to disk (at most a second late); else nothing is kept. */
+  readonly appendOnly: boolean;
+  /** Number of logical databases; default 16. */
+  readonly databases?: number;
+}
+
+export interface RedisServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+}
+
+/** The path of a redis-server or valkey-server on the PATH, else null. */
+export function findRedisServer(searchPath = process.env['PATH'] ?? ''): string | null {
+  const extension = process.platform === 'win32' ? '.exe' : '';
+  for (const name of ['redis-server', 'valkey-server']) {
+    for (const folder of searchPath.split(delimiter)) {
+      const file = join(folder, name + extension);
+      if (folder !== '' && isExecutable(file)) return file;
+    }
+  }
+  return null;
+}
+
+/**
+ * Starts a private Redis (or Valkey) on 127.0.0.1 with a password, in a process group of its own, so that a Ctrl-C reaches us
+ * and not it. Throws an `EmbeddedError` with one clear line where it cannot.
+ */
+export async function startRedis(options: RedisOptions): Promise<RedisServer> {
+  const binary = findRedisServer();
+  if (binary === null) throw new EmbeddedError('There is no redis-server or valkey-server on the PATH');
+  const folder = await prepareServerFolder(options.dataDir);
+  await endRedisOrphan(folder.path);
+  const password = await keepSecret(join(folder.path, 'password'));
+  const owner = folder.owner && (await isReachable(dirname(binary), folder.owner)) ? folder.owner : undefined;
+  const log = join(folder.path, 'server.log');
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await choosePort(options.port, join(folder.path, 'port'));
+    await writeConfiguration({ ...folder, owner }, configuration(options, port, password));
+    const child = await spawnServer({ ...folder, owner }, binary, log);
+    const url = `redis://:${password}@127.0.0.1:${port}`;
+    if (child.pid !== undefined && (await isReady(child, port, password))) {
+      await writeFile(join(folder.path, 'port'), `${port}\n`);
+      await writeFile(join(folder.path, 'pid'), `${child.pid}\n`);
+      return { url, port, pid: child.pid, stop: stopper(child, join(folder.path, 'pid')) };
+    }
+    const reason = await lastFailure(log);
+    if (attempt === ATTEMPTS || !/already in use|could not create server tcp/i.test(reason)) {
+      throw new EmbeddedError(`Redis did not start: ${reason} (see ${log})`);
+    }
+  }
+}
+
+function configuration(options: RedisOptions, port: number, password: string): string {
+  const lines = [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `requirepass ${password}`,
+    // Written by the server itself as soon as it runs, so that a later start finds it whatever happens to us.
+    'pidfile pid',
+    'dir ./',
+    'save ""',
+    `appendonly ${options.appendOnly ? 'yes' : 'no'}`,
+    'appendfsync everysec',
+    // A queue must never lose a job to make room for another.
+    'maxmemory-policy noeviction',
+    `databases ${options.databases ?? 16}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Not on the command line, where everybody could read the password. */
+async function writeConfiguration(folder: ServerFolder, text: string): Promise<void> {
+  const file = join(folder.path, 'redis.conf');
+  await rm(file, { force: true });
+  await writeFile(file, text, { mode: 0o600 });
+  if (folder.owner !== undefined) await chown(file, folder.owner.uid, folder.owner.gid);
+}
+
+async function choosePort(wanted: number | undefined, portFile: string): Promise<number> {
+  if (wanted !== undefined) {
+    if (await isPortFree(wanted, '127.0.0.1')) return wanted;
+    throw new EmbeddedError(`Redis cannot listen on port ${wanted}: it is in use`);
+  }
+  const known = await rememberedPort(portFile);
+  return known !== undefined && (await isPortFree(known, '127.0.0.1')) ? known : findFreePort();
+}
+
+async function spawnServer(folder: ServerFolder, binary: string, logFile: string): Promise<ChildProcess> {
+  // A fresh log each time: what it says explains this start.
+  const log = await open(logFile, 'w', 0o600);
+  try {
+    const child = spawn(binary, ['redis.conf'], {
+      ...folder.owner,
+      cwd: folder.path,
+      detached: true,
+      windowsHide: true,
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    // A failing spawn shows as an exit to `isReady`.
+    child.on('error', () => {});
+    return child;
+  } finally {
+    await log.close();
+  }
+}
+
+async function isReady(child: ChildProcess, port: number, password: string): Promise<boolean> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline && child.exitCode === null && child.signalCode === null) {
+    if (await pingRedis(port, password)) return true;
+    await sleep(20);
+  }
+  child.kill('SIGKILL');
+  return false;
+}
+
+async function lastFailure(log: string): Promise<string> {
+  const lines = (await readFile(log, 'utf8').catch(() => ''))
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const complaint = lines.findLast((line) => /error|fatal|could not|can't|failed|bad file/i.test(line));
+  return (complaint ?? lines.at(-1) ?? 'its program cannot be run').replace(/^.*?[#*]\s/, '').trim();
+}
+
+function stopper(child: ChildProcess, pidFile: string): () => Promise<void> {
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
+      await stopProcess(child.pid, STOP_STEPS);
+    }
+    await rm(pidFile, { force: true });
+  };
+  return () => (stopped ??= stop());
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

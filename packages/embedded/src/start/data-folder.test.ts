@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createTemporaryFolder } from '../testing/temporary-folder.ts';
+import { lockDataFolder } from './data-folder.ts';
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+beforeEach(async () => {
+  folder = await createTemporaryFolder();
+});
+afterEach(() => folder.remove());
+
+describe('lockDataFolder', () => {
+  it('can be had again after it was released, or by whoever comes after a killed one', async () => {
+    const path = join(folder.path, 'new', 'data');
+    const first = await lockDataFolder(path);
+    await first.release();
+    const killed = spawn(process.execPath, ['-e', '']);
+    await once(killed, 'exit');
+    await writeFile(join(path, 'lock'), `${killed.pid}\n`);
+    await expect(lockDataFolder(path)).resolves.toMatchObject({ path });
+  });
+
+  it('is refused while another start runs, but not because its number belongs to another program', async () => {
+    // Its command line is all that tells the two apart.
+    const wait = ['-e', 'setInterval(() => {}, 1000)'];
+    const other = spawn(process.execPath, [...wait, 'packages/embedded/bootstrap.js', 'start']);
+    const stranger = spawn(process.execPath, wait);
+    try {
+      await Promise.all([once(other, 'spawn'), once(stranger, 'spawn')]);
+      await writeFile(join(folder.path, 'lock'), `${other.pid}\n`);
+      await expect(lockDataFolder(folder.path)).rejects.toThrow(
+        `Tocsin runs already (process ${other.pid}) with the data in ${folder.path}: stop that one, or set DATA_DIR to another folder`,
+      );
+      await writeFile(join(folder.path, 'lock'), `${stranger.pid}\n`);
+      await lockDataFolder(folder.path);
+    } finally {
+      other.kill('SIGKILL');
+      stranger.kill('SIGKILL');
+    }
+  });
+
+  it('names a folder that cannot be used', async () => {
+    await writeFile(join(folder.path, 'file'), '');
+    await expect(lockDataFolder(join(folder.path, 'file', 'data'))).rejects.toThrow(
+      /^The data folder .* cannot be used \(ENOTDIR\)[^\n]*$/,
+    );
+  });
+});

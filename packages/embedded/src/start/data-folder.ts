@@ -1,0 +1,59 @@
+import { access, constants, open, readFile, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { errorCode } from '@tocsin/runtime/error-code';
+import { EmbeddedError } from '../embedded-error.ts';
+import { commandLine, isRunning } from '../processes.ts';
+import { makeFolder } from '../server-folder.ts';
+
+export interface DataFolder {
+  readonly path: string;
+  /** Lets another `npm start` use it. */
+  readonly release: () => Promise<void>;
+}
+
+/** Makes the folder and keeps a second `npm start` out of it. Throws an `EmbeddedError`. */
+export async function lockDataFolder(requestedPath: string): Promise<DataFolder> {
+  const path = resolve(requestedPath);
+  try {
+    await makeFolder(join(path, 'logs'));
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    const lockFile = join(path, 'lock');
+    const release = async (): Promise<void> => rm(lockFile, { force: true });
+    if (await createLock(lockFile)) return { path, release };
+    const holder = Number.parseInt(await readFile(lockFile, 'utf8'), 10);
+    if (isStart(holder)) {
+      throw new EmbeddedError(
+        `Tocsin runs already (process ${holder}) with the data in ${path}: stop that one, or set DATA_DIR to another folder`,
+      );
+    }
+    // Left by one that was killed.
+    await release();
+    if (await createLock(lockFile)) return { path, release };
+    throw new EmbeddedError(`Tocsin is being started twice at the same time with the data in ${path}`);
+  } catch (error) {
+    if (error instanceof EmbeddedError) throw error;
+    throw new EmbeddedError(
+      `The data folder ${path} cannot be used (${errorCode(error) ?? String(error)}): make it readable and writable for you, or set DATA_DIR to another folder`,
+      { cause: error },
+    );
+  }
+}
+
+async function createLock(lockFile: string): Promise<boolean> {
+  try {
+    const file = await open(lockFile, 'wx', 0o644);
+    await file.writeFile(`${process.pid}\n`);
+    await file.close();
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** The number of a killed one may belong to any other program by now. */
+function isStart(pid: number): boolean {
+  if (!(pid > 0) || pid === process.pid || !isRunning(pid)) return false;
+  const command = commandLine(pid);
+  return command === '' || /bootstrap\.js start/.test(command);
+}

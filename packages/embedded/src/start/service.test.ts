@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EmbeddedError } from '../embedded-error.ts';
+import { isRunning } from '../processes.ts';
+import { createTemporaryFolder } from '../testing/temporary-folder.ts';
+import { LogFile } from './log-file.ts';
+import { Service } from './service.ts';
+
+const ENTRY = fileURLToPath(new URL('../../test/fixture-service.js', import.meta.url));
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let logPath: string;
+let said: string[];
+let service: Service | undefined;
+
+beforeEach(async () => {
+  folder = await createTemporaryFolder();
+  logPath = join(folder.path, 'fixture.log');
+  said = [];
+});
+afterEach(async () => {
+  await service?.stop();
+  await folder.remove();
+});
+
+function create(behaviour: string): Service {
+  service = new Service({
+    name: 'fixture',
+    entry: ENTRY,
+    env: { FIXTURE: behaviour },
+    log: new LogFile(logPath),
+    say: (line) => said.push(line),
+    backoffMs: 20,
+  });
+  return service;
+}
+
+function pids(): number[] {
+  return [...readFileSync(logPath, 'utf8').matchAll(/process (\d+)/g)].map((match) => Number(match[1]));
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(5);
+}
+
+describe('Service', () => {
+  it('is up when it says so, and is gone when stopped', async () => {
+    const running = create('works');
+    await running.start();
+    await until(() => pids().length === 1);
+    const [pid = 0] = pids();
+    expect(isRunning(pid)).toBe(true);
+    await running.stop();
+    expect(isRunning(pid)).toBe(false);
+    expect(said).toEqual([]);
+  });
+
+  it('starts again when it dies, more slowly each time, and says so', async () => {
+    await create('works').start();
+    for (const round of [1, 2]) {
+      await until(() => pids().length === round);
+      process.kill(pids().at(-1) ?? 0, 'SIGKILL');
+    }
+    await until(() => pids().length === 3);
+    expect(said).toEqual([
+      `fixture ended by SIGKILL; it starts again in 0.02 s (see ${logPath})`,
+      `fixture ended by SIGKILL; it starts again in 0.04 s (see ${logPath})`,
+    ]);
+  });
+
+  it('does not start again after it was stopped', async () => {
+    const running = create('works');
+    await running.start();
+    await until(() => pids().length === 1);
+    process.kill(pids()[0] ?? 0, 'SIGKILL');
+    await until(() => said.length === 1);
+    await running.stop();
+    await sleep(60);
+    expect(pids()).toHaveLength(1);
+  });
+
+  it('fails if it ends before it is up, and shows what it said', async () => {
+    const start = create('fails').start();
+    await expect(start).rejects.toThrow(EmbeddedError);
+    await expect(start).rejects.toThrow(`fixture ended with exit code 1 while it started: see ${logPath}`);
+    await until(() => said.length > 0);
+    expect(said).toEqual(['fixture: PORT must be right']);
+  });
+});

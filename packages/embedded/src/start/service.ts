@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { EmbeddedError } from '../embedded-error.ts';
+import type { LogFile } from './log-file.ts';
+import { terminalLine } from './log-line.ts';
+
+const READY_TIMEOUT_MS = 60_000;
+/** A little more than a service allows itself (30 s). */
+const STOP_TIMEOUT_MS = 35_000;
+const STEADY_MS = 60_000;
+const LONGEST_BACKOFF_MS = 30_000;
+
+export interface ServiceOptions {
+  readonly name: string;
+  /** The JavaScript file to run. */
+  readonly entry: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: LogFile;
+  /** Shows a line to the person at the terminal. */
+  readonly say: (line: string) => void;
+  /** The first pause before a restart; it doubles up to 30 s. Default 1 s. */
+  readonly backoffMs?: number;
+}
+
+/**
+ * One service as a child process: in a process group of its own, so that a Ctrl-C reaches only us, and with a channel to us, so
+ * that it stops by itself if we are killed. One that dies later on is started again.
+ */
+export class Service {
+  readonly #options: ServiceOptions;
+  #child: ChildProcess | undefined;
+  #stopping = false;
+  #restart: NodeJS.Timeout | undefined;
+  #failures = 0;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when it says that it is ready. Throws an `EmbeddedError` if it ends before, or takes over a minute. */
+  async start(): Promise<void> {
+    const child = this.#spawn();
+    const exit = once(child, 'exit').then(
+      ([code, signal]) => `ended ${ending(code, signal)} while it started`,
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<string>((resolve) => {
+      timer = setTimeout(resolve, READY_TIMEOUT_MS, `is not ready after ${READY_TIMEOUT_MS / 1000} s`);
+    });
+    const failure = await Promise.race([this.#ready(child), exit, timeout]);
+    clearTimeout(timer);
+    if (this.#stopping) return;
+    if (failure !== null)
+      throw new EmbeddedError(`${this.#options.name} ${failure}: see ${this.#options.log.path}`);
+    this.#watch(child);
+  }
+
+  /** Asks it to finish what it does; after 35 s it is killed. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#restart);
+    const child = this.#child;
+    if (child === undefined || !isAlive(child)) return;
+    const exit = once(child, 'exit');
+    const timer = setTimeout(() => this.kill(), STOP_TIMEOUT_MS);
+    // On Windows a signal would end it at once; the closed channel asks it.
+    if (process.platform === 'win32') child.disconnect();
+    else child.kill('SIGTERM');
+    await exit;
+    clearTimeout(timer);
+  }
+
+  kill(): void {
+    this.#child?.kill('SIGKILL');
+  }
+
+  async #ready(child: ChildProcess): Promise<null> {
+    return new Promise((resolve) => {
+      child.on('message', (message: unknown) => {
+        if (
+          typeof message === 'object' &&
+          message !== null &&
+          'type' in message &&
+          message.type === 'ready'
+        ) {
+          resolve(null);
+        }
+      });
+    });
+  }
+
+  #spawn(): ChildProcess {
+    const { entry, env, log, name, say } = this.#options;
+    const child = spawn(process.execPath, [entry], {
+      env,
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    for (const output of [child.stdout, child.stderr]) {
+      if (output === null) continue;
+      createInterface({ input: output }).on('line', (line) => {
+        log.write(line);
+        const shown = terminalLine(line);
+        if (shown !== null) say(`${name}: ${shown}`);
+      });
+    }
+    this.#child = child;
+    return child;
+  }
+
+  #watch(child: ChildProcess): void {
+    const startedAt = Date.now();
+    const onExit = (code: number | null, signal: NodeJS.Signals | null): void => {
+      if (this.#stopping) return;
+      this.#failures = Date.now() - startedAt > STEADY_MS ? 1 : this.#failures + 1;
+      const pauseMs = Math.min(
+        (this.#options.backoffMs ?? 1000) * 2 ** (this.#failures - 1),
+        LONGEST_BACKOFF_MS,
+      );
+      const { name, say, log } = this.#options;
+      say(`${name} ended ${ending(code, signal)}; it starts again in ${pauseMs / 1000} s (see ${log.path})`);
+      this.#restart = setTimeout(() => this.#watch(this.#spawn()), pauseMs);
+    };
+    // It may have ended between being ready and now.
+    if (isAlive(child)) child.once('exit', onExit);
+    else onExit(child.exitCode, child.signalCode);
+  }
+}
+
+function isAlive(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+function ending(code: unknown, signal: unknown): string {
+  return typeof signal === 'string' ? `by ${signal}` : `with exit code ${String(code)}`;
+}

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from '@jest/globals';
+
+/** The built one, as a process of its own: `npm test` builds first. */
+const HARNESS = fileURLToPath(new URL('../../test/stop-harness.js', import.meta.url));
+let child: ChildProcess | undefined;
+afterEach(() => {
+  child?.kill('SIGKILL');
+});
+
+/** Signals it when it has said `line`; gives all that it said, and its exit code. */
+async function run(
+  behaviour: string,
+  line: string,
+  signals: readonly NodeJS.Signals[],
+): Promise<[string[], unknown]> {
+  const started = spawn(process.execPath, [HARNESS, behaviour], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  child = started;
+  let output = '';
+  let signalled = false;
+  started.stdout.on('data', (chunk) => {
+    output += String(chunk);
+    if (signalled || !output.includes(line)) return;
+    signalled = true;
+    for (const signal of signals) started.kill(signal);
+  });
+  const [[code]] = await Promise.all([once(started, 'exit'), once(started.stdout, 'end')]);
+  return [output.split('\n').filter((each) => each !== ''), code];
+}
+
+describe('handleStop', () => {
+  it('stops in reverse order, once for the two signals that npm makes of one Ctrl-C', async () => {
+    const [lines, code] = await run('quick', 'running', ['SIGINT', 'SIGINT', 'SIGTERM']);
+    expect(lines).toEqual([
+      'starting',
+      'running',
+      'Stopping …',
+      'services stopped',
+      'database stopped',
+      'Stopped. The next start finds the data again.',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('leaves the start early when told to', async () => {
+    const [lines, code] = await run('slow', 'starting', ['SIGTERM']);
+    expect(lines.slice(0, 4)).toEqual(['starting', 'Stopping …', 'start was left early', 'services stopped']);
+    expect(code).toBe(0);
+  });
+});

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { join, relative } from 'node:path';
+import { migrate } from '@tocsin/db/migrate';
+import { migrateQueue } from '@tocsin/queue/migrate';
+import { errorCode } from '@tocsin/runtime/error-code';
+import { EmbeddedError } from '../embedded-error.ts';
+import { startPostgres } from '../postgres.ts';
+import { findRedisServer, startRedis } from '../redis.ts';
+import { keepSecret } from '../server-folder.ts';
+import type { StartSettings } from './settings.ts';
+
+export interface Stores {
+  readonly databaseUrl: string;
+  readonly queueUrl: string;
+  /** What was taken and why, a line each for people. */
+  readonly database: string;
+  readonly queue: string;
+}
+
+/** Puts something on the list of what has to be stopped, in reverse order. */
+export type OnStop = (stop: () => Promise<void>) => void;
+
+/** The servers of the settings, else our own; migrated and ready. */
+export async function openStores(settings: StartSettings, dataDir: string, onStop: OnStop): Promise<Stores> {
+  const database = await openDatabase(settings, dataDir, onStop);
+  const queue = await openQueue(settings, dataDir, database.url, onStop);
+  await prepare('database', () => migrate(settings.DATABASE_DIRECT_URL ?? database.url));
+  await prepare('queue', () => migrateQueue(queue.url));
+  return { databaseUrl: database.url, queueUrl: queue.url, database: database.told, queue: queue.told };
+}
+
+async function prepare(store: string, migrate: () => Promise<void>): Promise<void> {
+  try {
+    await migrate();
+  } catch (error) {
+    const reason =
+      errorCode(error) ?? (error instanceof Error ? error.message.split('\n')[0] : String(error));
+    throw new EmbeddedError(`The ${store} could not be prepared: ${reason}`, { cause: error });
+  }
+}
+
+interface Store {
+  readonly url: string;
+  readonly told: string;
+}
+
+async function openDatabase(settings: StartSettings, dataDir: string, onStop: OnStop): Promise<Store> {
+  if (settings.DATABASE_URL !== undefined) {
+    return { url: settings.DATABASE_URL, told: `${address(settings.DATABASE_URL)} (DATABASE_URL)` };
+  }
+  const server = await startPostgres({ dataDir: join(dataDir, 'postgres') });
+  onStop(server.stop);
+  return { url: server.url, told: `embedded, on port ${server.port}, data in ${shown(server.folder)}` };
+}
+
+async function openQueue(
+  settings: StartSettings,
+  dataDir: string,
+  databaseUrl: string,
+  onStop: OnStop,
+): Promise<Store> {
+  if (settings.QUEUE_URL !== undefined) {
+    return { url: settings.QUEUE_URL, told: `${address(settings.QUEUE_URL)} (QUEUE_URL)` };
+  }
+  const binary = findRedisServer();
+  if (binary === null) {
+    return { url: databaseUrl, told: 'PostgreSQL (there is no redis-server or valkey-server on the PATH)' };
+  }
+  try {
+    const server = await startRedis({ dataDir: join(dataDir, 'redis'), appendOnly: true });
+    onStop(server.stop);
+    return {
+      url: server.url,
+      told: `Redis, a private one on port ${server.port} (${binary} is on the PATH)`,
+    };
+  } catch (error) {
+    if (!(error instanceof EmbeddedError)) throw error;
+    return { url: databaseUrl, told: `PostgreSQL. ${error.message}` };
+  }
+}
+
+/** The given key, else the one made at the first start. Losing it makes stored secrets unreadable. */
+export async function secretsKey(given: string | undefined, dataDir: string): Promise<string> {
+  if (given !== undefined && given.trim() !== '') return given;
+  return keepSecret(join(dataDir, 'secrets-key'), () => randomBytes(32).toString('base64'));
+}
+
+/** A path as short as it gets. */
+export function shown(path: string): string {
+  const fromHere = relative(process.cwd(), path);
+  return fromHere === '' || fromHere.startsWith('..') ? path : fromHere;
+}
+
+/** Where a store is, without its credentials. */
+function address(url: string): string {
+  return url.replace(/\/\/[^/]*@/, '//').replace(/\?.*$/, '');
+}

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { EmbeddedError } from '../embedded-error.ts';
+import { ensureRedisForTests } from './ensure-redis.ts';
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+
+/**
+ * `npm test`: runs jest with these arguments and ends with its exit code.
+ * @public called by `bootstrap.js`
+ */
+export async function main(args: readonly string[]): Promise<void> {
+  try {
+    ensureRedisForTests((line) => process.stdout.write(`${line}\n`));
+  } catch (error) {
+    if (!(error instanceof EmbeddedError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+  const jest = createRequire(join(ROOT, 'package.json')).resolve('jest/bin/jest');
+  // jest reads ES modules through Node's experimental module API; in the environment, so that its workers get it too.
+  const nodeOptions = [
+    process.env['NODE_OPTIONS'],
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+  ];
+  const child = spawn(process.execPath, [jest, ...args], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, NODE_OPTIONS: nodeOptions.filter(Boolean).join(' ') },
+  });
+  // A Ctrl-C reaches both of us; jest ends first, and its exit code is ours.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  const [code, signal] = await once(child, 'exit');
+  process.exitCode = typeof code === 'number' ? code : 128 + signalNumber(signal);
+}
+
+function signalNumber(signal: unknown): number {
+  return new Map<unknown, number>(Object.entries(constants.signals)).get(signal) ?? 1;
+}

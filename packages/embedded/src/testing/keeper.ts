@@ -1,0 +1,26 @@
+import { migrate } from '@tocsin/db/migrate';
+import { EmbeddedError } from '../embedded-error.ts';
+import { startTestServers } from './servers.ts';
+
+/*
+ * A process between the test run and its servers: it starts them, and stops them when the run ends in whatever way, also
+ * killed, since then the channel between the two is closed.
+ */
+
+const gone = new Promise<void>((resolve) => process.once('disconnect', resolve));
+// The run decides: a Ctrl-C in the terminal must not take the servers away from tests that still run.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => process.disconnect?.());
+
+try {
+  const { stop, ...urls } = await startTestServers(migrate);
+  if (process.connected) process.send?.({ type: 'ready', ...urls });
+  await gone;
+  await stop();
+} catch (error) {
+  const message =
+    error instanceof EmbeddedError ? error.message : error instanceof Error ? error.stack : error;
+  if (process.connected) process.send?.({ type: 'failed', message: String(message) });
+  process.exitCode = 1;
+  if (process.connected) process.disconnect();
+}

@@ -1,0 +1,47 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export interface RunningTestServers {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly folder: string;
+  /** Resolves when the servers have stopped and their data is gone. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the servers of a test run in a process of its own, which outlives ours just long enough to stop them. */
+export async function runTestServers(): Promise<RunningTestServers> {
+  const keeper = fork(fileURLToPath(new URL('keeper.js', import.meta.url)), [], {
+    detached: true,
+    execArgv: [],
+    // Our NODE_OPTIONS are meant for the test run.
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  const exit = once(keeper, 'exit');
+  const first = await Promise.race([once(keeper, 'message'), exit.then(() => [undefined])]);
+  const message: unknown = first[0];
+  if (!isReady(message)) throw new Error(`The servers for the tests did not start: ${failure(message)}`);
+  keeper.unref();
+  keeper.channel?.unref();
+  return {
+    databaseUrl: message.databaseUrl,
+    redisUrl: message.redisUrl,
+    folder: message.folder,
+    async stop() {
+      keeper.ref();
+      if (keeper.connected) keeper.disconnect();
+      await exit;
+    },
+  };
+}
+
+function isReady(message: unknown): message is { databaseUrl: string; redisUrl: string; folder: string } {
+  return typeof message === 'object' && message !== null && 'type' in message && message.type === 'ready';
+}
+
+function failure(message: unknown): string {
+  return typeof message === 'object' && message !== null && 'message' in message
+    ? String(message.message)
+    : 'their process ended';
+}

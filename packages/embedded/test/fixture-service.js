@@ -1,0 +1,11 @@
+/* A service as `src/start/service.test.ts` wants it: its behaviour is in FIXTURE. */
+const behaviour = process.env.FIXTURE;
+if (behaviour === 'fails') {
+  process.stderr.write('PORT must be right\n');
+  process.exit(1);
+}
+process.stdout.write(`${JSON.stringify({ level: 'info', message: `process ${process.pid}` })}\n`);
+process.send({ type: 'ready' });
+process.on('SIGTERM', () => process.exit(0));
+process.on('disconnect', () => process.exit(0));
+setInterval(() => {}, 1000);

@@ -1,0 +1,110 @@
+import { JOBS, type JobKind, type JobPayload } from '@tocsin/contracts/jobs';
+import { DelayedError, WaitingError, type Job } from 'bullmq';
+import { withDeadline } from './deadline.ts';
+import { storedName } from './queue-names.ts';
+import type { QueueStore, StoredWorker } from './queue-store.ts';
+
+/** A job that a processor gives back unfinished, to be run by another worker. */
+export class JobReturnedError extends Error {
+  override readonly name = 'JobReturnedError';
+}
+
+/** A job that cannot be done now, through no fault of its own, and is tried again a little later. */
+export class JobPostponedError extends Error {
+  override readonly name = 'JobPostponedError';
+}
+
+/** How much later. */
+const POSTPONE_MS = 1_000;
+/** At shutdown jobs that run have this long to end (design §4 "Jobs": 20 s, and a little for what follows). */
+const CLOSE_WITHIN_MS = 23_000;
+
+export interface JobWorkerOptions<Kind extends JobKind> {
+  readonly kind: Kind;
+  /** Null for queues without a region. */
+  readonly region: string | null;
+  readonly concurrency: number;
+  /** @throws JobReturnedError to give the job back, JobPostponedError for later; any other error fails it */
+  readonly process: (payload: JobPayload<Kind>, jobId: string) => Promise<void>;
+  readonly onFailed: (jobId: string, error: Error) => void;
+}
+
+/**
+ * How often a job whose worker vanished is run again (design §4 "Jobs"): a trigger never, a check while its slot is not too
+ * old, a hint a few times, since the relay finds what it was about.
+ */
+const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
+
+/** A worker of one queue. Its liveness is progress, not an open connection. */
+export class JobWorker {
+  readonly queueName: string;
+  readonly #worker: StoredWorker;
+  #lastProgressAt = Date.now();
+
+  constructor(worker: StoredWorker, queueName: string) {
+    this.#worker = worker;
+    this.queueName = queueName;
+  }
+
+  noteProgress(): void {
+    this.#lastProgressAt = Date.now();
+  }
+
+  /** Milliseconds since a job of this worker last started or ended. */
+  get idleMs(): number {
+    return Date.now() - this.#lastProgressAt;
+  }
+
+  /** Resolves once the store answers and the worker takes jobs. */
+  async waitUntilReady(): Promise<void> {
+    await this.#worker.waitUntilReady();
+  }
+
+  /** Stops taking jobs and waits for those that run; not for ever, since a store that is away lets no job end. */
+  async close(): Promise<void> {
+    try {
+      await withDeadline(this.#worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
+    } catch {
+      // Its jobs stall and are run by another worker.
+      this.#worker.close(true).catch(() => undefined);
+    }
+  }
+}
+
+/** Starts a worker. A job is running again within 10 s after its worker was killed (design §4 "Jobs"). */
+export function startJobWorker<Kind extends JobKind>(
+  store: QueueStore,
+  options: JobWorkerOptions<Kind>,
+): JobWorker {
+  const { kind, region } = options;
+  const schema = JOBS[kind].payload;
+  const name = storedName(kind, region);
+  const handle = async (job: Job, token?: string): Promise<void> => {
+    worker.noteProgress();
+    try {
+      // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
+      await options.process(schema.parse(job.data) as JobPayload<Kind>, job.id ?? '');
+    } catch (error) {
+      if (error instanceof JobPostponedError) {
+        await job.moveToDelayed(Date.now() + POSTPONE_MS, token);
+        throw new DelayedError();
+      }
+      if (!(error instanceof JobReturnedError)) throw error;
+      await job.moveToWait(token);
+      throw new WaitingError();
+    } finally {
+      worker.noteProgress();
+    }
+  };
+  const stored = store.openWorker(name, handle, {
+    concurrency: options.concurrency,
+    lockDuration: 10_000,
+    stalledInterval: 5_000,
+    maxStalledCount: RUNS_AFTER_STALL[kind],
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
+  });
+  stored.on('failed', (job, error) => options.onFailed(job?.id ?? '', error));
+  const worker = new JobWorker(stored, name);
+  return worker;
+}

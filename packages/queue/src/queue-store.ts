@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import {
+  createPostgresBackend,
+  Queue,
+  Worker,
+  type PostgresConnectionOptions,
+  type Processor,
+  type QueueOptions,
+  type WorkerOptions,
+} from 'bullmq';
+import { Cluster } from 'ioredis';
+import { Pool } from 'pg';
+import { PostgresOverlapGuard, RedisOverlapGuard, type OverlapGuard } from './overlap-guard.ts';
+import { KEY_PREFIX } from './queue-names.ts';
+import { connectRedis, type RedisClient } from './redis-client.ts';
+import { parseStoreUrl } from './store-url.ts';
+
+/** Typed as BullMQ's default; the Postgres-backed ones have the same methods. */
+export type StoredQueue = Queue<object, unknown>;
+export type StoredWorker = Worker<object, void>;
+/** Worker settings that do not depend on the store. */
+type StoreWorkerOptions = Omit<WorkerOptions, 'connection' | 'prefix'>;
+
+/** One store of queues, Redis or Postgres, behind the same few words (design §2 `QUEUE_URL`). */
+export interface QueueStore {
+  readonly kind: 'redis' | 'postgres';
+  readonly overlapGuard: OverlapGuard;
+  /** @param name as the store has it, from `storedName` */
+  openQueue(name: string): StoredQueue;
+  openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker;
+  /** How many workers take jobs of this queue now. */
+  countWorkers(queue: StoredQueue): Promise<number>;
+  /** Throws where the store does not answer. */
+  ping(): Promise<void>;
+  /** Closes the connections; queues and workers are closed by who opened them. */
+  close(): Promise<void>;
+}
+
+/** How long a ping waits for a connection that is being made. */
+const CONNECT_DEADLINE_MS = 2_000;
+
+/** Settings of every queue: nobody reads BullMQ's event stream, so it is kept short. */
+const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
+
+/**
+ * Opens a store; connections are made when first needed.
+ * @param onError errors of connections, which mend themselves
+ * @throws SettingsError where the address is malformed
+ */
+export function openQueueStore(url: string, onError: (error: Error) => void): QueueStore {
+  const address = parseStoreUrl(url);
+  if (address.kind === 'postgres') return new PostgresQueueStore(address.url, onError);
+  return new RedisQueueStore((role) => {
+    const client = connectRedis(address, role);
+    client.on('error', onError);
+    return client;
+  }, onError);
+}
+
+class RedisQueueStore implements QueueStore {
+  readonly kind = 'redis';
+  readonly #connect: (role: 'producer' | 'worker') => RedisClient;
+  readonly #onError: (error: Error) => void;
+  #producer: RedisClient | undefined;
+  #worker: RedisClient | undefined;
+  #guard: OverlapGuard | undefined;
+
+  constructor(connect: (role: 'producer' | 'worker') => RedisClient, onError: (error: Error) => void) {
+    this.#connect = connect;
+    this.#onError = onError;
+  }
+
+  get #producerClient(): RedisClient {
+    return (this.#producer ??= this.#connect('producer'));
+  }
+
+  get overlapGuard(): OverlapGuard {
+    return (this.#guard ??= new RedisOverlapGuard(this.#producerClient));
+  }
+
+  openQueue(name: string): StoredQueue {
+    const options: QueueOptions = { connection: this.#producerClient, prefix: KEY_PREFIX, ...QUEUE_OPTIONS };
+    const queue: StoredQueue = new Queue(name, options);
+    queue.on('error', this.#onError);
+    return queue;
+  }
+
+  openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker {
+    this.#worker ??= this.#connect('worker');
+    const worker: StoredWorker = new Worker(name, processor, {
+      ...options,
+      connection: this.#worker,
+      prefix: KEY_PREFIX,
+    });
+    worker.on('error', this.#onError);
+    return worker;
+  }
+
+  async countWorkers(queue: StoredQueue): Promise<number> {
+    const client = this.#producerClient;
+    const database = String(client instanceof Cluster ? 0 : (client.options.db ?? 0));
+    // Redis lists the clients of all its databases: those of another system, in a database of its own, are none of ours.
+    return (await queue.getWorkers()).filter((worker) => worker['db'] === database).length;
+  }
+
+  async ping(): Promise<void> {
+    const client = this.#producerClient;
+    // A producer's commands fail until it is connected: the first ping after a start is no outage.
+    if (client.status !== 'ready') {
+      await once(client, 'ready', { signal: AbortSignal.timeout(CONNECT_DEADLINE_MS) });
+    }
+    await client.ping();
+  }
+
+  async close(): Promise<void> {
+    this.#producer?.disconnect();
+    this.#worker?.disconnect();
+    await Promise.resolve();
+  }
+}
+
+class PostgresQueueStore implements QueueStore {
+  readonly kind = 'postgres';
+  readonly overlapGuard: OverlapGuard;
+  readonly #url: string;
+  readonly #pool: Pool;
+  readonly #onError: (error: Error) => void;
+
+  constructor(url: string, onError: (error: Error) => void) {
+    this.#url = url;
+    this.#onError = onError;
+    this.#pool = new Pool({
+      connectionString: url,
+      max: 5,
+      application_name: 'tocsin queue',
+      options: '-c search_path=bullmq',
+    });
+    this.#pool.on('error', onError);
+    this.overlapGuard = new PostgresOverlapGuard(this.#pool);
+  }
+
+  openQueue(name: string): StoredQueue {
+    // A pool is welcome to BullMQ; only its type of one is narrower than pg's.
+    const connection = this.#pool as unknown as PostgresConnectionOptions;
+    const options: QueueOptions<PostgresConnectionOptions> = { connection, ...QUEUE_OPTIONS };
+    const queue = new Queue(name, options, createPostgresBackend);
+    queue.on('error', this.#onError);
+    return queue as unknown as StoredQueue;
+  }
+
+  openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker {
+    const connection = { connectionString: this.#url, max: 4 };
+    const worker = new Worker(name, processor, { ...options, connection }, createPostgresBackend);
+    worker.on('error', this.#onError);
+    return worker as unknown as StoredWorker;
+  }
+
+  countWorkers(queue: StoredQueue): Promise<number> {
+    return queue.getWorkersCount();
+  }
+
+  async ping(): Promise<void> {
+    await this.#pool.query('select 1');
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}

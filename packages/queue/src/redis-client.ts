@@ -1,0 +1,55 @@
+import { Cluster, Redis } from 'ioredis';
+import type { StoreAddress, StoreCredentials } from './store-url.ts';
+
+export type RedisClient = Redis | Cluster;
+
+/**
+ * A connection to Redis in any of its deployments. A producer's fails fast while Redis is away (Postgres holds what it would
+ * have said); a worker's waits and comes back.
+ */
+export function connectRedis(
+  address: Exclude<StoreAddress, { kind: 'postgres' }>,
+  role: 'producer' | 'worker',
+): RedisClient {
+  const options = {
+    maxRetriesPerRequest: null,
+    enableOfflineQueue: role === 'worker',
+    connectTimeout: 5_000,
+    keepAlive: 10_000,
+    retryStrategy: reconnectDelayMs,
+  };
+  switch (address.kind) {
+    case 'redis':
+      return new Redis(address.url, options);
+    case 'sentinel':
+      return new Redis({
+        ...options,
+        ...credentialOptions(address.credentials),
+        sentinels: [...address.sentinels],
+        name: address.name,
+        db: address.db,
+      });
+    case 'cluster':
+      return new Cluster([...address.nodes], {
+        enableOfflineQueue: role === 'worker',
+        clusterRetryStrategy: reconnectDelayMs,
+        redisOptions: {
+          maxRetriesPerRequest: null,
+          connectTimeout: options.connectTimeout,
+          keepAlive: options.keepAlive,
+          ...credentialOptions(address.credentials),
+        },
+      });
+  }
+}
+
+function reconnectDelayMs(times: number): number {
+  return Math.min(50 * 2 ** Math.min(times, 6), 2_000);
+}
+
+function credentialOptions({
+  tls,
+  ...login
+}: StoreCredentials): Omit<StoreCredentials, 'tls'> & { tls?: Record<string, never> } {
+  return { ...login, ...(tls && { tls: {} }) };
+}

@@ -1,0 +1,41 @@
+import { slotOfJob } from '@tocsin/core/schedule/slot';
+import { withDeadline } from './deadline.ts';
+import type { Producers } from './producers.ts';
+import type { StoredQueue } from './queue-store.ts';
+
+/** A store that hangs must not hang whoever asks. */
+const DEADLINE_MS = 2_000;
+
+/** How a region keeps up with its checks. */
+export interface RegionLoad {
+  /** Checker processes that take its checks. */
+  readonly workers: number;
+  /** Checks that are due and not started. */
+  readonly waiting: number;
+  /** How long the oldest of them has been due, in milliseconds; 0 without any. */
+  readonly lagMs: number;
+}
+
+/**
+ * Reads how a region keeps up from its queue of checks, within 2 s.
+ * @throws Error where the region's store does not answer in time
+ */
+export function readRegionLoad(producers: Producers, region: string): Promise<RegionLoad> {
+  const queue = producers.queue('check', region);
+  const read = async (): Promise<RegionLoad> => {
+    const [workers, waiting] = await Promise.all([
+      producers.countWorkers('check', region),
+      queue.getWaitingCount(),
+    ]);
+    return { workers, waiting, lagMs: waiting === 0 ? 0 : await readLag(queue, waiting) };
+  };
+  return withDeadline(read(), DEADLINE_MS, `asking the queue of ${region}`);
+}
+
+/** The stores number what waits from different ends: the oldest is at one of the two. */
+async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
+  const ends = await Promise.all([queue.getWaiting(0, 0), queue.getWaiting(waiting - 1, waiting - 1)]);
+  const due = ends.flat().map((job) => slotOfJob(job.id ?? '') ?? job.timestamp);
+  const now = Date.now();
+  return Math.max(0, now - Math.min(now, ...due));
+}

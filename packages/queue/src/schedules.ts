@@ -1,0 +1,98 @@
+import { JOBS } from '@tocsin/contracts/jobs';
+import { phaseMs } from '@tocsin/core/schedule/phase';
+import { withDeadline } from './deadline.ts';
+import { FORGET_FINISHED, type Producers } from './producers.ts';
+import type { StoredQueue } from './queue-store.ts';
+
+const BATCH = 500;
+/** For one batch; a store that takes longer is away, and the reconciler tries again. */
+const BATCH_DEADLINE_MS = 10_000;
+/** A planned run this far in the past whose job does not exist was lost. */
+const LOST_AFTER_MS = 3_000;
+/** How many overdue schedulers one audit looks at; the rest is for the next one. */
+const MOST_OVERDUE = 2_000;
+
+/** One schedule to put into the store. */
+export interface Schedule {
+  readonly monitorId: string;
+  readonly revision: number;
+  readonly intervalSeconds: number;
+}
+
+/** What the store holds that differs from what is wanted. */
+export interface ScheduleAudit {
+  readonly missing: readonly string[];
+  /** Listed, but the job of their next run is gone: such a chain ends silently. */
+  readonly lost: readonly string[];
+  readonly stray: readonly string[];
+}
+
+/** The job schedulers of one region's check queue: one per monitor, named by its id (design §4 "Schedules"). */
+export class RegionSchedules {
+  readonly #queue: StoredQueue;
+
+  constructor(producers: Producers, region: string) {
+    this.#queue = producers.queue('check', region);
+  }
+
+  /** Puts schedules in, or replaces those that differ. Phases are kept: applying the same again changes nothing. */
+  async apply(schedules: readonly Schedule[]): Promise<void> {
+    await inBatches(schedules, async ({ monitorId, revision, intervalSeconds }) => {
+      const every = intervalSeconds * 1_000;
+      await this.#queue.upsertJobScheduler(
+        monitorId,
+        { every, offset: phaseMs(monitorId, every) },
+        {
+          name: JOBS.check.job,
+          data: JOBS.check.payload.parse({ monitorId, revision }),
+          opts: FORGET_FINISHED,
+        },
+      );
+    });
+  }
+
+  async remove(monitorIds: readonly string[]): Promise<void> {
+    await inBatches(monitorIds, (monitorId) => this.#queue.removeJobScheduler(monitorId));
+  }
+
+  /** Compares the store with the monitors that are wanted in this region. */
+  async audit(wanted: ReadonlySet<string>): Promise<ScheduleAudit> {
+    const nextRuns = await this.#nextRuns();
+    const overdue = [...nextRuns].filter(([id, next]) => wanted.has(id) && next < Date.now() - LOST_AFTER_MS);
+    return {
+      missing: [...wanted].filter((id) => !nextRuns.has(id)),
+      lost: await this.#withoutJob(overdue.slice(0, MOST_OVERDUE)),
+      stray: [...nextRuns.keys()].filter((id) => !wanted.has(id)),
+    };
+  }
+
+  /** Every scheduler's next run, epoch milliseconds. */
+  async #nextRuns(): Promise<Map<string, number>> {
+    const flat = await withDeadline(
+      this.#queue.backend.getJobSchedulersRange(0, -1, true),
+      BATCH_DEADLINE_MS,
+      'listing the schedules',
+    );
+    const runs = new Map<string, number>();
+    for (let index = 0; index + 1 < flat.length; index += 2) {
+      runs.set(flat[index] ?? '', Number(flat[index + 1]));
+    }
+    return runs;
+  }
+
+  /** Those of the overdue whose job exists in no state: not waiting in a backlog, not running, gone. */
+  async #withoutJob(overdue: readonly (readonly [string, number])[]): Promise<string[]> {
+    const lost: string[] = [];
+    await inBatches(overdue, async ([id, next]) => {
+      if ((await this.#queue.getJobState(`repeat:${id}:${next}`)) === 'unknown') lost.push(id);
+    });
+    return lost;
+  }
+}
+
+async function inBatches<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let start = 0; start < items.length; start += BATCH) {
+    const batch = Promise.all(items.slice(start, start + BATCH).map(run));
+    await withDeadline(batch, BATCH_DEADLINE_MS, 'changing the schedules');
+  }
+}

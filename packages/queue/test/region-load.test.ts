@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import type { Producers } from '@tocsin/queue/producers';
+import { readRegionLoad } from '@tocsin/queue/region-load';
+import { openTestStore, until, type TestStore } from './stores.ts';
+
+const MONITOR = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
+const OTHER = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3d';
+
+describe.each(['redis', 'postgres'] as const)('the load of a region, with the queue on %s', (kind) => {
+  let store: TestStore;
+  let workers: JobWorker[];
+
+  beforeEach(async () => {
+    store = await openTestStore(kind);
+    workers = [];
+  });
+  afterEach(async () => {
+    await Promise.all(workers.map((worker) => worker.close()));
+    await store.close();
+  });
+
+  async function startWorker(job: 'check' | 'trigger', region: string, { stores } = store): Promise<void> {
+    const worker = startJobWorker(stores.forRegion(region), {
+      kind: job,
+      region,
+      concurrency: 1,
+      process: async () => undefined,
+      onFailed: () => undefined,
+    });
+    workers.push(worker);
+    await worker.waitUntilReady();
+  }
+
+  async function workersAre(region: string, count: number): Promise<void> {
+    await until(
+      `${count} workers`,
+      async () => (await readRegionLoad(store.producers, region)).workers === count,
+    );
+  }
+
+  test('counts the workers of its checks alone, and those that are gone no more', async () => {
+    expect(await readRegionLoad(store.producers, 'eu')).toEqual({ workers: 0, waiting: 0, lagMs: 0 });
+    await startWorker('check', 'eu');
+    await startWorker('check', 'eu');
+    await startWorker('trigger', 'eu');
+    await startWorker('check', 'eu-west');
+    await workersAre('eu', 2);
+    await workersAre('eu-west', 1);
+    await workers.shift()?.close();
+    await workersAre('eu', 1);
+  });
+
+  test('counts no workers of another system on the same server', async () => {
+    const neighbour = await openTestStore(kind);
+    try {
+      await startWorker('check', 'eu', neighbour);
+      await until('the neighbour to count it', async () => {
+        return (await readRegionLoad(neighbour.producers, 'eu')).workers === 1;
+      });
+      expect(await readRegionLoad(store.producers, 'eu')).toMatchObject({ workers: 0 });
+    } finally {
+      await Promise.all(workers.splice(0).map((worker) => worker.close()));
+      await neighbour.close();
+    }
+  });
+
+  test('counts what waits, and since when the oldest is due', async () => {
+    const now = Date.now();
+    await store.producers.addFirstCheck('eu', { monitorId: MONITOR, revision: 1 }, now - 90_000);
+    await store.producers.addFirstCheck('eu', { monitorId: OTHER, revision: 1 }, now - 30_000);
+    const load = await readRegionLoad(store.producers, 'eu');
+    expect(load).toMatchObject({ workers: 0, waiting: 2 });
+    expect(load.lagMs).toBeGreaterThanOrEqual(90_000);
+    expect(load.lagMs).toBeLessThan(110_000);
+    await startWorker('check', 'eu');
+    await until('nothing to wait', async () => {
+      const { waiting, lagMs } = await readRegionLoad(store.producers, 'eu');
+      return waiting === 0 && lagMs === 0;
+    });
+  });
+});
+
+test('a store that hangs is an error within the deadline', async () => {
+  const never = (): Promise<number> => new Promise(() => undefined);
+  const hanging = {
+    countWorkers: never,
+    queue: () => ({ getWaitingCount: never }),
+  } as unknown as Producers;
+  const started = Date.now();
+  await expect(readRegionLoad(hanging, 'eu')).rejects.toThrow('the queue of eu took longer than 2000 ms');
+  expect(Date.now() - started).toBeLessThan(4_000);
+});

@@ -1,0 +1,50 @@
+import { expect, test } from '@jest/globals';
+import { queueName, storedName } from '@tocsin/queue/queue-names';
+import { SettingsError } from '@tocsin/runtime/env';
+import { parseStoreUrl } from '@tocsin/queue/store-url';
+
+test.each([
+  ['redis://localhost:6379', { kind: 'redis', url: 'redis://localhost:6379' }],
+  ['rediss://:secret@host/2', { kind: 'redis', url: 'rediss://:secret@host/2' }],
+  ['postgres://u:p@host/db', { kind: 'postgres', url: 'postgres://u:p@host/db' }],
+  [
+    'redis+cluster://a:7000,b:7001',
+    {
+      kind: 'cluster',
+      nodes: [
+        { host: 'a', port: 7000 },
+        { host: 'b', port: 7001 },
+      ],
+      credentials: { tls: false },
+    },
+  ],
+  [
+    'rediss+sentinel://user:p%40ss@a,[::1]:26380/mymaster/3',
+    {
+      kind: 'sentinel',
+      sentinels: [
+        { host: 'a', port: 26_379 },
+        { host: '::1', port: 26_380 },
+      ],
+      name: 'mymaster',
+      db: 3,
+      credentials: { tls: true, username: 'user', password: 'p@ss' },
+    },
+  ],
+])('%s', (url, expected) => {
+  expect(parseStoreUrl(url)).toEqual(expected);
+});
+
+test.each(['', 'localhost:6379', 'http://host', 'redis+sentinel://host', 'redis+cluster://'])(
+  'refuses %j',
+  (url) => {
+    expect(() => parseStoreUrl(url)).toThrow(SettingsError);
+  },
+);
+
+test('queues are named by job and region, and stored under a hash tag', () => {
+  expect(queueName('check', 'eu-west-1')).toBe('checks.eu-west-1');
+  expect(storedName('trigger', 'default')).toBe('{triggers.default}');
+  expect(storedName('delivery', null)).toBe('{deliveries}');
+  expect(() => queueName('check', null)).toThrow(TypeError);
+});

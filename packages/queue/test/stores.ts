@@ -1,0 +1,84 @@
+import { migrateQueue } from '@tocsin/queue/migrate';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+
+export interface TestStore {
+  readonly stores: QueueStores;
+  readonly producers: Producers;
+  /** Removes a job as a crash of the store may, behind BullMQ's back. */
+  loseJob(storedQueue: string, jobId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An empty store of its own. The contract tests run on both kinds. */
+export async function openTestStore(kind: 'redis' | 'postgres'): Promise<TestStore> {
+  const server =
+    kind === 'redis' ? { ...(await createTestRedis()), drop: undefined } : await createTestDatabase();
+  await migrateQueue(server.url);
+  const stores = openQueueStores(
+    server.url,
+    () => undefined,
+    () => undefined,
+  );
+  const producers = new Producers(stores);
+  await until('the store to answer', () =>
+    stores.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+  return {
+    stores,
+    producers,
+    loseJob: (queue, jobId) => (kind === 'redis' ? loseInRedis : loseInPostgres)(server.url, queue, jobId),
+    close: async () => {
+      await producers.close();
+      await stores.close();
+      await server.drop?.();
+    },
+  };
+}
+
+async function loseInRedis(url: string, queue: string, jobId: string): Promise<void> {
+  const redis = new Redis(url);
+  try {
+    const removed = await redis.zrem(`tocsin:${queue}:delayed`, jobId);
+    await redis.del(`tocsin:${queue}:${jobId}`);
+    if (removed !== 1) throw new Error(`no delayed job ${jobId}`);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function loseInPostgres(url: string, queue: string, jobId: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('delete from bullmq.job where queue = $1 and id = $2', [
+      queue,
+      jobId,
+    ]);
+    if (rowCount !== 1) throw new Error(`no job ${jobId}`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Waits for a condition, in a bounded loop. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  ms = 15_000,
+): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+  }
+}

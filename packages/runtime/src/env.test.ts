@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
+import { SettingsError, parseEnv } from './env.ts';
+
+const schema = z.object({
+  PORT: port().default(3000),
+  SIZE: wholeNumber(1, 100).default(10),
+  STORE: url(['redis', 'rediss']).meta({ secret: true }),
+  NAMES: list('names', /^[a-z]+$/).optional(),
+});
+
+function failure(source: Record<string, string>): string {
+  try {
+    parseEnv(schema, source);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+  throw new Error('expected a SettingsError');
+}
+
+describe('parseEnv', () => {
+  it('reads what is given, fills in defaults, ignores other variables', () => {
+    const env = parseEnv(schema, { PORT: ' 8080 ', STORE: 'redis://r:6379', NAMES: 'a, b,', OTHER: 'x' });
+    expect(env).toEqual({ PORT: 8080, SIZE: 10, STORE: 'redis://r:6379', NAMES: ['a', 'b'] });
+  });
+
+  it('counts an empty string as unset', () => {
+    expect(parseEnv(schema, { PORT: '', SIZE: ' ', STORE: 'redis://r' })).toMatchObject({
+      PORT: 3000,
+      SIZE: 10,
+    });
+    expect(failure({ STORE: '' })).toBe(
+      'STORE is not set: it must be a URL that starts with redis:// or rediss://',
+    );
+  });
+
+  it('gives one line per bad variable: its name, what is right, what it is', () => {
+    expect(failure({ PORT: '70000', SIZE: 'many', STORE: 'redis://r' }).split('\n')).toEqual([
+      'PORT must be a whole number from 1 to 65535, not "70000"',
+      'SIZE must be a whole number from 1 to 100, not "many"',
+    ]);
+  });
+
+  it('does not show a secret, also where it was made optional', () => {
+    const message = 'STORE must be a URL that starts with redis:// or rediss://';
+    expect(failure({ STORE: 'hunter2' })).toBe(message);
+    expect(() => parseEnv(schema.partial({ STORE: true }), { STORE: 'hunter2' })).toThrow(message);
+    expect(() => parseEnv(schema.partial({ STORE: true }), { STORE: 'hunter2' })).not.toThrow(/hunter2/);
+  });
+});
+
+describe('fields', () => {
+  it.each(['1e3', '-1', '1.5', '0x10', '65536', 'NaN'])('refuse %s as a port', (value) => {
+    expect(port({ any: true }).safeParse(value).success).toBe(false);
+  });
+
+  it('take port 0 only where any port will do', () => {
+    expect(port({ any: true }).parse('0')).toBe(0);
+    expect(port().safeParse('0').success).toBe(false);
+  });
+
+  it('take one or several keys of 32 bytes', () => {
+    const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    expect(secretKeys().parse(`${one.toString('base64')}, ${two.toString('base64')}`)).toEqual([one, two]);
+    expect(secretKeys().safeParse(Buffer.alloc(31).toString('base64')).success).toBe(false);
+    expect(secretKeys().safeParse(`${one.toString('base64')},short`).success).toBe(false);
+    expect(secretKeys().safeParse(' , ').success).toBe(false);
+  });
+});

@@ -1,0 +1,5 @@
+/** The code of a system error (`ENOENT`, `EADDRINUSE`), or undefined. */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

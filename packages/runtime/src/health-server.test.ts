@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { SettingsError } from './env.ts';
+import { startHealthServer } from './health-server.ts';
+import type { HealthServer } from './health-server.ts';
+import type { HealthOptions } from './health.ts';
+import { createMetrics } from './metrics.ts';
+
+const metrics = createMetrics();
+let server: HealthServer | undefined;
+
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+});
+
+async function start(options: Omit<HealthOptions, 'metrics'>): Promise<(path: string) => Promise<Response>> {
+  server = await startHealthServer({ ...options, metrics, port: 0, host: '127.0.0.1' });
+  const { port } = server;
+  return (path) => fetch(`http://127.0.0.1:${port}${path}`);
+}
+
+describe('the health server', () => {
+  it('answers /healthz, /readyz and /metrics', async () => {
+    const get = await start({ ready: { database: async () => {} } });
+    expect([(await get('/healthz')).status, (await get('/readyz?full')).status]).toEqual([200, 200]);
+    const response = await get('/metrics');
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(await response.text()).toContain('process_cpu_user_seconds_total');
+    expect((await get('/other')).status).toBe(404);
+  });
+
+  it('names what fails and what hangs, without its message', async () => {
+    const get = await start({
+      live: { work: () => Promise.reject(new Error('inner detail')) },
+      ready: {
+        database: async () => {},
+        queue: () => {
+          throw new Error('inner detail');
+        },
+        slow: () => new Promise(() => {}),
+      },
+    });
+    const ready = await get('/readyz');
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toEqual({ status: 'failing', failing: { queue: 'failed', slow: 'timeout' } });
+    expect((await get('/healthz')).status).toBe(503);
+  });
+
+  it('refuses other methods', async () => {
+    await start({ ready: {} });
+    const response = await fetch(`http://127.0.0.1:${server?.port}/healthz`, { method: 'POST' });
+    expect(response.status).toBe(405);
+  });
+
+  it('says in one line that its port is taken', async () => {
+    await start({ ready: {} });
+    const second = startHealthServer({ ready: {}, metrics, port: server?.port ?? 0, host: '127.0.0.1' });
+    await expect(second).rejects.toThrow(SettingsError);
+    await expect(second).rejects.toThrow(/^HEALTH_PORT [^\n]*in use[^\n]*$/);
+  });
+});

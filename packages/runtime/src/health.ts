@@ -1,0 +1,74 @@
+import type { Metrics } from './metrics.ts';
+
+const CHECK_TIMEOUT_MS = 2000;
+
+/** Each resolves if all is well and rejects with the reason if not; one that takes over 2 s counts as failed. */
+export type HealthChecks = Readonly<Record<string, () => Promise<void>>>;
+
+export interface HealthOptions {
+  /** Does the process itself work, e.g. does its work progress? A failing one gets it restarted. */
+  readonly live?: HealthChecks;
+  /** Do its stores answer? A failing one takes it out of the load balancer. */
+  readonly ready: HealthChecks;
+  readonly metrics: Metrics;
+}
+
+interface HealthResponse {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export type HealthHandler = (path: string) => Promise<HealthResponse | null>;
+
+/** Answers /healthz, /readyz and /metrics (design §3); null for any other path. */
+export function createHealthHandler(options: HealthOptions): HealthHandler {
+  return async function healthResponse(path) {
+    switch (path) {
+      case '/healthz':
+        return runChecks(options.live ?? {});
+      case '/readyz':
+        return runChecks(options.ready);
+      case '/metrics':
+        return {
+          status: 200,
+          contentType: options.metrics.contentType,
+          body: await options.metrics.metrics(),
+        };
+      default:
+        return null;
+    }
+  };
+}
+
+async function runChecks(checks: HealthChecks): Promise<HealthResponse> {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => [name, await outcome(check)] as const),
+  );
+  const failing = Object.fromEntries(results.filter(([, reason]) => reason !== null));
+  const failed = Object.keys(failing).length > 0;
+  return {
+    status: failed ? 503 : 200,
+    contentType: 'application/json; charset=utf-8',
+    body: JSON.stringify(failed ? { status: 'failing', failing } : { status: 'ok' }),
+  };
+}
+
+/** Null if it passed, else a word that is safe to show: this endpoint needs no key. */
+async function outcome(check: () => Promise<void>): Promise<string | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, 'timeout');
+  });
+  const result = Promise.resolve()
+    .then(check)
+    .then(
+      () => null,
+      () => 'failed',
+    );
+  try {
+    return await Promise.race([result, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createLeaderLoop } from './leader.ts';
+import type { LeaderLease, LeaderLoop } from './leader.ts';
+import { createSilentLogger } from './logger.ts';
+
+/** One lock in memory, with leases that can be lost. */
+class Lock {
+  holder: object | null = null;
+  released = 0;
+  #lose: (() => void) | undefined;
+
+  readonly acquire = async (): Promise<LeaderLease | null> => {
+    if (this.holder !== null) return null;
+    const mine = {};
+    this.holder = mine;
+    return {
+      isAlive: () => this.holder === mine,
+      release: async () => {
+        this.released += 1;
+        if (this.holder === mine) this.holder = null;
+      },
+      onLost: (callback) => {
+        this.#lose = callback;
+      },
+    };
+  };
+
+  lose(): void {
+    this.holder = null;
+    this.#lose?.();
+  }
+}
+
+const loops: LeaderLoop[] = [];
+afterEach(async () => {
+  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+});
+
+function lead(lock: Lock, work: (signal: AbortSignal) => Promise<void>): LeaderLoop {
+  const loop = createLeaderLoop({
+    name: 'test',
+    acquire: lock.acquire,
+    work,
+    everyMs: 1,
+    retryMs: 2,
+    logger: createSilentLogger(),
+  });
+  loops.push(loop);
+  return loop;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(1);
+}
+
+describe('createLeaderLoop', () => {
+  it('works in one process only; another takes over when it stops', async () => {
+    const lock = new Lock();
+    const runs = { first: 0, second: 0 };
+    const first = lead(lock, async () => void (runs.first += 1));
+    await until(() => runs.first > 2);
+    const second = lead(lock, async () => void (runs.second += 1));
+    await sleep(10);
+    expect([first.isLeader(), second.isLeader(), runs.second]).toEqual([true, false, 0]);
+    await first.stop();
+    expect(lock.released).toBe(1);
+    await until(() => runs.second > 0);
+    expect(second.isLeader()).toBe(true);
+  });
+
+  it('goes on through errors of the work', async () => {
+    let runs = 0;
+    lead(new Lock(), () => Promise.reject(new Error(`run ${(runs += 1)}`)));
+    await until(() => runs > 2);
+  });
+
+  it('aborts the work when the lease is lost, and tries again', async () => {
+    const lock = new Lock();
+    const signals: AbortSignal[] = [];
+    lead(lock, async (signal) => {
+      signals.push(signal);
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    });
+    await until(() => signals.length === 1);
+    lock.lose();
+    expect(signals[0]?.aborted).toBe(true);
+    await until(() => signals.length === 2);
+  });
+
+  it('waits for the running work before it gives up the lead', async () => {
+    const lock = new Lock();
+    let finished = false;
+    const loop = lead(lock, async (signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      expect(lock.released).toBe(0);
+      finished = true;
+    });
+    await until(() => loop.isLeader());
+    await loop.stop();
+    expect([finished, lock.released, loop.isLeader()]).toEqual([true, 1, false]);
+  });
+});

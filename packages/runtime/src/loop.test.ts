@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createSilentLogger } from './logger.ts';
+import { createLoop } from './loop.ts';
+import type { Loop } from './loop.ts';
+
+const logger = createSilentLogger();
+const HOUR_MS = 3_600_000;
+let loop: Loop | undefined;
+
+afterEach(async () => {
+  await loop?.stop();
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(1);
+}
+
+describe('createLoop', () => {
+  it('runs at once, then regularly, through errors', async () => {
+    let runs = 0;
+    const errors: unknown[] = [];
+    loop = createLoop({
+      name: 'test',
+      everyMs: 1,
+      logger,
+      onError: (error) => errors.push(error),
+      work: () => Promise.reject(new Error(`run ${(runs += 1)}`)),
+    });
+    await until(() => runs >= 3);
+    expect(errors.slice(0, 2)).toEqual([new Error('run 1'), new Error('run 2')]);
+  });
+
+  it('never overlaps, and a wake during a run means one more run right after it', async () => {
+    let runs = 0;
+    let active = 0;
+    let release: (() => void) | undefined;
+    loop = createLoop({
+      name: 'test',
+      everyMs: HOUR_MS,
+      logger,
+      async work() {
+        runs += 1;
+        active += 1;
+        expect(active).toBe(1);
+        await new Promise<void>((resolve) => (release = resolve));
+        active -= 1;
+      },
+    });
+    loop.wake();
+    loop.wake();
+    expect(runs).toBe(1);
+    release?.();
+    await until(() => runs === 2);
+    release?.();
+    await until(() => active === 0);
+    await sleep(5);
+    expect(runs).toBe(2);
+    loop.wake();
+    await until(() => runs === 3);
+    release?.();
+  });
+
+  it('aborts and awaits the running work when stopped, and runs no more', async () => {
+    let runs = 0;
+    let ended = false;
+    loop = createLoop({
+      name: 'test',
+      everyMs: 1,
+      logger,
+      async work(signal) {
+        runs += 1;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        await sleep(5);
+        ended = true;
+      },
+    });
+    await loop.stop();
+    expect(ended).toBe(true);
+    loop.wake();
+    await sleep(5);
+    expect(runs).toBe(1);
+  });
+});

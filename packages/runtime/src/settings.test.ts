@@ -1,0 +1,106 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseEnv } from './env.ts';
+import { parseRegionQueueUrls, queueUrlVariable, settings } from './settings.ts';
+
+const REQUIRED = {
+  DATABASE_URL: 'postgres://localhost/tocsin',
+  QUEUE_URL: 'redis://localhost',
+  SECRETS_KEY: Buffer.alloc(32).toString('base64'),
+};
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tocsin settings '));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+const read = (path: string): unknown =>
+  parseEnv(settings.pick({ CHECK_CA_FILE: true }), { CHECK_CA_FILE: path });
+
+describe('settings', () => {
+  it('have the defaults of the design', () => {
+    expect(parseEnv(settings, REQUIRED)).toMatchObject({
+      PORT: 3000,
+      DATABASE_POOL_SIZE: 10,
+      REGION: ['default'],
+      DEFAULT_REGION: 'default',
+      API_RATE_LIMIT_PER_MINUTE: 1200,
+      EVENT_RETENTION_DAYS: 90,
+      EGRESS_ALLOW_CIDRS: [],
+      TRUST_PROXY: false,
+      DATA_DIR: '.data',
+    });
+  });
+
+  it('are all described, and the optional ones without a default have an example', () => {
+    for (const [name, schema] of Object.entries(settings.shape)) {
+      const meta = schema.meta();
+      expect([name, meta?.['description']]).toEqual([name, expect.stringMatching(/\.$/)]);
+      const unset = schema.safeParse(undefined);
+      if (!unset.success || unset.data === undefined) {
+        const example = String(meta?.['example']);
+        // The example of a file names one that is not there.
+        if (!name.endsWith('_FILE')) expect([name, schema.safeParse(example).success]).toEqual([name, true]);
+      }
+    }
+  });
+
+  it.each([
+    ['2', 2],
+    ['0', false],
+    ['false', false],
+    ['10.0.0.0/8, loopback, ::1', ['10.0.0.0/8', 'loopback', '::1']],
+  ])('read TRUST_PROXY %s', (value, expected) => {
+    expect(parseEnv(settings.pick({ TRUST_PROXY: true }), { TRUST_PROXY: value })).toEqual({
+      TRUST_PROXY: expected,
+    });
+  });
+
+  it.each([
+    ['TRUST_PROXY', 'true'],
+    ['QUEUE_URL', 'http://localhost'],
+    ['DATABASE_URL', 'mysql://localhost'],
+    ['REGION', 'EU_WEST'],
+    ['LOG_LEVEL', 'loud'],
+    ['EGRESS_ALLOW_CIDRS', 'localhost'],
+    ['BOOTSTRAP_API_KEY', 'tocsin_live_abc'],
+    ['HEALTH_PORT', 'eighty'],
+  ])('refuse %s=%s', (name, value) => {
+    expect(() => parseEnv(settings, { ...REQUIRED, [name]: value })).toThrow(
+      new RegExp(`^${name} must [^\n]+$`),
+    );
+  });
+
+  it('want CA files that can be read', async () => {
+    const missing = join(folder, 'missing.pem');
+    const wrong = join(folder, 'wrong.pem');
+    const right = join(folder, 'right.pem');
+    await writeFile(wrong, 'hello');
+    await writeFile(right, '-----BEGIN CERTIFICATE-----\n');
+    expect(() => read(missing)).toThrow(
+      `CHECK_CA_FILE must name a readable file of PEM certificates (ENOENT), not ${JSON.stringify(missing)}`,
+    );
+    expect(() => read(wrong)).toThrow(/CHECK_CA_FILE must name a file with PEM certificates/);
+    expect(read(right)).toEqual({ CHECK_CA_FILE: right });
+  });
+});
+
+describe('the queue of a region', () => {
+  it('is named by its variable', () => {
+    expect(queueUrlVariable('eu-west-1')).toBe('QUEUE_URL_EU_WEST_1');
+    const source = { QUEUE_URL: 'redis://a', QUEUE_URL_EU_WEST_1: 'redis://b', QUEUE_URL_US: '' };
+    expect(parseRegionQueueUrls(source)).toEqual(new Map([['eu-west-1', 'redis://b']]));
+  });
+
+  it('must be a URL of a store, and is not shown', () => {
+    expect(() => parseRegionQueueUrls({ QUEUE_URL_EU: 'secret' })).toThrow(
+      /^QUEUE_URL_EU must be a URL [^\n]*$/,
+    );
+    expect(() => parseRegionQueueUrls({ QUEUE_URL_EU: 'secret' })).not.toThrow(/secret/);
+  });
+});

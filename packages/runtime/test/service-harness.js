@@ -1,0 +1,29 @@
+/* A service whose behaviour is its argument; run by `src/shutdown.test.ts`. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SettingsError } from '../dist/env.js';
+import { runService } from '../dist/shutdown.js';
+
+const behaviour = process.argv[2];
+
+await runService('harness', async (logger) => {
+  if (behaviour === 'settings') throw new SettingsError('PORT must be right');
+  if (behaviour === 'fail') throw new Error('no store');
+  logger.info('starting');
+  if (behaviour === 'slow-start') await sleep(200);
+  const work = setInterval(() => {}, 1000);
+  if (behaviour === 'throw') setImmediate(() => raise('oh no'));
+  if (behaviour === 'reject') void Promise.reject(new Error('oh no'));
+  return {
+    ready: { port: 4242 },
+    async stop() {
+      logger.info('stop called');
+      await sleep(20);
+      clearInterval(work);
+      if (behaviour === 'stop-fails') throw new Error('stuck');
+    },
+  };
+});
+
+function raise(message) {
+  throw new Error(message);
+}

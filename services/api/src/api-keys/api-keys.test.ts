@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isApiKey } from '@tocsin/core/api-key/api-key';
+import type { ApiKey } from '@tocsin/db/api-keys/api-key';
+import { ensureApiKey } from '@tocsin/db/api-keys/ensure-api-key';
+import { touchApiKeys } from '@tocsin/db/api-keys/touch-api-keys';
+import type TestAgent from 'supertest/lib/agent.js';
+import { MONITORS } from '../testing/monitors.ts';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+const KEYS = '/api/dashboard/api-keys';
+
+let api: TestApi;
+let agent: TestAgent;
+beforeAll(async () => {
+  api = await openTestApi();
+  agent = await signIn(api, { role: 'member' });
+});
+afterAll(() => api.close());
+
+async function list(): Promise<ApiKey[]> {
+  return ((await agent.get(KEYS)).body as { apiKeys: ApiKey[] }).apiKeys;
+}
+
+async function create(body: object = { name: 'CI' }): Promise<{ apiKey: ApiKey; key: string }> {
+  const response = await agent.post(KEYS).send(body);
+  if (response.status !== 201) throw new Error(response.text);
+  expect(response.headers['location']).toMatch(/^\/api\/dashboard\/api-keys\/[0-9a-f-]{36}$/);
+  return response.body as { apiKey: ApiKey; key: string };
+}
+
+describe('API keys', () => {
+  test('a new one is shown once, works at once, and may read and write', async () => {
+    const { apiKey, key } = await create({ name: ' CI ' });
+    expect(apiKey).toEqual({
+      id: expect.any(String),
+      name: 'CI',
+      scopes: 'read,write',
+      expiresAt: null,
+      lastUsedAt: null,
+      createdAt: expect.any(String),
+    });
+    expect(isApiKey(key)).toBe(true);
+    const created = await api.as(key).post(MONITORS).send({ name: 'a', url: 'https://a.example' });
+    expect(created.status).toBe(201);
+    const response = await agent.get(KEYS);
+    expect(response.text).not.toContain(key);
+    expect((await list())[0]).toEqual(apiKey);
+  });
+
+  test('say when they were used last', async () => {
+    const { apiKey } = await create();
+    const used = new Date();
+    await touchApiKeys(api.context.db, new Map([[apiKey.id, used]]));
+    expect((await list())[0]).toEqual({ ...apiKey, lastUsedAt: used.toISOString() });
+  });
+
+  test('expire when they were told to', async () => {
+    const expiresAt = new Date(Date.now() + 1_500);
+    const { apiKey, key } = await create({
+      name: 'soon',
+      expiresAt: expiresAt.toISOString().replace('Z', '+00:00'),
+    });
+    expect(apiKey.expiresAt).toBe(expiresAt.toISOString());
+    expect((await api.as(key).get(MONITORS)).status).toBe(200);
+    await api.database.pool.query('update api_keys set expires_at = now() where id = $1', [apiKey.id]);
+    expect((await api.as(key).get(MONITORS)).status).toBe(401);
+  });
+
+  test.each([
+    [{}, 'name'],
+    [{ name: ' ' }, 'name'],
+    [{ name: 'a', expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
+    [{ name: 'a', expiresAt: '2099-01-01T00:00:00' }, 'expiresAt'],
+    [{ name: 'a', expiresAt: '2099-01-01' }, 'expiresAt'],
+    [{ name: 'a', expiresAt: 4_070_908_800 }, 'expiresAt'],
+    [{ name: 'a', scopes: 'read' }, 'scopes'],
+  ])('%j: 400 that names the field', async (body, path) => {
+    const response = await agent.post(KEYS).send(body);
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ errors: [{ path }] });
+  });
+
+  test('a deleted one stops with the next request, for good', async () => {
+    const { apiKey, key } = await create();
+    expect((await agent.delete(`${KEYS}/${apiKey.id}`)).status).toBe(204);
+    expect((await api.as(key).get(MONITORS)).status).toBe(401);
+    expect((await agent.delete(`${KEYS}/${apiKey.id}`)).status).toBe(404);
+    expect(await list()).not.toContainEqual(expect.objectContaining({ id: apiKey.id }));
+    const again = { accountId: api.account.id, name: 'again', key, scopes: 'read,write' } as const;
+    expect(await ensureApiKey(api.context.db, again)).toBe('refused');
+  });
+
+  test("another account's key is not there, and works on", async () => {
+    const stranger = await signIn(api, { accountId: api.other.id });
+    const { apiKey, key } = await create();
+    expect((await stranger.delete(`${KEYS}/${apiKey.id}`)).status).toBe(404);
+    expect((await stranger.get(KEYS)).text).not.toContain(apiKey.id);
+    expect((await api.as(key).get(MONITORS)).status).toBe(200);
+  });
+});

@@ -1,0 +1,48 @@
+import { createApiKeySchema } from '@tocsin/contracts/api-key';
+import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
+import { apiKeyNotFound, deleteApiKey } from '@tocsin/db/api-keys/delete-api-key';
+import { listApiKeys } from '@tocsin/db/api-keys/list-api-keys';
+import { Router } from 'express';
+import type { RequestHandler } from 'express';
+import type { ApiContext } from '../context.ts';
+import { bodyOf, parseJsonBody } from '../http/json-body.ts';
+import { parseFields } from '../http/parse-fields.ts';
+import { pathIdOf, requirePathId } from '../http/path-id.ts';
+import { callerOf } from '../http/request-state.ts';
+import { resource } from '../http/resource.ts';
+
+/** API keys of the account (specification "Authentication" 2, 3 and 7). */
+export function apiKeysRouter(context: ApiContext): Router {
+  const router = Router({ caseSensitive: true });
+  resource(router, '/', {
+    get: [listHandler(context)],
+    post: [parseJsonBody, createHandler(context)],
+  });
+  resource(router, '/:id', {
+    delete: [requirePathId(apiKeyNotFound), deleteHandler(context)],
+  });
+  return router;
+}
+
+function listHandler({ db }: ApiContext): RequestHandler {
+  return async function answerList(_req, res) {
+    res.json({ apiKeys: await listApiKeys(db, callerOf(res).accountId) });
+  };
+}
+
+/** The only answer that shows the key. Every key made here may read and write. */
+function createHandler({ db }: ApiContext): RequestHandler {
+  return async function answerCreate(req, res) {
+    const { name, expiresAt } = parseFields(createApiKeySchema, bodyOf(req));
+    const { accountId } = callerOf(res);
+    const { apiKey, key } = await createApiKey(db, { accountId, name, expiresAt: expiresAt ?? null });
+    res.status(201).location(`${req.baseUrl}/${apiKey.id}`).json({ apiKey, key });
+  };
+}
+
+function deleteHandler({ db }: ApiContext): RequestHandler {
+  return async function answerDelete(req, res) {
+    await deleteApiKey(db, callerOf(res).accountId, pathIdOf(req));
+    res.status(204).end();
+  };
+}

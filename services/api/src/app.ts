@@ -1,0 +1,68 @@
+import { createHealthHandler } from '@tocsin/runtime/health';
+import express, { Router } from 'express';
+import type { Express } from 'express';
+import helmet from 'helmet';
+import { authenticate } from './auth/authenticate.ts';
+import type { ApiContext } from './context.ts';
+import { dashboardRouter } from './dashboard/router.ts';
+import { handleErrors } from './http/handle-errors.ts';
+import { observeRequests } from './http/observe-requests.ts';
+import { keepPrivate } from './http/keep-private.ts';
+import { limitRate } from './http/rate-limit.ts';
+import { repairPath } from './http/repair-path.ts';
+import { assignRequestId } from './http/request-id.ts';
+import { notFound, resource } from './http/resource.ts';
+import { authRouter } from './identity/auth-router.ts';
+import { monitorsRouter } from './monitors/router.ts';
+
+/** The whole HTTP side of the api, ready to listen. */
+export function createApp(context: ApiContext): Express {
+  const { trustProxy } = context.settings;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.set('trust proxy', typeof trustProxy === 'object' ? [...trustProxy] : trustProxy);
+  app.use(assignRequestId, observeRequests(context.logger, context.metrics), helmet(), repairPath);
+  app.use(healthRouter(context));
+  app.use('/api/cli', cliRouter(context));
+  app.use('/api/auth', authRouter(context));
+  app.use('/api/dashboard', dashboardRouter(context));
+  app.use(notFound);
+  app.use(handleErrors(context.logger));
+  return app;
+}
+
+/** The API for machines: each request has an API key, and its answers may hold secrets of the account. */
+function cliRouter(context: ApiContext): Router {
+  const router = Router({ caseSensitive: true });
+  const { rateLimitPerMinute } = context.settings;
+  router.use(authenticate(context), keepPrivate);
+  if (rateLimitPerMinute > 0) router.use(limitRate(rateLimitPerMinute));
+  router.use('/monitors', monitorsRouter(context));
+  router.use(notFound);
+  return router;
+}
+
+/** `/healthz`, `/readyz` and `/metrics`, without a key, outside of `/api` (design §3). */
+function healthRouter({ ready, metrics }: ApiContext): Router {
+  const router = Router({ caseSensitive: true });
+  const health = createHealthHandler({ ready, metrics });
+  for (const path of ['/healthz', '/readyz', '/metrics']) {
+    resource(router, path, {
+      get: [
+        async (_req, res, next) => {
+          const answer = await health(path);
+          if (answer === null) next();
+          else
+            res
+              .status(answer.status)
+              .type(answer.contentType)
+              .set('Cache-Control', 'no-store')
+              .send(answer.body);
+        },
+      ],
+    });
+  }
+  return router;
+}

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { renewSetupInvitation } from '@tocsin/db/invitations/renew-setup-invitation';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { browser, newUser } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { ensureAdmin } from './ensure-admin.ts';
+
+const EMAIL = 'admin@example.com';
+const PASSWORD = 'the first password';
+const logger = createSilentLogger();
+
+let api: TestApi;
+beforeEach(async () => {
+  api = await openTestApi();
+});
+afterEach(() => api.close());
+
+const ensure = (email?: string, password?: string): Promise<void> =>
+  ensureAdmin(api.context.db, { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password }, logger);
+
+async function signInWith(password: string): Promise<number> {
+  return (await browser(api).post('/api/auth/sign-in/email').send({ email: EMAIL, password })).status;
+}
+
+describe('the user that the settings name', () => {
+  test('exists after the start, an owner of the first account, once for several processes', async () => {
+    await Promise.all([1, 2, 3].map(() => ensure(EMAIL, PASSWORD)));
+    const agent = browser(api);
+    await agent.post('/api/auth/sign-in/email').send({ email: EMAIL, password: PASSWORD });
+    const me = await agent.get('/api/dashboard/me');
+    expect(me.body).toMatchObject({ user: { email: EMAIL, role: 'owner', name: 'admin' } });
+    expect((await api.database.pool.query('select from users')).rowCount).toBe(1);
+  });
+
+  test('keeps the password that it has', async () => {
+    await ensure(EMAIL, PASSWORD);
+    await ensure(EMAIL, 'another password');
+    await ensure(EMAIL);
+    expect([await signInWith(PASSWORD), await signInWith('another password')]).toEqual([200, 401]);
+  });
+
+  test('needs both variables, and one line says which is missing', async () => {
+    await expect(ensure(EMAIL)).rejects.toThrow(/^BOOTSTRAP_ADMIN_PASSWORD is not set/);
+    await expect(ensure(undefined, PASSWORD)).rejects.toThrow(/^BOOTSTRAP_ADMIN_EMAIL is not set/);
+    await ensure();
+  });
+});
+
+describe('the set-up link', () => {
+  const accept = async (token: string | null): Promise<{ status: number; body: unknown }> =>
+    browser(api)
+      .post('/api/dashboard/invitations/accept')
+      .send({ token, name: 'Ada', email: 'ada@example.com', password: PASSWORD });
+
+  test('makes the first owner, once; then there is none', async () => {
+    const token = await renewSetupInvitation(api.context.db);
+    expect(await accept(token)).toMatchObject({
+      status: 201,
+      body: { user: { email: 'ada@example.com', role: 'owner' } },
+    });
+    expect((await accept(token)).status).toBe(410);
+    expect(await renewSetupInvitation(api.context.db)).toBeNull();
+  });
+
+  test('ends the one of the start before', async () => {
+    const [before, now] = [
+      await renewSetupInvitation(api.context.db),
+      await renewSetupInvitation(api.context.db),
+    ];
+    expect((await accept(before)).status).toBe(404);
+    expect((await accept(now)).status).toBe(201);
+  });
+
+  test('stops once the account has a user by other means', async () => {
+    const token = await renewSetupInvitation(api.context.db);
+    const { rows } = await api.database.pool.query<{ account_id: string }>(
+      'select account_id from invitations',
+    );
+    await newUser(api, { accountId: rows[0]?.account_id ?? '' });
+    expect((await accept(token)).status).toBe(410);
+  });
+
+  test('is no invitation in the list of an account', async () => {
+    await renewSetupInvitation(api.context.db);
+    await ensure(EMAIL, PASSWORD);
+    expect(await renewSetupInvitation(api.context.db)).toBeNull();
+    expect((await api.database.pool.query('select from invitations')).rowCount).toBe(0);
+  });
+});

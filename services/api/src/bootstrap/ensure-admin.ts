@@ -1,0 +1,50 @@
+import { AppError } from '@tocsin/contracts/errors';
+import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
+import type { Database } from '@tocsin/db/database/open';
+import { createUser } from '@tocsin/db/users/create-user';
+import { findUserByEmail } from '@tocsin/db/users/find-user-by-email';
+import { SettingsError } from '@tocsin/runtime/env';
+import type { Logger } from '@tocsin/runtime/logger';
+import { hashPassword } from 'better-auth/crypto';
+
+export interface BootstrapAdmin {
+  readonly BOOTSTRAP_ADMIN_EMAIL?: string | undefined;
+  readonly BOOTSTRAP_ADMIN_PASSWORD?: string | undefined;
+}
+
+/**
+ * Makes sure of the user that the settings name, an owner of the first account (design §2). One that exists stays as it is,
+ * password and role too.
+ * @throws SettingsError where the user has to be made and one of the two variables is missing
+ */
+export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {
+  const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = admin;
+  if (email === undefined) {
+    if (password === undefined) return;
+    throw new SettingsError(
+      'BOOTSTRAP_ADMIN_EMAIL is not set: BOOTSTRAP_ADMIN_PASSWORD is the password of that user',
+    );
+  }
+  if ((await findUserByEmail(db, email)) !== null) return;
+  if (password === undefined) {
+    throw new SettingsError(
+      'BOOTSTRAP_ADMIN_PASSWORD is not set: it is the first password of BOOTSTRAP_ADMIN_EMAIL',
+    );
+  }
+  const { id: accountId } = await ensureAccount(db);
+  const passwordHash = await hashPassword(password);
+  try {
+    const { id: userId } = await createUser(db, {
+      accountId,
+      role: 'owner',
+      name: email.split('@', 1)[0] ?? email,
+      email,
+      emailVerified: true,
+      passwordHash,
+    });
+    logger.info('Created the user of BOOTSTRAP_ADMIN_EMAIL', { userId });
+  } catch (error) {
+    // Another api process that starts now was faster.
+    if (!(error instanceof AppError && error.code === 'conflict')) throw error;
+  }
+}

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { channelSchema } from '@tocsin/contracts/channel';
+import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import type TestAgent from 'supertest/lib/agent.js';
+import { CHANNELS, goDown, newChannel, RECEIVER } from '../testing/channels.ts';
+import { newMonitor } from '../testing/monitors.ts';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
+let api: TestApi;
+let owner: TestAgent;
+let member: TestAgent;
+let stranger: TestAgent;
+beforeAll(async () => {
+  api = await openTestApi();
+  owner = await signIn(api);
+  member = await signIn(api, { role: 'member' });
+  stranger = await signIn(api, { accountId: api.other.id });
+});
+afterAll(() => api.close());
+
+describe('channels', () => {
+  test('a member creates one, reads it, changes it and deletes it', async () => {
+    const { id } = await newMonitor(api);
+    const created = await member
+      .post(CHANNELS)
+      .send({ name: ' Ops ', url: RECEIVER, monitorIds: [id.toUpperCase()] });
+    expect(created.status).toBe(201);
+    const { channel, secret } = created.body as { channel: { id: string }; secret: string };
+    expect(channelSchema.parse(channel)).toMatchObject({
+      name: 'Ops',
+      url: RECEIVER,
+      monitorIds: [id],
+      allMonitors: false,
+      enabled: true,
+      disabledReason: null,
+      failingSince: null,
+    });
+    expect(secret).toMatch(/^whsec_/);
+    const path = `${CHANNELS}/${channel.id}`;
+    expect(created.headers['location']).toBe(path);
+    expect((await member.get(path)).body).toEqual({ channel });
+    expect((await member.get(CHANNELS)).body).toEqual({ channels: [channel] });
+    const update = {
+      name: 'Pager',
+      url: 'https://pager.invalid',
+      monitorIds: [],
+      allMonitors: true,
+      enabled: false,
+    };
+    const changed = await member.patch(path).send(update);
+    expect(changed.status).toBe(200);
+    expect(channelSchema.parse((changed.body as { channel: unknown }).channel)).toMatchObject(update);
+    expect((await member.patch(path).send({})).body).toEqual(changed.body);
+    expect((await member.delete(path)).status).toBe(204);
+    expect((await member.get(path)).status).toBe(404);
+  });
+
+  test('every fault of a body at once, each with its reason', async () => {
+    const foreign = await newMonitor(api, {}, api.other.key);
+    const response = await owner.post(CHANNELS).send({
+      name: ' ',
+      url: 'http://hooks.invalid',
+      monitorIds: ['x', foreign.id, UNKNOWN],
+      allMonitors: 1,
+      enabledd: true,
+    });
+    expect(response.status).toBe(400);
+    const { errors } = response.body as { errors: { path: string; message: string }[] };
+    expect(errors.map(({ path }) => path).toSorted()).toEqual([
+      'allMonitors',
+      'enabledd',
+      'monitorIds.0',
+      'monitorIds.1',
+      'monitorIds.2',
+      'name',
+      'url',
+    ]);
+    expect(errors.find(({ path }) => path === 'url')?.message).toContain('plain HTTP is refused');
+  });
+
+  test.each([
+    ['name', undefined],
+    ['name', 'x'.repeat(256)],
+    ['name', null],
+    ['url', undefined],
+    ['url', ''],
+    ['url', 'hooks.example'],
+    ['url', 'ftp://hooks.invalid'],
+    ['url', 'http://hooks.invalid/'],
+    ['url', 'https://user:password@hooks.invalid/'],
+    ['url', `https://hooks.invalid/${'x'.repeat(2_048)}`],
+    ['url', 'https://127.0.0.1/hook'],
+    ['url', 'https://[::1]/hook'],
+    ['url', 'https://169.254.169.254/latest'],
+    ['url', 'https://0x7f000001/'],
+    ['url', 'https://localhost/hook'],
+    ['monitorIds', undefined],
+    ['monitorIds', 'all'],
+    ['monitorIds.0', ['x']],
+    ['monitorIds.0', [UNKNOWN]],
+    ['allMonitors', 'yes'],
+    ['enabled', true],
+  ])('create refuses %s: %j', async (path, value) => {
+    const [field = ''] = path.split('.');
+    const body = { name: 'Ops', url: RECEIVER, monitorIds: [], [field]: value };
+    const response = await owner.post(CHANNELS).send(body);
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ errors: [{ path, message: expect.any(String) }] });
+  });
+
+  test.each([
+    ['name', ''],
+    ['url', 'https://10.0.0.1/'],
+    ['url', null],
+    ['monitorIds.0', [UNKNOWN]],
+    ['allMonitors', null],
+    ['enabled', 'false'],
+    ['secret', 'whsec_'],
+    ['disabledReason', null],
+  ])('update refuses %s: %j', async (path, value) => {
+    const { channel } = await newChannel(owner);
+    const [field = ''] = path.split('.');
+    const response = await owner.patch(`${CHANNELS}/${channel.id}`).send({ [field]: value });
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ errors: [{ path }] });
+    expect((await owner.get(`${CHANNELS}/${channel.id}`)).body).toEqual({ channel });
+  });
+
+  test('a monitor named twice is a fault', async () => {
+    const { id } = await newMonitor(api);
+    const body = { name: 'Ops', url: RECEIVER, monitorIds: [id, id] };
+    expect((await owner.post(CHANNELS).send(body)).body).toMatchObject({
+      errors: [{ path: 'monitorIds.1' }],
+    });
+  });
+
+  test.each([
+    ['get', ''],
+    ['patch', ''],
+    ['delete', ''],
+    ['get', '/secret'],
+    ['post', '/rotate-secret'],
+    ['post', '/test'],
+    ['get', '/deliveries'],
+    ['post', '/redeliver'],
+  ] as const)("%s :id%s of another account's, of none, and of nonsense is a 404", async (method, rest) => {
+    const { channel } = await newChannel(owner);
+    for (const [user, id] of [
+      [stranger, channel.id],
+      [owner, UNKNOWN],
+      [owner, 'nonsense'],
+    ] as const) {
+      const response = await user[method](`${CHANNELS}/${id}${rest}`);
+      expect(response.status).toBe(404);
+      expect(response.body).toMatchObject({ detail: 'There is no channel with this id.' });
+    }
+    expect((await owner.get(`${CHANNELS}/${channel.id}`)).body).toEqual({ channel });
+  });
+
+  test('other methods are a 405, a broken body a 400', async () => {
+    const { channel } = await newChannel(owner);
+    const put = await owner.put(`${CHANNELS}/${channel.id}`).send({});
+    expect([put.status, put.headers['allow']]).toEqual([405, 'GET, HEAD, PATCH, DELETE']);
+    const broken = await owner.post(CHANNELS).set('Content-Type', 'application/json').send('{"name":');
+    expect(broken.status).toBe(400);
+  });
+});
+
+describe('the secret', () => {
+  test('is revealed to an owner, and not to a member', async () => {
+    const { channel, secret } = await newChannel(owner);
+    const revealed = await owner.get(`${CHANNELS}/${channel.id}/secret`);
+    expect([revealed.status, revealed.body]).toEqual([200, { secret }]);
+    expect(revealed.headers['cache-control']).toBe('no-store');
+    expect((await member.get(`${CHANNELS}/${channel.id}/secret`)).status).toBe(403);
+  });
+
+  test('is rotated: the one before signs for another 24 hours', async () => {
+    const monitor = await newMonitor(api);
+    const { channel, secret } = await newChannel(owner, { allMonitors: false, monitorIds: [monitor.id] });
+    const rotated = await owner.post(`${CHANNELS}/${channel.id}/rotate-secret`);
+    expect(rotated.status).toBe(200);
+    const next = rotated.body as { secret: string; previousSecretExpiresAt: string };
+    expect(next.secret).not.toBe(secret);
+    const validMs = Date.parse(next.previousSecretExpiresAt) - Date.now();
+    expect(Math.abs(validMs - 24 * 3_600_000)).toBeLessThan(60_000);
+    expect((await owner.get(`${CHANNELS}/${channel.id}/secret`)).body).toEqual({ secret: next.secret });
+    const ids = await goDown(api, monitor.id);
+    const claims = await Promise.all(ids.map((deliveryId) => claimDeliveries(api.context, { deliveryId })));
+    const claimed = claims.flat().find((delivery) => delivery.channelId === channel.id);
+    expect(claimed?.secrets).toEqual([next.secret, secret]);
+    const extra = await owner.post(`${CHANNELS}/${channel.id}/rotate-secret`).send({ overlapHours: 1 });
+    expect(extra.status).toBe(400);
+  });
+});

@@ -1,0 +1,49 @@
+import { channelNotFound } from '@tocsin/db/channels/find-channel-row';
+import { Router } from 'express';
+import type { ApiContext } from '../context.ts';
+import { listDeliveriesHandler } from '../deliveries/list-deliveries.ts';
+import { redeliverChannelHandler } from '../deliveries/redeliver-channel.ts';
+import { parseJsonBody } from '../http/json-body.ts';
+import { requireNoFields } from '../http/parse-fields.ts';
+import { requirePathId } from '../http/path-id.ts';
+import { resource } from '../http/resource.ts';
+import { requireOwner } from '../identity/require-owner.ts';
+import { createChannelHandler } from './create-channel.ts';
+import { deleteChannelHandler } from './delete-channel.ts';
+import { getChannelHandler } from './get-channel.ts';
+import { listChannelsHandler } from './list-channels.ts';
+import { revealSecretHandler } from './reveal-secret.ts';
+import { rotateSecretHandler } from './rotate-secret.ts';
+import { testChannelHandler } from './test-channel.ts';
+import { updateChannelHandler } from './update-channel.ts';
+
+/** Webhook channels (design §3 "Dashboard API"). The order of the stages is the order of errors. */
+export function channelsRouter(context: ApiContext): Router {
+  const router = Router({ caseSensitive: true });
+  const requireId = requirePathId(channelNotFound);
+  resource(router, '/', {
+    get: [listChannelsHandler(context)],
+    post: [parseJsonBody, createChannelHandler(context)],
+  });
+  resource(router, '/:id', {
+    get: [requireId, getChannelHandler(context)],
+    patch: [parseJsonBody, requireId, updateChannelHandler(context)],
+    delete: [requireId, deleteChannelHandler(context)],
+  });
+  resource(router, '/:id/secret', {
+    get: [requireOwner, requireId, revealSecretHandler(context)],
+  });
+  resource(router, '/:id/rotate-secret', {
+    post: [parseJsonBody, requireId, requireNoFields, rotateSecretHandler(context)],
+  });
+  resource(router, '/:id/test', {
+    post: [parseJsonBody, requireId, requireNoFields, testChannelHandler(context)],
+  });
+  resource(router, '/:id/deliveries', {
+    get: [requireId, listDeliveriesHandler(context)],
+  });
+  resource(router, '/:id/redeliver', {
+    post: [parseJsonBody, requireId, redeliverChannelHandler(context)],
+  });
+  return router;
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { channelTestSchema } from '@tocsin/contracts/channel-delivery';
+import type TestAgent from 'supertest/lib/agent.js';
+import { CHANNELS, newChannel } from '../testing/channels.ts';
+import { attempt } from '../testing/fake-notifier.ts';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+let api: TestApi;
+let user: TestAgent;
+/** What a notifier does with a hint. */
+let onHint: (ids: readonly string[]) => Promise<void> = () => Promise.resolve();
+const shutdown = new AbortController();
+
+beforeAll(async () => {
+  api = await openTestApi({
+    shutdown: shutdown.signal,
+    producers: {
+      addTrigger: () => Promise.resolve(),
+      addStatusChanges: () => Promise.resolve(),
+      addDeliveries: (ids) => onHint(ids),
+    },
+  });
+  user = await signIn(api, { role: 'member' });
+});
+afterAll(() => api.close());
+
+async function states(channelId: string): Promise<unknown[]> {
+  const { body } = await user.get(`${CHANNELS}/${channelId}/deliveries`);
+  return (body as { deliveries: { state: string; test: boolean }[] }).deliveries;
+}
+
+describe('testing a channel', () => {
+  test.each([
+    [204, true, null],
+    [503, false, 'answered 503'],
+  ])('answers with the outcome: %i', async (statusCode, delivered, error) => {
+    onHint = (ids) => attempt(api, ids, statusCode);
+    const { channel } = await newChannel(user);
+    await user.patch(`${CHANNELS}/${channel.id}`).send({ enabled: false });
+    const response = await user.post(`${CHANNELS}/${channel.id}/test`);
+    expect(response.status).toBe(200);
+    expect(channelTestSchema.parse(response.body)).toEqual({
+      delivered,
+      attempt: {
+        statusCode,
+        error,
+        durationMs: 12,
+        responseExcerpt: 'thanks',
+        startedAt: expect.any(String),
+      },
+    });
+    expect(await states(channel.id)).toMatchObject([
+      { state: delivered ? 'delivered' : 'failed', test: true },
+    ]);
+  });
+
+  test('an unknown field is refused before anything is sent', async () => {
+    const { channel } = await newChannel(user);
+    expect((await user.post(`${CHANNELS}/${channel.id}/test`).send({ event: 'x' })).status).toBe(400);
+    expect(await states(channel.id)).toEqual([]);
+  });
+
+  test('no notifier, nor a queue: 504 after ten seconds, and it is never sent', async () => {
+    onHint = () => Promise.reject(new Error('no queue'));
+    const { channel } = await newChannel(user);
+    const response = await user.post(`${CHANNELS}/${channel.id}/test`);
+    expect(response.status).toBe(504);
+    expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:delivery-not-attempted' });
+    expect(await states(channel.id)).toMatchObject([
+      { state: 'failed', nextAttemptAt: null, attemptCount: 0 },
+    ]);
+  }, 30_000);
+
+  test('a channel that is deleted meanwhile: 404; a server that stops: 503', async () => {
+    const { channel } = await newChannel(user);
+    onHint = async () => void (await user.delete(`${CHANNELS}/${channel.id}`));
+    expect((await user.post(`${CHANNELS}/${channel.id}/test`)).status).toBe(404);
+    const { channel: other } = await newChannel(user);
+    onHint = async () => shutdown.abort();
+    expect((await user.post(`${CHANNELS}/${other.id}/test`)).status).toBe(503);
+  });
+});

@@ -1,0 +1,42 @@
+import type { DbContext } from '@tocsin/db/database/context';
+import type { Egress } from '@tocsin/egress/create-egress';
+import type { Producers } from '@tocsin/queue/producers';
+import type { HealthChecks } from '@tocsin/runtime/health';
+import type { Logger } from '@tocsin/runtime/logger';
+import type { Metrics } from '@tocsin/runtime/metrics';
+import type { Identity } from './identity/create-identity.ts';
+import type { RegionLoads } from './regions/region-loads.ts';
+
+/** What the api was told by its settings. */
+export interface ApiSettings {
+  readonly defaultRegion: string;
+  /** The only regions a monitor may name; null: any well-formed code. */
+  readonly regions: readonly string[] | null;
+  /** Requests a minute for each key; 0: no limit. */
+  readonly rateLimitPerMinute: number;
+  /** As Express' `trust proxy` takes it. */
+  readonly trustProxy: number | false | readonly string[];
+  /** The address people see, without a slash at its end. */
+  readonly publicUrl: string;
+  /** Origins of pages that may act for a signed-in user. */
+  readonly trustedOrigins: readonly string[];
+}
+
+/** Everything the handlers use; `main.ts` builds it. */
+export interface ApiContext extends DbContext {
+  readonly producers: Pick<Producers, 'addTrigger' | 'addStatusChanges' | 'addDeliveries'>;
+  /** Judges the URLs of webhook receivers. */
+  readonly egress: Pick<Egress, 'checkUrl'>;
+  readonly regionLoads: Pick<RegionLoads, 'read'>;
+  /** Told right after a commit that a monitor's schedule in these regions may differ from what the queue's store holds. */
+  readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };
+  readonly identity: Identity;
+  /** Told of every use of an API key. */
+  readonly lastUsed: { note(apiKeyId: string): void };
+  readonly settings: ApiSettings;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly ready: HealthChecks;
+  /** Aborted when the service is asked to stop: requests that wait for something end. */
+  readonly shutdown: AbortSignal;
+}

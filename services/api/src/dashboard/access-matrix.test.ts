@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { deleteApiKey } from '@tocsin/db/api-keys/delete-api-key';
+import { deleteUser } from '@tocsin/db/users/delete-user';
+import type TestAgent from 'supertest/lib/agent.js';
+import { ACCESS_ROWS, makeResource, OPEN_ROUTES } from '../testing/access-rows.ts';
+import type { AccessRow, Resource } from '../testing/access-rows.ts';
+import { listRoutes } from '../testing/list-routes.ts';
+import { browser, newSignedInUser, signIn } from '../testing/sign-in.ts';
+import { openTestApi, ORIGIN } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+let api: TestApi;
+let owner: TestAgent;
+let member: TestAgent;
+let stranger: TestAgent;
+/** Callers that are nobody, for the cli and for the dashboard. */
+const nobodies: { cli: Record<string, TestAgent>; dashboard: Record<string, TestAgent> } = {
+  cli: {},
+  dashboard: {},
+};
+
+beforeAll(async () => {
+  api = await openTestApi();
+  owner = await signIn(api);
+  member = await signIn(api, { role: 'member' });
+  stranger = await signIn(api, { accountId: api.other.id });
+  const expired = await api.newKey('read,write', new Date(Date.now() - 1));
+  const deleted = await api.newKey('read,write');
+  await deleteApiKey(api.context.db, api.account.id, deleted.id);
+  const [signedOut, removed] = [await newSignedInUser(api), await newSignedInUser(api)];
+  await browser(api).post('/api/auth/sign-out').set('Cookie', signedOut.cookie).send({});
+  await deleteUser(api.context.db, api.account.id, removed.id);
+  const keys = { 'an expired key': api.as(expired.key), 'a deleted key': api.as(deleted.key) };
+  nobodies.cli = { ...keys, 'no key': api.as(null), 'a session': owner };
+  nobodies.dashboard = {
+    ...keys,
+    'a read key': api.as(api.account.readKey),
+    'no session': browser(api),
+    'a session signed out': browser(api).set('Cookie', signedOut.cookie),
+    'a removed user': removed.agent,
+  };
+});
+afterAll(() => api.close());
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Resource): Promise<Answer> {
+  const [method = '', pattern = ''] = route.split(' ');
+  const path = pattern.replace(':id', resource.id);
+  const request = agent[method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete'](path);
+  return row.body === undefined ? request : request.send(row.body(resource));
+}
+
+function expectNoLeak({ text }: Answer, { id, marker }: Resource): void {
+  expect(text).not.toContain(marker);
+  expect(text).not.toContain(id);
+}
+
+test('every route has a row, and every row a route', () => {
+  const guarded = listRoutes(api.context).filter(
+    (route) => !OPEN_ROUTES.has(route) && !/^\w+ \/api\/auth\//.test(route),
+  );
+  expect(guarded.sort()).toEqual(Object.keys(ACCESS_ROWS).sort());
+});
+
+const rows = Object.entries(ACCESS_ROWS);
+
+describe.each(rows)('%s', (route, row) => {
+  const isCli = route.includes('/api/cli');
+  const hasId = route.includes(':id');
+  let resource: Resource;
+  beforeAll(async () => {
+    resource = await makeResource(api, owner, row.kind);
+    expect(resource.id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('nobody: 401, and nothing of it', async () => {
+    for (const [who, agent] of Object.entries(isCli ? nobodies.cli : nobodies.dashboard)) {
+      const answer = await ask(agent, route, row, resource);
+      expect([who, answer.status]).toEqual([who, 401]);
+      expectNoLeak(answer, resource);
+    }
+  });
+
+  test('another account: not there, and nothing of it', async () => {
+    const foreign = row.foreign ?? (hasId ? 404 : row.ok);
+    const answer = await ask(isCli ? api.as(api.other.key) : stranger, route, row, resource);
+    expect(answer.status).toBe(foreign);
+    // What was sent may come back in the message of a fault.
+    if (row.foreign === undefined) expectNoLeak(answer, resource);
+    else expect(answer.text).not.toContain(resource.marker);
+  });
+
+  test('the account itself', async () => {
+    const lesser = await ask(isCli ? api.as(api.account.readKey) : member, route, row, resource);
+    const allowed = row.needs === 'any key' || row.needs === 'member';
+    if (!allowed) {
+      expect(lesser.status).toBe(403);
+      expectNoLeak(lesser, resource);
+    } else if (row.ok !== null) expect(lesser.status).toBe(row.ok);
+    if (row.ok === null) return;
+    // What the first may have deleted is there again.
+    const again = allowed ? await makeResource(api, owner, row.kind) : resource;
+    const answer = await ask(isCli ? api.as() : owner, route, row, again);
+    expect(answer.status).toBe(row.ok);
+    // So that a stranger's answer without it means something.
+    if (/^GET \/api\/\w+\/(?!me|regions)[a-z-]+(\/:id)?$/.test(route))
+      expect(answer.text).toContain(again.id);
+  });
+
+  test('another site cannot use a cookie', async () => {
+    if (isCli || route.startsWith('GET')) return;
+    const { cookie } = await newSignedInUser(api);
+    const agent = browser(api).set({ Cookie: cookie, Origin: `${ORIGIN}.evil.example` });
+    expect((await ask(agent, route, row, resource)).status).toBe(403);
+  });
+});

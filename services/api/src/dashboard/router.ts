@@ -1,0 +1,44 @@
+import { Router } from 'express';
+import { apiKeysRouter } from '../api-keys/router.ts';
+import { channelsRouter } from '../channels/router.ts';
+import type { ApiContext } from '../context.ts';
+import { deliveriesRouter } from '../deliveries/router.ts';
+import { parseJsonBody } from '../http/json-body.ts';
+import { keepPrivate } from '../http/keep-private.ts';
+import { limitRate } from '../http/rate-limit.ts';
+import { notFound, resource } from '../http/resource.ts';
+import { authenticateSession } from '../identity/authenticate-session.ts';
+import { requireTrustedOrigin } from '../identity/require-trusted-origin.ts';
+import { incidentsRouter } from '../incidents/router.ts';
+import { acceptInvitationHandler } from '../invitations/accept-invitation.ts';
+import { invitationsRouter } from '../invitations/router.ts';
+import { maintenanceWindowsRouter } from '../maintenance-windows/router.ts';
+import { monitorsRouter } from '../monitors/router.ts';
+import { regionsRouter } from '../regions/router.ts';
+import { usersRouter } from '../users/router.ts';
+import { meHandler } from './me.ts';
+import { signInMethodsHandler } from './sign-in-methods.ts';
+
+/** The API for browsers (design §3 "Dashboard API"): the same errors and scoping as `/api/cli`, by session instead of key. */
+export function dashboardRouter(context: ApiContext): Router {
+  const { rateLimitPerMinute, trustedOrigins } = context.settings;
+  const router = Router({ caseSensitive: true });
+  router.use(keepPrivate, requireTrustedOrigin(trustedOrigins));
+  // Without a session: how to get one.
+  resource(router, '/sign-in-methods', { get: [signInMethodsHandler(context)] });
+  resource(router, '/invitations/accept', { post: [parseJsonBody, acceptInvitationHandler(context)] });
+  router.use(authenticateSession(context));
+  if (rateLimitPerMinute > 0) router.use(limitRate(rateLimitPerMinute));
+  resource(router, '/me', { get: [meHandler(context)] });
+  router.use('/api-keys', apiKeysRouter(context));
+  router.use('/users', usersRouter(context));
+  router.use('/invitations', invitationsRouter(context));
+  router.use('/monitors', monitorsRouter(context));
+  router.use('/channels', channelsRouter(context));
+  router.use('/deliveries', deliveriesRouter(context));
+  router.use('/incidents', incidentsRouter(context));
+  router.use('/regions', regionsRouter(context));
+  router.use('/maintenance-windows', maintenanceWindowsRouter(context));
+  router.use(notFound);
+  return router;
+}

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/channel-delivery';
+import type { Delivery } from '@tocsin/contracts/channel-delivery';
+import type TestAgent from 'supertest/lib/agent.js';
+import { CHANNELS, goDown, newChannel } from '../testing/channels.ts';
+import { attempt } from '../testing/fake-notifier.ts';
+import { newMonitor } from '../testing/monitors.ts';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+const DELIVERIES = '/api/dashboard/deliveries';
+const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
+const EVER = { since: '2000-01-01T00:00:00Z', until: '2100-01-01T00:00:00+01:00' };
+let api: TestApi;
+let member: TestAgent;
+let stranger: TestAgent;
+let hints: string[] = [];
+let channelId: string;
+/** `monitor.down`, then `incident.created`. */
+let deliveries: Delivery[];
+
+beforeAll(async () => {
+  api = await openTestApi({
+    producers: {
+      addTrigger: () => Promise.resolve(),
+      addStatusChanges: () => Promise.resolve(),
+      addDeliveries: async (ids) => void hints.push(...ids),
+    },
+  });
+  member = await signIn(api, { role: 'member' });
+  stranger = await signIn(api, { accountId: api.other.id });
+});
+afterAll(() => api.close());
+
+beforeEach(async () => {
+  const monitor = await newMonitor(api);
+  const created = await newChannel(member, { allMonitors: false, monitorIds: [monitor.id] });
+  channelId = created.channel.id;
+  await goDown(api, monitor.id);
+  deliveries = (await log()).toSorted((one, other) => one.timestamp.localeCompare(other.timestamp));
+  hints = [];
+});
+
+async function log(query: object = {}): Promise<Delivery[]> {
+  const response = await member.get(`${CHANNELS}/${channelId}/deliveries`).query(query);
+  if (response.status !== 200) throw new Error(JSON.stringify(response.body));
+  return (response.body as { deliveries: Delivery[] }).deliveries;
+}
+
+async function first(): Promise<string> {
+  const id = deliveries[0]?.id ?? '';
+  await attempt(api, [id], 500);
+  return id;
+}
+
+describe('the log', () => {
+  test('lists, filters and pages', async () => {
+    const all = await log();
+    expect(all.map((line) => deliverySchema.parse(line))).toHaveLength(2);
+    expect(all[0]).toMatchObject({ state: 'pending', attemptCount: 0, deliveredAt: null, test: false });
+    const [newest] = await log({ limit: 1 });
+    expect(newest).toEqual(all[0]);
+    expect(await log({ limit: 1, before: newest?.id })).toEqual([all[1]]);
+    const id = await first();
+    expect((await log({ state: 'failed' })).map((line) => line.id)).toEqual([id]);
+    expect(await log({ state: 'held' })).toEqual([]);
+  });
+
+  test.each([
+    ['limit', '0'],
+    ['limit', 'all'],
+    ['state', 'lost'],
+    ['before', 'yesterday'],
+    ['before', UNKNOWN],
+  ])('refuses %s=%s', async (field, value) => {
+    const response = await member.get(`${CHANNELS}/${channelId}/deliveries`).query({ [field]: value });
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ errors: [{ path: field }] });
+  });
+
+  test('one delivery has its text and its attempts', async () => {
+    const id = await first();
+    const { status, body } = await member.get(`${DELIVERIES}/${id}`);
+    expect(status).toBe(200);
+    const delivery = deliveryDetailSchema.parse((body as { delivery: unknown }).delivery);
+    expect(JSON.parse(delivery.payload)).toMatchObject({
+      event: 'monitor.down',
+      timestamp: delivery.timestamp,
+    });
+    expect(delivery.attempts).toEqual([
+      {
+        number: 1,
+        startedAt: expect.any(String),
+        durationMs: 12,
+        statusCode: 500,
+        error: 'answered 500',
+        responseExcerpt: 'thanks',
+      },
+    ]);
+  });
+
+  test("another account's delivery, none, and nonsense are a 404", async () => {
+    const id = deliveries[0]?.id ?? '';
+    for (const [user, path] of [
+      [stranger, id],
+      [member, UNKNOWN],
+      [member, 'nonsense'],
+    ] as const) {
+      expect((await user.get(`${DELIVERIES}/${path}`)).status).toBe(404);
+      expect((await user.post(`${DELIVERIES}/${path}/redeliver`)).status).toBe(404);
+    }
+    expect(await log()).toHaveLength(2);
+  });
+});
+
+describe('redelivery', () => {
+  test('of one: it is due again, with a hint', async () => {
+    const id = await first();
+    const { status, body } = await member.post(`${DELIVERIES}/${id}/redeliver`);
+    expect(status).toBe(202);
+    expect(deliverySchema.parse((body as { delivery: unknown }).delivery)).toMatchObject({
+      id,
+      state: 'pending',
+      nextAttemptAt: expect.any(String),
+      attemptCount: 1,
+    });
+    expect(hints).toEqual([id]);
+    await attempt(api, [id], 200);
+    expect(await log({ state: 'delivered' })).toMatchObject([{ id, attemptCount: 2 }]);
+    expect((await member.post(`${DELIVERIES}/${id}/redeliver`).send({ force: true })).status).toBe(400);
+  });
+
+  test('of a channel: what is undelivered in a span of time', async () => {
+    await first();
+    const path = `${CHANNELS}/${channelId}/redeliver`;
+    const { status, body } = await member.post(path).send(EVER);
+    expect([status, body]).toEqual([202, { count: 2 }]);
+    expect(hints).toEqual(deliveries.map(({ id }) => id));
+    const span = { since: deliveries[1]?.timestamp, until: EVER.until };
+    expect((await member.post(path).send(span)).body).toEqual({ count: 1 });
+    expect(
+      (await member.post(path).send({ since: EVER.since, until: deliveries[0]?.timestamp })).body,
+    ).toEqual({
+      count: 0,
+    });
+  });
+
+  test('of a disabled channel is a 409 that says what to do', async () => {
+    const id = await first();
+    await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: false });
+    for (const path of [`${DELIVERIES}/${id}/redeliver`, `${CHANNELS}/${channelId}/redeliver`]) {
+      const response = await member.post(path).send(path.startsWith(CHANNELS) ? EVER : undefined);
+      expect(response.status).toBe(409);
+      expect(response.body).toMatchObject({ detail: 'This channel is disabled: enable it first.' });
+    }
+  });
+
+  test.each([
+    ['since', { until: EVER.until }],
+    ['until', { since: EVER.since }],
+    ['since', { ...EVER, since: 'yesterday' }],
+    ['until', { ...EVER, until: 5 }],
+    ['until', { since: EVER.until, until: EVER.since }],
+    ['state', { ...EVER, state: 'failed' }],
+  ])('of a channel refuses a bad %s: %j', async (path, body) => {
+    const response = await member.post(`${CHANNELS}/${channelId}/redeliver`).send(body);
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ errors: [{ path }] });
+  });
+});

@@ -1,0 +1,22 @@
+import { deliveryNotFound } from '@tocsin/db/deliveries/find-delivery-row';
+import { Router } from 'express';
+import type { ApiContext } from '../context.ts';
+import { parseJsonBody } from '../http/json-body.ts';
+import { requireNoFields } from '../http/parse-fields.ts';
+import { requirePathId } from '../http/path-id.ts';
+import { resource } from '../http/resource.ts';
+import { getDeliveryHandler } from './get-delivery.ts';
+import { redeliverHandler } from './redeliver.ts';
+
+/** Single deliveries; a channel's log is under the channel (design §3 "Dashboard API"). */
+export function deliveriesRouter(context: ApiContext): Router {
+  const router = Router({ caseSensitive: true });
+  const requireId = requirePathId(deliveryNotFound);
+  resource(router, '/:id', {
+    get: [requireId, getDeliveryHandler(context)],
+  });
+  resource(router, '/:id/redeliver', {
+    post: [parseJsonBody, requireId, requireNoFields, redeliverHandler(context)],
+  });
+  return router;
+}

@@ -1,0 +1,41 @@
+import type { Database } from '@tocsin/db/database/open';
+import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
+import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
+import { deleteExpiredSessions } from '@tocsin/db/sessions/delete-expired';
+import { deleteOldTriggers } from '@tocsin/db/triggers/delete-old-triggers';
+import type { Logger } from '@tocsin/runtime/logger';
+import { createLoop } from '@tocsin/runtime/loop';
+import type { Loop } from '@tocsin/runtime/loop';
+
+const EVERY_MS = 10 * 60_000;
+
+export interface HousekeepingOptions {
+  readonly db: Database;
+  readonly retentionDays: number;
+  /** Of the api processes, one keeps house. */
+  readonly isLeader: () => boolean;
+  readonly logger: Logger;
+}
+
+/** Keeps partitions ahead and behind, triggers few, and no session that has expired (design §5). */
+export function startHousekeeping(options: HousekeepingOptions): Loop {
+  const { isLeader, logger } = options;
+  return createLoop({
+    name: 'Housekeeping',
+    everyMs: EVERY_MS,
+    logger,
+    work: async () => {
+      if (isLeader()) await keepHouse(options);
+    },
+  });
+}
+
+/** One round; safe to run from several processes at once. */
+export async function keepHouse({ db, retentionDays, logger }: HousekeepingOptions): Promise<void> {
+  await ensureEventPartitions(db);
+  const dropped = await dropExpiredEventPartitions(db, retentionDays);
+  if (dropped.length > 0) logger.info('Dropped expired events', { partitions: dropped });
+  const triggers = await deleteOldTriggers(db);
+  const expired = await deleteExpiredSessions(db);
+  logger.debug('Kept house', { triggers, ...expired });
+}

@@ -1,0 +1,234 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { problemSchema } from '@tocsin/contracts/errors';
+import { createLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { until } from '../testing/until.ts';
+import { startHttpServer } from './http-server.ts';
+
+let api: TestApi;
+let lines: Record<string, unknown>[];
+const metrics = createMetrics();
+beforeAll(async () => {
+  lines = [];
+  const stream = new PassThrough().setEncoding('utf8');
+  stream.on('data', (text: string) => {
+    for (const line of text.split('\n').filter(Boolean))
+      lines.push(JSON.parse(line) as Record<string, unknown>);
+  });
+  api = await openTestApi({
+    metrics,
+    logger: createLogger({ service: 'test', level: 'debug', format: 'json', stream }),
+    ready: { postgres: () => api.database.ping(), queue: () => Promise.reject(new Error('secret cause')) },
+  });
+});
+afterAll(() => api.close());
+
+async function lineOf(requestId: string): Promise<Record<string, unknown>> {
+  return until(() => lines.find((line) => line['message'] === 'Request' && line['requestId'] === requestId));
+}
+
+describe('request ids', () => {
+  test.each(['abc-123', 'a'.repeat(128), '0_.-Z'])('%s of the caller is kept', async (id) => {
+    const response = await api.as().get(MONITORS).set('X-Request-Id', id);
+    expect(response.headers['x-request-id']).toBe(id);
+  });
+
+  test.each(['', 'a'.repeat(129), 'a b', 'a"b', 'a;b', '<script>'])('%j is replaced', async (id) => {
+    const response = await api.as(null).get(MONITORS).set('X-Request-Id', id);
+    expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('every answer has one, and a problem names it', async () => {
+    for (const [path, key] of [
+      ['/nothing', null],
+      [MONITORS, null],
+      [`${MONITORS}/no-id`, api.account.key],
+      ['/healthz', null],
+    ] as const) {
+      const response = await api.as(key).get(path);
+      const id = response.headers['x-request-id'];
+      expect(id).toMatch(/^[0-9a-f-]{36}$/);
+      if (response.status >= 400) expect(response.body).toMatchObject({ instance: id });
+    }
+  });
+});
+
+describe('problems', () => {
+  test('have exactly the fields of RFC 9457 and ours', async () => {
+    const response = await api.as().post(MONITORS).send({ name: '' });
+    expect(response.type).toBe('application/problem+json');
+    expect(problemSchema.parse(response.body)).toEqual({
+      type: 'urn:tocsin:problem:validation-failed',
+      title: 'The request is not valid',
+      status: 400,
+      detail: 'These fields are not valid: name, url.',
+      instance: response.headers['x-request-id'],
+      errors: [
+        { path: 'name', message: 'must not be blank (1 to 255 characters)' },
+        { path: 'url', message: 'is required' },
+      ],
+    });
+  });
+
+  test('an unknown path: 404; under /api/cli only with a key', async () => {
+    expect((await api.as(null).get('/nothing')).status).toBe(404);
+    expect((await api.as(null).get('/api/cli/nothing')).status).toBe(401);
+    for (const path of ['/api/cli', '/api/cli/nothing', '/api/cli/monitors/a/b/c', '/API/CLI/monitors']) {
+      const response = await api.as().get(path);
+      expect(response.status).toBe(404);
+      expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:not-found' });
+    }
+  });
+
+  test.each([
+    ['patch', MONITORS, 'GET, HEAD, POST'],
+    ['delete', MONITORS, 'GET, HEAD, POST'],
+    ['options', MONITORS, 'GET, HEAD, POST'],
+    ['patch', `${MONITORS}/:id`, 'GET, HEAD, PUT, DELETE'],
+    ['post', `${MONITORS}/no-id`, 'GET, HEAD, PUT, DELETE'],
+    ['get', `${MONITORS}/:id/trigger`, 'POST'],
+    ['post', `${MONITORS}/:id/events`, 'GET, HEAD'],
+    ['post', '/healthz', 'GET, HEAD'],
+  ] as const)('%s %s: 405 with Allow: %s', async (method, path, allow) => {
+    const response = await api.as()[method](path);
+    expect(response.status).toBe(405);
+    expect(response.headers['allow']).toBe(allow);
+    if (path.startsWith('/api')) expect((await api.as(null)[method](path)).status).toBe(401);
+  });
+
+  test('a 500 shows nothing of its cause and is logged once with the request id', async () => {
+    await api.database.pool.query('alter table events rename to events_away');
+    try {
+      const { id } = await newMonitor(api);
+      const response = await api.as().get(`${MONITORS}/${id}/events`);
+      expect(response.status).toBe(500);
+      expect(response.body).toEqual({
+        type: 'urn:tocsin:problem:internal',
+        title: 'Internal error',
+        status: 500,
+        detail: 'Something went wrong on our side.',
+        instance: response.headers['x-request-id'],
+      });
+      const requestId = response.headers['x-request-id'] ?? '';
+      await lineOf(requestId);
+      const errors = lines.filter((line) => line['requestId'] === requestId && line['level'] === 'error');
+      expect(errors).toHaveLength(1);
+      expect(JSON.stringify(errors)).toContain('events');
+    } finally {
+      await api.database.pool.query('alter table events_away rename to events');
+    }
+  });
+});
+
+describe('each request', () => {
+  test('leaves one log line, without its query and its key', async () => {
+    const { id } = await newMonitor(api);
+    await api.as().get(`${MONITORS}/${id}/events?limit=3`).set('X-Request-Id', 'one-line');
+    const line = await lineOf('one-line');
+    expect(line).toMatchObject({
+      level: 'info',
+      method: 'GET',
+      route: `${MONITORS}/:id/events`,
+      path: `${MONITORS}/${id}/events`,
+      status: 200,
+      durationMs: expect.any(Number),
+      apiKeyId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    expect(lines.filter(({ requestId }) => requestId === 'one-line')).toHaveLength(1);
+    expect(JSON.stringify(lines)).not.toContain(api.account.key);
+  });
+
+  test('is measured by method, route and status', async () => {
+    await api.as().get(`${MONITORS}/no-id`);
+    const text = (await api.as(null).get('/metrics')).text;
+    expect(text).toMatch(
+      /tocsin_http_request_duration_seconds_count\{method="GET",route="\/api\/cli\/monitors\/:id",status="404"\} \d/,
+    );
+    expect(text).not.toContain('no-id');
+  });
+
+  test('is answered with security headers and without a product name', async () => {
+    const response = await api.as().get(MONITORS);
+    expect(response.headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'strict-transport-security': expect.any(String),
+    });
+    expect(response.headers).not.toHaveProperty('x-powered-by');
+  });
+});
+
+describe('health', () => {
+  test('/healthz answers without a key; HEAD too', async () => {
+    const response = await api.as(null).get('/healthz');
+    expect([response.status, response.body]).toEqual([200, { status: 'ok' }]);
+    expect((await api.as(null).head('/healthz')).status).toBe(200);
+  });
+
+  test('/readyz names the store that does not answer, not why', async () => {
+    const response = await api.as(null).get('/readyz');
+    expect([response.status, response.body]).toEqual([
+      503,
+      { status: 'failing', failing: { queue: 'failed' } },
+    ]);
+  });
+
+  test('/metrics is Prometheus text', async () => {
+    const response = await api.as(null).get('/metrics');
+    expect(response.headers['content-type']).toContain('text/plain');
+    expect(response.text).toContain('process_cpu_seconds_total');
+  });
+});
+
+describe('the server', () => {
+  async function exchange(port: number, text: string): Promise<string> {
+    const socket = connect(port, '127.0.0.1');
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
+    socket.write(text);
+    await once(socket, 'close');
+    return answer;
+  }
+
+  test('answers what is not HTTP with a problem and a request id', async () => {
+    const server = await startHttpServer(() => undefined, 0);
+    const answer = await exchange(server.port, 'NONSENSE\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(answer).toMatch(/X-Request-Id: [0-9a-f-]{36}\r\n/);
+    expect(answer).toContain('application/problem+json');
+    const long = await exchange(
+      server.port,
+      `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
+    );
+    expect(long).toMatch(/^HTTP\/1\.1 431 /);
+    await server.stop();
+  });
+
+  test('says in one line that its port is taken', async () => {
+    const server = await startHttpServer(() => undefined, 0);
+    await expect(startHttpServer(() => undefined, server.port)).rejects.toMatchObject({
+      name: 'SettingsError',
+      message: expect.stringMatching(/^PORT must be a free port, but \d+ is in use/),
+    });
+    await server.stop();
+  });
+
+  test('finishes a request under way before it stops, and closes idle connections', async () => {
+    let finish: (() => void) | undefined;
+    const server = await startHttpServer((_req, res) => {
+      finish = () => res.end('done');
+    }, 0);
+    const answer = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(() => finish);
+    const stopped = server.stop();
+    finish?.();
+    expect(await answer).toMatch(/done/);
+    await stopped;
+  });
+});

@@ -1,0 +1,15 @@
+/** What Node says where a server cannot be reached, and Postgres (SQLSTATE) where it takes no work for now. */
+const CODES =
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|57P0[123]|53300|08\w{3}|25006)$/;
+/** What pg says without a code. */
+const MESSAGES = /Connection terminated|timeout exceeded when trying to connect/;
+const DEEPEST_CAUSE = 5;
+
+/** Whether an error says that the database cannot be reached for now, so that the same request may work later. */
+export function isOutage(error: unknown, depth: number = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > DEEPEST_CAUSE) return false;
+  const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
+  if (typeof code === 'string' && CODES.test(code)) return true;
+  if (typeof message === 'string' && MESSAGES.test(message)) return true;
+  return isOutage(cause, depth + 1);
+}

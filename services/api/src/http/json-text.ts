@@ -1,0 +1,65 @@
+import { AppError } from '@tocsin/contracts/errors';
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
+
+/** One open object or array while a text is read. */
+interface Level {
+  /** The keys seen so far; null for an array. */
+  readonly keys: Set<string> | null;
+  /** The current key, or an array's current index. */
+  position: string | number;
+  expectsKey: boolean;
+}
+
+/**
+ * Reads a JSON object. A key given twice, or `__proto__`, is refused: a reader that keeps one of two values drops the other
+ * silently.
+ * @throws AppError malformed_body
+ */
+export function parseJsonObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'it cannot be parsed';
+    throw new AppError('malformed_body', `The body is not valid JSON: ${reason}`, { cause: error });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new AppError('malformed_body', 'The body must be a JSON object, such as {"name": "…"}.');
+  }
+  const refused = findRefusedKey(text);
+  if (refused !== null) {
+    throw new AppError('malformed_body', `The key "${refused.path}" ${refused.message}.`, {
+      errors: [refused],
+    });
+  }
+  return { ...value };
+}
+
+/** The first key that is not acceptable, with its dotted path. `text` is valid JSON. */
+function findRefusedKey(text: string): { path: string; message: string } | null {
+  const levels: Level[] = [];
+  for (const [token] of text.matchAll(TOKEN)) {
+    const level = levels.at(-1);
+    if (token === '{') levels.push({ keys: new Set(), position: '', expectsKey: true });
+    else if (token === '[') levels.push({ keys: null, position: 0, expectsKey: false });
+    else if (token === '}' || token === ']') levels.pop();
+    else if (level === undefined) continue;
+    else if (token === ',') advance(level);
+    else if (level.keys !== null && level.expectsKey) {
+      const key = String(JSON.parse(token));
+      level.position = key;
+      level.expectsKey = false;
+      const path = levels.map(({ position }) => position).join('.');
+      if (key === '__proto__') return { path, message: 'is not a known field' };
+      if (level.keys.has(key)) return { path, message: 'is given twice' };
+      level.keys.add(key);
+    }
+  }
+  return null;
+}
+
+function advance(level: Level): void {
+  if (typeof level.position === 'number') level.position += 1;
+  else level.expectsKey = true;
+}

@@ -1,0 +1,41 @@
+import type { Logger } from '@tocsin/runtime/logger';
+import type { Metrics } from '@tocsin/runtime/metrics';
+import type { RequestHandler } from 'express';
+import { Histogram } from 'prom-client';
+import { stateOf } from './request-state.ts';
+
+const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** One log line and one measurement per request, when its answer is sent or its client has gone. */
+export function observeRequests(logger: Logger, metrics: Metrics): RequestHandler {
+  const seconds = new Histogram({
+    name: 'tocsin_http_request_duration_seconds',
+    help: 'How long the API took to answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 65],
+    registers: [metrics],
+  });
+  return function observe(req, res, next) {
+    const startedAt = performance.now();
+    const { method } = req;
+    const path = req.originalUrl.split('?', 1)[0];
+    res.once('close', () => {
+      const durationMs = performance.now() - startedAt;
+      const { requestId, route, caller } = stateOf(res);
+      const status = res.statusCode;
+      seconds.observe({ method, route: route ?? 'none', status }, durationMs / 1_000);
+      logger.log(PROBES.has(route ?? '') ? 'debug' : 'info', 'Request', {
+        requestId,
+        method,
+        route,
+        path,
+        status,
+        durationMs: Math.round(durationMs),
+        apiKeyId: caller?.apiKeyId ?? undefined,
+        userId: caller?.userId ?? undefined,
+        ...(!res.writableFinished && { aborted: true }),
+      });
+    });
+    next();
+  };
+}

@@ -1,0 +1,94 @@
+import { LIMITS } from '@tocsin/contracts/limits';
+import type { Database } from '@tocsin/db/database/open';
+import { sessions, verifications } from '@tocsin/db/sessions/table';
+import { userLogins, users } from '@tocsin/db/users/table';
+import type { Logger } from '@tocsin/runtime/logger';
+import { drizzleAdapter } from 'better-auth/adapters/drizzle';
+import { createAuthMiddleware } from 'better-auth/api';
+import type { BetterAuthOptions } from 'better-auth/minimal';
+
+const DAY_SECONDS = 24 * 60 * 60;
+/** Set by us on every request, from what Express makes of `TRUST_PROXY`: a client cannot choose its own address. */
+export const CLIENT_IP_HEADER = 'x-tocsin-client-ip';
+
+export interface AuthSettings {
+  readonly db: Database;
+  /** See `authSecret`. */
+  readonly secret: string;
+  /** The address people see, without a slash at its end. */
+  readonly publicUrl: string;
+  readonly trustedOrigins: readonly string[];
+  /** Whether an address may try only a few passwords in a row. Off in tests that sign in often. */
+  readonly limitSignIn: boolean;
+  readonly logger: Logger;
+}
+
+/** How better-auth is set up here (docs/adr/0006-sessions.md). */
+export function authOptions(settings: AuthSettings): BetterAuthOptions {
+  const { db, publicUrl } = settings;
+  return {
+    appName: 'Tocsin',
+    baseURL: new URL(publicUrl).origin,
+    basePath: '/api/auth',
+    secret: settings.secret,
+    trustedOrigins: [...settings.trustedOrigins],
+    telemetry: { enabled: false },
+    database: drizzleAdapter(db, {
+      provider: 'pg',
+      schema: { user: users, session: sessions, account: userLogins, verification: verifications },
+      transaction: true,
+    }),
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: LIMITS.passwordCharacters.min,
+      maxPasswordLength: LIMITS.passwordCharacters.max,
+    },
+    user: {
+      additionalFields: {
+        accountId: { type: 'string', required: true, input: false },
+        role: { type: 'string', required: true, input: false },
+      },
+    },
+    // No cache in the cookie: who signed out or was removed is gone with the next request.
+    session: { expiresIn: 7 * DAY_SECONDS, updateAge: DAY_SECONDS, cookieCache: { enabled: false } },
+    account: {
+      fields: { accountId: 'subject', password: 'passwordHash' },
+      encryptOAuthTokens: true,
+    },
+    // Counted in this process: a few tries more on several of them do no harm.
+    rateLimit: { enabled: settings.limitSignIn, storage: 'memory' },
+    advanced: {
+      cookiePrefix: 'tocsin',
+      useSecureCookies: publicUrl.startsWith('https:'),
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax' },
+      // Said aloud: better-auth turns the second off by itself where it believes to be in a test.
+      disableCSRFCheck: false,
+      disableOriginCheck: false,
+      database: { generateId: false },
+      ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
+    },
+    hooks: { before: endOtherSessions },
+    onAPIError: { errorURL: `${publicUrl}/sign-in` },
+    logger: { log: logTo(settings.logger) },
+  };
+}
+
+/** Whoever changes a password may do so because somebody else knows it: the other sessions always end. */
+const endOtherSessions = createAuthMiddleware(async (context) => {
+  if (context.path !== '/change-password') return;
+  const body = context.body as Record<string, unknown> | undefined;
+  return { context: { ...context, body: { ...body, revokeOtherSessions: true } } };
+});
+
+/** A wrong password is an error to better-auth, not to us. */
+function logTo(logger: Logger): (level: string, message: string, ...details: unknown[]) => void {
+  return (level, message, ...details) => {
+    const error = details.find((detail) => detail instanceof Error);
+    logger.log(error === undefined ? 'debug' : 'warn', 'better-auth', {
+      reason: message,
+      severity: level,
+      error,
+    });
+  };
+}

@@ -1,0 +1,94 @@
+import { USER_ROLES } from '@tocsin/contracts/vocabulary';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
+import { ping } from '@tocsin/db/database/ping';
+import { hashPassword } from 'better-auth/crypto';
+import { betterAuth } from 'better-auth/minimal';
+import { fromNodeHeaders, toNodeHandler } from 'better-auth/node';
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import { authOptions, CLIENT_IP_HEADER } from './auth-options.ts';
+import type { AuthSettings } from './auth-options.ts';
+import { createSingleSignOn } from './single-sign-on.ts';
+import type { OidcSettings } from './single-sign-on.ts';
+
+export interface IdentityOptions extends AuthSettings {
+  /** Null: people sign in by password only. */
+  readonly oidc: OidcSettings | null;
+}
+
+/** A user as a request acts for one. */
+interface SignedIn {
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly accountId: string;
+  readonly role: UserRole;
+  /** `Set-Cookie` values that keep the session alive, often none. */
+  readonly cookies: readonly string[];
+}
+
+/** Who people are: the sessions of the dashboard. better-auth does the work and stays behind this. */
+export interface Identity {
+  /** Answers everything under `/api/auth`. */
+  handle(req: Request, res: Response): Promise<void>;
+  /** The same for what single sign-on needs. */
+  handleSingleSignOn(req: Request, res: Response): Promise<void>;
+  readonly hasSingleSignOn: boolean;
+  /** Whom the cookie of a request signs in, asked of Postgres each time; null: nobody. */
+  find(req: Request): Promise<SignedIn | null>;
+  /** Starts a session. @returns its `Set-Cookie` values */
+  signIn(req: Request, email: string, password: string): Promise<readonly string[]>;
+  hashPassword(password: string): Promise<string>;
+}
+
+export function createIdentity(options: IdentityOptions): Identity {
+  const auth = betterAuth(authOptions(options));
+  const handle = toNodeHandler(auth);
+  const singleSignOn = options.oidc === null ? null : createSingleSignOn(options, options.oidc);
+  return {
+    handle: (req, res) => handle(withAddress(req), res),
+    handleSingleSignOn: (req, res) => (singleSignOn ?? handle)(withAddress(req), res),
+    hasSingleSignOn: singleSignOn !== null,
+    find: async (req) => {
+      const found = await auth.api
+        .getSession({ headers: headersOf(req), returnHeaders: true })
+        .catch(async (error: unknown) => {
+          // better-auth keeps the cause to itself: this throws it where Postgres is away.
+          await ping(options.db);
+          throw error;
+        });
+      if (found.response === null) return null;
+      const { session, user } = found.response;
+      const { id: userId, accountId, role } = userFields.parse(user);
+      return {
+        sessionId: session.id,
+        userId,
+        accountId,
+        role,
+        cookies: found.headers.getSetCookie(),
+      };
+    },
+    signIn: async (req, email, password) => {
+      const { headers } = await auth.api.signInEmail({
+        headers: headersOf(req),
+        body: { email, password },
+        returnHeaders: true,
+      });
+      return headers.getSetCookie();
+    },
+    hashPassword,
+  };
+}
+
+/** better-auth does not know our columns by type. */
+const userFields = z.object({ id: z.string(), accountId: z.string(), role: z.enum(USER_ROLES) });
+
+function headersOf(req: Request): Headers {
+  return fromNodeHeaders(withAddress(req).headers);
+}
+
+/** better-auth takes the address of a client from a header; only Express knows which one is true. */
+function withAddress(req: Request): Request {
+  if (req.ip === undefined) delete req.headers[CLIENT_IP_HEADER];
+  else req.headers[CLIENT_IP_HEADER] = req.ip;
+  return req;
+}

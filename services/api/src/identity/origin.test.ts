@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import supertest from 'supertest';
+import { newSignedInUser, PASSWORD } from '../testing/sign-in.ts';
+import type { TestUser } from '../testing/sign-in.ts';
+import { openTestApi, ORIGIN } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+let api: TestApi;
+let user: TestUser;
+beforeAll(async () => {
+  api = await openTestApi();
+  user = await newSignedInUser(api);
+});
+afterAll(() => api.close());
+
+const http = (): ReturnType<typeof supertest> => supertest(`http://127.0.0.1:${api.port}`);
+const MONITORS = '/api/dashboard/monitors';
+const MONITOR = { name: 'a', url: 'https://a.example' };
+
+describe('a request that changes something, with a cookie', () => {
+  test.each<[Record<string, string>, number]>([
+    [{ Origin: ORIGIN }, 201],
+    [{ 'Sec-Fetch-Site': 'same-origin' }, 201],
+    [{}, 403],
+    [{ Origin: 'null' }, 403],
+    [{ Origin: 'https://evil.example' }, 403],
+    [{ Origin: `${ORIGIN}.evil.example` }, 403],
+    [{ Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }, 403],
+    [{ 'Sec-Fetch-Site': 'same-site' }, 403],
+    [{ 'Sec-Fetch-Site': 'none' }, 403],
+    [{ Referer: `${ORIGIN}/monitors` }, 403],
+  ])('%j: %d', async (headers, status) => {
+    const response = await http().post(MONITORS).set('Cookie', user.cookie).set(headers).send(MONITOR);
+    expect(response.status).toBe(status);
+    if (status === 403) {
+      expect(response.type).toBe('application/problem+json');
+      expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:untrusted-origin' });
+    }
+  });
+
+  test('reading needs none: another site cannot see the answer', async () => {
+    const response = await http().get(MONITORS).set('Cookie', user.cookie);
+    expect(response.status).toBe(200);
+    expect(response.headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  test('the Origin is said before anything else of a request', async () => {
+    for (const method of ['put', 'patch', 'delete'] as const) {
+      const response = await http()[method](`${MONITORS}/no-id`).set('Cookie', user.cookie);
+      expect(response.status).toBe(403);
+    }
+  });
+});
+
+describe('better-auth', () => {
+  test.each([
+    [{ Origin: 'https://evil.example' }, 403],
+    [{ Origin: ORIGIN }, 200],
+  ])('signs in from %j: %d', async (headers, status) => {
+    const body = { email: user.email, password: PASSWORD };
+    expect((await http().post('/api/auth/sign-in/email').set(headers).send(body)).status).toBe(status);
+  });
+
+  test('does not sign out for another site', async () => {
+    const signOut = await http()
+      .post('/api/auth/sign-out')
+      .set({ Cookie: user.cookie, Origin: 'https://evil.example' })
+      .send({});
+    expect(signOut.status).toBe(403);
+    expect((await user.agent.get(MONITORS)).status).toBe(200);
+  });
+});

@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openDatabase } from '@tocsin/db/database/open';
+import { deleteUser } from '@tocsin/db/users/delete-user';
+import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { authSecret } from './auth-secret.ts';
+
+const ME = '/api/dashboard/me';
+const SIGN_IN = '/api/auth/sign-in/email';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi();
+});
+afterAll(() => api.close());
+
+const cookiesOf = (headers: Record<string, unknown>): string[] => (headers['set-cookie'] ?? []) as string[];
+
+describe('signing in', () => {
+  test('opens the dashboard API, as the user of the account', async () => {
+    const { agent, id, email } = await newSignedInUser(api, { role: 'member' });
+    const response = await agent.get(ME);
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
+      user: { id, name: 'Test user', email, role: 'member', createdAt: expect.any(String) },
+      account: { id: api.account.id, name: 'Test' },
+    });
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect((await agent.get('/api/dashboard/monitors')).body).toEqual({ monitors: [] });
+  });
+
+  test('takes the address in any case, and refuses a wrong password and an unknown address alike', async () => {
+    const { email } = await newSignedInUser(api);
+    const agent = browser(api);
+    const good = await agent.post(SIGN_IN).send({ email: email.toUpperCase(), password: PASSWORD });
+    expect(good.status).toBe(200);
+    const wrong = await browser(api)
+      .post(SIGN_IN)
+      .send({ email, password: `${PASSWORD}!` });
+    const unknown = await browser(api)
+      .post(SIGN_IN)
+      .send({ email: 'nobody@example.com', password: PASSWORD });
+    expect([wrong.status, wrong.body]).toEqual([unknown.status, unknown.body]);
+    expect(wrong.status).toBe(401);
+    expect(cookiesOf(wrong.headers)).toEqual([]);
+  });
+
+  test('gives a cookie that scripts and other sites do not get', async () => {
+    const { email } = await newSignedInUser(api);
+    const { headers } = await browser(api).post(SIGN_IN).send({ email, password: PASSWORD });
+    expect(cookiesOf(headers)).toEqual([
+      expect.stringMatching(/^tocsin\.session_token=[^;]+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/),
+    ]);
+  });
+
+  test('is for browsers only: a key opens no dashboard, a cookie no /api/cli', async () => {
+    expect((await api.as().get(ME)).status).toBe(401);
+    const agent = await signIn(api);
+    expect((await agent.get('/api/cli/monitors')).status).toBe(401);
+  });
+
+  test('nobody: 401 as a problem; with a forged cookie, too', async () => {
+    for (const cookie of ['', 'tocsin.session_token=abc', 'tocsin.session_token=abc.def', 'a=b']) {
+      const response = await browser(api).get(ME).set('Cookie', cookie);
+      expect(response.status).toBe(401);
+      expect(response.type).toBe('application/problem+json');
+      expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:not-signed-in' });
+    }
+  });
+
+  test('a token from the database is worth nothing without its signature', async () => {
+    await signIn(api);
+    const { rows } = await api.database.pool.query<{ token: string }>('select token from sessions');
+    for (const { token } of rows) {
+      const response = await browser(api).get(ME).set('Cookie', `tocsin.session_token=${token}`);
+      expect(response.status).toBe(401);
+    }
+  });
+});
+
+describe('a session in use', () => {
+  test('is prolonged after a day, in the cookie too', async () => {
+    const { agent, id } = await newSignedInUser(api);
+    expect((await agent.get(ME)).headers).not.toHaveProperty('set-cookie');
+    const { pool } = api.database;
+    await pool.query(`update sessions set expires_at = now() + interval '5 days' where user_id = $1`, [id]);
+    const { headers } = await agent.get(ME);
+    expect(cookiesOf(headers)).toEqual([expect.stringContaining('Max-Age=604800')]);
+    const { rows } = await pool.query(
+      `select expires_at > now() + interval '6 days' as prolonged from sessions where user_id = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ prolonged: true }]);
+    expect((await agent.get(ME)).status).toBe(200);
+  });
+});
+
+describe('a session ends with the next request', () => {
+  test('when its user signs out', async () => {
+    const { agent, cookie } = await newSignedInUser(api);
+    expect((await browser(api).get(ME).set('Cookie', cookie)).status).toBe(200);
+    expect((await agent.post('/api/auth/sign-out')).status).toBe(200);
+    expect((await agent.get(ME)).status).toBe(401);
+    expect((await browser(api).get(ME).set('Cookie', cookie)).status).toBe(401);
+  });
+
+  test('when the user is removed', async () => {
+    await signIn(api);
+    const { agent, id } = await newSignedInUser(api);
+    expect((await agent.get(ME)).status).toBe(200);
+    await deleteUser(api.context.db, api.account.id, id);
+    expect((await agent.get(ME)).status).toBe(401);
+  });
+
+  test('when it expires', async () => {
+    const { agent, id } = await newSignedInUser(api);
+    await api.database.pool.query(`update sessions set expires_at = now() where user_id = $1`, [id]);
+    expect((await agent.get(ME)).status).toBe(401);
+  });
+
+  test('when the password was changed elsewhere; there it goes on', async () => {
+    const { agent: elsewhere, email } = await newSignedInUser(api);
+    const agent = browser(api);
+    await agent.post(SIGN_IN).send({ email, password: PASSWORD });
+    const change = {
+      currentPassword: PASSWORD,
+      newPassword: 'another long password',
+      revokeOtherSessions: true,
+    };
+    const wrong = await agent
+      .post('/api/auth/change-password')
+      .send({ ...change, currentPassword: 'wrong one' });
+    expect(wrong.status).toBe(400);
+    expect((await agent.post('/api/auth/change-password').send(change)).status).toBe(200);
+    expect((await agent.get(ME)).status).toBe(200);
+    expect((await elsewhere.get(ME)).status).toBe(401);
+    const old = await browser(api).post(SIGN_IN).send({ email, password: PASSWORD });
+    const fresh = await browser(api).post(SIGN_IN).send({ email, password: change.newPassword });
+    expect([old.status, fresh.status]).toEqual([401, 200]);
+  });
+
+  test('even where the change of password did not ask for it', async () => {
+    const { agent: elsewhere, email } = await newSignedInUser(api);
+    const agent = browser(api);
+    await agent.post(SIGN_IN).send({ email, password: PASSWORD });
+    const change = { currentPassword: PASSWORD, newPassword: 'another long password' };
+    expect((await agent.post('/api/auth/change-password').send(change)).status).toBe(200);
+    expect((await elsewhere.get(ME)).status).toBe(401);
+    expect((await agent.get(ME)).status).toBe(200);
+  });
+});
+
+describe('what nobody needs', () => {
+  test.each([
+    '/sign-up/email',
+    '/update-user',
+    '/delete-user',
+    '/change-email',
+    '/link-social',
+    '/sign-in/social',
+  ])('is not there: %s', async (path) => {
+    const { agent, email } = await newSignedInUser(api);
+    const body = { email, name: 'x', password: PASSWORD, role: 'owner', provider: 'oidc' };
+    const response = await agent.post(`/api/auth${path}`).send(body);
+    expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
+  });
+});
+
+describe('a body', () => {
+  test('that is too long, or does not say how long it is: 413 before it is read', async () => {
+    const long = await browser(api)
+      .post(SIGN_IN)
+      .send({ email: 'a@example.com', password: 'x'.repeat(256 * 1024) });
+    expect([long.status, long.type]).toEqual([413, 'application/problem+json']);
+    const endless = await fetch(`http://127.0.0.1:${api.port}${SIGN_IN}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: new Blob(['{}']).stream(),
+      duplex: 'half',
+    });
+    expect(endless.status).toBe(413);
+  });
+});
+
+describe('over https', () => {
+  test('the cookie is for https only, by its name and flag', async () => {
+    const publicUrl = 'https://tocsin.example.com';
+    const secure = await openTestApi({ settings: { publicUrl, trustedOrigins: [publicUrl] } });
+    try {
+      const { email } = await newUser(secure);
+      const response = await browser(secure)
+        .post(SIGN_IN)
+        .set('Origin', publicUrl)
+        .send({ email, password: PASSWORD });
+      expect(cookiesOf(response.headers)).toEqual([
+        expect.stringMatching(/^__Secure-tocsin\.session_token=.*; HttpOnly; Secure; SameSite=Lax$/),
+      ]);
+    } finally {
+      await secure.close();
+    }
+  });
+});
+
+describe('guessing passwords', () => {
+  test('is slowed down by address, whatever the client says its address is', async () => {
+    const slow = await openTestApi({ limitSignIn: true });
+    try {
+      const statuses: number[] = [];
+      for (let attempt = 0; attempt < 6; attempt += 1) {
+        const response = await browser(slow)
+          .post(SIGN_IN)
+          .set('X-Forwarded-For', `203.0.113.${attempt}`)
+          .set('X-Tocsin-Client-Ip', `203.0.113.${attempt}`)
+          .send({ email: 'a@example.com', password: 'wrong password' });
+        statuses.push(response.status);
+      }
+      expect(statuses).toEqual([401, 401, 401, 429, 429, 429]);
+    } finally {
+      await slow.close();
+    }
+  });
+});
+
+describe('without a database', () => {
+  test('503 to try again, nothing of the cause', async () => {
+    const { db } = openDatabase({
+      url: 'postgres://nobody@127.0.0.1:1/none',
+      poolSize: 1,
+      applicationName: 'test',
+      onIdleError: () => undefined,
+    });
+    // The same secret: the cookie's signature is good, so that the session is looked up.
+    const secretsKey = randomBytes(32);
+    const light = await openTestApi({ secretsKey });
+    const dark = await openTestApi({ db, secretsKey });
+    try {
+      const { cookie } = await newSignedInUser(light);
+      const response = await browser(dark).get(ME).set('Cookie', cookie);
+      expect(response.status).toBe(503);
+      expect(response.text).not.toMatch(/ECONNREFUSED|select/);
+    } finally {
+      await Promise.all([light.close(), dark.close()]);
+    }
+  });
+});
+
+test('the secret depends on the current key alone', () => {
+  const [a, b] = [randomBytes(32), randomBytes(32)];
+  expect(authSecret([a, b])).toBe(authSecret([a]));
+  expect(authSecret([b, a])).not.toBe(authSecret([a, b]));
+  expect(authSecret([a])).not.toContain(a.toString('base64'));
+});

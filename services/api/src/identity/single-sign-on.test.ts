@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createInvitation } from '@tocsin/db/invitations/create-invitation';
+import { createUser } from '@tocsin/db/users/create-user';
+import { OIDC_CLIENT, startOidcProvider } from '../testing/oidc-provider.ts';
+import type { Claims, OidcProvider } from '../testing/oidc-provider.ts';
+import { browser, newUser } from '../testing/sign-in.ts';
+import { openTestApi, ORIGIN } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { oidcSettings } from './single-sign-on.ts';
+
+let provider: OidcProvider;
+let api: TestApi;
+beforeAll(async () => {
+  provider = await startOidcProvider();
+  api = await openTestApi({ oidc: { issuer: provider.issuer, ...OIDC_CLIENT } });
+});
+afterAll(async () => {
+  await api.close();
+  await provider.close();
+});
+
+interface Outcome {
+  /** Where the browser ends up. */
+  readonly location: string;
+  /** `GET /me` afterwards. */
+  readonly me: { readonly status: number; readonly body: unknown };
+}
+
+async function signInAs(claims: Claims): Promise<Outcome> {
+  const agent = browser(api);
+  const begun = await agent
+    .post('/api/auth/sign-in/social')
+    .send({ provider: 'oidc', callbackURL: `${ORIGIN}/` });
+  expect(begun.status).toBe(200);
+  const { url } = begun.body as { url: string };
+  expect(new URL(url).searchParams.get('scope')).toBe('openid email profile');
+  const back = new URL(provider.authorize(url, claims));
+  expect(back.origin + back.pathname).toBe(`${ORIGIN}/api/auth/callback/oidc`);
+  const response = await agent.get(back.pathname + back.search);
+  const { status, body } = await agent.get('/api/dashboard/me');
+  return { location: String(response.headers['location']), me: { status, body } };
+}
+
+const userCount = async (): Promise<number | null> =>
+  (await api.database.pool.query('select from users')).rowCount;
+
+describe('single sign-on', () => {
+  test('signs a user in, again and again, with the role that is here', async () => {
+    const { email, id } = await newUser(api, { role: 'member' });
+    const claims = { sub: 'person-1', email, email_verified: true, name: 'Other', role: 'owner' };
+    for (let time = 0; time < 2; time += 1) {
+      const { location, me } = await signInAs(claims);
+      expect([location, me.body]).toEqual([
+        `${ORIGIN}/`,
+        expect.objectContaining({ user: expect.objectContaining({ id, role: 'member', name: 'Test user' }) }),
+      ]);
+    }
+    const { rows } = await api.database.pool.query(
+      'select access_token, id_token from user_logins where subject = $1',
+      ['person-1'],
+    );
+    expect(rows).toHaveLength(1);
+  });
+
+  test('makes a user of who holds an open invitation, once', async () => {
+    const email = 'invited@example.com';
+    const { id: createdBy } = await newUser(api);
+    await createInvitation(api.context.db, { accountId: api.account.id, role: 'member', email, createdBy });
+    const claims = { sub: 'person-2', email: 'Invited@Example.com', email_verified: true, name: 'Grace' };
+    const { me } = await signInAs(claims);
+    expect(me.body).toMatchObject({
+      user: { email, role: 'member', name: 'Grace' },
+      account: { id: api.account.id },
+    });
+    const { rows } = await api.database.pool.query('select accepted_at from invitations where email = $1', [
+      email,
+    ]);
+    expect(rows).toEqual([{ accepted_at: expect.any(Date) }]);
+    expect((await signInAs(claims)).me.status).toBe(200);
+  });
+
+  test('lets nobody else in', async () => {
+    const before = await userCount();
+    const { location, me } = await signInAs({
+      sub: 'person-3',
+      email: 'nobody@example.com',
+      email_verified: true,
+    });
+    expect([location, me.status]).toEqual([`${ORIGIN}/sign-in?error=signup_disabled`, 401]);
+    const email = 'late@example.com';
+    const { id: createdBy } = await newUser(api);
+    await createInvitation(api.context.db, { accountId: api.account.id, role: 'owner', email, createdBy });
+    await api.database.pool.query('update invitations set expires_at = now() where email = $1', [email]);
+    expect((await signInAs({ sub: 'person-4', email, email_verified: true })).me.status).toBe(401);
+    expect(await userCount()).toBe((before ?? 0) + 1);
+  });
+
+  test('does not believe an address that the provider has not verified', async () => {
+    const { email } = await newUser(api);
+    for (const email_verified of [false, undefined, 'true']) {
+      const claims = { sub: 'person-5', email, ...(email_verified !== undefined && { email_verified }) };
+      const { me } = await signInAs(claims);
+      expect(me.status).toBe(401);
+    }
+    const invited = 'unverified@example.com';
+    const { id: createdBy } = await newUser(api);
+    await createInvitation(api.context.db, {
+      accountId: api.account.id,
+      role: 'owner',
+      email: invited,
+      createdBy,
+    });
+    expect((await signInAs({ sub: 'person-6', email: invited, email_verified: false })).me.status).toBe(401);
+  });
+
+  test('does not take over a user who chose the address without anybody vouching for it', async () => {
+    const email = 'claimed@example.com';
+    await createUser(api.context.db, {
+      accountId: api.account.id,
+      role: 'member',
+      name: 'Claimer',
+      email,
+      emailVerified: false,
+      passwordHash: null,
+    });
+    expect((await signInAs({ sub: 'person-7', email, email_verified: true })).me.status).toBe(401);
+  });
+
+  test('does not believe a token that was made for another client', async () => {
+    const { email } = await newUser(api);
+    const { me } = await signInAs({ sub: 'person-8', email, email_verified: true, aud: 'another client' });
+    expect(me.status).toBe(401);
+  });
+
+  test('is offered where it is set up', async () => {
+    const path = '/api/dashboard/sign-in-methods';
+    expect((await browser(api).get(path)).body).toEqual({ methods: ['password', 'oidc'] });
+  });
+
+  test('a provider that is away holds nobody up but who needs it', async () => {
+    provider.setAway(true);
+    const dark = await openTestApi({ oidc: { issuer: provider.issuer, ...OIDC_CLIENT } });
+    try {
+      const begun = await browser(dark)
+        .post('/api/auth/sign-in/social')
+        .send({ provider: 'oidc', callbackURL: ORIGIN });
+      expect(begun.status).toBe(404);
+      expect((await browser(dark).get('/api/dashboard/sign-in-methods')).status).toBe(200);
+    } finally {
+      provider.setAway(false);
+      await dark.close();
+    }
+  });
+});
+
+describe('its settings', () => {
+  const env = { OIDC_ISSUER: 'https://a.example', OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' };
+  test('go together', () => {
+    expect(oidcSettings({})).toBeNull();
+    expect(oidcSettings(env)).toEqual({ issuer: 'https://a.example', clientId: 'a', clientSecret: 'b' });
+    for (const name of Object.keys(env)) {
+      expect(() => oidcSettings({ ...env, [name]: undefined })).toThrow(/go together/);
+    }
+  });
+});

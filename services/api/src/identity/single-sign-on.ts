@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { acceptInvitationOf } from '@tocsin/db/invitations/accept-invitation';
+import { SettingsError } from '@tocsin/runtime/env';
+import { betterAuth } from 'better-auth/minimal';
+import { toNodeHandler } from 'better-auth/node';
+import { genericOAuth } from 'better-auth/plugins/generic-oauth';
+import { authOptions } from './auth-options.ts';
+import type { AuthSettings } from './auth-options.ts';
+
+/** The `providerId` of the one OpenID Connect provider, also in its callback: `/api/auth/callback/oidc`. */
+const OIDC_PROVIDER = 'oidc';
+const RETRY_AFTER_MS = 5_000;
+
+export interface OidcSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+type NodeHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+
+/**
+ * Sign-in by OpenID Connect, for users and for who holds an open invitation (docs/adr/0006-sessions.md). It has a better-auth of its
+ * own, made again where the provider could not be reached: a provider that is away or hangs
+ * holds up nobody who has a session or a password.
+ */
+export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): NodeHandler {
+  let connection = connect(settings, oidc);
+  let triedAt = performance.now();
+  return async function answer(req, res) {
+    if (!(await connection.found) && performance.now() - triedAt > RETRY_AFTER_MS) {
+      triedAt = performance.now();
+      connection = connect(settings, oidc);
+    }
+    await connection.handle(req, res);
+  };
+}
+
+interface Connection {
+  readonly handle: NodeHandler;
+  /** Whether the provider could be reached and is one we can trust. */
+  readonly found: Promise<boolean>;
+}
+
+function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
+  const auth = betterAuth({
+    ...authOptions(settings),
+    plugins: [
+      genericOAuth({
+        config: [
+          {
+            providerId: OIDC_PROVIDER,
+            discoveryUrl: `${oidc.issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`,
+            clientId: oidc.clientId,
+            clientSecret: oidc.clientSecret,
+            scopes: ['openid', 'email', 'profile'],
+            pkce: true,
+            requireIdTokenVerification: true,
+            accountSubject: ({ profile }) => profile.sub ?? '',
+            // Users come from invitations alone; better-auth then finds the user by the address.
+            disableSignUp: true,
+            mapProfileToUser: async (profile) => {
+              const { email, name } = profile;
+              const emailVerified = profile['email_verified'] === true;
+              if (!emailVerified || typeof email !== 'string') return { emailVerified: false };
+              await acceptInvitationOf(settings.db, email, name?.trim() || email);
+              return { emailVerified };
+            },
+          },
+        ],
+      }),
+    ],
+  });
+  const found = auth.$context.then(
+    ({ socialProviders }) => socialProviders.some(({ id }) => id === OIDC_PROVIDER),
+    () => false,
+  );
+  return { handle: toNodeHandler(auth), found };
+}
+
+interface OidcEnv {
+  readonly OIDC_ISSUER?: string | undefined;
+  readonly OIDC_CLIENT_ID?: string | undefined;
+  readonly OIDC_CLIENT_SECRET?: string | undefined;
+}
+
+/** Null where none of the three is set. @throws SettingsError where one is missing */
+export function oidcSettings(env: OidcEnv): OidcSettings | null {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = env;
+  if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined) {
+    return { issuer, clientId, clientSecret };
+  }
+  if (issuer === undefined && clientId === undefined && clientSecret === undefined) return null;
+  throw new SettingsError(
+    'OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET go together: set all of them, or none',
+  );
+}

@@ -1,0 +1,19 @@
+import { acceptInvitationSchema } from '@tocsin/contracts/user';
+import { acceptInvitation, findOpenInvitation } from '@tocsin/db/invitations/accept-invitation';
+import type { RequestHandler } from 'express';
+import type { ApiContext } from '../context.ts';
+import { bodyOf } from '../http/json-body.ts';
+import { parseFields } from '../http/parse-fields.ts';
+
+/** Makes a user of whoever has the link, and signs in. Needs no session: the token is the proof. */
+export function acceptInvitationHandler({ db, identity }: ApiContext): RequestHandler {
+  return async function answerAccept(req, res) {
+    const { token, name, email, password } = parseFields(acceptInvitationSchema, bodyOf(req));
+    // Hashing is made to be slow: not for a token that is none.
+    await findOpenInvitation(db, token);
+    const passwordHash = await identity.hashPassword(password);
+    const user = await acceptInvitation(db, { token, name, email: email ?? null, passwordHash });
+    for (const cookie of await identity.signIn(req, user.email, password)) res.append('Set-Cookie', cookie);
+    res.status(201).json({ user });
+  };
+}

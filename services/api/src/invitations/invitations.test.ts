@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Invitation } from '@tocsin/db/invitations/invitation';
+import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
+import { openTestApi, ORIGIN } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import type TestAgent from 'supertest/lib/agent.js';
+
+const INVITATIONS = '/api/dashboard/invitations';
+const ACCEPT = `${INVITATIONS}/accept`;
+const PERSON = { name: 'Ada', password: 'a long password' };
+
+let api: TestApi;
+let owner: TestAgent;
+beforeAll(async () => {
+  api = await openTestApi();
+  owner = await signIn(api);
+});
+afterAll(() => api.close());
+
+interface Made {
+  readonly invitation: Invitation;
+  readonly token: string;
+  readonly url: string;
+}
+
+async function invite(body: object = { role: 'member' }, agent: TestAgent = owner): Promise<Made> {
+  const response = await agent.post(INVITATIONS).send(body);
+  if (response.status !== 201) throw new Error(response.text);
+  return response.body as Made;
+}
+
+const newEmail = (): string => `${randomUUID()}@example.com`;
+
+describe('inviting', () => {
+  test('shows token and link once, and keeps a hash only', async () => {
+    const { invitation, token, url } = await invite({ role: 'owner', email: ' New.One@Example.com ' });
+    expect(invitation).toEqual({
+      id: expect.any(String),
+      role: 'owner',
+      email: 'new.one@example.com',
+      expiresAt: expect.any(String),
+      createdAt: expect.any(String),
+    });
+    expect(Date.parse(invitation.expiresAt) - Date.parse(invitation.createdAt)).toBeCloseTo(
+      7 * 86_400_000,
+      -4,
+    );
+    expect(url).toBe(`${ORIGIN}/invitation?token=${token}`);
+    const list = await owner.get(INVITATIONS);
+    expect((list.body as { invitations: Invitation[] }).invitations).toContainEqual(invitation);
+    expect(list.text).not.toContain(token);
+    const { rows } = await api.database.pool.query('select * from invitations');
+    expect(JSON.stringify(rows)).not.toContain(token);
+  });
+
+  test.each([
+    [{}, ['role']],
+    [{ role: 'admin' }, ['role']],
+    [{ role: 'member', email: 'no address' }, ['email']],
+    [{ role: 'member', email: 5, extra: 1 }, ['email', 'extra']],
+  ])('%j: 400 that names the fields', async (body, paths) => {
+    const response = await owner.post(INVITATIONS).send(body);
+    expect(response.status).toBe(400);
+    const { errors } = response.body as { errors: { path: string }[] };
+    expect(errors.map(({ path }) => path)).toEqual(paths);
+  });
+
+  test('a user of the account: 409; of another account: not told', async () => {
+    const { email } = await newUser(api);
+    expect((await owner.post(INVITATIONS).send({ role: 'member', email })).status).toBe(409);
+    const foreign = await newUser(api, { accountId: api.other.id });
+    expect((await owner.post(INVITATIONS).send({ role: 'member', email: foreign.email })).status).toBe(201);
+  });
+});
+
+describe('accepting', () => {
+  test('makes a user of the account with the role, and signs in', async () => {
+    const { token, invitation } = await invite({ role: 'member', email: newEmail() });
+    const agent = browser(api);
+    const response = await agent.post(ACCEPT).send({ ...PERSON, token, email: 'other@example.com' });
+    expect(response.status).toBe(201);
+    expect(response.body).toEqual({
+      user: {
+        id: expect.any(String),
+        name: 'Ada',
+        email: invitation.email,
+        role: 'member',
+        createdAt: expect.any(String),
+      },
+    });
+    expect((await agent.get('/api/dashboard/me')).body).toMatchObject({
+      ...(response.body as object),
+      account: { id: api.account.id },
+    });
+    const again = browser(api);
+    const credentials = { email: invitation.email, password: PERSON.password };
+    expect((await again.post('/api/auth/sign-in/email').send(credentials)).status).toBe(200);
+  });
+
+  test('an invitation for nobody in particular takes the address given, and needs one', async () => {
+    const { token } = await invite();
+    const without = await browser(api)
+      .post(ACCEPT)
+      .send({ ...PERSON, token });
+    expect([without.status, without.body]).toEqual([
+      400,
+      expect.objectContaining({ errors: [{ path: 'email', message: 'is required' }] }),
+    ]);
+    const email = newEmail();
+    const response = await browser(api)
+      .post(ACCEPT)
+      .send({ ...PERSON, token, email });
+    expect(response.body).toMatchObject({ user: { email } });
+  });
+
+  test('works once, for one of many at the same time', async () => {
+    const { token } = await invite();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        browser(api)
+          .post(ACCEPT)
+          .send({ ...PERSON, token, email: newEmail() }),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([201, 410, 410, 410, 410, 410]);
+    expect(answers.filter(({ headers }) => headers['set-cookie'] !== undefined)).toHaveLength(1);
+  });
+
+  test('an unknown token: 404; a used or expired one: 410; one taken back: 404', async () => {
+    const accept = async (token: string): Promise<number> =>
+      (
+        await browser(api)
+          .post(ACCEPT)
+          .send({ ...PERSON, token, email: newEmail() })
+      ).status;
+    expect(await accept('unknown')).toBe(404);
+    const used = await invite();
+    expect([await accept(used.token), await accept(used.token)]).toEqual([201, 410]);
+    const expired = await invite();
+    await api.database.pool.query('update invitations set expires_at = now() where id = $1', [
+      expired.invitation.id,
+    ]);
+    expect(await accept(expired.token)).toBe(410);
+    const deleted = await invite();
+    expect((await owner.delete(`${INVITATIONS}/${deleted.invitation.id}`)).status).toBe(204);
+    expect(await accept(deleted.token)).toBe(404);
+  });
+
+  test('an address that is taken, in any case: 409, and the invitation stays open', async () => {
+    const { email } = await newUser(api, { accountId: api.other.id });
+    const { token } = await invite();
+    const taken = await browser(api)
+      .post(ACCEPT)
+      .send({ ...PERSON, token, email: email.toUpperCase() });
+    expect(taken.status).toBe(409);
+    expect(taken.headers).not.toHaveProperty('set-cookie');
+    const other = await browser(api)
+      .post(ACCEPT)
+      .send({ ...PERSON, token, email: newEmail() });
+    expect(other.status).toBe(201);
+  });
+
+  test.each([
+    [{ password: 'short' }, 'password'],
+    [{ password: 'x'.repeat(129) }, 'password'],
+    [{ name: ' ' }, 'name'],
+    [{ token: undefined }, 'token'],
+    [{ role: 'owner' }, 'role'],
+  ])('%j: 400 that names the field', async (fields, path) => {
+    const { token } = await invite();
+    const response = await browser(api)
+      .post(ACCEPT)
+      .send({ ...PERSON, token, email: newEmail(), ...fields });
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ errors: [{ path }] });
+  });
+
+  test('other methods: 405', async () => {
+    const response = await browser(api).get(ACCEPT);
+    expect([response.status, response.headers['allow']]).toEqual([405, 'POST']);
+  });
+});
+
+describe('an owner who is none any more', () => {
+  test.each(['removed', 'made a member'])('%s: open links of that person stop working', async (how) => {
+    const { agent, id } = await newSignedInUser(api);
+    const { token } = await invite({ role: 'owner' }, agent);
+    const path = `/api/dashboard/users/${id}`;
+    const response =
+      how === 'removed' ? await owner.delete(path) : await owner.patch(path).send({ role: 'member' });
+    expect(response.status).toBeLessThan(300);
+    const accepted = await browser(api)
+      .post(ACCEPT)
+      .send({ ...PERSON, token, email: newEmail() });
+    expect(accepted.status).toBe(404);
+  });
+});

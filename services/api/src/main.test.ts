@@ -1,0 +1,148 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { generateApiKey } from '@tocsin/core/api-key/api-key';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import type { TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import supertest from 'supertest';
+import { MONITORS } from './testing/monitors.ts';
+import { until } from './testing/until.ts';
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const key = generateApiKey();
+const authorization = `Bearer ${key}`;
+
+let database: TestDatabase;
+let env: NodeJS.ProcessEnv;
+const children: ChildProcess[] = [];
+beforeAll(async () => {
+  database = await createTestDatabase();
+  env = {
+    PATH: process.env['PATH'],
+    PORT: '0',
+    DATABASE_URL: database.url,
+    QUEUE_URL: (await createTestRedis()).url,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    BOOTSTRAP_API_KEY: key,
+    LOG_FORMAT: 'json',
+  };
+});
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await database.drop();
+});
+
+interface Started {
+  readonly child: ChildProcess;
+  /** Its exit code and what it wrote. */
+  readonly end: Promise<{ code: unknown; out: string; err: string }>;
+}
+
+function start(settings: NodeJS.ProcessEnv = {}): Started {
+  const child = fork(MAIN, {
+    env: { ...env, ...settings },
+    execArgv: [],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  children.push(child);
+  if (child.stdout === null || child.stderr === null) throw new Error('no output');
+  const output = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
+  return { child, end: output.then(([[code], out, err]) => ({ code, out, err })) };
+}
+
+async function portOf({ child }: Started): Promise<number> {
+  const [message] = (await once(child, 'message')) as [{ type: string; port: number }];
+  if (message.type !== 'ready') throw new Error('not ready');
+  return message.port;
+}
+
+describe('the service', () => {
+  test('serves, keeps schedules, and stops cleanly: a waiting trigger ends with 503', async () => {
+    const service = start();
+    const port = await portOf(service);
+    const http = supertest(`http://127.0.0.1:${port}`);
+    expect((await http.get('/readyz')).body).toEqual({ status: 'ok' });
+    const created = await http
+      .post(MONITORS)
+      .set('Authorization', authorization)
+      .send({ name: 'Shop', url: 'https://shop.example' });
+    expect(created.status).toBe(201);
+    const { id } = (created.body as { monitor: Monitor }).monitor;
+    await until(async () => {
+      const { text } = await http.get('/metrics');
+      return /tocsin_schedules_synced_total\{region="default",cause="commit",action="applied"\} 1/.test(text);
+    });
+    const trigger = http.post(`${MONITORS}/${id}/trigger`).set('Authorization', authorization).then();
+    await until(async () => {
+      const { text } = await http.get('/metrics');
+      return text.includes('tocsin_schedule_audit_age_seconds{region="default"}');
+    });
+    service.child.kill('SIGTERM');
+    expect((await trigger).status).toBe(503);
+    const { code, out } = await service.end;
+    expect([code, out.includes('"Stopped"')]).toEqual([0, true]);
+    expect(out).not.toContain(key);
+  });
+
+  test('lets the user of the settings sign in, over https only, with a few tries', async () => {
+    const admin = { email: 'admin@example.com', password: 'the first password' };
+    const publicUrl = 'https://tocsin.example.com';
+    const service = start({
+      BOOTSTRAP_ADMIN_EMAIL: admin.email,
+      BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+      PUBLIC_URL: `${publicUrl}/`,
+    });
+    const http = supertest(`http://127.0.0.1:${await portOf(service)}`);
+    const signIn = (body: object): supertest.Test =>
+      http
+        .post('/api/auth/sign-in/email')
+        .set({ Origin: publicUrl, 'X-Tocsin-Client-Ip': '203.0.113.1' })
+        .send(body);
+    const { status, headers } = await signIn(admin);
+    expect([status, String(headers['set-cookie'])]).toEqual([
+      200,
+      expect.stringMatching(/^__Secure-tocsin\.session_token=.*; HttpOnly; Secure; SameSite=Lax$/),
+    ]);
+    const cookie = String(headers['set-cookie']).split(';', 1)[0] ?? '';
+    expect((await http.get('/api/dashboard/me').set('Cookie', cookie)).body).toMatchObject({
+      user: { email: admin.email, role: 'owner' },
+    });
+    const statuses = [];
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      statuses.push((await signIn({ ...admin, password: 'wrong password' })).status);
+    }
+    expect(statuses).toEqual([401, 401, 429]);
+    service.child.kill('SIGTERM');
+    const { code, out } = await service.end;
+    expect(code).toBe(0);
+    expect(out).not.toContain(admin.password);
+  });
+
+  test('says in one line what is wrong with its settings, and that its port is taken', async () => {
+    const bad = await start({ API_RATE_LIMIT_PER_MINUTE: 'many', QUEUE_URL: 'amqp://a' }).end;
+    expect([bad.code, bad.err.trim().split('\n')]).toEqual([
+      1,
+      [
+        expect.stringMatching(/^API_RATE_LIMIT_PER_MINUTE must be a whole number/),
+        expect.stringMatching(/^QUEUE_URL must be a URL/),
+      ],
+    ]);
+    const half = await start({ OIDC_ISSUER: 'https://login.example.com' }).end;
+    expect([half.code, half.err.trim()]).toEqual([1, expect.stringMatching(/^OIDC_ISSUER, .* go together/)]);
+    const first = start();
+    const port = await portOf(first);
+    const second = await start({ PORT: String(port) }).end;
+    expect([second.code, second.err.trim()]).toEqual([
+      1,
+      `PORT must be a free port, but ${port} is in use: set PORT to another one`,
+    ]);
+    first.child.kill('SIGTERM');
+    expect((await first.end).code).toBe(0);
+  });
+});

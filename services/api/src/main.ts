@@ -1,0 +1,186 @@
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { touchApiKeys } from '@tocsin/db/api-keys/touch-api-keys';
+import { openDatabase } from '@tocsin/db/database/open';
+import type { Database } from '@tocsin/db/database/open';
+import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
+import { countRegionMonitors } from '@tocsin/db/monitor-regions/count-region-monitors';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { readRegionLoad } from '@tocsin/queue/region-load';
+import { parseEnv } from '@tocsin/runtime/env';
+import type { Logger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import type { Metrics } from '@tocsin/runtime/metrics';
+import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
+import type { Settings } from '@tocsin/runtime/settings';
+import { runService, type RunningService } from '@tocsin/runtime/shutdown';
+import { createApp } from './app.ts';
+import { createLastUsedRecorder } from './auth/last-used.ts';
+import { ensureAdmin } from './bootstrap/ensure-admin.ts';
+import { ensureApiKeys } from './bootstrap/ensure-api-keys.ts';
+import type { ApiSettings } from './context.ts';
+import { startHousekeeping } from './housekeeping/housekeeping.ts';
+import { startHttpServer } from './http/http-server.ts';
+import { authSecret } from './identity/auth-secret.ts';
+import { createIdentity } from './identity/create-identity.ts';
+import { oidcSettings } from './identity/single-sign-on.ts';
+import { RegionLoads } from './regions/region-loads.ts';
+import { registerRegionMetrics } from './regions/region-metrics.ts';
+import { Reconciler } from './schedule/reconciler.ts';
+import { ScheduleApplier } from './schedule/schedule-applier.ts';
+import { createScheduleMetrics } from './schedule/schedule-metrics.ts';
+import { startReconciler } from './schedule/start-reconciler.ts';
+import { syncSchedules } from './schedule/sync-schedules.ts';
+
+const apiSettings = settings.pick({
+  PORT: true,
+  PUBLIC_URL: true,
+  TRUST_PROXY: true,
+  API_RATE_LIMIT_PER_MINUTE: true,
+  DATABASE_URL: true,
+  DATABASE_DIRECT_URL: true,
+  DATABASE_POOL_SIZE: true,
+  QUEUE_URL: true,
+  SECRETS_KEY: true,
+  DEFAULT_REGION: true,
+  REGIONS: true,
+  EVENT_RETENTION_DAYS: true,
+  EGRESS_ALLOW_CIDRS: true,
+  BOOTSTRAP_API_KEY: true,
+  BOOTSTRAP_READ_KEY: true,
+  BOOTSTRAP_ADMIN_EMAIL: true,
+  BOOTSTRAP_ADMIN_PASSWORD: true,
+  OIDC_ISSUER: true,
+  OIDC_CLIENT_ID: true,
+  OIDC_CLIENT_SECRET: true,
+});
+type Env = Pick<Settings, keyof typeof apiSettings.shape>;
+
+async function start(logger: Logger): Promise<RunningService> {
+  const env = parseEnv(apiSettings);
+  const regionUrls = parseRegionQueueUrls();
+  const oidc = oidcSettings(env);
+  const database = openDatabase({
+    url: env.DATABASE_URL,
+    poolSize: env.DATABASE_POOL_SIZE,
+    throughPooler: env.DATABASE_DIRECT_URL !== undefined,
+    applicationName: 'tocsin api',
+    onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
+  });
+  const { db } = database;
+  const queues = openQueueStores(
+    env.QUEUE_URL,
+    (region) => regionUrls.get(region),
+    (error) => logger.warn("The queue's store is in trouble", { error }),
+  );
+  const producers = new Producers(queues);
+  await ensureApiKeys(db, env, logger);
+  await ensureAdmin(db, env, logger);
+  await ensureEventPartitions(db);
+
+  const metrics = createMetrics();
+  const keeper = createScheduleKeeper(env, { db, producers, metrics, logger, ownRegions: regionUrls.keys() });
+  const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);
+  const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
+  const countMonitors = (): Promise<Map<string, number>> => countRegionMonitors(db, null);
+  registerRegionMetrics({ registry: metrics, countMonitors, loads: regionLoads, logger });
+  const shutdown = new AbortController();
+  const requests = requestSettings(env);
+  const app = createApp({
+    db,
+    secrets: new SecretBox(env.SECRETS_KEY),
+    producers,
+    egress: createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS }),
+    regionLoads,
+    schedules: keeper.applier,
+    lastUsed,
+    identity: createIdentity({
+      db,
+      secret: authSecret(env.SECRETS_KEY),
+      publicUrl: requests.publicUrl,
+      trustedOrigins: requests.trustedOrigins,
+      limitSignIn: true,
+      oidc,
+      logger,
+    }),
+    settings: requests,
+    logger,
+    metrics,
+    // A region's own store may be away without taking the API out of service.
+    ready: { postgres: () => database.ping(), queue: () => queues.main.ping() },
+    shutdown: shutdown.signal,
+  });
+  const server = await startHttpServer(app, env.PORT);
+  const stopBackground = keeper.start();
+  return {
+    ready: { port: server.port },
+    async stop() {
+      shutdown.abort();
+      await server.stop();
+      await Promise.all([stopBackground(), lastUsed.stop()]);
+      await producers.close();
+      await queues.close();
+      await database.close();
+    },
+  };
+}
+
+interface ScheduleKeeperParts {
+  readonly db: Database;
+  readonly producers: Producers;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** Regions that have a store of their own. */
+  readonly ownRegions: Iterable<string>;
+}
+
+/** What keeps the queue's store as Postgres wants it: right after each commit, and by one leader's comparing. */
+function createScheduleKeeper(
+  env: Env,
+  parts: ScheduleKeeperParts,
+): { applier: ScheduleApplier; start: () => () => Promise<void> } {
+  const { db, producers, logger } = parts;
+  const metrics = createScheduleMetrics(parts.metrics);
+  const applier = new ScheduleApplier({
+    sync: (region, ids) => syncSchedules({ db, producers }, region, ids),
+    onSynced: (region, result) => metrics.synced(region, 'commit', result),
+    logger,
+  });
+  const reconciler = new Reconciler({
+    db,
+    producers,
+    defaultRegion: env.DEFAULT_REGION,
+    regions: [env.DEFAULT_REGION, ...(env.REGIONS ?? []), ...parts.ownRegions],
+    metrics,
+    logger,
+  });
+  return {
+    applier,
+    start: () => {
+      const leader = startReconciler(reconciler, env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, logger);
+      const housekeeping = startHousekeeping({
+        db,
+        retentionDays: env.EVENT_RETENTION_DAYS,
+        isLeader: () => leader.isLeader(),
+        logger,
+      });
+      return async () => void (await Promise.all([leader.stop(), housekeeping.stop(), applier.stop()]));
+    },
+  };
+}
+
+function requestSettings(env: Env): ApiSettings {
+  const localUrl = `http://localhost:${env.PORT}`;
+  const publicUrl = env.PUBLIC_URL ?? localUrl;
+  return {
+    defaultRegion: env.DEFAULT_REGION,
+    regions: env.REGIONS ?? null,
+    rateLimitPerMinute: env.API_RATE_LIMIT_PER_MINUTE,
+    trustProxy: env.TRUST_PROXY,
+    publicUrl,
+    trustedOrigins: [...new Set([new URL(publicUrl).origin, localUrl])],
+  };
+}
+
+await runService('api', start);

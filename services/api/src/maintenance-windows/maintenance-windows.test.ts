@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import { maintenanceWindowSchema } from '@tocsin/contracts/maintenance-window';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
+import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import type TestAgent from 'supertest/lib/agent.js';
+import { checkOf, newMonitor } from '../testing/monitors.ts';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+const PATH = '/api/dashboard/maintenance-windows';
+const HOUR_MS = 3_600_000;
+
+let api: TestApi;
+let agent: TestAgent;
+let stranger: TestAgent;
+let monitorId: string;
+beforeAll(async () => {
+  api = await openTestApi();
+  agent = await signIn(api);
+  stranger = await signIn(api, { accountId: api.other.id });
+  monitorId = (await newMonitor(api)).id;
+});
+afterAll(() => api.close());
+
+function inHours(hours: number): string {
+  return new Date(Date.now() + hours * HOUR_MS).toISOString();
+}
+
+function bodyOf(fields: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    name: 'Upgrade',
+    startsAt: inHours(1),
+    endsAt: inHours(2),
+    monitorIds: [monitorId],
+    ...fields,
+  };
+}
+
+async function create(fields: Record<string, unknown> = {}): Promise<MaintenanceWindow> {
+  const response = await agent.post(PATH).send(bodyOf(fields));
+  if (response.status !== 201) throw new Error(`not created: ${JSON.stringify(response.body)}`);
+  return (response.body as { maintenanceWindow: MaintenanceWindow }).maintenanceWindow;
+}
+
+/** What an answer names as at fault, by path. */
+function faults(response: { body: unknown }): string[] {
+  const { errors = [] } = response.body as { errors?: { path: string }[] };
+  return errors.map(({ path }) => path);
+}
+
+async function tick(): Promise<void> {
+  await advanceWindows(api.context.db);
+  while ((await settleMaintenance(api.context.db)).monitors > 0);
+}
+
+async function statusOf(id: string): Promise<unknown> {
+  const response = await agent.get(`/api/dashboard/monitors/${id}`);
+  return (response.body as { monitor: { status: string } }).monitor.status;
+}
+
+describe('POST', () => {
+  test('plans a window that takes place once', async () => {
+    const body = bodyOf();
+    const response = await agent.post(PATH).send(body);
+    expect(response.status).toBe(201);
+    const { maintenanceWindow } = response.body as { maintenanceWindow: MaintenanceWindow };
+    expect(response.headers['location']).toBe(`${PATH}/${maintenanceWindow.id}`);
+    expect(maintenanceWindowSchema.parse(maintenanceWindow)).toEqual({
+      ...body,
+      id: expect.any(String),
+      rrule: null,
+      timeZone: 'UTC',
+      state: 'scheduled',
+      currentOccurrence: null,
+      nextOccurrence: { startsAt: body['startsAt'], endsAt: body['endsAt'] },
+      upcoming: [{ startsAt: body['startsAt'], endsAt: body['endsAt'] }],
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+  });
+
+  test('plans a recurring one, and shows the next five in its time zone', async () => {
+    const window = await create({
+      startsAt: '2026-03-27T22:00:00+01:00',
+      endsAt: '2026-03-27T23:00:00+01:00',
+      rrule: 'FREQ=DAILY',
+      timeZone: 'Europe/Berlin',
+    });
+    expect(window).toMatchObject({ startsAt: '2026-03-27T21:00:00.000Z', rrule: 'FREQ=DAILY' });
+    expect(window.upcoming).toHaveLength(5);
+    for (const { startsAt, endsAt } of window.upcoming) {
+      const local = new Intl.DateTimeFormat('en', { timeZone: 'Europe/Berlin', timeStyle: 'short' });
+      expect(local.format(new Date(startsAt)).replace(/\s/u, ' ')).toBe('10:00 PM');
+      expect(Date.parse(endsAt) - Date.parse(startsAt)).toBe(HOUR_MS);
+      expect(Date.parse(endsAt)).toBeGreaterThan(Date.now());
+    }
+  });
+
+  test('one that has begun already runs with the clock’s next round', async () => {
+    const { id } = await newMonitor(api);
+    const window = await create({ startsAt: inHours(-1), monitorIds: [id.toUpperCase()] });
+    expect(window).toMatchObject({ state: 'scheduled', monitorIds: [id] });
+    await tick();
+    const response = await agent.get(`${PATH}/${window.id}`);
+    expect(response.body).toMatchObject({
+      maintenanceWindow: {
+        state: 'running',
+        currentOccurrence: { startsAt: window.startsAt, endsAt: window.endsAt },
+        nextOccurrence: null,
+        upcoming: [],
+      },
+    });
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+  });
+
+  test.each<[string, Record<string, unknown>, string[]]>([
+    [
+      'nothing',
+      { name: undefined, startsAt: undefined, endsAt: undefined, monitorIds: undefined },
+      ['name', 'startsAt', 'endsAt', 'monitorIds'],
+    ],
+    ['a blank name', { name: ' ' }, ['name']],
+    ['an unknown key', { timezone: 'UTC' }, ['timezone']],
+    ['a date without time', { startsAt: '2026-01-01' }, ['startsAt']],
+    ['a number as time', { endsAt: 1_800_000_000 }, ['endsAt']],
+    ['an end before the start', { endsAt: inHours(0.5) }, ['endsAt']],
+    ['more than 30 days', { endsAt: inHours(1 + 30 * 24 + 0.1) }, ['endsAt']],
+    ['one that is over', { startsAt: inHours(-3), endsAt: inHours(-2) }, ['endsAt']],
+    ['no monitor', { monitorIds: [] }, ['monitorIds']],
+    ['too many monitors', { monitorIds: Array.from({ length: 5_001 }, () => 'x') }, ['monitorIds']],
+    ['a bad rule', { rrule: 'FREQ=NEVER' }, ['rrule']],
+    ['a rule of minutes', { rrule: 'FREQ=MINUTELY' }, ['rrule']],
+    ['a rule with a NUL', { rrule: 'FREQ=DAILY\0' }, ['rrule']],
+    ['a rule tighter than the window', { rrule: 'FREQ=HOURLY', endsAt: inHours(3) }, ['rrule']],
+    ['an unknown time zone', { timeZone: 'Mars/Olympus' }, ['timeZone']],
+    ['null as time zone', { timeZone: null }, ['timeZone']],
+    [
+      'everything at once',
+      { name: '', timeZone: 'x', rrule: 'FREQ=X', endsAt: inHours(0), extra: 1 },
+      ['name', 'extra', 'timeZone', 'rrule', 'endsAt'],
+    ],
+  ])('refuses %s', async (what, fields, paths) => {
+    const response = await agent.post(PATH).send(bodyOf(fields));
+    expect(response.status).toBe(400);
+    expect([...new Set(faults(response))].slice(0, paths.length === 1 ? 1 : undefined).toSorted()).toEqual(
+      what === 'too many monitors' ? [expect.stringMatching(/^monitorIds/)] : paths.toSorted(),
+    );
+  });
+
+  test('names each monitor that is not the account’s, with the other faults', async () => {
+    const foreign = await newMonitor(api, {}, api.other.key);
+    const monitorIds = [monitorId, foreign.id, '01932f5e-0000-7000-8000-000000000000'];
+    const response = await agent.post(PATH).send(bodyOf({ monitorIds, name: '' }));
+    expect(response.status).toBe(400);
+    expect(faults(response)).toEqual(['name', 'monitorIds.1', 'monitorIds.2']);
+    const malformed = await agent.post(PATH).send(bodyOf({ monitorIds: [monitorId, 'x'] }));
+    expect(faults(malformed)).toEqual(['monitorIds.1']);
+    const twice = await agent.post(PATH).send(bodyOf({ monitorIds: [monitorId, monitorId] }));
+    expect(faults(twice)).toEqual(['monitorIds']);
+  });
+});
+
+test('GET lists the account’s windows, the newest first, and no other’s', async () => {
+  const [one, two] = [await create({ name: 'One' }), await create({ name: 'Two' })];
+  const response = await agent.get(PATH);
+  expect(response.status).toBe(200);
+  const { maintenanceWindows } = response.body as { maintenanceWindows: MaintenanceWindow[] };
+  expect(maintenanceWindows.slice(0, 2)).toEqual([two, one]);
+  expect((await stranger.get(PATH)).body).toEqual({ maintenanceWindows: [] });
+});
+
+describe('PATCH', () => {
+  test('changes what is given only', async () => {
+    const window = await create({ rrule: 'FREQ=WEEKLY' });
+    const other = await newMonitor(api);
+    const response = await agent
+      .patch(`${PATH}/${window.id}`)
+      .send({ name: ' Renamed ', rrule: null, monitorIds: [other.id] });
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
+      maintenanceWindow: {
+        ...window,
+        name: 'Renamed',
+        rrule: null,
+        monitorIds: [other.id],
+        upcoming: window.upcoming.slice(0, 1),
+        updatedAt: expect.any(String),
+      },
+    });
+    const same = await agent.patch(`${PATH}/${window.id}`).send({ name: 'Renamed' });
+    expect(same.body).toEqual(response.body);
+  });
+
+  test('judges the merged window', async () => {
+    const { id } = await create();
+    const short = await agent.patch(`${PATH}/${id}`).send({ endsAt: inHours(0.5) });
+    expect([short.status, faults(short)]).toEqual([400, ['endsAt']]);
+    const all = await agent.patch(`${PATH}/${id}`).send({ endsAt: inHours(0.5), nmae: 'x', startsAt: null });
+    expect([all.status, faults(all).toSorted()]).toEqual([400, ['endsAt', 'nmae', 'startsAt']]);
+    const unknown = await agent.patch(`${PATH}/${id}`).send({ monitorIds: [id] });
+    expect([unknown.status, faults(unknown)]).toEqual([400, ['monitorIds.0']]);
+    const past = await agent.patch(`${PATH}/${id}`).send({ startsAt: inHours(-3), endsAt: inHours(-2) });
+    expect([past.status, faults(past)]).toEqual([400, ['endsAt']]);
+  });
+});
+
+test('DELETE removes a window, and ends it at once if it runs', async () => {
+  const { id: monitor } = await newMonitor(api);
+  await recordChecks(api.context.db, [checkOf(monitor)]);
+  const { id } = await create({ startsAt: inHours(-1), monitorIds: [monitor] });
+  await tick();
+  expect(await statusOf(monitor)).toBe('MAINTENANCE');
+  expect((await agent.delete(`${PATH}/${id}`)).status).toBe(204);
+  expect(await statusOf(monitor)).toBe('UP');
+  expect((await agent.get(`${PATH}/${id}`)).status).toBe(404);
+  expect((await agent.delete(`${PATH}/${id}`)).status).toBe(404);
+});
+
+test('another account’s window does not exist, with a bad body too', async () => {
+  const window = await create();
+  for (const id of [window.id, 'no-id']) {
+    const path = `${PATH}/${id}`;
+    const who = id === window.id ? stranger : agent;
+    expect((await who.get(path)).status).toBe(404);
+    expect((await who.patch(path).send({ name: 'Mine' })).status).toBe(404);
+    expect((await who.patch(path).send({ nmae: 'Mine' })).status).toBe(404);
+    expect((await who.delete(path)).status).toBe(404);
+  }
+  const theirs = await agent.get(`${PATH}/${window.id}`);
+  expect(theirs.body).toEqual({ maintenanceWindow: window });
+});
+
+test('without a session: 401, also with an API key; another method: 405', async () => {
+  for (const key of [null, api.account.key]) {
+    expect((await api.as(key).get(PATH)).status).toBe(401);
+  }
+  const response = await agent.put(PATH).send({});
+  expect(response.status).toBe(405);
+  expect(response.headers['allow']).toBe('GET, HEAD, POST');
+});

@@ -1,0 +1,15 @@
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import type { RequestHandler } from 'express';
+import type { ApiContext } from '../context.ts';
+import { callerOf } from '../http/request-state.ts';
+import { monitorIdOf } from './monitor-id.ts';
+
+/** Specification "5. Delete a monitor". */
+export function deleteMonitorHandler(context: ApiContext): RequestHandler {
+  return async function answerDelete(req, res) {
+    const id = monitorIdOf(req);
+    const regions = await deleteMonitor(context.db, callerOf(res).accountId, id);
+    context.schedules.touch(id, regions);
+    res.status(204).end();
+  };
+}

@@ -1,0 +1,64 @@
+import type { FieldError } from '@tocsin/contracts/errors';
+import {
+  assertionsSchema,
+  createMonitorSchema,
+  monitorConflicts,
+  updateMonitorSchema,
+} from '@tocsin/contracts/monitor';
+import type { MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitor';
+import { z } from 'zod';
+import { fieldsOf, invalidFields, toFieldErrors } from '../http/field-errors.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const MONITOR_FIELDS = fieldsOf(createMonitorSchema);
+const ASSERTION_FIELDS = fieldsOf(assertionsSchema);
+
+/** The fields that rules between fields look at, for a body whose other fields may be wrong. */
+const conflictSchema = z.object({
+  method: createMonitorSchema.shape.method,
+  assertions: createMonitorSchema.shape.assertions,
+});
+
+/**
+ * The body of "create a monitor" with its defaults.
+ * @param regions the only codes that may be named; null: any
+ * @throws AppError validation_failed, with every fault at once
+ */
+export function parseCreate(body: Body, regions: readonly string[] | null): MonitorInput {
+  const result = createMonitorSchema.safeParse(body);
+  const conflicts = conflictSchema.safeParse(body);
+  const errors = [
+    ...(result.success ? [] : fieldErrors(result.error)),
+    ...(conflicts.success ? monitorConflicts(conflicts.data) : []),
+    ...unknownRegions(body, regions),
+  ];
+  if (!result.success || errors.length > 0) throw invalidFields(errors);
+  return result.data;
+}
+
+/**
+ * The body of "update a monitor": any subset of the fields. Rules between fields are for the merged record.
+ * @throws AppError validation_failed, with every fault at once
+ */
+export function parseUpdate(body: Body, regions: readonly string[] | null): MonitorUpdate {
+  const result = updateMonitorSchema.safeParse(body);
+  const errors = [...(result.success ? [] : fieldErrors(result.error)), ...unknownRegions(body, regions)];
+  if (!result.success || errors.length > 0) throw invalidFields(errors);
+  return result.data;
+}
+
+function fieldErrors(error: z.ZodError): FieldError[] {
+  return toFieldErrors(error.issues, (path) => (path === 'assertions' ? ASSERTION_FIELDS : MONITOR_FIELDS));
+}
+
+/** The codes that are well-formed but not among those of the `REGIONS` setting. */
+function unknownRegions(body: Body, allowed: readonly string[] | null): FieldError[] {
+  const given: unknown = body['regions'];
+  if (allowed === null || !Array.isArray(given)) return [];
+  return given.flatMap((code: unknown, index) =>
+    typeof code !== 'string' || allowed.includes(code)
+      ? []
+      : [{ path: `regions.${index}`, message: `must be one of ${allowed.join(', ')}` }],
+  );
+}

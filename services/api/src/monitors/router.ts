@@ -1,0 +1,40 @@
+import { Router } from 'express';
+import { requireWrite, requireWriteIf } from '../auth/require-write.ts';
+import type { ApiContext } from '../context.ts';
+import { bodyOf, parseJsonBody } from '../http/json-body.ts';
+import { resource } from '../http/resource.ts';
+import { createMonitorHandler } from './create-monitor.ts';
+import { deleteMonitorHandler } from './delete-monitor.ts';
+import { getMonitorHandler } from './get-monitor.ts';
+import { listEventsHandler } from './list-events.ts';
+import { listMonitorsHandler } from './list-monitors.ts';
+import { requireMonitorId } from './monitor-id.ts';
+import { overridesUrl } from './trigger-body.ts';
+import { triggerMonitorHandler } from './trigger-monitor.ts';
+import { updateMonitorHandler } from './update-monitor.ts';
+
+/** The monitors API (specification "Endpoints"). The order of the stages is the order of errors (design §3). */
+export function monitorsRouter(context: ApiContext): Router {
+  const router = Router({ caseSensitive: true });
+  resource(router, '/', {
+    get: [listMonitorsHandler(context)],
+    post: [parseJsonBody, requireWrite, createMonitorHandler(context)],
+  });
+  resource(router, '/:id', {
+    get: [requireMonitorId, getMonitorHandler(context)],
+    put: [parseJsonBody, requireWrite, requireMonitorId, updateMonitorHandler(context)],
+    delete: [requireWrite, requireMonitorId, deleteMonitorHandler(context)],
+  });
+  resource(router, '/:id/trigger', {
+    post: [
+      parseJsonBody,
+      requireWriteIf((req) => overridesUrl(bodyOf(req))),
+      requireMonitorId,
+      triggerMonitorHandler(context),
+    ],
+  });
+  resource(router, '/:id/events', {
+    get: [requireMonitorId, listEventsHandler(context)],
+  });
+  return router;
+}

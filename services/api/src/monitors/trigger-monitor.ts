@@ -1,0 +1,83 @@
+import type { Event } from '@tocsin/contracts/event';
+import { AppError } from '@tocsin/contracts/errors';
+import { isDataError } from '@tocsin/db/database/errors';
+import { findEvent } from '@tocsin/db/events/find-event';
+import { findMonitorRow, monitorNotFound } from '@tocsin/db/monitors/find-monitor-row';
+import type { MonitorRow } from '@tocsin/db/monitors/table';
+import { createTrigger } from '@tocsin/db/triggers/create-trigger';
+import { findTriggerEvent } from '@tocsin/db/triggers/find-trigger-event';
+import type { RequestHandler, Response } from 'express';
+import type { ApiContext } from '../context.ts';
+import { unavailable } from '../http/handle-errors.ts';
+import { bodyOf } from '../http/json-body.ts';
+import { callerOf } from '../http/request-state.ts';
+import { waitFor } from '../http/wait-for.ts';
+import { monitorIdOf } from './monitor-id.ts';
+import { parseTriggerBody } from './trigger-body.ts';
+
+/** No checker starts a triggered check later than this. */
+const START_WITHIN_MS = 5_000;
+
+/** Specification "6. Trigger an immediate check", design §4 "Trigger". */
+export function triggerMonitorHandler(context: ApiContext): RequestHandler {
+  return async function answerTrigger(req, res) {
+    const { accountId } = callerOf(res);
+    const monitor = await findMonitorRow(context.db, accountId, monitorIdOf(req));
+    const url = parseTriggerBody(bodyOf(req));
+    if (monitor.type !== 'HTTP') {
+      throw new AppError(
+        'not_triggerable',
+        `Only monitors of type HTTP can be triggered, not ${monitor.type}.`,
+      );
+    }
+    const triggerId = await requestCheck(context, monitor, url);
+    const event = await awaitEvent(context, monitor, triggerId, res);
+    if (event !== null) res.json({ event });
+  };
+}
+
+/** Writes the trigger down and tells a checker. @returns the trigger's id */
+async function requestCheck(
+  { db, producers }: ApiContext,
+  monitor: MonitorRow,
+  url: string | null,
+): Promise<string> {
+  const trigger = await createTrigger(db, monitor, url, START_WITHIN_MS).catch(async (error: unknown) => {
+    // Deleted just now, if the trigger's monitor is not there to refer to.
+    if (isDataError(error)) await findMonitorRow(db, monitor.accountId, monitor.id);
+    throw error;
+  });
+  try {
+    await producers.addTrigger(trigger.region, { triggerId: trigger.id });
+  } catch (error) {
+    throw unavailable('No checker can be told to run the check now. Try again soon.', error);
+  }
+  return trigger.id;
+}
+
+/** The event that the check becomes; null where the client has gone. @throws AppError where there will be none */
+async function awaitEvent(
+  { db, shutdown }: ApiContext,
+  monitor: MonitorRow,
+  triggerId: string,
+  res: Response,
+): Promise<Event | null> {
+  const timestamp = await waitFor({
+    find: () => findTriggerEvent(db, triggerId),
+    forMs: monitor.timeoutSeconds * 1_000 + START_WITHIN_MS,
+    isWanted: () => !res.destroyed && !shutdown.aborted,
+  });
+  if (timestamp instanceof Date) {
+    const event = await findEvent(db, monitor.accountId, monitor.id, timestamp);
+    if (event !== null) return event;
+  }
+  if (timestamp !== null) throw monitorNotFound();
+  if (res.destroyed) return null;
+  if (shutdown.aborted) throw unavailable('This server is stopping. Try again soon.');
+  throw new AppError('check_not_answered', noAnswer(monitor));
+}
+
+function noAnswer({ regions, timeoutSeconds }: MonitorRow): string {
+  const region = regions[0] === undefined ? 'the default region' : `region ${regions[0]}`;
+  return `No checker of ${region} gave a result within ${timeoutSeconds + START_WITHIN_MS / 1_000} seconds.`;
+}

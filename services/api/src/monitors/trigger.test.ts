@@ -1,0 +1,250 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { eventSchema } from '@tocsin/contracts/event';
+import type { Event } from '@tocsin/contracts/event';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import type { JobWorker } from '@tocsin/queue/job-worker';
+import { startFakeChecker } from '../testing/fake-checker.ts';
+import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { openTestQueue } from '../testing/test-queue.ts';
+import type { TestQueue } from '../testing/test-queue.ts';
+import { until } from '../testing/until.ts';
+import { waitFor } from '../http/wait-for.ts';
+
+let api: TestApi;
+let queue: TestQueue;
+const workers: JobWorker[] = [];
+const shutdown = new AbortController();
+/** Ends the checks of the region `slow`. */
+const slow = { started: false, finish: (): void => undefined };
+
+beforeAll(async () => {
+  queue = await openTestQueue();
+  api = await openTestApi({ producers: queue.producers, shutdown: shutdown.signal });
+  const { db } = api.context;
+  workers.push(
+    startFakeChecker(queue.stores, db, 'default'),
+    startFakeChecker(queue.stores, db, 'broken', () => ({
+      status: 'DOWN',
+      statusCode: null,
+      errorReason: 'CONNECTION_REFUSED',
+      errorDetail: 'connect ECONNREFUSED',
+      latencyMs: 0,
+    })),
+    startFakeChecker(queue.stores, db, 'slow', async () => {
+      await new Promise<void>((resolve) => Object.assign(slow, { started: true, finish: resolve }));
+      return {};
+    }),
+  );
+});
+afterAll(async () => {
+  slow.finish();
+  await Promise.all(workers.map((worker) => worker.close()));
+  await queue.close();
+  await api.close();
+});
+
+const trigger = (id: string): string => `${MONITORS}/${id}/trigger`;
+
+async function eventsOf(id: string): Promise<Event[]> {
+  return ((await api.as().get(`${MONITORS}/${id}/events`)).body as { events: Event[] }).events;
+}
+
+describe('trigger', () => {
+  test('answers with the event, which is stored as a regular one and ends PENDING', async () => {
+    const { id } = await newMonitor(api);
+    const response = await api.as().post(trigger(id));
+    expect(response.status).toBe(200);
+    expect(Object.keys(response.body as object)).toEqual(['event']);
+    const { event } = response.body as { event: Event };
+    expect(eventSchema.parse(event)).toMatchObject({
+      monitorId: id,
+      source: 'trigger',
+      status: 'UP',
+      url: null,
+    });
+    expect(await eventsOf(id)).toEqual([event]);
+    expect((await api.as().get(`${MONITORS}/${id}`)).body).toMatchObject({
+      monitor: { status: 'UP', lastCheckedAt: event.timestamp },
+    });
+  });
+
+  test('any valid key may trigger; {} and {"url": null} are no override', async () => {
+    const { id } = await newMonitor(api);
+    for (const body of [undefined, {}, { url: null }]) {
+      const request = api.as(api.account.readKey).post(trigger(id));
+      const response = await (body === undefined ? request : request.send(body));
+      expect([response.status, (response.body as { event: Event }).event.url]).toEqual([200, null]);
+    }
+  });
+
+  test('a failed check is a result: 200', async () => {
+    const { id } = await newMonitor(api, { regions: ['broken', 'default'] });
+    const response = await api.as().post(trigger(id));
+    expect(response.status).toBe(200);
+    expect(response.body).toMatchObject({
+      event: { status: 'DOWN', errorReason: 'CONNECTION_REFUSED', latency: 0, region: 'broken' },
+    });
+  });
+
+  test('with a URL override: the event has the URL, the status does not move', async () => {
+    const { id } = await newMonitor(api);
+    const url = 'https://preview-42.shop.example/health';
+    const response = await api.as().post(trigger(id)).send({ url });
+    expect(response.body).toMatchObject({ event: { url } });
+    expect((await api.as().get(`${MONITORS}/${id}`)).body).toMatchObject({
+      monitor: { status: 'PENDING', lastCheckedAt: null },
+      events: [{ url }],
+    });
+  });
+
+  test('a URL override without write: 403, however bad or unknown the rest', async () => {
+    const { id } = await newMonitor(api);
+    const unknown = '0190b5f0-0000-7000-8000-000000000000';
+    for (const [each, body] of [
+      [id, { url: 'https://a.example' }],
+      [id, { url: 5 }],
+      [unknown, { url: 'https://a.example', colour: 1 }],
+    ] as const) {
+      const response = await api.as(api.account.readKey).post(trigger(each)).send(body);
+      expect(response.status).toBe(403);
+    }
+    expect(await eventsOf(id)).toEqual([]);
+  });
+
+  test.each([
+    [{ url: '' }, 'url', /full URL/],
+    [{ url: 'preview.example' }, 'url', /full URL/],
+    [{ url: 'ftp://a.example' }, 'url', /http or https/],
+    [{ url: 5 }, 'url', /must be a string/],
+    [{ url: 'https://a.example/\0' }, 'url', /NUL/],
+    [{ url: 'https://user:pw@a.example' }, 'url', /user name/],
+    [{ colour: 1 }, 'colour', /is not a known field; known fields: url/],
+    [{ URL: 'https://a.example' }, 'URL', /did you mean `url`/],
+  ])('%j: 400', async (body, path, rule) => {
+    const { id } = await newMonitor(api);
+    const response = await api.as().post(trigger(id)).send(body);
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ errors: [{ path, message: expect.stringMatching(rule) }] });
+    const unknown = await api.as().post(trigger('0190b5f0-0000-7000-8000-000000000000')).send(body);
+    expect(unknown.status).toBe(404);
+  });
+
+  test('a monitor of another type: 422, after field errors', async () => {
+    const { id } = await newMonitor(api);
+    await api.database.pool.query(`update monitors set type = 'TCP' where id = $1`, [id]);
+    const response = await api.as().post(trigger(id));
+    expect(response.status).toBe(422);
+    expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:not-triggerable' });
+    expect((await api.as().post(trigger(id)).send({ url: 'x' })).status).toBe(400);
+  });
+
+  test('no checker in the region: 504 after timeout + 5 s, and nothing starts later', async () => {
+    const { id } = await newMonitor(api, { regions: ['nowhere'], timeout: 1 });
+    const startedAt = Date.now();
+    const response = await api.as().post(trigger(id));
+    const took = Date.now() - startedAt;
+    expect(response.status).toBe(504);
+    expect(response.body).toMatchObject({
+      type: 'urn:tocsin:problem:check-not-answered',
+      detail: 'No checker of region nowhere gave a result within 6 seconds.',
+    });
+    expect(took).toBeGreaterThanOrEqual(5_900);
+    expect(took).toBeLessThan(8_000);
+    const late = startFakeChecker(queue.stores, api.context.db, 'nowhere');
+    workers.push(late);
+    await until(async () => (await queue.producers.queue('trigger', 'nowhere').count()) === 0);
+    expect(await eventsOf(id)).toEqual([]);
+  });
+
+  test('the store takes no jobs: 503 with Retry-After, the CRUD works on', async () => {
+    const dark = await openTestApi();
+    try {
+      const { id } = await newMonitor(dark);
+      const response = await dark.as().post(trigger(id));
+      expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
+      expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:unavailable' });
+      expect(response.text).not.toContain('no queue');
+      expect((await dark.as().get(`${MONITORS}/${id}`)).status).toBe(200);
+    } finally {
+      await dark.close();
+    }
+  });
+
+  test('the monitor is deleted while its check runs: 404', async () => {
+    const { id } = await newMonitor(api, { regions: ['slow'] });
+    slow.started = false;
+    const answer = api.as().post(trigger(id)).then();
+    await until(() => slow.started);
+    await deleteMonitor(api.context.db, api.account.id, id);
+    expect((await answer).status).toBe(404);
+    slow.finish();
+  });
+
+  test('a client that has gone is waited for no longer', async () => {
+    const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
+    const outgoing = request({
+      port: api.port,
+      host: '127.0.0.1',
+      method: 'POST',
+      path: trigger(id),
+      headers: { Authorization: `Bearer ${api.account.key}` },
+    });
+    outgoing.on('error', () => undefined).end();
+    const asked = jest.spyOn(api.database.pool, 'query');
+    const looks = (): number =>
+      asked.mock.calls.filter((call) => JSON.stringify(call[0]).includes('"event_timestamp')).length;
+    await until(() => looks() > 2);
+    outgoing.destroy();
+    let [seen, since] = [0, Date.now()];
+    await until(() => {
+      if (looks() !== seen) [seen, since] = [looks(), Date.now()];
+      return Date.now() - since > 500;
+    });
+    asked.mockRestore();
+  });
+
+  test('the service stops: 503 at once', async () => {
+    const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
+    const answer = api.as().post(trigger(id)).then();
+    await until(async () => (await queue.producers.queue('trigger', 'void').count()) > 0);
+    shutdown.abort();
+    const response = await answer;
+    expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
+  });
+});
+
+describe('waitFor', () => {
+  test('looks until there is a stamp', async () => {
+    const stamp = new Date();
+    const answers = [null, null, stamp];
+    const found = await waitFor({
+      find: () => Promise.resolve(answers.shift()),
+      forMs: 5_000,
+      isWanted: () => true,
+    });
+    expect(found).toBe(stamp);
+  });
+
+  test('looks once more when the time is over', async () => {
+    let looks = 0;
+    const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
+    expect(await waitFor({ find, forMs: 10, isWanted: () => true })).toBeNull();
+    expect(looks).toBeGreaterThanOrEqual(2);
+  });
+
+  test('stops where nobody wants to know, or there is nothing to come', async () => {
+    let looks = 0;
+    const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
+    expect(await waitFor({ find, forMs: 60_000, isWanted: () => looks < 2 })).toBeNull();
+    expect(looks).toBe(2);
+    const gone = await waitFor({
+      find: () => Promise.resolve(undefined),
+      forMs: 60_000,
+      isWanted: () => true,
+    });
+    expect(gone).toBeUndefined();
+  });
+});

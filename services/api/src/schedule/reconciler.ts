@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-region';
+import { listScheduledMonitors, listUnappliedSchedules } from '@tocsin/db/monitor-regions/list-schedules';
+import { RegionSchedules } from '@tocsin/queue/schedules';
+import type { Logger } from '@tocsin/runtime/logger';
+import { OutageLog } from './outage-log.ts';
+import type { ScheduleMetrics, SyncCause } from './schedule-metrics.ts';
+import { syncSchedules } from './sync-schedules.ts';
+import type { ScheduleStores } from './sync-schedules.ts';
+
+const CHUNK = 1_000;
+const BATCH = 500;
+/** Of unapplied schedules, before the audit has its turn. */
+const MOST_CHUNKS = 20;
+const AUDIT_EVERY_MS = 5_000;
+/** How long a run waits for a region; one that takes longer goes on beside the next runs. */
+const REGION_PATIENCE_MS = 2_000;
+
+export interface ReconcilerOptions extends ScheduleStores {
+  readonly defaultRegion: string;
+  /** Regions to audit even where no monitor is checked from them: something may be left there. */
+  readonly regions: Iterable<string>;
+  readonly metrics: ScheduleMetrics;
+  readonly logger: Logger;
+  readonly auditEveryMs?: number;
+}
+
+/**
+ * Keeps the queue's store as Postgres wants it, whatever happens to the store (design §4 "Schedules"): applies what is not
+ * applied yet, and compares all schedules with all monitors. Regions go side by side: one whose store fails or hangs
+ * holds no other.
+ */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #outages: OutageLog;
+  readonly #regions: Set<string>;
+  readonly #busy = new Map<string, Promise<boolean>>();
+  #aligned = false;
+  #auditedAt = -Infinity;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#outages = new OutageLog(options.logger, 'Reconciling schedules');
+    this.#regions = new Set(options.regions);
+  }
+
+  /** Called on becoming the leader: the next run does everything, whatever the former leader did. */
+  begin(): void {
+    this.#aligned = false;
+    this.#auditedAt = -Infinity;
+  }
+
+  /** Called where another process may lead from now on: what this one measured is no longer true. */
+  end(): void {
+    this.#options.metrics.forgetAudits();
+  }
+
+  /** One run; to be called every few seconds. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { db, defaultRegion, logger } = this.#options;
+    if (!this.#aligned) {
+      const moved = await alignDefaultRegion(db, defaultRegion);
+      if (moved > 0) logger.info('Moved monitors to the default region', { defaultRegion, moved });
+      this.#aligned = true;
+    }
+    await this.#applyUnapplied(signal);
+    const now = performance.now();
+    if (signal.aborted || now - this.#auditedAt < (this.#options.auditEveryMs ?? AUDIT_EVERY_MS)) return;
+    this.#auditedAt = now;
+    await this.#auditAll(signal);
+  }
+
+  /** Waits for the regions that are still at work. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#busy.values());
+  }
+
+  async #applyUnapplied(signal: AbortSignal): Promise<void> {
+    const skipped = new Set(this.#busy.keys());
+    let found = 0;
+    for (let chunk = 0; chunk < MOST_CHUNKS && !signal.aborted; chunk += 1) {
+      const rows = await listUnappliedSchedules(this.#options.db, CHUNK, [...skipped]);
+      found += rows.length;
+      await Promise.all(
+        [...new Set(rows.map((row) => row.region))].map(async (region) => {
+          const ids = rows.filter((row) => row.region === region).map((row) => row.monitorId);
+          const done = await this.#inRegion(region, () => this.#sync(region, 'unapplied', ids, signal));
+          if (!done) skipped.add(region);
+        }),
+      );
+      if (rows.length < CHUNK) break;
+    }
+    this.#options.metrics.unapplied(found);
+  }
+
+  /** Postgres is read before the stores: what changes in between is read again before anything is done about it. */
+  async #auditAll(signal: AbortSignal): Promise<void> {
+    const wanted = await listScheduledMonitors(this.#options.db);
+    for (const region of wanted.keys()) this.#regions.add(region);
+    await Promise.all(
+      [...this.#regions].map((region) =>
+        this.#inRegion(region, () => this.#audit(region, wanted.get(region) ?? new Set(), signal)),
+      ),
+    );
+  }
+
+  async #audit(region: string, wanted: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    const { producers, metrics } = this.#options;
+    const { missing, lost, stray } = await new RegionSchedules(producers, region).audit(wanted);
+    await this.#sync(region, 'missing', missing, signal);
+    await this.#sync(region, 'lost', lost, signal);
+    await this.#sync(region, 'stray', stray, signal);
+    metrics.audited(region);
+  }
+
+  async #sync(region: string, cause: SyncCause, ids: readonly string[], signal: AbortSignal): Promise<void> {
+    for (let start = 0; start < ids.length && !signal.aborted; start += BATCH) {
+      const result = await syncSchedules(this.#options, region, ids.slice(start, start + BATCH));
+      this.#options.metrics.synced(region, cause, result);
+    }
+    if (ids.length > 0 && cause !== 'unapplied') {
+      this.#options.logger.info('Repaired schedules', { region, cause, count: ids.length });
+    }
+  }
+
+  /** Runs work of one region, which never rejects. @returns whether it was done well and in time */
+  async #inRegion(region: string, work: () => Promise<void>): Promise<boolean> {
+    if (this.#busy.has(region)) return false;
+    const patience = new AbortController();
+    const running = this.#tryInRegion(region, work).finally(() => patience.abort());
+    this.#busy.set(region, running);
+    const late = delay(REGION_PATIENCE_MS, false, { signal: patience.signal }).catch(() => false);
+    return Promise.race([running, late]);
+  }
+
+  async #tryInRegion(region: string, work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      this.#outages.worked(region);
+      return true;
+    } catch (error) {
+      this.#outages.failed(region, error);
+      return false;
+    } finally {
+      this.#busy.delete(region);
+    }
+  }
+}

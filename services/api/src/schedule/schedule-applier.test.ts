@@ -1,0 +1,114 @@
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createLogger } from '@tocsin/runtime/logger';
+import type { Logger } from '@tocsin/runtime/logger';
+import { until } from '../testing/until.ts';
+import { ScheduleApplier } from './schedule-applier.ts';
+import type { SyncResult } from './sync-schedules.ts';
+
+/** What the store was asked for; each call ends when the test says so. */
+class SlowStore {
+  readonly calls: { region: string; ids: readonly string[]; end: (error?: Error) => void }[] = [];
+
+  readonly sync = (region: string, ids: readonly string[]): Promise<SyncResult> =>
+    new Promise((resolve, reject) => {
+      const end = (error?: Error): void => {
+        if (error) reject(error);
+        else resolve({ applied: ids.length, removed: 0 });
+      };
+      this.calls.push({ region, ids, end });
+    });
+}
+
+let store: SlowStore;
+let log: string;
+let logger: Logger;
+let applier: ScheduleApplier;
+beforeEach(() => {
+  store = new SlowStore();
+  log = '';
+  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+  logger = createLogger({ service: 'test', format: 'json', stream });
+  applier = new ScheduleApplier({ sync: store.sync, logger, mostPending: 1_000 });
+});
+afterEach(async () => {
+  const stopped = applier.stop();
+  for (const call of store.calls) call.end();
+  await stopped;
+});
+
+async function call(index: number): Promise<(typeof store.calls)[number]> {
+  return until(() => store.calls[index]);
+}
+
+/** What is touched while a batch fails is left to the reconciler with it: so it is touched until it is not. */
+async function touchUntilCalled(index: number): Promise<(typeof store.calls)[number]> {
+  return until(() => {
+    applier.touch(`m${index}`, ['eu']);
+    return store.calls[index];
+  });
+}
+
+describe('the applier', () => {
+  test('gathers what comes at once, and what comes while a batch is under way', async () => {
+    applier.touch('a', ['eu']);
+    applier.touch('b', ['eu']);
+    applier.touch('a', ['eu']);
+    const first = await call(0);
+    expect(first).toMatchObject({ region: 'eu', ids: ['a', 'b'] });
+    for (const id of ['c', 'd', 'c', 'a']) applier.touch(id, ['eu']);
+    first.end();
+    expect((await call(1)).ids).toEqual(['c', 'd', 'a']);
+  });
+
+  test('has regions go side by side', async () => {
+    applier.touch('a', ['hung', 'eu', 'us']);
+    await call(2);
+    expect(store.calls.map(({ region }) => region)).toEqual(['hung', 'eu', 'us']);
+    store.calls[1]?.end();
+    applier.touch('b', ['hung', 'eu']);
+    expect(await call(3)).toMatchObject({ region: 'eu', ids: ['b'] });
+  });
+
+  test('sends batches of at most 500', async () => {
+    for (let index = 0; index < 700; index += 1) applier.touch(`m${index}`, ['eu']);
+    const first = await call(0);
+    expect(first.ids).toHaveLength(500);
+    first.end();
+    expect((await call(1)).ids).toHaveLength(200);
+  });
+
+  test('leaves what fails to the reconciler, and says so once', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      (await touchUntilCalled(round)).end(new Error('the store is away'));
+    }
+    (await touchUntilCalled(3)).end();
+    await until(() => log.includes('works again'));
+    expect(log.match(/"level":"warn"/g)).toHaveLength(1);
+  });
+
+  test('holds a bounded number: beyond it the reconciler does everything', async () => {
+    for (let index = 0; index <= 1_500; index += 1) applier.touch(`m${index}`, ['eu']);
+    expect(log).toContain('leaving them to the reconciler');
+    const first = await call(0);
+    first.end();
+    expect(first.ids.length + (store.calls[1]?.ids.length ?? 0)).toBeLessThanOrEqual(1_000);
+  });
+
+  test('stop applies what is left', async () => {
+    applier.touch('a', ['eu', 'us']);
+    const stopped = applier.stop();
+    await call(1);
+    for (const { end } of store.calls) end();
+    await stopped;
+    expect(store.calls.map(({ ids }) => ids)).toEqual([['a'], ['a']]);
+  });
+
+  test('stop does not wait for a store that hangs', async () => {
+    applier.touch('a', ['hung']);
+    await call(0);
+    const startedAt = Date.now();
+    await applier.stop();
+    expect(Date.now() - startedAt).toBeLessThan(7_000);
+  });
+});

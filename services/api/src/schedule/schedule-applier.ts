@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '@tocsin/runtime/logger';
+import { OutageLog } from './outage-log.ts';
+import type { SyncResult } from './sync-schedules.ts';
+
+const BATCH = 500;
+const MOST_PENDING = 50_000;
+const STOP_WITHIN_MS = 5_000;
+
+export interface ScheduleApplierOptions {
+  /** Makes the store's schedules of these monitors what Postgres says. */
+  readonly sync: (region: string, monitorIds: readonly string[]) => Promise<SyncResult>;
+  readonly onSynced?: (region: string, result: SyncResult) => void;
+  readonly logger: Logger;
+  /** Most monitors that wait at once, over all regions. */
+  readonly mostPending?: number;
+}
+
+/**
+ * Applies schedules right after a commit, without any request waiting for it (design §4 "Schedules"): changes of a region
+ * are gathered while an earlier batch is under way. What fails, or does not fit, is left to the reconciler, which finds it
+ * in Postgres.
+ */
+export class ScheduleApplier {
+  readonly #options: ScheduleApplierOptions;
+  readonly #outages: OutageLog;
+  readonly #pending = new Map<string, Set<string>>();
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(options: ScheduleApplierOptions) {
+    this.#options = options;
+    this.#outages = new OutageLog(options.logger, 'Applying schedules');
+  }
+
+  /** Notes that a monitor was created, changed or deleted. Never throws, never waits. */
+  touch(monitorId: string, regions: readonly string[]): void {
+    if (this.#countPending() + regions.length > (this.#options.mostPending ?? MOST_PENDING)) {
+      this.#options.logger.warn('Too many schedules to apply: leaving them to the reconciler');
+      this.#pending.clear();
+      return;
+    }
+    for (const region of regions) {
+      const waiting = this.#pending.get(region);
+      if (waiting) waiting.add(monitorId);
+      else this.#pending.set(region, new Set([monitorId]));
+      if (!this.#running.has(region)) this.#running.set(region, this.#drain(region));
+    }
+  }
+
+  /** Applies what is left, within five seconds. */
+  async stop(): Promise<void> {
+    const timer = new AbortController();
+    const late = delay(STOP_WITHIN_MS, undefined, { signal: timer.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#running.values()), late]);
+    timer.abort();
+    this.#pending.clear();
+  }
+
+  #countPending(): number {
+    let count = 0;
+    for (const waiting of this.#pending.values()) count += waiting.size;
+    return count;
+  }
+
+  async #drain(region: string): Promise<void> {
+    // What the same turn of the event loop adds goes with the first batch.
+    await Promise.resolve();
+    for (let batch = this.#take(region); batch.length > 0; batch = this.#take(region)) {
+      try {
+        const result = await this.#options.sync(region, batch);
+        this.#outages.worked(region);
+        this.#options.onSynced?.(region, result);
+      } catch (error) {
+        this.#outages.failed(region, error);
+        // The rest would fail as well, and slowly where the store hangs.
+        this.#pending.delete(region);
+      }
+    }
+    this.#running.delete(region);
+  }
+
+  #take(region: string): string[] {
+    const waiting = this.#pending.get(region);
+    if (waiting === undefined) return [];
+    const batch = [...waiting].slice(0, BATCH);
+    for (const id of batch) waiting.delete(id);
+    if (waiting.size === 0) this.#pending.delete(region);
+    return batch;
+  }
+}

@@ -1,0 +1,54 @@
+import type { Metrics } from '@tocsin/runtime/metrics';
+import { Counter, Gauge } from 'prom-client';
+import type { SyncResult } from './sync-schedules.ts';
+
+/** Why a schedule was looked at: right after a commit, or what the reconciler found. */
+export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'stray';
+
+/** What the api measures of keeping the queue's store as Postgres wants it. */
+export interface ScheduleMetrics {
+  synced(region: string, cause: SyncCause, result: SyncResult): void;
+  unapplied(count: number): void;
+  audited(region: string): void;
+  /** This process leads no more: what it knew of audits is another's to say. */
+  forgetAudits(): void;
+}
+
+export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
+  const registers = [registry];
+  const auditedAt = new Map<string, number>();
+  const synced = new Counter({
+    name: 'tocsin_schedules_synced_total',
+    help: 'Schedules applied to and removed from the queue, by cause: commit, unapplied, missing, lost or stray.',
+    labelNames: ['region', 'cause', 'action'],
+    registers,
+  });
+  const unapplied = new Gauge({
+    name: 'tocsin_schedules_unapplied',
+    help: 'Schedules that the last run of the reconciler found unapplied; only its leader counts them.',
+    registers,
+  });
+  const auditAge = new Gauge({
+    name: 'tocsin_schedule_audit_age_seconds',
+    help: "Time since a region's schedules were last compared with the monitors; only where the reconciler leads.",
+    labelNames: ['region'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const [region, at] of auditedAt) this.set({ region }, (performance.now() - at) / 1_000);
+    },
+  });
+  registry.registerMetric(auditAge);
+  return {
+    synced(region, cause, { applied, removed }) {
+      if (applied > 0) synced.inc({ region, cause, action: 'applied' }, applied);
+      if (removed > 0) synced.inc({ region, cause, action: 'removed' }, removed);
+    },
+    unapplied: (count) => unapplied.set(count),
+    audited: (region) => void auditedAt.set(region, performance.now()),
+    forgetAudits() {
+      auditedAt.clear();
+      unapplied.set(0);
+    },
+  };
+}

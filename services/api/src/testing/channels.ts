@@ -1,0 +1,29 @@
+import type { Channel } from '@tocsin/contracts/channel';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
+import type TestAgent from 'supertest/lib/agent.js';
+import { checkOf } from './monitors.ts';
+import type { TestApi } from './test-api.ts';
+
+export const CHANNELS = '/api/dashboard/channels';
+/** A name that never resolves (RFC 6761): allowed, and asks no DNS server for long. */
+export const RECEIVER = 'https://hooks.invalid/tocsin';
+
+/** Creates a channel through the dashboard API. */
+export async function newChannel(
+  user: TestAgent,
+  fields: Record<string, unknown> = {},
+): Promise<{ channel: Channel; secret: string }> {
+  const response = await user
+    .post(CHANNELS)
+    .send({ name: 'Ops', url: RECEIVER, monitorIds: [], allMonitors: true, ...fields });
+  if (response.status !== 201) throw new Error(`not created: ${JSON.stringify(response.body)}`);
+  return response.body as { channel: Channel; secret: string };
+}
+
+/** The monitor goes down; the deliveries of that are made. @returns their ids */
+export async function goDown({ context }: TestApi, monitorId: string): Promise<string[]> {
+  const failure = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' } as const;
+  await recordChecks(context.db, [checkOf(monitorId, failure)]);
+  return (await dispatchStatusChanges(context.db, { limit: 100 })).deliveryIds;
+}

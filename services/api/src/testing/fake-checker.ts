@@ -1,0 +1,36 @@
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { Database } from '@tocsin/db/database/open';
+import { takeTrigger } from '@tocsin/db/triggers/take-trigger';
+import { startJobWorker } from '@tocsin/queue/job-worker';
+import type { JobWorker } from '@tocsin/queue/job-worker';
+import type { QueueStores } from '@tocsin/queue/queue-stores';
+import { checkOf } from './monitors.ts';
+
+/** A checker that answers triggers of a region without probing anything. */
+export function startFakeChecker(
+  stores: QueueStores,
+  db: Database,
+  region: string,
+  result: (monitorId: string) => Partial<CheckRecord> | Promise<Partial<CheckRecord>> = () => ({}),
+): JobWorker {
+  return startJobWorker(stores.forRegion(region), {
+    kind: 'trigger',
+    region,
+    concurrency: 5,
+    process: async ({ triggerId }) => {
+      const trigger = await takeTrigger(db, triggerId);
+      if (trigger === null) return;
+      const check = checkOf(trigger.monitorId, {
+        slot: null,
+        source: 'trigger',
+        triggerId,
+        region,
+        urlOverride: trigger.url,
+        ...(await result(trigger.monitorId)),
+      });
+      await recordChecks(db, [check]);
+    },
+    onFailed: () => undefined,
+  });
+}

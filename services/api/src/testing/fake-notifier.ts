@@ -1,0 +1,28 @@
+import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
+import type { TestApi } from './test-api.ts';
+
+/** Makes the one attempt of each of these deliveries that may be made now, without sending anything. */
+export async function attempt(
+  { context }: TestApi,
+  ids: readonly string[],
+  statusCode: number,
+): Promise<void> {
+  for (const deliveryId of ids) {
+    const [claimed] = await claimDeliveries(context, { deliveryId });
+    if (!claimed) continue;
+    const delivered = statusCode < 300;
+    await recordAttempt(context.db, {
+      deliveryId,
+      leaseToken: claimed.leaseToken,
+      channelId: claimed.channelId,
+      test: claimed.test,
+      startedAt: new Date(),
+      durationMs: 12,
+      statusCode,
+      error: delivered ? null : `answered ${statusCode}`,
+      responseExcerpt: 'thanks',
+      outcome: { kind: delivered ? 'delivered' : 'failed' },
+    });
+  }
+}

@@ -1,0 +1,67 @@
+import type { Monitor } from '@tocsin/contracts/monitor';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import type { TestApi } from './test-api.ts';
+
+export const MONITORS = '/api/cli/monitors';
+
+/** Every field of a monitor, none with its default. */
+export const FULL_MONITOR = {
+  name: 'Shop',
+  url: 'https://shop.example/Health?a=1#b',
+  type: 'HTTP',
+  interval: 30,
+  timeout: 5,
+  method: 'POST',
+  headers: { Authorization: 'Bearer secret-token', 'X-Latin': 'café' },
+  body: '{"ping": "päng"}',
+  assertions: {
+    statusCode: 201,
+    bodyContains: 'ok',
+    bodyNotContains: 'no',
+    maxLatency: 900,
+    certificateMinDays: 14,
+  },
+  failureThreshold: 3,
+  regions: ['eu-west-1', 'us-east-1'],
+  runbookUrl: 'https://runbooks.example/shop',
+  externalId: 'shop-prod',
+  source: 'terraform',
+};
+
+/** Creates a monitor through the API, of the account or of the key's. */
+export async function newMonitor(
+  api: TestApi,
+  fields: Record<string, unknown> = {},
+  key: string = api.account.key,
+): Promise<Monitor> {
+  const response = await api
+    .as(key)
+    .post(MONITORS)
+    .send({ name: 'Shop', url: 'https://shop.example/health', ...fields });
+  if (response.status !== 201) throw new Error(`not created: ${JSON.stringify(response.body)}`);
+  return (response.body as { monitor: Monitor }).monitor;
+}
+
+let slot = 1_800_000_000_000;
+
+/** A passing result in a slot of its own; the fields given replace its own. */
+export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): CheckRecord {
+  slot += 1_000;
+  return {
+    monitorId,
+    region: 'default',
+    revision: 1,
+    slot,
+    source: 'schedule',
+    triggerId: null,
+    urlOverride: null,
+    status: 'UP',
+    latencyMs: 12,
+    statusCode: 200,
+    errorReason: null,
+    errorDetail: null,
+    timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
+    certificateExpiresAt: null,
+    ...fields,
+  };
+}

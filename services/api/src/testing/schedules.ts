@@ -1,0 +1,56 @@
+import { JOBS } from '@tocsin/contracts/jobs';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { createMonitorSchema } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import { checkOf } from './monitors.ts';
+import type { TestApi } from './test-api.ts';
+import type { TestQueue } from './test-queue.ts';
+
+/** One schedule as the store has it. */
+export interface StoredSchedule {
+  readonly id: string;
+  readonly every: number | undefined;
+  readonly next: number | undefined;
+  readonly revision: number | undefined;
+}
+
+/** Every schedule of a region, by id. */
+export async function storedSchedules(queue: TestQueue, region: string): Promise<StoredSchedule[]> {
+  const schedulers = await queue.producers.queue('check', region).getJobSchedulers();
+  return schedulers
+    .map(({ key, every, next, template }) => ({
+      id: key,
+      every,
+      next,
+      revision: JOBS.check.payload.safeParse(template?.data).data?.revision,
+    }))
+    .toSorted((one, other) => one.id.localeCompare(other.id));
+}
+
+/** The ids of a region's jobs that wait to run or for their time. */
+export async function storedJobs(queue: TestQueue, region: string): Promise<string[]> {
+  const jobs = await queue.producers.queue('check', region).getJobs(['waiting', 'delayed', 'prioritized']);
+  return jobs.map((job) => job.id ?? '').toSorted();
+}
+
+/** A monitor that was committed, after which its api died: nothing is in the store. */
+export async function commitMonitor(api: TestApi, fields: Record<string, unknown> = {}): Promise<Monitor> {
+  const input = createMonitorSchema.parse({ name: 'Shop', url: 'https://shop.example', ...fields });
+  return (await createMonitor(api.context, api.account.id, input, 'default')).monitor;
+}
+
+/** Records a passing check, so that the monitor is PENDING no more. */
+export async function checkOnce(api: TestApi, id: string, fields: Partial<CheckRecord> = {}): Promise<void> {
+  await recordChecks(api.context.db, [checkOf(id, fields)]);
+}
+
+/** The revision that Postgres believes to be in the store; null: none. */
+export async function scheduledRevision(api: TestApi, id: string, region: string): Promise<number | null> {
+  const { rows } = await api.database.pool.query<{ scheduled_revision: number | null }>(
+    'select scheduled_revision from monitor_regions where monitor_id = $1 and region = $2',
+    [id, region],
+  );
+  return rows[0]?.scheduled_revision ?? null;
+}

@@ -1,0 +1,154 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { once } from 'node:events';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { accounts } from '@tocsin/db/accounts/table';
+import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
+import type { ApiKeyScopes } from '@tocsin/db/api-keys/create-api-key';
+import { openDatabase } from '@tocsin/db/database/open';
+import type { OpenDatabase } from '@tocsin/db/database/open';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import supertest from 'supertest';
+import type TestAgent from 'supertest/lib/agent.js';
+import { createApp } from '../app.ts';
+import type { ApiContext, ApiSettings } from '../context.ts';
+import { authSecret } from '../identity/auth-secret.ts';
+import { createIdentity } from '../identity/create-identity.ts';
+import type { OidcSettings } from '../identity/single-sign-on.ts';
+
+export const ORIGIN = 'http://localhost:3000';
+
+const SETTINGS: ApiSettings = {
+  defaultRegion: 'default',
+  regions: null,
+  rateLimitPerMinute: 0,
+  trustProxy: false,
+  publicUrl: ORIGIN,
+  trustedOrigins: [ORIGIN],
+};
+
+/** An account with a key of each kind. */
+interface TestAccount {
+  readonly id: string;
+  readonly key: string;
+  readonly readKey: string;
+}
+
+/** An api that listens, on a database of its own. */
+export interface TestApi {
+  readonly context: ApiContext;
+  readonly database: OpenDatabase;
+  readonly databaseUrl: string;
+  readonly port: number;
+  readonly account: TestAccount;
+  readonly other: TestAccount;
+  /** Every `schedules.touch`. */
+  readonly touched: { monitorId: string; regions: readonly string[] }[];
+  /** Requests with the account's key, or with the one given; null: without any. */
+  as(key?: string | null): TestAgent;
+  newKey(scopes: string, expiresAt?: Date | null): Promise<{ id: string; key: string }>;
+  close(): Promise<void>;
+}
+
+type Overrides = Partial<Omit<ApiContext, 'settings'>> & { settings?: Partial<ApiSettings> } & {
+  limitSignIn?: boolean;
+  oidc?: OidcSettings;
+  secretsKey?: Buffer;
+};
+
+/** @param override replaces parts of the context; without a queue, triggers are refused */
+export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
+  const testDatabase = await createTestDatabase();
+  const databaseUrl = testDatabase.url;
+  const database = openDatabase({
+    url: databaseUrl,
+    poolSize: 10,
+    applicationName: 'api test',
+    onIdleError: () => undefined,
+  });
+  const [account, other] = [await newAccount(database), await newAccount(database)];
+  const touched: { monitorId: string; regions: readonly string[] }[] = [];
+  const { limitSignIn = false, oidc = null, secretsKey = randomBytes(32), ...parts } = override;
+  const settings = { ...SETTINGS, ...override.settings };
+  const logger = override.logger ?? createSilentLogger();
+  const context: ApiContext = {
+    db: database.db,
+    secrets: new SecretBox([secretsKey]),
+    identity: createIdentity({
+      db: override.db ?? database.db,
+      secret: authSecret([secretsKey]),
+      publicUrl: settings.publicUrl,
+      trustedOrigins: settings.trustedOrigins,
+      limitSignIn,
+      oidc,
+      logger,
+    }),
+    producers: {
+      addTrigger: () => Promise.reject(new Error('no queue')),
+      addStatusChanges: () => Promise.resolve(),
+      addDeliveries: () => Promise.resolve(),
+    },
+    egress: createEgress({ allowCidrs: [] }),
+    regionLoads: { read: () => Promise.resolve(new Map()) },
+    schedules: { touch: (monitorId, regions) => void touched.push({ monitorId, regions }) },
+    lastUsed: { note: () => undefined },
+    logger,
+    metrics: createMetrics(),
+    ready: { postgres: () => database.ping() },
+    shutdown: new AbortController().signal,
+    ...parts,
+    settings,
+  };
+  const server = createServer(createApp(context));
+  const port = await listen(server);
+  return {
+    context,
+    database,
+    databaseUrl,
+    port,
+    account,
+    other,
+    touched,
+    as: (key = account.key) => agent(port, key),
+    newKey: async (scopes, expiresAt = null) => {
+      const { apiKey, key } = await createApiKey(database.db, {
+        accountId: account.id,
+        name: 'test',
+        scopes: scopes as ApiKeyScopes,
+        expiresAt,
+      });
+      return { id: apiKey.id, key };
+    },
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}
+
+async function newAccount({ db }: OpenDatabase): Promise<TestAccount> {
+  const id = randomUUID();
+  await db.insert(accounts).values({ id, name: 'Test' });
+  const { key } = await createApiKey(db, { accountId: id, name: 'both' });
+  const { key: readKey } = await createApiKey(db, { accountId: id, name: 'read', scopes: 'read' });
+  return { id, key, readKey };
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('not listening');
+  return address.port;
+}
+
+function agent(port: number, key: string | null): TestAgent {
+  const agent = supertest.agent(`http://127.0.0.1:${port}`);
+  return key === null ? agent : agent.set('Authorization', `Bearer ${key}`);
+}

@@ -1,0 +1,35 @@
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores } from '@tocsin/queue/queue-stores';
+import type { QueueStores } from '@tocsin/queue/queue-stores';
+import { Redis } from 'ioredis';
+
+/** A Redis of its own, as the api sees it and as a tool sees it. */
+export interface TestQueue {
+  readonly stores: QueueStores;
+  readonly producers: Producers;
+  readonly redis: Redis;
+  close(): Promise<void>;
+}
+
+/** @param regionUrl a region's own store, as `QUEUE_URL_<REGION>` gives it */
+export async function openTestQueue(
+  regionUrl: (region: string) => string | undefined = () => undefined,
+): Promise<TestQueue> {
+  const { url } = await createTestRedis();
+  const stores = openQueueStores(url, regionUrl, () => undefined);
+  const producers = new Producers(stores);
+  const redis = new Redis(url);
+  // A producer fails fast until it is connected.
+  await stores.ping();
+  return {
+    stores,
+    producers,
+    redis,
+    close: async () => {
+      await producers.close();
+      await stores.close();
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { openDatabase } from '@tocsin/db/database/open';
+import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
+import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { parseEnv } from '@tocsin/runtime/env';
+import { startHealthServer } from '@tocsin/runtime/health-server';
+import type { Logger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
+import { runService, type RunningService } from '@tocsin/runtime/shutdown';
+import type { CheckContext } from './checks/check-runner.ts';
+import { createCheckerMetrics } from './metrics.ts';
+import { Recorder } from './record/recorder.ts';
+import { startRegionWorkers, type RegionWorkers } from './regions/region-workers.ts';
+import { TargetCache } from './targets/target-cache.ts';
+
+/** At SIGTERM running probes have this long to end by themselves, and Postgres to take their results (design §4 "Jobs"). */
+const ABORT_PROBES_AFTER_MS = 20_000;
+
+const checkerSettings = settings.pick({
+  DATABASE_URL: true,
+  DATABASE_DIRECT_URL: true,
+  DATABASE_POOL_SIZE: true,
+  QUEUE_URL: true,
+  SECRETS_KEY: true,
+  REGION: true,
+  CHECK_CONCURRENCY: true,
+  CHECK_CA_FILE: true,
+  EGRESS_ALLOW_CIDRS: true,
+  HEALTH_PORT: true,
+});
+
+async function start(logger: Logger): Promise<RunningService> {
+  const env = parseEnv(checkerSettings);
+  const regionUrls = parseRegionQueueUrls();
+  const database = openDatabase({
+    url: env.DATABASE_URL,
+    poolSize: env.DATABASE_POOL_SIZE,
+    throughPooler: env.DATABASE_DIRECT_URL !== undefined,
+    applicationName: 'tocsin checker',
+    onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
+  });
+  const stores = openQueueStores(
+    env.QUEUE_URL,
+    (region) => regionUrls.get(region),
+    (error) => logger.warn("The queue's store is in trouble", { error }),
+  );
+  const producers = new Producers(stores);
+  const secrets = new SecretBox(env.SECRETS_KEY);
+  const registry = createMetrics();
+  const metrics = createCheckerMetrics(registry);
+  const shutdown = new AbortController();
+  const recorder = new Recorder({
+    record: (checks) => recordChecks(database.db, checks),
+    ensurePartitions: () => ensureEventPartitions(database.db),
+    logger,
+    onBatch: (size, durationMs) => {
+      metrics.batchSize.observe(size);
+      metrics.batchSeconds.observe(durationMs / 1_000);
+    },
+  });
+  const context: CheckContext = {
+    targets: new TargetCache((ids) => loadCheckTargets({ db: database.db, secrets }, ids)),
+    recorder,
+    egress: createEgress({
+      allowCidrs: env.EGRESS_ALLOW_CIDRS,
+      extraCa: env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8'),
+    }),
+    metrics,
+    shutdown: shutdown.signal,
+    announce: (statusChangeId) => {
+      producers.addStatusChanges([statusChangeId]).catch((error: unknown) => {
+        logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
+      });
+    },
+  };
+  const regions = env.REGION.map((region) =>
+    startRegionWorkers({
+      region,
+      concurrency: env.CHECK_CONCURRENCY,
+      stores,
+      producers,
+      db: database.db,
+      context,
+      logger,
+    }),
+  );
+  const health = await startHealthServer({
+    port: env.HEALTH_PORT,
+    metrics: registry,
+    live: Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
+    ready: { postgres: () => database.ping(), queue: () => stores.ping() },
+  });
+  return {
+    ready: { regions: env.REGION, healthPort: health.port },
+    stop: async () => {
+      const abort = setTimeout(() => {
+        shutdown.abort();
+        recorder.abandon();
+      }, ABORT_PROBES_AFTER_MS);
+      await closeWorkers(regions);
+      clearTimeout(abort);
+      await recorder.close();
+      await producers.close();
+      await stores.close();
+      await database.close();
+      await health.stop();
+    },
+  };
+}
+
+async function closeWorkers(regions: readonly RegionWorkers[]): Promise<void> {
+  await Promise.all(regions.map((workers) => workers.close()));
+}
+
+await runService('checker', start);

@@ -1,0 +1,66 @@
+import type { Metrics } from '@tocsin/runtime/metrics';
+import { Counter, Histogram } from 'prom-client';
+
+/** Why a scheduled check did not run: its slot is a gap, or it needed none. */
+export type SkipReason = 'late' | 'overlap' | 'unassigned';
+
+export interface CheckerMetrics {
+  readonly checks: Counter<'region' | 'source' | 'status'>;
+  readonly skipped: Counter<'region' | 'reason'>;
+  readonly lagSeconds: Histogram<'region'>;
+  readonly checkSeconds: Histogram<'region'>;
+  readonly dropped: Counter<'reason'>;
+  readonly batchSize: Histogram;
+  readonly batchSeconds: Histogram;
+}
+
+/** What a checker measures of its work (design §3 `/metrics`). */
+export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
+  const registers = [registry];
+  return {
+    checks: new Counter({
+      name: 'tocsin_checks_total',
+      help: 'Checks that were run and recorded, by what they found.',
+      labelNames: ['region', 'source', 'status'],
+      registers,
+    }),
+    skipped: new Counter({
+      name: 'tocsin_checks_skipped_total',
+      help: 'Scheduled checks that did not run: too late (a gap), the one before still ran, or not of this region any more.',
+      labelNames: ['region', 'reason'],
+      registers,
+    }),
+    lagSeconds: new Histogram({
+      name: 'tocsin_check_schedule_lag_seconds',
+      help: 'How long after its planned time a check started.',
+      labelNames: ['region'],
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 15, 60],
+      registers,
+    }),
+    checkSeconds: new Histogram({
+      name: 'tocsin_check_duration_seconds',
+      help: 'How long a probe took.',
+      labelNames: ['region'],
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+      registers,
+    }),
+    dropped: new Counter({
+      name: 'tocsin_results_dropped_total',
+      help: 'Results that were not recorded: of a slot that is recorded already, or of a deleted monitor.',
+      labelNames: ['reason'],
+      registers,
+    }),
+    batchSize: new Histogram({
+      name: 'tocsin_record_batch_results',
+      help: 'Results per recorded batch.',
+      buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500],
+      registers,
+    }),
+    batchSeconds: new Histogram({
+      name: 'tocsin_record_duration_seconds',
+      help: 'How long recording a batch took.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+      registers,
+    }),
+  };
+}

@@ -1,0 +1,101 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { decodeBody } from './decode-body.ts';
+import { check, createLocalTargets, loopbackEgress } from './test-targets.ts';
+
+const targets = createLocalTargets();
+afterEach(() => targets.closeAll());
+
+const TEXT = 'a needle in a häystack';
+const MIB = 1024 * 1024;
+
+describe('content codings', () => {
+  test.each([
+    ['gzip', gzipSync(TEXT)],
+    ['GZip', gzipSync(TEXT)],
+    ['x-gzip', gzipSync(TEXT)],
+    ['br', brotliCompressSync(TEXT)],
+    ['deflate', deflateSync(TEXT)],
+    ['deflate', deflateRawSync(TEXT)],
+    ['identity', Buffer.from(TEXT)],
+    ['', Buffer.from(TEXT)],
+  ])('%s is undone', async (coding, bytes) => {
+    expect(await decodeBody(bytes, coding, 'text/plain')).toEqual({ text: TEXT });
+  });
+
+  test.each([
+    ['zstd', 'the body has content coding "zstd", which checks cannot read'],
+    ['gzip, gzip', 'the body has content coding "gzip, gzip", which checks cannot read'],
+    ['gzip', 'the body is not valid gzip'],
+    ['br', 'the body is not valid br'],
+    ['deflate', 'the body is not valid deflate'],
+  ])('%s that cannot be undone', async (coding, problem) => {
+    expect(await decodeBody(Buffer.from('\xffplain text', 'latin1'), coding, '')).toEqual({ problem });
+  });
+
+  test('an empty body has no coding to undo', async () => {
+    expect(await decodeBody(Buffer.alloc(0), 'gzip', '')).toEqual({ text: '' });
+  });
+
+  test('what there is of a body that was cut off counts', async () => {
+    const words = Array.from({ length: 20_000 }, (_, index) => `word ${index * 7919}`).join(' ');
+    const bytes = gzipSync(words);
+    const decoded = await decodeBody(bytes.subarray(0, bytes.length / 2), 'gzip', '');
+    const text = 'text' in decoded ? decoded.text : '';
+    expect(text.length).toBeGreaterThan(1_000);
+    expect(words.startsWith(text)).toBe(true);
+  });
+
+  test.each([
+    ['gzip', gzipSync(Buffer.alloc(200 * MIB))],
+    ['br', brotliCompressSync(Buffer.alloc(64 * MIB), { params: { 1: 1 } })],
+    ['deflate', deflateSync(Buffer.alloc(64 * MIB))],
+  ])('a %s bomb unfolds to 1 MiB and no more', async (coding, bomb) => {
+    expect(bomb.length).toBeLessThan(MIB);
+    const before = process.memoryUsage().rss;
+    const decoded = await decodeBody(bomb, coding, '');
+    expect('text' in decoded && decoded.text.length).toBe(MIB);
+    expect(process.memoryUsage().rss - before).toBeLessThan(48 * MIB);
+  });
+});
+
+describe('charsets', () => {
+  test.each([
+    ['text/html', Buffer.from(TEXT), TEXT],
+    ['text/html; charset=utf-8', Buffer.from(TEXT), TEXT],
+    ['text/html; charset=ISO-8859-1', Buffer.from(TEXT, 'latin1'), TEXT],
+    ['text/html;Charset="latin1"', Buffer.from(TEXT, 'latin1'), TEXT],
+    ['text/html; charset=utf-16le', Buffer.from(TEXT, 'utf16le'), TEXT],
+    ['text/html; charset=no-such-thing', Buffer.from(TEXT), TEXT],
+    ['text/html; charset=', Buffer.from(TEXT), TEXT],
+    ['text/html', Buffer.from('caf\xe9 needle', 'latin1'), 'caf\ufffd needle'],
+  ])('%s', async (contentType, bytes, text) => {
+    expect(await decodeBody(bytes, 'identity', contentType)).toEqual({ text });
+  });
+});
+
+describe('in a check', () => {
+  const egress = loopbackEgress();
+
+  test('a compressed answer that was not asked for', async () => {
+    const target = await targets.http((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(TEXT));
+    });
+    const found = await check(target.origin, egress, { assertions: { bodyContains: 'häystack' } });
+    expect(found).toMatchObject({ status: 'UP' });
+    const unwanted = await check(target.origin, egress, { assertions: { bodyNotContains: 'needle' } });
+    expect(unwanted).toMatchObject({ status: 'DOWN', errorReason: 'UNKNOWN_ERROR' });
+  });
+
+  test('one that cannot be read fails rather than pass a bodyNotContains', async () => {
+    const target = await targets.http((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'zstd' }).end('opaque');
+    });
+    expect(await check(target.origin, egress, { assertions: { bodyNotContains: 'needle' } })).toMatchObject({
+      status: 'DOWN',
+      statusCode: 200,
+      errorReason: 'UNKNOWN_ERROR',
+      errorDetail: 'the body has content coding "zstd", which checks cannot read',
+    });
+  });
+});

@@ -1,0 +1,78 @@
+import type { Transform } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { MAX_BODY_BYTES } from './read-body.ts';
+
+/** The text of a body, or in words why it cannot be read. */
+export type DecodedBody = { readonly text: string } | { readonly problem: string };
+
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]{1,40})/i;
+// A body that was cut at 1 MiB, or that the server left unfinished, still yields what it holds.
+const LENIENT = { finishFlush: constants.Z_SYNC_FLUSH };
+const LENIENT_BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
+
+/**
+ * Turns body bytes into text: content codings gzip, br and deflate undone up to 1 MiB of output, then the charset that
+ * Content-Type states, UTF-8 without one. Bytes that are no valid text become U+FFFD.
+ * @param contentEncoding the Content-Encoding header, `identity` without one
+ */
+export async function decodeBody(
+  bytes: Buffer,
+  contentEncoding: string,
+  contentType: string,
+): Promise<DecodedBody> {
+  const coding = contentEncoding.trim().toLowerCase();
+  if (bytes.length === 0 || coding === '' || coding === 'identity') {
+    return { text: textOf(bytes, contentType) };
+  }
+  const decoder = decoderOf(coding, bytes);
+  if (decoder === null)
+    return { problem: `the body has content coding "${coding}", which checks cannot read` };
+  const plain = await unfold(decoder, bytes);
+  return plain === null
+    ? { problem: `the body is not valid ${coding}` }
+    : { text: textOf(plain, contentType) };
+}
+
+function decoderOf(coding: string, bytes: Buffer): Transform | null {
+  switch (coding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip(LENIENT);
+    case 'br':
+      return createBrotliDecompress(LENIENT_BROTLI);
+    case 'deflate':
+      // The standard wants the zlib format, some servers send bare deflate data; the first byte tells.
+      return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(LENIENT) : createInflateRaw(LENIENT);
+    default:
+      return null;
+  }
+}
+
+/** Output beyond 1 MiB is never produced, whatever the input claims. Null for invalid data. */
+async function unfold(decoder: Transform, bytes: Buffer): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  decoder.end(bytes);
+  try {
+    // Leaving the loop destroys the decoder, so a bomb goes no further.
+    for await (const chunk of decoder as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= MAX_BODY_BYTES) break;
+    }
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks, Math.min(length, MAX_BODY_BYTES));
+}
+
+function textOf(bytes: Buffer, contentType: string): string {
+  const label = CHARSET.exec(contentType)?.[1];
+  if (label === undefined || /^utf-?8$/i.test(label)) return bytes.toString('utf8');
+  try {
+    return new TextDecoder(label).decode(bytes);
+  } catch {
+    // An unknown charset: most text is ASCII at heart.
+    return bytes.toString('utf8');
+  }
+}

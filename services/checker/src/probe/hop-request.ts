@@ -1,0 +1,67 @@
+import { METHODS_WITH_BODY, type HttpMethod } from '@tocsin/contracts/vocabulary';
+import type { Egress } from '@tocsin/egress/create-egress';
+import type { RequestOptions } from 'node:http';
+
+/** What checks call themselves unless the monitor's headers say otherwise. */
+const CHECK_USER_AGENT = 'Tocsin/0.1 (+uptime check)';
+
+/** Generous for real sites, and the bound on endless headers. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/** One request of a check: the first, or the one a redirect asks for. */
+export interface HopRequest {
+  readonly url: URL;
+  readonly method: HttpMethod;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly body: Buffer | null;
+}
+
+/** The first request of a check; a body goes only with the methods that send one (specification "Request body"). */
+export function firstRequest(
+  url: URL,
+  method: HttpMethod,
+  headers: Readonly<Record<string, string>> | null,
+  body: string | null,
+): HopRequest {
+  const sent = body !== null && METHODS_WITH_BODY.has(method);
+  return { url, method, headers, body: sent ? Buffer.from(body) : null };
+}
+
+/** Node's options for a request through the guarded agents. User name and password of a URL are never sent. */
+export function requestOptions({ url, method, headers, body }: HopRequest, egress: Egress): RequestOptions {
+  const { hostname, port, protocol } = url;
+  return {
+    agent: protocol === 'https:' ? egress.httpsAgent : egress.httpAgent,
+    protocol,
+    hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+    // Text, for Node takes a port of 0 for the default port.
+    port: port === '' ? null : port,
+    path: url.pathname + url.search,
+    method,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headers: rawHeaders(url, method, headers, body),
+  };
+}
+
+/** A flat list of names and values: Node writes it as it stands, which costs a fraction of a header object. */
+function rawHeaders(
+  url: URL,
+  method: HttpMethod,
+  headers: Readonly<Record<string, string>> | null,
+  body: Buffer | null,
+): string[] {
+  const raw: string[] = [];
+  const names = new Set<string>();
+  for (const name in headers) {
+    const value = headers[name];
+    if (value === undefined) continue;
+    raw.push(name, value);
+    names.add(name.toLowerCase());
+  }
+  if (!names.has('host')) raw.unshift('Host', url.host);
+  if (!names.has('user-agent')) raw.push('User-Agent', CHECK_USER_AGENT);
+  if (!names.has('accept')) raw.push('Accept', '*/*');
+  if (!names.has('accept-encoding')) raw.push('Accept-Encoding', 'identity');
+  if (METHODS_WITH_BODY.has(method)) raw.push('Content-Length', String(body?.length ?? 0));
+  return raw;
+}

@@ -1,0 +1,336 @@
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { HttpMethod } from '@tocsin/contracts/vocabulary';
+import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { getEventListeners, getMaxListeners } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { ProbeAbortedError } from './probe.ts';
+import { check, createLocalTargets, loopbackEgress, withBody } from './test-targets.ts';
+
+const targets = createLocalTargets();
+const egress = loopbackEgress();
+let certificate: Certificate;
+
+beforeAll(async () => {
+  certificate = await createCertificate(['localhost', '127.0.0.1']);
+});
+afterEach(() => targets.closeAll());
+
+describe('a healthy target', () => {
+  test('is UP with its status, a latency and the timings of its phases', async () => {
+    const target = await targets.http((_request, response) => response.end('ok'));
+    const result = await check(`${target.origin}/health?deep=1`, egress);
+    expect(result).toEqual({
+      status: 'UP',
+      latencyMs: expect.any(Number),
+      statusCode: 200,
+      errorReason: null,
+      errorDetail: null,
+      timings: {
+        dns: null,
+        tcp: expect.any(Number),
+        tls: null,
+        firstByte: expect.any(Number),
+        download: null,
+      },
+      certificateExpiresAt: null,
+    });
+    expect(Number.isInteger(result.latencyMs)).toBe(true);
+    expect(result.latencyMs).toBeGreaterThanOrEqual(1);
+    await target.allClosed();
+  });
+
+  test('by name has a DNS timing too, with a body to read a download timing', async () => {
+    const target = await targets.http((_request, response) => response.end('ok'));
+    const { status, timings } = await check(`http://localhost:${target.port}/`, egress, {
+      assertions: { bodyContains: 'ok' },
+    });
+    expect(status).toBe('UP');
+    expect(timings).toEqual({
+      dns: expect.any(Number),
+      tcp: expect.any(Number),
+      tls: null,
+      firstByte: expect.any(Number),
+      download: expect.any(Number),
+    });
+  });
+
+  test('over IPv6', async () => {
+    const target = await targets.http((_request, response) => response.end('ok'), '::1');
+    expect(await check(target.origin, egress)).toMatchObject({ status: 'UP', statusCode: 200 });
+  });
+
+  test('gets a new connection for each check', async () => {
+    const target = await targets.http((_request, response) => response.end('ok'));
+    for (let count = 1; count <= 3; count += 1) {
+      await check(target.origin, egress);
+      expect(target.connections()).toBe(count);
+    }
+  });
+
+  test('latency covers the body where it is read, and the head alone where not', async () => {
+    const target = await targets.http((_request, response) => {
+      response.write('first, ');
+      setTimeout(() => response.end('last'), 120);
+    });
+    const read = await check(target.origin, egress, { assertions: { bodyContains: 'last' } });
+    expect(read.status).toBe('UP');
+    expect(read.latencyMs).toBeGreaterThanOrEqual(115);
+    expect(read.timings.download).toBeGreaterThanOrEqual(115);
+    const unread = await check(target.origin, egress);
+    expect(unread.latencyMs).toBeLessThan(110);
+    await target.allClosed();
+  });
+});
+
+describe('the request', () => {
+  test('has our defaults, which the custom headers replace whatever their case', async () => {
+    const seen: IncomingMessage[] = [];
+    const target = await targets.http((request, response) => {
+      seen.push(request);
+      response.end();
+    });
+    await check(target.origin, egress);
+    await check(target.origin, egress, {
+      headers: { HOST: 'shop.test', 'user-AGENT': 'mine', Accept: 'text/html', 'X-Token': 'caf\u00e9' },
+    });
+    expect(seen[0]?.headers).toEqual({
+      host: `127.0.0.1:${target.port}`,
+      'user-agent': 'Tocsin/0.1 (+uptime check)',
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      connection: 'close',
+    });
+    expect(seen[1]?.headers).toMatchObject({
+      host: 'shop.test',
+      'user-agent': 'mine',
+      accept: 'text/html',
+      'x-token': 'caf\u00e9',
+    });
+    expect(seen[1]?.rawHeaders.filter((name) => name.toLowerCase() === 'user-agent')).toHaveLength(1);
+  });
+
+  test.each<[HttpMethod, string | null, string, string | undefined]>([
+    ['GET', 'dropped', '', undefined],
+    ['HEAD', 'dropped', '', undefined],
+    ['POST', 'pörridge', 'pörridge', '9'],
+    ['PUT', '{}', '{}', '2'],
+    ['PATCH', 'x', 'x', '1'],
+    ['POST', null, '', '0'],
+  ])('%s with body %j sends %j', async (method, body, sent, length) => {
+    const seen: unknown[] = [];
+    const target = await targets.http((request, response) => {
+      const { 'content-length': contentLength, 'content-type': type, 'x-latin': latin } = request.headers;
+      withBody(request, (text) => {
+        seen.push([request.method, text, contentLength, type, latin]);
+        response.end();
+      });
+    });
+    const headers = { 'X-Latin': 'caf\u00e9' };
+    expect(await check(target.origin, egress, { method, body, headers })).toMatchObject({ status: 'UP' });
+    expect(seen).toEqual([[method, sent, length, undefined, 'caf\u00e9']]);
+  });
+
+  test('keeps path and query as written, without fragment, user name and password', async () => {
+    const seen: unknown[] = [];
+    const target = await targets.http((request, response) => {
+      seen.push(request.url, request.headers.authorization);
+      response.end();
+    });
+    await check(`http://user:secret@127.0.0.1:${target.port}/a%20b/?q=1&q=2#part`, egress);
+    expect(seen).toEqual(['/a%20b/?q=1&q=2', undefined]);
+  });
+});
+
+describe('a failing target is a result', () => {
+  test('a status that fails', async () => {
+    const target = await targets.http((_request, response) => response.writeHead(503).end('down'));
+    const result = await check(target.origin, egress, { assertions: { bodyContains: 'down' } });
+    expect(result).toMatchObject({ status: 'DOWN', statusCode: 503, errorReason: 'HTTP_503' });
+    expect(result.latencyMs).toBeGreaterThanOrEqual(1);
+    expect(result.timings.download).toBeNull();
+  });
+
+  test('an assertion on the body', async () => {
+    const target = await targets.http((_request, response) => response.end('all fine'));
+    expect(await check(target.origin, egress, { assertions: { bodyContains: 'superb' } })).toMatchObject({
+      status: 'DOWN',
+      statusCode: 200,
+      errorReason: 'UNKNOWN_ERROR',
+      errorDetail: 'the body does not contain "superb"',
+    });
+  });
+
+  test('nobody listens', async () => {
+    const target = await targets.http((_request, response) => response.end());
+    await targets.closeAll();
+    expect(await check(target.origin, egress)).toMatchObject({
+      status: 'DOWN',
+      latencyMs: 0,
+      statusCode: null,
+      errorReason: 'CONNECTION_REFUSED',
+      errorDetail: `connect ECONNREFUSED 127.0.0.1:${target.port}`,
+    });
+    expect(await check(`http://localhost:${target.port}`, egress)).toMatchObject({
+      latencyMs: 0,
+      errorReason: 'CONNECTION_REFUSED',
+    });
+  });
+
+  test('a name that does not resolve', async () => {
+    const failing = createEgress({
+      allowCidrs: [],
+      lookup: (host, _options, done) => {
+        const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' });
+        process.nextTick(done, error, []);
+      },
+    });
+    expect(await check('http://nowhere.test/', failing)).toMatchObject({
+      status: 'DOWN',
+      latencyMs: 0,
+      statusCode: null,
+      errorReason: 'DNS_ERROR',
+      errorDetail: 'getaddrinfo ENOTFOUND nowhere.test',
+    });
+  });
+
+  test('a resolver that never answers: TIMEOUT without a latency, for nothing was reached', async () => {
+    const silent = createEgress({ allowCidrs: [], lookup: () => undefined });
+    expect(await check('http://slow.test/', silent, { timeoutMs: 60 })).toMatchObject({
+      latencyMs: 0,
+      statusCode: null,
+      errorReason: 'TIMEOUT',
+      errorDetail: 'the timeout ended the check while resolving the name or connecting',
+    });
+  });
+
+  test('a server that never answers: TIMEOUT with the elapsed time', async () => {
+    const target = await targets.http(() => undefined);
+    const result = await check(target.origin, egress, { timeoutMs: 80 });
+    expect(result).toMatchObject({
+      status: 'DOWN',
+      statusCode: null,
+      errorReason: 'TIMEOUT',
+      errorDetail: 'the timeout ended the check while waiting for the answer',
+    });
+    expect(result.latencyMs).toBeGreaterThanOrEqual(79);
+    await target.allClosed();
+  });
+
+  test.each(['not a url', 'ftp://127.0.0.1/', '', 'http://'])('the URL %j', async (url) => {
+    expect(await check(url, egress)).toMatchObject({ latencyMs: 0, errorReason: 'UNKNOWN_ERROR' });
+  });
+
+  test('a port that cannot be: 0 is not turned into 80', async () => {
+    const result = await check('http://127.0.0.1:0/', egress);
+    expect(result).toMatchObject({ status: 'DOWN', latencyMs: 0 });
+    expect(result.errorDetail).toContain('127.0.0.1');
+    expect(result.errorDetail).not.toContain(':80');
+  });
+
+  test('a header that cannot be sent', async () => {
+    const target = await targets.http((_request, response) => response.end());
+    const result = await check(target.origin, egress, { headers: { 'X-Bad': 'a\r\nInjected: b' } });
+    expect(result).toMatchObject({ status: 'DOWN', latencyMs: 0, errorReason: 'UNKNOWN_ERROR' });
+    expect(result.errorDetail).toContain('X-Bad');
+    expect(target.connections()).toBe(0);
+  });
+});
+
+describe('https', () => {
+  test('has a TLS timing and the expiry of the certificate', async () => {
+    const target = await targets.https(certificate, (_request, response) => response.end('ok'));
+    const trusting = loopbackEgress(certificate.ca);
+    const result = await check(target.origin, trusting, { assertions: { certificateMinDays: 29 } });
+    expect(result).toMatchObject({ status: 'UP', statusCode: 200 });
+    expect(result.timings.tls).toEqual(expect.any(Number));
+    const days = ((result.certificateExpiresAt?.getTime() ?? 0) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(29.9);
+    expect(days).toBeLessThan(30.1);
+    await target.allClosed();
+  });
+
+  test('a certificate that ends too soon', async () => {
+    const target = await targets.https(certificate, (_request, response) => response.end('ok'));
+    const result = await check(target.origin, loopbackEgress(certificate.ca), {
+      assertions: { certificateMinDays: 31 },
+    });
+    expect(result).toMatchObject({ status: 'DOWN', statusCode: 200, errorReason: 'UNKNOWN_ERROR' });
+    expect(result.errorDetail).toContain('in less than 31 days');
+  });
+
+  test('an expired certificate', async () => {
+    const expired = await createCertificate(['127.0.0.1'], { validDays: -1 });
+    const target = await targets.https(expired, (_request, response) => response.end('ok'));
+    expect(await check(target.origin, loopbackEgress(expired.ca))).toMatchObject({
+      latencyMs: 0,
+      statusCode: null,
+      errorReason: 'UNKNOWN_ERROR',
+      errorDetail: 'certificate has expired (CERT_HAS_EXPIRED)',
+    });
+  });
+
+  test('an unknown authority, and another host name', async () => {
+    const target = await targets.https(certificate, (_request, response) => response.end('ok'));
+    const unknown = await check(target.origin, egress);
+    expect(unknown.errorReason).toBe('UNKNOWN_ERROR');
+    expect(unknown.errorDetail).toContain('SELF_SIGNED_CERT_IN_CHAIN');
+    const other = await createCertificate(['other.test']);
+    const named = await targets.https(other, (_request, response) => response.end('ok'));
+    const mismatch = await check(named.origin, loopbackEgress(other.ca));
+    expect(mismatch.errorDetail).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+  });
+
+  test('a plain server where TLS is expected, and a silent one', async () => {
+    const plain = await targets.http((_request, response) => response.end('ok'));
+    const wrong = await check(`https://127.0.0.1:${plain.port}/`, egress);
+    expect(wrong).toMatchObject({ latencyMs: 0, statusCode: null, errorReason: 'UNKNOWN_ERROR' });
+    expect(wrong.errorDetail).toMatch(/^TLS failed: [a-z ]+ \((EPROTO|ERR_SSL_[A-Z_]+)\)$/);
+    const silent = await targets.tcp(() => undefined);
+    const stuck = await check(`https://127.0.0.1:${silent.port}/`, egress, { timeoutMs: 80 });
+    expect(stuck).toMatchObject({
+      errorReason: 'TIMEOUT',
+      errorDetail: 'the timeout ended the check while in the TLS handshake',
+    });
+    expect(stuck.latencyMs).toBeGreaterThanOrEqual(79);
+  });
+});
+
+describe('shutdown', () => {
+  test('ends a running probe without a result', async () => {
+    const shutdown = new AbortController();
+    const target = await targets.http(() => shutdown.abort());
+    await expect(check(target.origin, egress, {}, shutdown.signal)).rejects.toThrow(ProbeAbortedError);
+    await target.allClosed();
+  });
+
+  test('while a body is read', async () => {
+    const shutdown = new AbortController();
+    const target = await targets.http((_request, response) => {
+      response.write('begun');
+      setTimeout(() => shutdown.abort(), 30);
+    });
+    const assertions = { bodyContains: 'never' };
+    await expect(check(target.origin, egress, { assertions }, shutdown.signal)).rejects.toThrow(
+      ProbeAbortedError,
+    );
+    await target.allClosed();
+  });
+
+  test('lets no probe begin afterwards', async () => {
+    const target = await targets.http((_request, response) => response.end());
+    await expect(check(target.origin, egress, {}, AbortSignal.abort())).rejects.toThrow(ProbeAbortedError);
+    expect(target.connections()).toBe(0);
+  });
+
+  test('a signal is shared by any number of probes and keeps no listener of a finished one', async () => {
+    const { signal } = new AbortController();
+    const target = await targets.http((_request, response) => response.end());
+    const running = Array.from({ length: 30 }, () => check(target.origin, egress, {}, signal));
+    expect(getEventListeners(signal, 'abort')).toHaveLength(30);
+    // Node warns of a leak once there are more listeners than this.
+    expect(getMaxListeners(signal)).toBe(Infinity);
+    for (const result of await Promise.all(running)) expect(result.status).toBe('UP');
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+});

@@ -1,0 +1,151 @@
+import type { Timings } from '@tocsin/contracts/event';
+import type { Assertions } from '@tocsin/contracts/monitor';
+import type { CheckStatus, ErrorReason, HttpMethod } from '@tocsin/contracts/vocabulary';
+import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsin/core/check/assertions';
+import { sanitiseDetail, type Failure } from '@tocsin/core/check/error-reason';
+import type { Egress } from '@tocsin/egress/create-egress';
+import { Deadline } from './deadline.ts';
+import { decodeBody } from './decode-body.ts';
+import { firstRequest } from './hop-request.ts';
+import { isRedirect, MAX_REDIRECTS, redirectedRequest } from './redirect.ts';
+import { requestHop, type HopOutcome } from './request-hop.ts';
+
+/** What to check, as the monitor has it. */
+export interface ProbeTarget {
+  readonly url: string;
+  readonly method: HttpMethod;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly body: string | null;
+  readonly timeoutMs: number;
+  readonly assertions: Assertions | null;
+}
+
+/** The result of one check (design §4 "Check"). Of a chain of redirects the fields describe the last request. */
+export interface ProbeResult {
+  readonly status: CheckStatus;
+  /**
+   * Whole milliseconds of the whole exchange: 0 where no response head arrived, at least 1 otherwise. A `TIMEOUT` after
+   * connecting has the elapsed time.
+   */
+  readonly latencyMs: number;
+  /** Null where no response head arrived. */
+  readonly statusCode: number | null;
+  readonly errorReason: ErrorReason | null;
+  readonly errorDetail: string | null;
+  readonly timings: Timings;
+  /** Null over http, and where no TLS connection came about. */
+  readonly certificateExpiresAt: Date | null;
+}
+
+/** The process shuts down: the probe has no result. */
+export class ProbeAbortedError extends Error {
+  override readonly name = 'ProbeAbortedError';
+  readonly code = 'PROBE_ABORTED';
+
+  constructor() {
+    super('the probe was aborted');
+  }
+}
+
+const NO_TIMINGS: Timings = { dns: null, tcp: null, tls: null, firstByte: null, download: null };
+
+/**
+ * Checks one target (design §4 "Check"): a failing target is a result, never an exception.
+ * @param egress the guarded way out; each hop of a redirect goes through it
+ * @param signal ends the probe at shutdown
+ * @throws ProbeAbortedError once `signal` aborts, and for no other reason
+ */
+export async function probe(target: ProbeTarget, egress: Egress, signal?: AbortSignal): Promise<ProbeResult> {
+  const url = URL.canParse(target.url) ? new URL(target.url) : null;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return notAnUrl();
+  const deadline = new Deadline(target.timeoutMs, signal);
+  try {
+    const result = await exchange(target, url, egress, deadline);
+    if (deadline.state === 'aborted') throw new ProbeAbortedError();
+    return result;
+  } finally {
+    deadline.close();
+  }
+}
+
+async function exchange(
+  target: ProbeTarget,
+  url: URL,
+  egress: Egress,
+  deadline: Deadline,
+): Promise<ProbeResult> {
+  const { assertions } = target;
+  const follows = followsRedirects(assertions);
+  const readsBody = needsBody(assertions);
+  const wantsBody = (statusCode: number): boolean =>
+    readsBody && statusPasses(statusCode, assertions) && !(follows && isRedirect(statusCode));
+  let request = firstRequest(url, target.method, target.headers, target.body);
+  for (let redirects = 0; ; redirects += 1) {
+    const hop = await requestHop(request, egress, deadline, wantsBody);
+    if (hop.failure !== null) return failed(hop, hop.failure, deadline, redirects);
+    if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
+      return judged(hop, assertions, deadline);
+    }
+    if (redirects === MAX_REDIRECTS) return lost(hop, `more than ${MAX_REDIRECTS} redirects`, deadline);
+    const next = redirectedRequest(request, hop.statusCode, hop.location);
+    if (typeof next === 'string') return lost(hop, next, deadline);
+    request = next;
+  }
+}
+
+async function judged(
+  hop: HopOutcome,
+  assertions: Assertions | null,
+  deadline: Deadline,
+): Promise<ProbeResult> {
+  const latencyMs = deadline.elapsedMs();
+  let body: string | null = null;
+  if (hop.body !== null) {
+    const decoded = await decodeBody(hop.body, hop.contentEncoding, hop.contentType);
+    if ('problem' in decoded) return lost(hop, decoded.problem, deadline);
+    body = decoded.text;
+  }
+  const { statusCode, certificateExpiresAt } = hop;
+  const now = new Date();
+  const judgement = judgeResponse(
+    { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now },
+    assertions,
+  );
+  return { ...judgement, latencyMs, statusCode, timings: hop.clock.timings(), certificateExpiresAt };
+}
+
+/** An answer came, but the check cannot go on from it. */
+function lost(hop: HopOutcome, detail: string, deadline: Deadline): ProbeResult {
+  return failed(hop, { errorReason: 'UNKNOWN_ERROR', errorDetail: detail }, deadline, 0);
+}
+
+function failed(
+  hop: HopOutcome,
+  { errorReason, errorDetail }: Failure,
+  deadline: Deadline,
+  redirects: number,
+): ProbeResult {
+  const { statusCode, clock, certificateExpiresAt } = hop;
+  const timedOutConnected = deadline.state === 'expired' && (clock.connected || redirects > 0);
+  return {
+    status: 'DOWN',
+    latencyMs: statusCode !== null || timedOutConnected ? deadline.elapsedMs() : 0,
+    statusCode,
+    errorReason,
+    errorDetail: sanitiseDetail(errorDetail),
+    timings: clock.timings(),
+    certificateExpiresAt,
+  };
+}
+
+function notAnUrl(): ProbeResult {
+  return {
+    status: 'DOWN',
+    latencyMs: 0,
+    statusCode: null,
+    errorReason: 'UNKNOWN_ERROR',
+    errorDetail: 'the target is not a valid http or https URL',
+    timings: NO_TIMINGS,
+    certificateExpiresAt: null,
+  };
+}

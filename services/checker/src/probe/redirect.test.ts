@@ -1,0 +1,212 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { HttpMethod } from '@tocsin/contracts/vocabulary';
+import type { RequestListener } from 'node:http';
+import { check, createLocalTargets, loopbackEgress, withBody } from './test-targets.ts';
+
+const targets = createLocalTargets();
+const egress = loopbackEgress();
+afterEach(() => targets.closeAll());
+
+interface Seen {
+  readonly line: string;
+  readonly body: string;
+  readonly token: string | undefined;
+  readonly contentType: string | undefined;
+}
+
+/** Redirects `/` with this status to a location, answers everything else with 200, and notes what it saw. */
+function redirecting(statusCode: number, location: () => string, seen: Seen[]): RequestListener {
+  return (request, response) => {
+    withBody(request, (body) => {
+      const { 'x-token': token, 'content-type': contentType } = request.headers;
+      seen.push({ line: `${request.method} ${request.url}`, body, token: token?.toString(), contentType });
+      if (request.url === '/') response.writeHead(statusCode, { location: location() }).end('moved');
+      else response.end('arrived');
+    });
+  };
+}
+
+/** Redirects `/0` to `/1` and so on, this many times. */
+function counting(redirects: number): RequestListener {
+  return (request, response) => {
+    const step = Number(request.url?.slice(1));
+    if (step < redirects) response.writeHead(302, { location: `/${step + 1}` }).end();
+    else response.end('arrived');
+  };
+}
+
+const CUSTOM = { headers: { 'X-Token': 'secret', 'Content-Type': 'text/plain' }, body: 'payload' };
+
+describe('within an origin', () => {
+  test.each<[number, HttpMethod, HttpMethod, boolean]>([
+    [301, 'GET', 'GET', false],
+    [302, 'HEAD', 'HEAD', false],
+    [303, 'HEAD', 'HEAD', false],
+    [301, 'POST', 'GET', false],
+    [302, 'POST', 'GET', false],
+    [303, 'POST', 'GET', false],
+    [307, 'POST', 'POST', true],
+    [308, 'POST', 'POST', true],
+    [301, 'PUT', 'PUT', true],
+    [302, 'PATCH', 'PATCH', true],
+    [303, 'PUT', 'GET', false],
+    [307, 'PATCH', 'PATCH', true],
+  ])('%d turns %s into %s', async (statusCode, method, then, keepsBody) => {
+    const seen: Seen[] = [];
+    const target = await targets.http(redirecting(statusCode, () => '/next', seen));
+    expect(await check(target.origin, egress, { ...CUSTOM, method })).toMatchObject({
+      status: 'UP',
+      statusCode: 200,
+    });
+    const describesBody = keepsBody || method === then;
+    expect(seen[1]).toEqual({
+      line: `${then} /next`,
+      body: keepsBody ? 'payload' : '',
+      token: 'secret',
+      contentType: describesBody ? 'text/plain' : undefined,
+    });
+    expect(target.connections()).toBe(2);
+    await target.allClosed();
+  });
+
+  test.each([300, 304, 305, 399])('%d is an answer, not a redirect', async (statusCode) => {
+    const target = await targets.http((_request, response) => {
+      response.writeHead(statusCode, { location: '/next' }).end();
+    });
+    expect(await check(target.origin, egress)).toMatchObject({ status: 'UP', statusCode });
+    expect(target.connections()).toBe(1);
+  });
+});
+
+describe('across origins', () => {
+  test.each([302, 307, 308])('%d leaves custom headers and body behind', async (statusCode) => {
+    const [first, second]: [Seen[], Seen[]] = [[], []];
+    const other = await targets.http(redirecting(200, () => '', second));
+    const target = await targets.http(redirecting(statusCode, () => `${other.origin}/away`, first));
+    expect(await check(target.origin, egress, { ...CUSTOM, method: 'PUT' })).toMatchObject({ status: 'UP' });
+    expect(first[0]).toMatchObject({ line: 'PUT /', body: 'payload', token: 'secret' });
+    expect(second).toEqual([{ line: 'PUT /away', body: '', token: undefined, contentType: undefined }]);
+  });
+
+  test('and does not pick them up again on the way back', async () => {
+    const seen: Seen[] = [];
+    const target = await targets.http(redirecting(307, () => other.origin, seen));
+    const other = await targets.http((_request, response) => {
+      response.writeHead(307, { location: `${target.origin}/chosen-by-other` }).end();
+    });
+    expect(await check(target.origin, egress, { ...CUSTOM, method: 'POST' })).toMatchObject({ status: 'UP' });
+    expect(seen[1]).toEqual({
+      line: 'POST /chosen-by-other',
+      body: '',
+      token: undefined,
+      contentType: undefined,
+    });
+  });
+
+  test('another host name of the same server is another origin', async () => {
+    const seen: Seen[] = [];
+    const target = await targets.http(redirecting(302, () => `http://localhost:${target.port}/next`, seen));
+    await check(target.origin, egress, CUSTOM);
+    expect(seen.map(({ token }) => token)).toEqual(['secret', undefined]);
+  });
+});
+
+describe('where the redirect itself is asserted', () => {
+  test('it is the answer', async () => {
+    const target = await targets.http((_request, response) => {
+      response.writeHead(302, { location: 'http://10.0.0.1/' }).end('moved');
+    });
+    const assertions = { statusCode: 302, bodyContains: 'moved' };
+    expect(await check(target.origin, egress, { assertions })).toMatchObject({
+      status: 'UP',
+      statusCode: 302,
+    });
+    expect(await check(target.origin, egress, { assertions: { statusCode: 301 } })).toMatchObject({
+      status: 'DOWN',
+      errorReason: 'HTTP_302',
+    });
+    expect(target.connections()).toBe(2);
+  });
+});
+
+describe('the chain', () => {
+  test('of five redirects is followed', async () => {
+    const target = await targets.http(counting(5));
+    expect(await check(`${target.origin}/0`, egress)).toMatchObject({ status: 'UP', statusCode: 200 });
+    expect(target.connections()).toBe(6);
+  });
+
+  test('of six is not', async () => {
+    const target = await targets.http(counting(6));
+    const result = await check(`${target.origin}/0`, egress);
+    expect(result).toMatchObject({
+      status: 'DOWN',
+      statusCode: 302,
+      errorReason: 'UNKNOWN_ERROR',
+      errorDetail: 'more than 5 redirects',
+    });
+    expect(result.latencyMs).toBeGreaterThanOrEqual(1);
+    expect(target.connections()).toBe(6);
+  });
+
+  test('is one exchange under one deadline', async () => {
+    const target = await targets.http((request, response) => {
+      setTimeout(() => response.writeHead(302, { location: `${request.url}x` }).end(), 50);
+    });
+    const result = await check(target.origin, egress, { timeoutMs: 120 });
+    expect(result).toMatchObject({ status: 'DOWN', errorReason: 'TIMEOUT', statusCode: null });
+    expect(result.latencyMs).toBeGreaterThanOrEqual(119);
+    expect(result.latencyMs).toBeLessThan(1_000);
+  });
+
+  test('that ends at a closed port is a failure to connect', async () => {
+    const gone = await targets.http((_request, response) => response.end());
+    await targets.closeAll();
+    const target = await targets.http(redirecting(302, () => gone.origin, []));
+    expect(await check(target.origin, egress)).toMatchObject({
+      latencyMs: 0,
+      statusCode: null,
+      errorReason: 'CONNECTION_REFUSED',
+    });
+  });
+});
+
+describe('a Location', () => {
+  test.each([
+    [undefined, 'status 302 came without a Location to follow'],
+    ['', 'status 302 came without a Location to follow'],
+    ['http://[bad', 'the redirect to "http://[bad" is no valid URL'],
+    ['http://', 'the redirect to "http://" is no valid URL'],
+    ['ftp://127.0.0.1/', 'the redirect to "ftp://127.0.0.1/" leaves http and https'],
+    ['file:///etc/passwd', 'the redirect to "file:///etc/passwd" leaves http and https'],
+    ['javascript:alert(1)', 'the redirect to "javascript:alert(1)" leaves http and https'],
+  ])('%j cannot be followed', async (location, errorDetail) => {
+    const target = await targets.http((_request, response) => {
+      response.writeHead(302, location === undefined ? {} : { location }).end();
+    });
+    const result = await check(target.origin, egress);
+    expect(result).toMatchObject({
+      status: 'DOWN',
+      statusCode: 302,
+      errorReason: 'UNKNOWN_ERROR',
+      errorDetail,
+    });
+  });
+
+  test.each([
+    ['relative/path?q', '/relative/path?q'],
+    ['?only=query', '/?only=query'],
+    ['/caf\u00e9', '/caf%C3%A9'],
+    ['/a b#part', '/a%20b'],
+  ])('%j goes to %s', async (location, path) => {
+    const seen: (string | undefined)[] = [];
+    const target = await targets.http((request, response) => {
+      seen.push(request.url);
+      const bytes = Buffer.from(location).toString('latin1');
+      if (seen.length === 1) response.writeHead(302, { location: bytes }).end();
+      else response.end();
+    });
+    expect(await check(target.origin, egress)).toMatchObject({ status: 'UP' });
+    expect(seen).toEqual(['/', path]);
+  });
+});

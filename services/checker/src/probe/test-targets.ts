@@ -1,0 +1,92 @@
+import { createEgress, type Egress } from '@tocsin/egress/create-egress';
+import http from 'node:http';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import { probe, type ProbeResult, type ProbeTarget } from './probe.ts';
+
+/** A local server to check, and what it saw. */
+export interface LocalTarget {
+  /** Without a trailing slash. */
+  readonly origin: string;
+  readonly port: number;
+  readonly connections: () => number;
+  /** Resolves once every connection that was opened to it is closed again. */
+  readonly allClosed: () => Promise<void>;
+}
+
+/** The local servers of one test file; `closeAll` belongs into `afterEach`. */
+export interface LocalTargets {
+  http(listener: http.RequestListener, host?: string): Promise<LocalTarget>;
+  https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;
+  /** For what no well-behaved server sends. */
+  tcp(listener: (socket: net.Socket) => void): Promise<LocalTarget>;
+  closeAll(): Promise<void>;
+}
+
+export function createLocalTargets(): LocalTargets {
+  const cleanups: (() => Promise<void>)[] = [];
+
+  async function serve(server: net.Server, scheme: string, host = '127.0.0.1'): Promise<LocalTarget> {
+    const open = new Set<net.Socket>();
+    let connections = 0;
+    server.on('connection', (socket: net.Socket) => {
+      connections += 1;
+      open.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => open.delete(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
+    cleanups.push(async () => {
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const { port } = server.address() as AddressInfo;
+    return {
+      origin: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      port,
+      connections: () => connections,
+      allClosed: async () => {
+        await Promise.all([...open].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+      },
+    };
+  }
+
+  return {
+    http: (listener, host) => serve(http.createServer(listener), 'http', host),
+    https: (options, listener) => serve(https.createServer(options, listener), 'https'),
+    tcp: (listener) => serve(net.createServer(listener), 'http'),
+    closeAll: async () => {
+      await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
+    },
+  };
+}
+
+/** Calls `done` with the whole body of a request. */
+export function withBody(request: http.IncomingMessage, done: (body: string) => void): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => done(Buffer.concat(chunks).toString()));
+}
+
+/** The way out with loopback opened, as `EGRESS_ALLOW_CIDRS` would on a laptop. */
+export function loopbackEgress(extraCa: string | null = null): Egress {
+  return createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], extraCa });
+}
+
+/** A plain GET with everything left at its default, changed by `changes`. */
+export function check(
+  url: string,
+  egress: Egress,
+  changes: Partial<ProbeTarget> = {},
+  signal?: AbortSignal,
+): Promise<ProbeResult> {
+  const target = {
+    url,
+    method: 'GET',
+    headers: null,
+    body: null,
+    timeoutMs: 5_000,
+    assertions: null,
+  } as const;
+  return probe({ ...target, ...changes }, egress, signal);
+}

@@ -1,0 +1,162 @@
+import { describe, expect, test } from '@jest/globals';
+import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { DatabaseError } from 'pg';
+import { Recorder, RecorderClosedError } from './recorder.ts';
+
+const logger = createSilentLogger();
+
+function check(monitorId: string): CheckRecord {
+  return { monitorId } as CheckRecord;
+}
+
+const recorded: CheckOutcome = { kind: 'recorded', timestamp: 1, statusChangeId: null, outdated: false };
+
+function sqlError(code: string, message = 'refused'): DatabaseError {
+  const error = new DatabaseError(message, 1, 'error');
+  error.code = code;
+  return error;
+}
+
+/** A recorder whose database answers as told; `batches` are the ids of each call. */
+function recorderOn(
+  answer: (ids: string[], call: number) => CheckOutcome[] | Error,
+  ensurePartitions = async (): Promise<void> => undefined,
+): { recorder: Recorder; batches: string[][] } {
+  const batches: string[][] = [];
+  const recorder = new Recorder({
+    record: async (checks) => {
+      const ids = checks.map((one) => one.monitorId);
+      batches.push(ids);
+      const result = answer(ids, batches.length);
+      if (result instanceof Error) throw result;
+      return result;
+    },
+    ensurePartitions,
+    logger,
+    onBatch: () => undefined,
+  });
+  return { recorder, batches };
+}
+
+const acceptAll = (ids: string[]): CheckOutcome[] => ids.map(() => recorded);
+
+describe('Recorder', () => {
+  test('results of one moment share a batch, at most 500 of them', async () => {
+    const { recorder, batches } = recorderOn(acceptAll);
+    const ids = Array.from({ length: 1_200 }, (_, index) => String(index));
+    await Promise.all(ids.map((id) => recorder.record(check(id))));
+    expect(batches.map((batch) => batch.length)).toEqual([500, 500, 200]);
+    expect(batches.flat()).toEqual(ids);
+  });
+
+  test('a result settles only after its batch was committed', async () => {
+    let commit: (() => void) | undefined;
+    const committed = new Promise<void>((resolve) => {
+      commit = resolve;
+    });
+    let settled = false;
+    const recorder = new Recorder({
+      record: async (checks) => {
+        await committed;
+        return checks.map(() => recorded);
+      },
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+    });
+    const result = recorder.record(check('a')).then(() => {
+      settled = true;
+    });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    expect(settled).toBe(false);
+    commit?.();
+    await result;
+    expect(settled).toBe(true);
+  });
+
+  test('a busy monitor’s result is tried again, before newer ones', async () => {
+    const { recorder, batches } = recorderOn((ids, call) =>
+      ids.map((id) => (id === 'busy' && call <= 2 ? { kind: 'busy' } : recorded)),
+    );
+    await Promise.all([recorder.record(check('busy')), recorder.record(check('other'))]);
+    expect(batches).toEqual([['busy', 'other'], ['busy'], ['busy']]);
+  });
+
+  test('while the database is away results wait, and are recorded when it is back', async () => {
+    const { recorder, batches } = recorderOn((ids, call) =>
+      call <= 2 ? new Error('connection terminated') : acceptAll(ids),
+    );
+    expect(await recorder.record(check('a'))).toEqual(recorded);
+    expect(batches).toHaveLength(3);
+  });
+
+  test('one result that Postgres refuses takes no other with it', async () => {
+    const { recorder, batches } = recorderOn((ids) =>
+      ids.includes('bad') ? sqlError('22021') : acceptAll(ids),
+    );
+    const ids = ['a', 'b', 'c', 'bad', 'd', 'e', 'f'];
+    const results = await Promise.allSettled(ids.map((id) => recorder.record(check(id))));
+    expect(results.map((result) => result.status)).toEqual(
+      ids.map((id) => (id === 'bad' ? 'rejected' : 'fulfilled')),
+    );
+    expect(batches.length).toBeLessThanOrEqual(7);
+  });
+
+  test('a missing partition is made, and the batch recorded', async () => {
+    let made = 0;
+    const missing = sqlError('23514', 'no partition of relation "events" found for row');
+    const { recorder } = recorderOn(
+      (ids) => (made === 0 ? missing : acceptAll(ids)),
+      async () => {
+        made += 1;
+      },
+    );
+    expect(await recorder.record(check('a'))).toEqual(recorded);
+    expect(made).toBe(1);
+  });
+
+  test('closing records what is pending', async () => {
+    const { recorder, batches } = recorderOn(acceptAll);
+    const pending = recorder.record(check('a'));
+    await recorder.close();
+    expect(await pending).toEqual(recorded);
+    expect(batches).toEqual([['a']]);
+  });
+
+  test('closing gives up on a query that hangs and on a monitor that stays busy', async () => {
+    const hanging = new Recorder({
+      record: () => new Promise(() => undefined),
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+    });
+    const { recorder: busy } = recorderOn((ids) => ids.map(() => ({ kind: 'busy' })));
+    const pending = [hanging, busy].map((recorder) =>
+      expect(recorder.record(check('a'))).rejects.toThrow(RecorderClosedError),
+    );
+    hanging.abandon();
+    busy.abandon();
+    await Promise.all([hanging.close(), busy.close(), ...pending]);
+  });
+
+  test('a result that comes in the turn in which another settled is recorded too', async () => {
+    const { recorder } = recorderOn(acceptAll);
+    let last = recorder.record(check('a'));
+    for (let hops = 0; hops < 20; hops += 1) {
+      await last;
+      for (let hop = 0; hop < hops; hop += 1) await Promise.resolve();
+      last = recorder.record(check('b'));
+    }
+    expect(await last).toEqual(recorded);
+  });
+
+  test('closing gives up on a database that stays away, so that the jobs go back', async () => {
+    const { recorder } = recorderOn(() => new Error('connection refused'));
+    const pending = expect(recorder.record(check('a'))).rejects.toThrow(RecorderClosedError);
+    await recorder.close();
+    await pending;
+  }, 15_000);
+});

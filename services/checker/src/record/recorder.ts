@@ -1,0 +1,167 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
+import { isDataError, isMissingPartition } from '@tocsin/db/database/errors';
+import type { Logger } from '@tocsin/runtime/logger';
+
+/** What became of a result that was not `busy`, which the recorder tries again by itself. */
+export type RecordedOutcome = Exclude<CheckOutcome, { kind: 'busy' }>;
+
+/** The recorder was closed before Postgres took the result: the job that made it goes back. */
+export class RecorderClosedError extends Error {
+  override readonly name = 'RecorderClosedError';
+}
+
+export interface RecorderOptions {
+  readonly record: (checks: readonly CheckRecord[]) => Promise<CheckOutcome[]>;
+  readonly ensurePartitions: () => Promise<void>;
+  readonly logger: Logger;
+  readonly onBatch: (size: number, durationMs: number) => void;
+}
+
+interface Entry {
+  readonly check: CheckRecord;
+  readonly resolve: (outcome: RecordedOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const MOST_PER_BATCH = 500;
+/** How long the first result of a batch waits for company. */
+const LINGER_MS = 4;
+const BUSY_WAIT_MS = 10;
+const RETRY_MS = { first: 100, most: 2_000 } as const;
+/** How long `close` keeps trying a Postgres that does not answer. */
+const CLOSE_PATIENCE_MS = 5_000;
+
+/**
+ * Records results in batches, one batch at a time (design §5). A result's promise settles when its batch has committed, so a
+ * job is done only after that. While Postgres is away results wait here and the workers' slots with them.
+ */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  #entries: Entry[] = [];
+  #flushing: Promise<void> | null = null;
+  #stalled = false;
+  readonly #closing = new AbortController();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** @throws RecorderClosedError, or the database's error where it refuses this very result */
+  record(check: CheckRecord): Promise<RecordedOutcome> {
+    return new Promise((resolve, reject) => {
+      this.#entries.push({ check, resolve, reject });
+      this.#flushing ??= this.#flushAll();
+    });
+  }
+
+  /** Whether results wait for a Postgres that does not take them. */
+  get stalled(): boolean {
+    return this.#stalled;
+  }
+
+  /** Records what is pending; gives up on a Postgres that stays away. */
+  async close(): Promise<void> {
+    const timer = setTimeout(() => this.abandon(), CLOSE_PATIENCE_MS);
+    await this.#flushing;
+    clearTimeout(timer);
+  }
+
+  /** Rejects what Postgres does not take at once, so that the jobs behind it go back. */
+  abandon(): void {
+    this.#closing.abort();
+  }
+
+  async #flushAll(): Promise<void> {
+    await wait(LINGER_MS);
+    while (this.#entries.length > 0) {
+      const batch = this.#entries.splice(0, MOST_PER_BATCH);
+      const busy = await this.#flush(batch);
+      if (this.#closing.signal.aborted) rejectAll(busy, closed());
+      // Before newer results, so that those of one monitor keep their order.
+      else this.#entries.unshift(...busy);
+      if (busy.length === batch.length) await wait(BUSY_WAIT_MS);
+    }
+    // In the same turn as the last look at the entries: a result that comes later starts anew.
+    this.#flushing = null;
+  }
+
+  /** Records one batch. @returns the entries whose monitor is busy */
+  async #flush(batch: Entry[]): Promise<Entry[]> {
+    const checks = batch.map((entry) => entry.check);
+    for (let delayMs: number = RETRY_MS.first; ; delayMs = Math.min(delayMs * 2, RETRY_MS.most)) {
+      try {
+        const startedAt = performance.now();
+        const outcomes = await this.#unlessAbandoned(this.#options.record(checks));
+        this.#options.onBatch(batch.length, performance.now() - startedAt);
+        this.#stalled = false;
+        return settle(batch, outcomes);
+      } catch (error) {
+        if (isMissingPartition(error)) await this.#ensurePartitions();
+        else if (isDataError(error)) return this.#isolate(batch, error);
+        else this.#options.logger.warn('Recording failed; trying again', { error, results: batch.length });
+        this.#stalled = true;
+        if (this.#closing.signal.aborted) return rejectAll(batch, closed());
+        await wait(delayMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** At shutdown nobody waits for a query that hangs; if it commits after all, the slot makes the repetition harmless. */
+  async #unlessAbandoned<Result>(work: Promise<Result>): Promise<Result> {
+    const { signal } = this.#closing;
+    if (signal.aborted) {
+      work.catch(() => undefined);
+      throw closed();
+    }
+    let abandon: (() => void) | undefined;
+    const abandoned = new Promise<never>((_, reject) => {
+      abandon = () => reject(closed());
+      signal.addEventListener('abort', abandon, { once: true });
+    });
+    try {
+      return await Promise.race([work, abandoned]);
+    } finally {
+      if (abandon) signal.removeEventListener('abort', abandon);
+    }
+  }
+
+  /** Postgres refuses the data of one of them: halves the batch until only that one is refused (design §5). */
+  async #isolate(batch: Entry[], error: unknown): Promise<Entry[]> {
+    const [only] = batch;
+    if (batch.length === 1 && only) {
+      this.#options.logger.error('A result cannot be recorded', { error, monitorId: only.check.monitorId });
+      only.reject(error);
+      return [];
+    }
+    const middle = Math.ceil(batch.length / 2);
+    const first = await this.#flush(batch.slice(0, middle));
+    return [...first, ...(await this.#flush(batch.slice(middle)))];
+  }
+
+  async #ensurePartitions(): Promise<void> {
+    try {
+      await this.#options.ensurePartitions();
+    } catch (error) {
+      this.#options.logger.warn('Making the partitions of events failed', { error });
+    }
+  }
+}
+
+function settle(batch: readonly Entry[], outcomes: readonly CheckOutcome[]): Entry[] {
+  return batch.filter((entry, index) => {
+    const outcome = outcomes[index];
+    if (outcome === undefined || outcome.kind === 'busy') return true;
+    entry.resolve(outcome);
+    return false;
+  });
+}
+
+function closed(): Error {
+  return new RecorderClosedError('the checker shuts down');
+}
+
+function rejectAll(batch: readonly Entry[], error: Error): Entry[] {
+  for (const entry of batch) entry.reject(error);
+  return [];
+}

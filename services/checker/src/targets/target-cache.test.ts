@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
+import { TargetCache } from './target-cache.ts';
+
+function cacheOf(revisions: Map<string, number>): { cache: TargetCache; loads: string[][] } {
+  const loads: string[][] = [];
+  const cache = new TargetCache(async (ids) => {
+    loads.push([...ids]);
+    return new Map(
+      ids.flatMap((id) => {
+        const revision = revisions.get(id);
+        return revision === undefined ? [] : [[id, { monitorId: id, revision } as CheckTarget]];
+      }),
+    );
+  });
+  return { cache, loads };
+}
+
+test('a monitor is read once per revision', async () => {
+  const revisions = new Map([['a', 1]]);
+  const { cache, loads } = cacheOf(revisions);
+  expect(await cache.get('a', 1)).toMatchObject({ revision: 1 });
+  expect(await cache.get('a', 1)).toMatchObject({ revision: 1 });
+  revisions.set('a', 2);
+  expect(await cache.get('a', 2)).toMatchObject({ revision: 2 });
+  // A job of before the change finds the newer monitor.
+  expect(await cache.get('a', 1)).toMatchObject({ revision: 2 });
+  expect(loads).toEqual([['a'], ['a']]);
+});
+
+test('reads of one moment share a query, and one monitor is asked for once', async () => {
+  const { cache, loads } = cacheOf(
+    new Map([
+      ['a', 1],
+      ['b', 1],
+    ]),
+  );
+  await Promise.all([cache.get('a', 1), cache.get('b', 1), cache.get('a', 1)]);
+  expect(loads).toEqual([['a', 'b']]);
+});
+
+test('a monitor that is gone is asked for again, an evicted one too', async () => {
+  const revisions = new Map([['a', 1]]);
+  const { cache, loads } = cacheOf(revisions);
+  expect(await cache.get('x', 1)).toBeNull();
+  revisions.set('x', 1);
+  expect(await cache.get('x', 1)).toMatchObject({ monitorId: 'x' });
+  await cache.get('a', 1);
+  cache.evict('a');
+  await cache.get('a', 1);
+  expect(loads).toEqual([['x'], ['x'], ['a'], ['a']]);
+});
+
+test('a failed read fails whoever waits, and the next one tries again', async () => {
+  let fails = true;
+  const cache = new TargetCache(async (ids) => {
+    if (fails) throw new Error('database away');
+    return new Map(ids.map((id) => [id, { monitorId: id, revision: 1 } as CheckTarget]));
+  });
+  await expect(Promise.all([cache.get('a', 1), cache.get('b', 1)])).rejects.toThrow('database away');
+  fails = false;
+  expect(await cache.get('a', 1)).toMatchObject({ monitorId: 'a' });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { createNotifierMetrics } from '../metrics.ts';
+import { decideOutcome, Deliverer } from './deliverer.ts';
+import type { WebhookAnswer } from './send-webhook.ts';
+
+const HOUR_MS = 3_600_000;
+const answer: WebhookAnswer = {
+  startedAt: new Date(0),
+  durationMs: 20,
+  statusCode: 500,
+  error: 'answered 500',
+  responseExcerpt: null,
+  retryAfterMs: null,
+};
+const delivery: ClaimedDelivery = {
+  id: 'd',
+  leaseToken: 't',
+  channelId: 'c',
+  monitorId: 'm',
+  event: 'monitor.down',
+  payload: '{}',
+  url: 'https://hooks.example',
+  secrets: [],
+  test: false,
+  attemptCount: 0,
+  roundAttemptCount: 0,
+  elapsedMs: 0,
+};
+
+describe('decideOutcome', () => {
+  test.each([
+    ['2xx', { error: null, statusCode: 200 }, {}, { kind: 'delivered' }],
+    ['410', { statusCode: 410 }, {}, { kind: 'gone' }],
+    ['500', {}, {}, { kind: 'retry', delayMs: 5_000 }],
+    ['the third failure', {}, { roundAttemptCount: 2 }, { kind: 'retry', delayMs: 30_000 }],
+    ['the first failure after a redelivery', {}, { attemptCount: 9 }, { kind: 'retry', delayMs: 5_000 }],
+    ['a test event', {}, { test: true }, { kind: 'failed' }],
+    ['a test event and 410', { statusCode: 410 }, { test: true }, { kind: 'failed' }],
+    ['a test event and 2xx', { error: null, statusCode: 200 }, { test: true }, { kind: 'delivered' }],
+    ['Retry-After', { retryAfterMs: 9_000, statusCode: 429 }, {}, { kind: 'retry', delayMs: 9_000 }],
+    ['no answer', { statusCode: null, error: 'no answer' }, {}, { kind: 'retry', delayMs: 5_000 }],
+    ['after 72 h', {}, { roundAttemptCount: 30, elapsedMs: 72 * HOUR_MS }, { kind: 'failed' }],
+  ])('%s', (_, given, state, expected) => {
+    expect(decideOutcome({ ...delivery, ...state }, { ...answer, ...given }, 0.5)).toEqual(expected);
+  });
+});
+
+test('an outcome that Postgres does not take at first is recorded in the end, once', async () => {
+  const recorded: AttemptRecord[] = [];
+  let tries = 0;
+  const deliverer = new Deliverer({
+    send: async () => answer,
+    recordAttempt: async (attempt) => {
+      tries += 1;
+      if (tries === 1) throw new Error('connection terminated');
+      recorded.push(attempt);
+      return null;
+    },
+    metrics: createNotifierMetrics(createMetrics(), {} as never),
+    logger: createSilentLogger(),
+    onRecorded: () => undefined,
+  });
+  await deliverer.attempt(delivery);
+  expect(recorded).toEqual([expect.objectContaining({ deliveryId: 'd', leaseToken: 't', statusCode: 500 })]);
+  expect(deliverer.running).toBe(0);
+});

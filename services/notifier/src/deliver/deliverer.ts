@@ -1,0 +1,122 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { nextAttemptDelayMs } from '@tocsin/core/delivery/retry-schedule';
+import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { AttemptOutcome, AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
+import type { Logger } from '@tocsin/runtime/logger';
+import type { NotifierMetrics } from '../metrics.ts';
+import type { WebhookAnswer, WebhookRequest } from './send-webhook.ts';
+
+/** An outcome that Postgres does not take is tried again, but not beyond the attempt's lease (15 s). */
+const RECORD_WITHIN_MS = 13_000;
+const RECORD_RETRY_MS = 500;
+
+export interface DelivererOptions {
+  readonly send: (request: WebhookRequest) => Promise<WebhookAnswer>;
+  /** @returns why this attempt disabled the channel, or null */
+  readonly recordAttempt: (attempt: AttemptRecord) => Promise<string | null>;
+  readonly metrics: NotifierMetrics;
+  readonly logger: Logger;
+  /** Called after each recorded attempt: a later delivery may have waited for it. */
+  readonly onRecorded: () => void;
+}
+
+/** Makes attempts: send, decide, record. Whoever claimed the delivery calls it (design §4 "Delivery"). */
+export class Deliverer {
+  readonly #options: DelivererOptions;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: DelivererOptions) {
+    this.#options = options;
+  }
+
+  /** Attempts under way. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Makes one attempt of a claimed delivery. Never rejects: what is not recorded is attempted again after its lease. */
+  attempt(delivery: ClaimedDelivery): Promise<void> {
+    const attempt = this.#attempt(delivery)
+      .catch((error: unknown) => {
+        this.#options.logger.error('An attempt broke off; it is made again after its lease', {
+          deliveryId: delivery.id,
+          error,
+        });
+      })
+      .finally(() => this.#running.delete(attempt));
+    this.#running.add(attempt);
+    return attempt;
+  }
+
+  /** Waits for the attempts under way. */
+  async close(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #attempt(delivery: ClaimedDelivery): Promise<void> {
+    const { logger, metrics } = this.#options;
+    const leaseEndsAt = performance.now() + RECORD_WITHIN_MS;
+    const answer = await this.#options.send(delivery);
+    const outcome = decideOutcome(delivery, answer);
+    metrics.attempts.inc({ outcome: outcome.kind });
+    metrics.attemptSeconds.observe(answer.durationMs / 1_000);
+    const { id: deliveryId, leaseToken, channelId, monitorId, test } = delivery;
+    const { statusCode, durationMs, error } = answer;
+    logger.log(error === null ? 'info' : 'warn', 'Webhook attempt', {
+      deliveryId,
+      channelId,
+      monitorId,
+      event: delivery.event,
+      ...(test && { test }),
+      attempt: delivery.attemptCount + 1,
+      outcome: outcome.kind,
+      statusCode,
+      durationMs,
+      error,
+    });
+    const { retryAfterMs: _, ...logged } = answer;
+    await this.#record({ ...logged, deliveryId, leaseToken, channelId, test, outcome }, leaseEndsAt);
+  }
+
+  async #record(attempt: AttemptRecord, leaseEndsAt: number): Promise<void> {
+    const { recordAttempt, logger, metrics, onRecorded } = this.#options;
+    const { deliveryId, channelId } = attempt;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const disabledReason = await recordAttempt(attempt);
+        if (disabledReason !== null) {
+          metrics.channelsDisabled.inc();
+          logger.error('Channel disabled', { channelId, reason: disabledReason });
+        }
+        onRecorded();
+        return;
+      } catch (error) {
+        logger.warn('Recording an attempt failed', { deliveryId, tries, error });
+      }
+      if (performance.now() + RECORD_RETRY_MS > leaseEndsAt) break;
+      await wait(RECORD_RETRY_MS);
+    }
+    logger.error('An attempt could not be recorded; it is made again after its lease', { deliveryId });
+  }
+}
+
+/**
+ * What an answer means for the delivery (design §4 "Delivery"). The retry schedule counts from the last redelivery; a test
+ * event is never retried.
+ */
+export function decideOutcome(
+  delivery: Pick<ClaimedDelivery, 'test' | 'roundAttemptCount' | 'elapsedMs'>,
+  answer: Pick<WebhookAnswer, 'error' | 'statusCode' | 'retryAfterMs' | 'durationMs'>,
+  random = Math.random(),
+): AttemptOutcome {
+  if (answer.error === null) return { kind: 'delivered' };
+  if (delivery.test) return { kind: 'failed' };
+  if (answer.statusCode === 410) return { kind: 'gone' };
+  const delayMs = nextAttemptDelayMs({
+    attempts: delivery.roundAttemptCount + 1,
+    elapsedMs: delivery.elapsedMs + answer.durationMs,
+    retryAfterMs: answer.retryAfterMs,
+    random,
+  });
+  return delayMs === null ? { kind: 'failed' } : { kind: 'retry', delayMs };
+}

@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createEgress, type Egress } from '@tocsin/egress/create-egress';
+import { WebhookReceiver, type Answer } from '@tocsin/embedded/local-web/webhook-receiver';
+import { Webhook } from 'standardwebhooks';
+import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
+
+const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
+const OLD_SECRET = `whsec_${Buffer.from('second secret of the channel').toString('base64')}`;
+const PAYLOAD = '{"event":"monitor.down","monitorName":"Größe \\u2028 ✓"}';
+const ok: Answer = (_, response) => {
+  response.writeHead(204).end();
+};
+
+let receiver: WebhookReceiver;
+let egress: Egress;
+
+beforeAll(async () => {
+  receiver = await WebhookReceiver.start();
+  egress = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: receiver.ca });
+});
+afterAll(() => receiver.stop());
+afterEach(() => {
+  receiver.received.length = 0;
+});
+
+async function send(
+  answer: Answer,
+  overrides: { url?: string; egress?: Egress } = {},
+): Promise<WebhookAnswer> {
+  receiver.answer = answer;
+  return sendWebhook(
+    {
+      id: 'delivery-1',
+      url: overrides.url ?? receiver.url('/hook'),
+      payload: PAYLOAD,
+      secrets: [SECRET, OLD_SECRET],
+    },
+    overrides.egress ?? egress,
+  );
+}
+
+describe('sendWebhook', () => {
+  test('posts the very bytes, with the fixed headers and a signature per valid secret', async () => {
+    expect(await send(ok)).toMatchObject({ statusCode: 204, error: null, retryAfterMs: null });
+    const [webhook] = receiver.received;
+    expect(webhook).toMatchObject({
+      method: 'POST',
+      path: '/hook',
+      body: PAYLOAD,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Service/1.0',
+        'webhook-id': 'delivery-1',
+      },
+    });
+    const headers = webhook?.headers as Record<string, string>;
+    for (const secret of [SECRET, OLD_SECRET]) {
+      expect(new Webhook(secret).verify(PAYLOAD, headers)).toBeTruthy();
+      expect(() => new Webhook(secret).verify(`${PAYLOAD} `, headers)).toThrow();
+    }
+    const stranger = `whsec_${Buffer.from('somebody else altogether').toString('base64')}`;
+    expect(() => new Webhook(stranger).verify(PAYLOAD, headers)).toThrow();
+  });
+
+  test.each([
+    [200, null],
+    [299, null],
+    [301, 'answered 301'],
+    [410, 'answered 410'],
+    [500, 'answered 500'],
+  ])('%i: %s, and no redirect is followed', async (status, error) => {
+    const answer = await send((_, response) => {
+      response.writeHead(status, { Location: receiver.url('/elsewhere') }).end('why');
+    });
+    expect(answer).toMatchObject({ statusCode: status, error, responseExcerpt: 'why' });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test.each([
+    [429, '7', 7_000],
+    [503, '7', 7_000],
+    [500, '7', null],
+    [429, 'soon', null],
+  ])('%i with Retry-After %j', async (status, header, expected) => {
+    const answer = await send((_, response) => {
+      response.writeHead(status, { 'Retry-After': header }).end();
+    });
+    expect(answer.retryAfterMs).toBe(expected);
+  });
+
+  test('a 2xx whose body breaks off is an answer', async () => {
+    const answer = await send((_, response) => {
+      response.writeHead(200, { 'Content-Length': '1000' });
+      response.write('half', () => response.destroy());
+    });
+    expect(answer).toMatchObject({ statusCode: 200, error: null });
+  });
+
+  test('a body that never ends costs nothing but its first bytes', async () => {
+    const answer = await send((_, response) => {
+      response.writeHead(200);
+      const flood = setInterval(() => response.write('x'.repeat(64 * 1024)), 1);
+      response.on('close', () => clearInterval(flood));
+    });
+    expect(answer).toMatchObject({ statusCode: 200, error: null });
+    expect(answer.responseExcerpt?.length).toBeLessThanOrEqual(1_024);
+    expect(answer.durationMs).toBeLessThan(4_000);
+  });
+
+  test('a receiver that does not answer within 5 s has failed', async () => {
+    const answer = await send(() => undefined);
+    expect(answer).toMatchObject({ statusCode: null, error: 'no answer within 5 s' });
+    expect(answer.durationMs).toBeGreaterThan(4_900);
+    expect(answer.durationMs).toBeLessThan(8_000);
+  }, 15_000);
+
+  test('a connection that is closed without an answer has failed', async () => {
+    const answer = await send((_, response) => {
+      response.destroy();
+    });
+    expect(answer).toMatchObject({ statusCode: null, error: expect.any(String) });
+  });
+
+  test('nobody listens', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    server.close();
+    const answer = await send(ok, { url: `https://127.0.0.1:${port}/` });
+    expect(answer).toMatchObject({ statusCode: null, error: 'connection refused' });
+  });
+
+  test('a certificate of an unknown CA has failed', async () => {
+    const strict = createEgress({ allowCidrs: ['127.0.0.0/8'] });
+    expect(await send(ok, { egress: strict })).toMatchObject({ statusCode: null, error: expect.any(String) });
+    expect(receiver.received).toEqual([]);
+  });
+
+  test('whatever is wrong with a channel is an answer, not an exception', async () => {
+    receiver.answer = ok;
+    const request = { id: 'delivery-1', url: receiver.url('/hook'), payload: PAYLOAD };
+    for (const secrets of [[], ['whsec_'], ['whsec_not base64!']]) {
+      expect(await sendWebhook({ ...request, secrets }, egress)).toMatchObject({ error: expect.any(String) });
+    }
+    const unreadable = { ...request, url: 'nonsense', secrets: [SECRET] };
+    expect(await sendWebhook(unreadable, egress)).toMatchObject({ error: expect.any(String) });
+    expect(receiver.received).toEqual([]);
+    const shouted = { ...request, url: request.url.replace('https', 'HTTPS'), secrets: [SECRET] };
+    expect(await sendWebhook(shouted, egress)).toMatchObject({ statusCode: 204 });
+  });
+
+  test('plain HTTP and private addresses are refused before anything is sent', async () => {
+    expect(await send(ok, { url: receiver.url().replace('https:', 'http:') })).toMatchObject({
+      error: 'the URL of the channel is not HTTPS',
+    });
+    const guarded = createEgress({ allowCidrs: [], extraCa: receiver.ca });
+    expect((await send(ok, { egress: guarded })).error).toContain('127.0.0.1');
+    expect(receiver.received).toEqual([]);
+  });
+});

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/webhook';
+import { parseRetryAfter } from '@tocsin/core/delivery/retry-schedule';
+import { sanitiseDetail } from '@tocsin/core/check/error-reason';
+import type { Egress } from '@tocsin/egress/create-egress';
+import { got, type Response } from 'got';
+import { signatureHeaders } from './sign.ts';
+
+/** How much of an answer the delivery log keeps, and how long it waits for that once the status is known. */
+const EXCERPT_BYTES = 1_024;
+const EXCERPT_WAIT_MS = 500;
+
+export interface WebhookRequest {
+  /** Stable over all attempts of a delivery. */
+  readonly id: string;
+  readonly url: string;
+  /** The very bytes to send. */
+  readonly payload: string;
+  /** One signature each; none: nothing is sent. */
+  readonly secrets: readonly string[];
+}
+
+/** What the receiver answered, or why there was no answer. */
+export interface WebhookAnswer {
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  /** Null without an answer. */
+  readonly statusCode: number | null;
+  /** Null where the receiver answered 2xx. */
+  readonly error: string | null;
+  readonly responseExcerpt: string | null;
+  /** Asked for by a 429 or 503; null otherwise. */
+  readonly retryAfterMs: number | null;
+}
+
+/**
+ * Sends one webhook: an HTTPS POST that must be answered 2xx within 5 s. Redirects are not followed (specification
+ * "Delivery rules", design §4 "Delivery"). Never throws: no answer is an answer too.
+ */
+export async function sendWebhook(request: WebhookRequest, egress: Egress): Promise<WebhookAnswer> {
+  const startedAt = new Date();
+  const started = performance.now();
+  const finish = (answer: Partial<WebhookAnswer>): WebhookAnswer => ({
+    startedAt,
+    durationMs: Math.round(performance.now() - started),
+    statusCode: null,
+    error: null,
+    responseExcerpt: null,
+    retryAfterMs: null,
+    ...answer,
+  });
+  try {
+    return await exchange(request, egress, startedAt, finish);
+  } catch (error) {
+    return finish({ error: describe(error) });
+  }
+}
+
+async function exchange(
+  request: WebhookRequest,
+  egress: Egress,
+  startedAt: Date,
+  finish: (answer: Partial<WebhookAnswer>) => WebhookAnswer,
+): Promise<WebhookAnswer> {
+  if (new URL(request.url).protocol !== 'https:')
+    return finish({ error: 'the URL of the channel is not HTTPS' });
+  if (request.secrets.length === 0) return finish({ error: 'the secret of the channel cannot be opened' });
+  const stream = got.stream.post(request.url, {
+    body: request.payload,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': WEBHOOK_USER_AGENT,
+      ...signatureHeaders(request.id, startedAt, request.payload, request.secrets),
+    },
+    agent: { https: egress.httpsAgent },
+    followRedirect: false,
+    throwHttpErrors: false,
+    decompress: false,
+    retry: { limit: 0 },
+    timeout: { request: WEBHOOK_DEADLINE_MS },
+  });
+  try {
+    const [response] = (await once(stream, 'response')) as [Response];
+    const { statusCode, headers } = response;
+    const answered = finish({
+      statusCode,
+      error: statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`,
+      retryAfterMs:
+        statusCode === 429 || statusCode === 503 ? parseRetryAfter(headers['retry-after'], new Date()) : null,
+    });
+    return { ...answered, responseExcerpt: await readExcerpt(stream) };
+  } finally {
+    stream.on('error', () => undefined);
+    stream.destroy();
+  }
+}
+
+/** The first bytes of the answer as text. The status has decided already: an answer that breaks off is fine. */
+async function readExcerpt(stream: AsyncIterable<Buffer>): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  const read = async (): Promise<void> => {
+    let size = 0;
+    for await (const chunk of stream) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= EXCERPT_BYTES) return;
+    }
+  };
+  await Promise.race([read().catch(() => undefined), wait(EXCERPT_WAIT_MS)]);
+  const text = Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString('utf8');
+  return text === '' ? null : sanitiseDetail(text);
+}
+
+const KNOWN_FAILURES: Readonly<Record<string, string>> = {
+  ETIMEDOUT: `no answer within ${WEBHOOK_DEADLINE_MS / 1_000} s`,
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'the name of the receiver does not resolve',
+  EAI_AGAIN: 'the name of the receiver does not resolve',
+};
+
+function describe(error: unknown): string {
+  const { code = '', message } = error as { code?: string; message?: string };
+  return KNOWN_FAILURES[code] ?? sanitiseDetail(message ?? String(error));
+}

@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
+import { openDatabase } from '@tocsin/db/database/open';
+import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
+import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
+import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { startJobWorker } from '@tocsin/queue/job-worker';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { parseEnv } from '@tocsin/runtime/env';
+import { startHealthServer } from '@tocsin/runtime/health-server';
+import type { Logger } from '@tocsin/runtime/logger';
+import { createLoop } from '@tocsin/runtime/loop';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { settings } from '@tocsin/runtime/settings';
+import { runService, type RunningService } from '@tocsin/runtime/shutdown';
+import { Deliverer } from './deliver/deliverer.ts';
+import { sendWebhook } from './deliver/send-webhook.ts';
+import { keepMaintenance } from './maintenance/maintenance-clock.ts';
+import { createMaintenanceMetrics } from './maintenance/maintenance-metrics.ts';
+import { createNotifierMetrics } from './metrics.ts';
+import { relayOnce } from './relay.ts';
+
+const RELAY_EVERY_MS = 500;
+const MAINTENANCE_EVERY_MS = 500;
+const SWEEP_EVERY_MS = 60_000;
+/** A relay without a finished round for this long is stuck; rounds that fail are progress. */
+const STUCK_AFTER_MS = 60_000;
+const DISPATCH_CONCURRENCY = 20;
+const DELIVERY_CONCURRENCY = 100;
+
+const notifierSettings = settings.pick({
+  DATABASE_URL: true,
+  DATABASE_DIRECT_URL: true,
+  DATABASE_POOL_SIZE: true,
+  QUEUE_URL: true,
+  SECRETS_KEY: true,
+  WEBHOOK_CA_FILE: true,
+  EGRESS_ALLOW_CIDRS: true,
+  HEALTH_PORT: true,
+});
+
+async function start(logger: Logger): Promise<RunningService> {
+  const env = parseEnv(notifierSettings);
+  const database = openDatabase({
+    url: env.DATABASE_URL,
+    poolSize: env.DATABASE_POOL_SIZE,
+    throughPooler: env.DATABASE_DIRECT_URL !== undefined,
+    applicationName: 'tocsin notifier',
+    onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
+  });
+  const { db } = database;
+  const context = { db, secrets: new SecretBox(env.SECRETS_KEY) };
+  const stores = openQueueStores(
+    env.QUEUE_URL,
+    () => undefined,
+    (error) => logger.warn("The queue's store is in trouble", { error }),
+  );
+  const producers = new Producers(stores);
+  const registry = createMetrics();
+  const egress = createEgress({
+    allowCidrs: env.EGRESS_ALLOW_CIDRS,
+    extraCa: env.WEBHOOK_CA_FILE === undefined ? null : readFileSync(env.WEBHOOK_CA_FILE, 'utf8'),
+  });
+  const metrics = createNotifierMetrics(registry, db);
+  const deliverer = new Deliverer({
+    send: (request) => sendWebhook(request, egress),
+    recordAttempt: (attempt) => recordAttempt(db, attempt),
+    metrics,
+    logger,
+    onRecorded: () => relay.wake(),
+  });
+  let relayedAt = performance.now();
+  const relay = createLoop({
+    name: 'The relay',
+    everyMs: RELAY_EVERY_MS,
+    logger,
+    work: () =>
+      relayOnce({
+        dispatchDue: (limit) => dispatchStatusChanges(db, { limit }),
+        claimDue: (limit) => claimDeliveries(context, { limit }),
+        deliverer,
+      }).finally(() => {
+        relayedAt = performance.now();
+      }),
+  });
+  const sweep = createLoop({
+    name: 'Disabling channels',
+    everyMs: SWEEP_EVERY_MS,
+    logger,
+    work: async () => {
+      for (const channelId of await disableExhaustedChannels(db)) {
+        metrics.channelsDisabled.inc();
+        logger.error('Channel disabled: every attempt of the last 72 hours failed', { channelId });
+      }
+    },
+  });
+  const maintenanceMetrics = createMaintenanceMetrics(registry, db);
+  const maintenance = createLoop({
+    name: 'The maintenance clock',
+    everyMs: MAINTENANCE_EVERY_MS,
+    logger,
+    work: (signal) =>
+      keepMaintenance(
+        {
+          advance: () => advanceWindows(db),
+          settle: () => settleMaintenance(db),
+          hint: (ids) => producers.addStatusChanges(ids),
+          metrics: maintenanceMetrics,
+          logger,
+        },
+        signal,
+      ),
+  });
+  const onFailed = (jobId: string, error: Error): void => {
+    logger.warn('A job failed; the relay does what it was about', { jobId, error });
+  };
+  const workers = [
+    startJobWorker(stores.main, {
+      kind: 'statusChange',
+      region: null,
+      concurrency: DISPATCH_CONCURRENCY,
+      process: async ({ statusChangeId }) => {
+        const { deliveryIds } = await dispatchStatusChanges(db, { statusChangeId });
+        await producers.addDeliveries(deliveryIds).catch(() => relay.wake());
+      },
+      onFailed,
+    }),
+    startJobWorker(stores.main, {
+      kind: 'delivery',
+      region: null,
+      concurrency: DELIVERY_CONCURRENCY,
+      process: async ({ deliveryId }) => {
+        const [delivery] = await claimDeliveries(context, { deliveryId });
+        if (delivery) await deliverer.attempt(delivery);
+      },
+      onFailed,
+    }),
+  ];
+  const health = await startHealthServer({
+    port: env.HEALTH_PORT,
+    metrics: registry,
+    live: {
+      relay: async () => {
+        if (performance.now() - relayedAt > STUCK_AFTER_MS) throw new Error('the relay makes no progress');
+      },
+    },
+    ready: { postgres: () => database.ping(), queue: () => stores.ping() },
+  });
+  return {
+    ready: { healthPort: health.port },
+    stop: async () => {
+      await Promise.all([
+        maintenance.stop(),
+        relay.stop(),
+        sweep.stop(),
+        ...workers.map((worker) => worker.close()),
+      ]);
+      await deliverer.close();
+      await producers.close();
+      await stores.close();
+      await database.close();
+      await health.stop();
+    },
+  };
+}
+
+await runService('notifier', start);

@@ -1,0 +1,95 @@
+import { describe, expect, test } from '@jest/globals';
+import type { AdvancedWindows } from '@tocsin/db/maintenance-windows/advance-windows';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { Histogram } from 'prom-client';
+import { keepMaintenance, type MaintenanceClockOptions } from './maintenance-clock.ts';
+
+const NOTHING: AdvancedWindows = { startedLate: [], endedLate: [], brokenIds: [] };
+
+function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClockOptions {
+  return {
+    advance: () => Promise.resolve(NOTHING),
+    settle: () => Promise.resolve({ monitors: 0, statusChangeIds: [] }),
+    hint: () => Promise.resolve(),
+    metrics: {
+      lateSeconds: new Histogram({
+        name: 'late',
+        help: 'late',
+        labelNames: ['edge'],
+        registers: [createMetrics()],
+      }),
+    },
+    logger: createSilentLogger(),
+    ...override,
+  };
+}
+
+describe('keepMaintenance', () => {
+  test('looks at the windows before each batch of monitors, until nothing differs, and hints at each change', async () => {
+    const calls: string[] = [];
+    let left = 2;
+    await keepMaintenance(
+      optionsOf({
+        advance: () => {
+          calls.push('advance');
+          return Promise.resolve(NOTHING);
+        },
+        settle: () => {
+          calls.push('settle');
+          left -= 1;
+          return Promise.resolve(
+            left < 0
+              ? { monitors: 0, statusChangeIds: [] }
+              : { monitors: 200, statusChangeIds: [`change-${left}`] },
+          );
+        },
+        hint: (ids) => {
+          calls.push(...ids);
+          // The queue's store is away: the relay finds the changes.
+          return Promise.reject(new Error('no store'));
+        },
+      }),
+      new AbortController().signal,
+    );
+    expect(calls).toEqual([
+      'advance',
+      'settle',
+      'change-1',
+      'advance',
+      'settle',
+      'change-0',
+      'advance',
+      'settle',
+    ]);
+  });
+
+  test('stops between batches when it is asked to', async () => {
+    const controller = new AbortController();
+    let batches = 0;
+    await keepMaintenance(
+      optionsOf({
+        settle: () => {
+          batches += 1;
+          controller.abort();
+          return Promise.resolve({ monitors: 200, statusChangeIds: [] });
+        },
+      }),
+      controller.signal,
+    );
+    expect(batches).toBe(1);
+  });
+
+  test('measures how late occurrences begin and end', async () => {
+    const options = optionsOf({
+      advance: () => Promise.resolve({ startedLate: [0.2], endedLate: [0.3, 400], brokenIds: ['w'] }),
+    });
+    await keepMaintenance(options, new AbortController().signal);
+    const { values } = await options.metrics.lateSeconds.get();
+    const counts = values.filter((value) => value.metricName === 'late_count');
+    expect(counts.map(({ labels, value }) => [labels.edge, value])).toEqual([
+      ['start', 1],
+      ['end', 2],
+    ]);
+  });
+});
