@@ -1,0 +1,57 @@
+import type { StatusChange } from '@tocsin/contracts/status-change';
+import type { ErrorReason } from '@tocsin/contracts/vocabulary';
+import { and, asc, eq, sql } from 'drizzle-orm';
+import type { Database } from '../database/open.ts';
+import { isInRange, stampRanges, type StampRange } from '../monitors/stamp-range.ts';
+import { monitors } from '../monitors/table.ts';
+import { statusChanges } from './table.ts';
+
+/** Only the frozen webhook events know the reason; a silent change has none. */
+const errorReason = sql<ErrorReason | null>`(${statusChanges.webhookEvents} -> 0 ->> 'payload')::jsonb ->> 'errorReason'`;
+
+/**
+ * The first status changes in these ranges of the account's monitors, by timestamp, then monitor: announced and silent ones,
+ * those of maintenance too. A monitor that is not the account's, or gone, has none.
+ */
+export async function tailStatusChanges(
+  db: Database,
+  accountId: string,
+  ranges: readonly StampRange[],
+  limit: number,
+): Promise<StatusChange[]> {
+  if (ranges.length === 0) return [];
+  const tail = db
+    .select({
+      id: statusChanges.id,
+      monitorId: statusChanges.monitorId,
+      previousStatus: statusChanges.fromStatus,
+      status: statusChanges.toStatus,
+      timestamp: statusChanges.timestamp,
+      region: statusChanges.region,
+      errorReason: errorReason.as('error_reason'),
+    })
+    .from(statusChanges)
+    .where(
+      and(sql`${statusChanges.monitorId} = r.monitor_id`, isInRange(ranges, sql`${statusChanges.timestamp}`)),
+    )
+    .orderBy(asc(statusChanges.timestamp))
+    .limit(limit)
+    .as('tail');
+  const rows = await db
+    .select({ change: tail._.selectedFields, monitorName: monitors.name })
+    .from(stampRanges(ranges))
+    .innerJoin(monitors, and(sql`${monitors.id} = r.monitor_id`, eq(monitors.accountId, accountId)))
+    .crossJoinLateral(tail)
+    .orderBy(asc(tail.timestamp), asc(tail.monitorId))
+    .limit(limit);
+  return rows.map(({ change, monitorName }) => ({
+    id: change.id,
+    monitorId: change.monitorId,
+    monitorName,
+    previousStatus: change.previousStatus,
+    status: change.status,
+    timestamp: change.timestamp.toISOString(),
+    region: change.region,
+    errorReason: change.errorReason,
+  }));
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { statusChangeSchema } from '@tocsin/contracts/status-change';
+import { accounts } from '@tocsin/db/accounts/table';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { listEvents } from '@tocsin/db/events/list-events';
+import { tailEvents } from '@tocsin/db/events/tail-events';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { listMonitorStamps } from '@tocsin/db/monitors/list-monitor-stamps';
+import type { StampRange } from '@tocsin/db/monitors/stamp-range';
+import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
+import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+let context: TestContext;
+let stranger: string;
+beforeAll(async () => {
+  context = await openTestContext();
+  stranger = randomUUID();
+  await context.db.insert(accounts).values({ id: stranger, name: 'Other' });
+});
+afterAll(() => context.close());
+
+async function stampOf(id: string): Promise<number> {
+  const { stamps } = await listMonitorStamps(context.db, context.accountId, null);
+  return stamps.get(id) ?? NaN;
+}
+
+async function rangeOf(monitorId: string, after: number | null = null): Promise<StampRange> {
+  return { monitorId, after, upTo: await stampOf(monitorId) };
+}
+
+test('stamps: of the account, and those after an instant', async () => {
+  const [silent, early, late] = await Promise.all([1, 2, 3].map(() => makeMonitor(context)));
+  if (!silent || !early || !late) throw new Error('not made');
+  await recordChecks(context.db, [checkOf(early.id)]);
+  const since = await stampOf(early.id);
+  await recordChecks(context.db, [checkOf(late.id)]);
+  const all = await listMonitorStamps(context.db, context.accountId, null);
+  expect([...all.stamps.keys()]).toEqual(expect.arrayContaining([early.id, late.id]));
+  expect(all.stamps.has(silent.id)).toBe(false);
+  expect(all.now).toBeGreaterThanOrEqual(since);
+  const later = await listMonitorStamps(context.db, context.accountId, since);
+  expect([later.stamps.has(early.id), later.stamps.has(late.id)]).toEqual([false, true]);
+  const others = await listMonitorStamps(context.db, stranger, null);
+  expect([others.stamps.size, others.now >= all.now]).toEqual([0, true]);
+});
+
+test('events: exactly those in the ranges, first ones first, of the account only', async () => {
+  const [one, two] = [await makeMonitor(context), await makeMonitor(context, { name: 'Two' })];
+  for (let round = 0; round < 3; round += 1) {
+    await recordChecks(context.db, [checkOf(one.id), checkOf(two.id)]);
+  }
+  const list = (id: string): ReturnType<typeof listEvents> =>
+    listEvents(context.db, context.accountId, id, { limit: 10 });
+  const [ofOne, ofTwo] = [await list(one.id), await list(two.id)];
+  const second = Date.parse(ofOne[1]?.timestamp ?? '');
+  const ranges = [{ ...(await rangeOf(one.id)), upTo: second }, await rangeOf(two.id, second)];
+  const expected = [...ofOne.slice(0, 2), ...ofTwo.filter(({ timestamp }) => Date.parse(timestamp) > second)];
+  const tail = await tailEvents(context.db, context.accountId, ranges, 10);
+  expect(tail).toEqual(expected);
+  expect(await tailEvents(context.db, context.accountId, ranges, 1)).toEqual(expected.slice(0, 1));
+  expect(await tailEvents(context.db, context.accountId, [], 10)).toEqual([]);
+  expect(await tailEvents(context.db, stranger, ranges, 10)).toEqual([]);
+});
+
+test('status changes: announced or not, with the reason; none of a monitor that is gone', async () => {
+  const { id } = await makeMonitor(context);
+  await recordChecks(context.db, [checkOf(id)]);
+  await recordChecks(context.db, [failureOf(id)]);
+  await recordChecks(context.db, [checkOf(id)]);
+  const ranges = [await rangeOf(id)];
+  const changes = await tailStatusChanges(context.db, context.accountId, ranges, 10);
+  expect(
+    changes.map(({ previousStatus, status, errorReason }) => [previousStatus, status, errorReason]),
+  ).toEqual([
+    ['PENDING', 'UP', null],
+    ['UP', 'DOWN', 'HTTP_500'],
+    ['DOWN', 'UP', null],
+  ]);
+  for (const change of changes) expect(statusChangeSchema.parse(change).monitorName).toBe('Shop');
+  expect(await tailStatusChanges(context.db, stranger, ranges, 10)).toEqual([]);
+  await deleteMonitor(context.db, context.accountId, id);
+  expect(await tailStatusChanges(context.db, context.accountId, ranges, 10)).toEqual([]);
+});
