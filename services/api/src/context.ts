@@ -6,6 +6,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Identity } from './identity/create-identity.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
+import type { LiveStreams } from './stream/live-streams.ts';
 
 /** What the api was told by its settings. */
 export interface ApiSettings {
@@ -31,6 +32,7 @@ export interface ApiContext extends DbContext {
   /** Told right after a commit that a monitor's schedule in these regions may differ from what the queue's store holds. */
   readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;
+  readonly streams: Pick<LiveStreams, 'open'>;
   /** Told of every use of an API key. */
   readonly lastUsed: { note(apiKeyId: string): void };
   readonly settings: ApiSettings;

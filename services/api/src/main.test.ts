@@ -90,7 +90,7 @@ describe('the service', () => {
     expect(out).not.toContain(key);
   });
 
-  test('lets the user of the settings sign in, over https only, with a few tries', async () => {
+  test('lets the user of the settings sign in, over https only, with a few tries, and ends a live stream as it stops', async () => {
     const admin = { email: 'admin@example.com', password: 'the first password' };
     const publicUrl = 'https://tocsin.example.com';
     const service = start({
@@ -98,7 +98,8 @@ describe('the service', () => {
       BOOTSTRAP_ADMIN_PASSWORD: admin.password,
       PUBLIC_URL: `${publicUrl}/`,
     });
-    const http = supertest(`http://127.0.0.1:${await portOf(service)}`);
+    const port = await portOf(service);
+    const http = supertest(`http://127.0.0.1:${port}`);
     const signIn = (body: object): supertest.Test =>
       http
         .post('/api/auth/sign-in/email')
@@ -118,7 +119,13 @@ describe('the service', () => {
       statuses.push((await signIn({ ...admin, password: 'wrong password' })).status);
     }
     expect(statuses).toEqual([401, 401, 429]);
+    const stream = await fetch(`http://127.0.0.1:${port}/api/dashboard/stream`, {
+      headers: { Cookie: cookie },
+    });
+    expect(stream.status).toBe(200);
     service.child.kill('SIGTERM');
+    // A stream that was cut instead of ended would break the reading of it.
+    expect(await stream.text()).toMatch(/^retry: 2000\nid: \S+\n\n/);
     const { code, out } = await service.end;
     expect(code).toBe(0);
     expect(out).not.toContain(admin.password);

@@ -32,6 +32,7 @@ import { ScheduleApplier } from './schedule/schedule-applier.ts';
 import { createScheduleMetrics } from './schedule/schedule-metrics.ts';
 import { startReconciler } from './schedule/start-reconciler.ts';
 import { syncSchedules } from './schedule/sync-schedules.ts';
+import { LiveStreams } from './stream/live-streams.ts';
 
 const apiSettings = settings.pick({
   PORT: true,
@@ -87,6 +88,16 @@ async function start(logger: Logger): Promise<RunningService> {
   registerRegionMetrics({ registry: metrics, countMonitors, loads: regionLoads, logger });
   const shutdown = new AbortController();
   const requests = requestSettings(env);
+  const identity = createIdentity({
+    db,
+    secret: authSecret(env.SECRETS_KEY),
+    publicUrl: requests.publicUrl,
+    trustedOrigins: requests.trustedOrigins,
+    limitSignIn: true,
+    oidc,
+    logger,
+  });
+  const streams = new LiveStreams({ db, identity, metrics, logger });
   const app = createApp({
     db,
     secrets: new SecretBox(env.SECRETS_KEY),
@@ -95,15 +106,8 @@ async function start(logger: Logger): Promise<RunningService> {
     regionLoads,
     schedules: keeper.applier,
     lastUsed,
-    identity: createIdentity({
-      db,
-      secret: authSecret(env.SECRETS_KEY),
-      publicUrl: requests.publicUrl,
-      trustedOrigins: requests.trustedOrigins,
-      limitSignIn: true,
-      oidc,
-      logger,
-    }),
+    identity,
+    streams,
     settings: requests,
     logger,
     metrics,
@@ -117,8 +121,9 @@ async function start(logger: Logger): Promise<RunningService> {
     ready: { port: server.port },
     async stop() {
       shutdown.abort();
+      const streamsEnded = streams.stop();
       await server.stop();
-      await Promise.all([stopBackground(), lastUsed.stop()]);
+      await Promise.all([streamsEnded, stopBackground(), lastUsed.stop()]);
       await producers.close();
       await queues.close();
       await database.close();

@@ -15,6 +15,7 @@ import { invitationsRouter } from '../invitations/router.ts';
 import { maintenanceWindowsRouter } from '../maintenance-windows/router.ts';
 import { monitorsRouter } from '../monitors/router.ts';
 import { regionsRouter } from '../regions/router.ts';
+import { openStreamHandler } from '../stream/open-stream.ts';
 import { usersRouter } from '../users/router.ts';
 import { meHandler } from './me.ts';
 import { signInMethodsHandler } from './sign-in-methods.ts';
@@ -30,6 +31,7 @@ export function dashboardRouter(context: ApiContext): Router {
   router.use(authenticateSession(context));
   if (rateLimitPerMinute > 0) router.use(limitRate(rateLimitPerMinute));
   resource(router, '/me', { get: [meHandler(context)] });
+  resource(router, '/stream', { get: [openStreamHandler(context)] });
   router.use('/api-keys', apiKeysRouter(context));
   router.use('/users', usersRouter(context));
   router.use('/invitations', invitationsRouter(context));

@@ -6,7 +6,7 @@ import { stateOf } from './request-state.ts';
 
 const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** One log line and one measurement per request, when its answer is sent or its client has gone. */
+/** One log line and one measurement per request, when its answer is sent or its client has gone. A live stream is not measured. */
 export function observeRequests(logger: Logger, metrics: Metrics): RequestHandler {
   const seconds = new Histogram({
     name: 'tocsin_http_request_duration_seconds',
@@ -21,9 +21,10 @@ export function observeRequests(logger: Logger, metrics: Metrics): RequestHandle
     const path = req.originalUrl.split('?', 1)[0];
     res.once('close', () => {
       const durationMs = performance.now() - startedAt;
-      const { requestId, route, caller } = stateOf(res);
+      const { requestId, route, caller, isStream } = stateOf(res);
       const status = res.statusCode;
-      seconds.observe({ method, route: route ?? 'none', status }, durationMs / 1_000);
+      if (isStream !== true || status !== 200)
+        seconds.observe({ method, route: route ?? 'none', status }, durationMs / 1_000);
       logger.log(PROBES.has(route ?? '') ? 'debug' : 'info', 'Request', {
         requestId,
         method,

@@ -30,6 +30,8 @@ export interface RequestState {
   route?: string;
   /** Unset until the request is authenticated. */
   caller?: Caller;
+  /** Whether the answer goes on until somebody leaves: how long it took says nothing of the service. */
+  isStream?: true;
 }
 
 export function stateOf(res: Response): RequestState {

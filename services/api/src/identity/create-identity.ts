@@ -35,6 +35,8 @@ export interface Identity {
   readonly hasSingleSignOn: boolean;
   /** Whom the cookie of a request signs in, asked of Postgres each time; null: nobody. */
   find(req: Request): Promise<SignedIn | null>;
+  /** Whether it still does, for an answer that is under way: the session is not prolonged, as no cookie could say so. */
+  isSignedIn(req: Request): Promise<boolean>;
   /** Starts a session. @returns its `Set-Cookie` values */
   signIn(req: Request, email: string, password: string): Promise<readonly string[]>;
   hashPassword(password: string): Promise<string>;
@@ -44,18 +46,18 @@ export function createIdentity(options: IdentityOptions): Identity {
   const auth = betterAuth(authOptions(options));
   const handle = toNodeHandler(auth);
   const singleSignOn = options.oidc === null ? null : createSingleSignOn(options, options.oidc);
+  /** better-auth keeps the cause of an error to itself: this throws it where Postgres is away. */
+  const orOutage = <Found>(session: Promise<Found>): Promise<Found> =>
+    session.catch(async (error: unknown) => {
+      await ping(options.db);
+      throw error;
+    });
   return {
     handle: (req, res) => handle(withAddress(req), res),
     handleSingleSignOn: (req, res) => (singleSignOn ?? handle)(withAddress(req), res),
     hasSingleSignOn: singleSignOn !== null,
     find: async (req) => {
-      const found = await auth.api
-        .getSession({ headers: headersOf(req), returnHeaders: true })
-        .catch(async (error: unknown) => {
-          // better-auth keeps the cause to itself: this throws it where Postgres is away.
-          await ping(options.db);
-          throw error;
-        });
+      const found = await orOutage(auth.api.getSession({ headers: headersOf(req), returnHeaders: true }));
       if (found.response === null) return null;
       const { session, user } = found.response;
       const { id: userId, accountId, role } = userFields.parse(user);
@@ -66,6 +68,10 @@ export function createIdentity(options: IdentityOptions): Identity {
         role,
         cookies: found.headers.getSetCookie(),
       };
+    },
+    isSignedIn: async (req) => {
+      const query = { disableRefresh: true };
+      return (await orOutage(auth.api.getSession({ headers: headersOf(req), query }))) !== null;
     },
     signIn: async (req, email, password) => {
       const { headers } = await auth.api.signInEmail({

@@ -25,6 +25,8 @@ export interface AccessRow {
   readonly body?: (resource: Resource) => object;
   /** The status for another account, where it is not 404 with an `:id` and `ok` without. */
   readonly foreign?: number;
+  /** The answer has no end: its beginning is looked at. */
+  readonly isEndless?: true;
 }
 
 /** Makes one of each kind. @param owner signed in to `api.account` */
@@ -147,6 +149,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`POST ${D}/deliveries/:id/redeliver`]: { kind: 'delivery', needs: 'member', ok: 202 },
   [`GET ${D}/incidents`]: { kind: 'incident', needs: 'member', ok: 200 },
   [`GET ${D}/incidents/:id`]: { kind: 'incident', needs: 'member', ok: 200 },
+  [`GET ${D}/stream`]: { kind: 'monitor', needs: 'member', ok: 200, isEndless: true },
   [`GET ${D}/regions`]: { kind: 'monitor', needs: 'member', ok: 200 },
   [`GET ${D}/maintenance-windows`]: { kind: 'maintenanceWindow', needs: 'member', ok: 200 },
   [`POST ${D}/maintenance-windows`]: {

@@ -1,5 +1,6 @@
 import type { Monitor } from '@tocsin/contracts/monitor';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { TestApi } from './test-api.ts';
 
 export const MONITORS = '/api/cli/monitors';
@@ -64,4 +65,20 @@ export function checkOf(monitorId: string, fields: Partial<CheckRecord> = {}): C
     certificateExpiresAt: null,
     ...fields,
   };
+}
+
+/** Records a result of a check, a failing one where `down`. @returns the id of its event */
+export async function recordCheck(
+  { context, database }: TestApi,
+  monitorId: string,
+  down: boolean = false,
+): Promise<string> {
+  const failure = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' } as const;
+  const [outcome] = await recordChecks(context.db, [checkOf(monitorId, down ? failure : {})]);
+  if (outcome?.kind !== 'recorded') throw new Error(`not recorded: ${outcome?.kind}`);
+  const { rows } = await database.pool.query<{ id: string }>(
+    'select id from events where monitor_id = $1 order by timestamp desc limit 1',
+    [monitorId],
+  );
+  return rows[0]?.id ?? '';
 }

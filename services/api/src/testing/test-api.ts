@@ -19,6 +19,8 @@ import type { ApiContext, ApiSettings } from '../context.ts';
 import { authSecret } from '../identity/auth-secret.ts';
 import { createIdentity } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/single-sign-on.ts';
+import { LiveStreams } from '../stream/live-streams.ts';
+import type { StreamLimits } from '../stream/stream-limits.ts';
 
 export const ORIGIN = 'http://localhost:3000';
 
@@ -42,6 +44,7 @@ interface TestAccount {
 export interface TestApi {
   readonly context: ApiContext;
   readonly database: OpenDatabase;
+  readonly streams: LiveStreams;
   readonly databaseUrl: string;
   readonly port: number;
   readonly account: TestAccount;
@@ -58,6 +61,7 @@ type Overrides = Partial<Omit<ApiContext, 'settings'>> & { settings?: Partial<Ap
   limitSignIn?: boolean;
   oidc?: OidcSettings;
   secretsKey?: Buffer;
+  streamLimits?: Partial<StreamLimits>;
 };
 
 /** @param override replaces parts of the context; without a queue, triggers are refused */
@@ -72,21 +76,31 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
   });
   const [account, other] = [await newAccount(database), await newAccount(database)];
   const touched: { monitorId: string; regions: readonly string[] }[] = [];
-  const { limitSignIn = false, oidc = null, secretsKey = randomBytes(32), ...parts } = override;
+  const {
+    limitSignIn = false,
+    oidc = null,
+    secretsKey = randomBytes(32),
+    streamLimits = {},
+    ...parts
+  } = override;
   const settings = { ...SETTINGS, ...override.settings };
   const logger = override.logger ?? createSilentLogger();
+  const { db = database.db, metrics = createMetrics() } = override;
+  const identity = createIdentity({
+    db,
+    secret: authSecret([secretsKey]),
+    publicUrl: settings.publicUrl,
+    trustedOrigins: settings.trustedOrigins,
+    limitSignIn,
+    oidc,
+    logger,
+  });
+  const streams = new LiveStreams({ db, identity, metrics, logger, limits: { pollMs: 25, ...streamLimits } });
   const context: ApiContext = {
     db: database.db,
     secrets: new SecretBox([secretsKey]),
-    identity: createIdentity({
-      db: override.db ?? database.db,
-      secret: authSecret([secretsKey]),
-      publicUrl: settings.publicUrl,
-      trustedOrigins: settings.trustedOrigins,
-      limitSignIn,
-      oidc,
-      logger,
-    }),
+    identity,
+    streams,
     producers: {
       addTrigger: () => Promise.reject(new Error('no queue')),
       addStatusChanges: () => Promise.resolve(),
@@ -97,7 +111,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     schedules: { touch: (monitorId, regions) => void touched.push({ monitorId, regions }) },
     lastUsed: { note: () => undefined },
     logger,
-    metrics: createMetrics(),
+    metrics,
     ready: { postgres: () => database.ping() },
     shutdown: new AbortController().signal,
     ...parts,
@@ -108,6 +122,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
   return {
     context,
     database,
+    streams,
     databaseUrl,
     port,
     account,
@@ -126,6 +141,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     close: async () => {
       server.close();
       server.closeAllConnections();
+      await streams.stop();
       await database.close();
       await testDatabase.drop();
     },

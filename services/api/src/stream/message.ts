@@ -1,0 +1,41 @@
+import { formatPosition } from './position.ts';
+import type { StreamRecord } from './read-records.ts';
+import { RETRY_MS } from './stream-limits.ts';
+
+/** One server-sent event. */
+export interface Message {
+  /** Of its record, by which clients know it again. */
+  readonly recordId: string;
+  readonly text: string;
+}
+
+/** Messages that go to every stream of an account together; the bytes are shared. */
+export interface Page {
+  readonly messages: readonly Message[];
+  readonly bytes: Buffer;
+}
+
+export function toMessage({ kind, record }: StreamRecord): Message {
+  const text = `event: ${kind}\nid: ${record.timestamp}\ndata: ${JSON.stringify(record)}\n\n`;
+  return { recordId: record.id, text };
+}
+
+export function toPage(messages: readonly Message[]): Page {
+  return { messages, bytes: Buffer.from(messages.map(({ text }) => text).join('')) };
+}
+
+/** The first lines of a stream. An `id` without data raises no event in a browser, but is sent back as `Last-Event-ID`. */
+export function opening(position: number): string {
+  return `retry: ${RETRY_MS}\nid: ${formatPosition(position)}\n\n`;
+}
+
+/** A sign of life. @param position null: none is known to hold now */
+export function heartbeat(position: number | null): string {
+  return position === null ? ':\n\n' : `:\nid: ${formatPosition(position)}\n\n`;
+}
+
+/** Tells the client that it may have missed something: it is to load its lists again. */
+export function resetMessage(position: number): Message {
+  const id = formatPosition(position);
+  return { recordId: `reset ${id}`, text: `event: reset\nid: ${id}\ndata: {}\n\n` };
+}

@@ -1,0 +1,169 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { newMonitor, recordCheck } from '../testing/monitors.ts';
+import { newSignedInUser } from '../testing/sign-in.ts';
+import type { TestUser } from '../testing/sign-in.ts';
+import { StreamReader } from '../testing/stream-reader.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { until } from '../testing/until.ts';
+
+let api: TestApi;
+let user: TestUser;
+const readers: StreamReader[] = [];
+beforeAll(async () => {
+  // Small pages: what comes in bursts needs several of them.
+  api = await openTestApi({ streamLimits: { heartbeatMs: 50, pageRecords: 2, replayRecords: 1_000 } });
+  user = await newSignedInUser(api);
+});
+afterEach(async () => {
+  await Promise.all(readers.splice(0).map((reader) => reader.close()));
+});
+afterAll(() => api.close());
+
+async function open(position?: string, { cookie } = user): Promise<StreamReader> {
+  const reader = await StreamReader.open(api, { cookie, position });
+  readers.push(reader);
+  return reader;
+}
+
+const idsOf = (reader: StreamReader): unknown[] => reader.received.map(({ data }) => data['id']);
+const kindsOf = (reader: StreamReader): string[] => reader.received.map(({ event }) => event);
+
+/** The ids of all events and status changes of the account. */
+async function allIds(accountId: string): Promise<Set<unknown>> {
+  const { rows } = await api.database.pool.query<{ id: string }>(
+    `select id from events where monitor_id in (select id from monitors where account_id = $1)
+     union all select id from status_changes where account_id = $1`,
+    [accountId],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Postgres' clock. */
+async function databaseTime(shiftMs: number = 0): Promise<string> {
+  const { rows } = await api.database.pool.query<{ now: Date }>('select clock_timestamp() as now');
+  return new Date((rows[0]?.now.getTime() ?? NaN) + shiftMs).toISOString();
+}
+
+/** Moves everything of a monitor back in time, its clock too. */
+async function age(monitorId: string, seconds: number): Promise<void> {
+  const move = async (table: string, key: string, stamp: string): Promise<void> => {
+    const sql = `update ${table} set ${stamp} = ${stamp} - $2 * interval '1 second' where ${key} = $1`;
+    await api.database.pool.query(sql, [monitorId, seconds]);
+  };
+  await move('events', 'monitor_id', 'timestamp');
+  await move('status_changes', 'monitor_id', 'timestamp');
+  await move('monitors', 'id', 'last_timestamp');
+}
+
+describe('a client that comes back', () => {
+  test('has lost nothing, however often it was gone while results came in', async () => {
+    const monitors = await Promise.all([1, 2, 3].map(() => newMonitor(api)));
+    const writing = new Set(monitors.map(({ id }) => id));
+    async function write(id: string): Promise<void> {
+      for (let round = 0; round < 60; round += 1) await recordCheck(api, id, round % 4 === 3);
+      writing.delete(id);
+    }
+    const mine = [await open()];
+    const writers = Promise.all(monitors.map(({ id }) => write(id)));
+    // Each goes after a few more messages than the one before; the first before any.
+    for (let turn = 0; writing.size > 0; turn += 1) {
+      const last = mine.at(-1);
+      await until(() => last && (writing.size === 0 || last.received.length >= turn));
+      await last?.close();
+      mine.push(await open(last?.lastEventId));
+    }
+    await writers;
+    const expected = await allIds(api.account.id);
+    expect(expected.size).toBeGreaterThan(180);
+    await until(() => new Set(mine.flatMap(idsOf)).size >= expected.size);
+    expect(new Set(mine.flatMap(idsOf))).toEqual(expected);
+    expect(mine.length).toBeGreaterThan(3);
+    for (const reader of mine) expectOnceInOrder(reader);
+  });
+
+  test('gets what is left in the order of its stamps, each once, while more comes in', async () => {
+    const { id } = await newMonitor(api);
+    const before = await databaseTime();
+    for (let round = 0; round < 20; round += 1) await recordCheck(api, id, round % 2 === 1);
+    const [reader, last] = await Promise.all([open(before), recordCheck(api, id)]);
+    await reader.sees(last);
+    expect(kindsOf(reader)).not.toContain('reset');
+    expectOnceInOrder(reader);
+    const ofMonitor = reader.received.filter(({ data }) => data['monitorId'] === id);
+    expect(ofMonitor.filter(({ event }) => event === 'check')).toHaveLength(21);
+  });
+
+  test('who comes back before anything was said goes on from there, too', async () => {
+    const stranger = await newSignedInUser(api, { accountId: api.other.id });
+    const monitor = await newMonitor(api, {}, api.other.key);
+    const quiet = await open(undefined, stranger);
+    await until(() => quiet.lastEventId);
+    await quiet.close();
+    const missed = await recordCheck(api, monitor.id);
+    await (await open(quiet.lastEventId, stranger)).sees(missed);
+  });
+});
+
+function expectOnceInOrder(reader: StreamReader): void {
+  expect(kindsOf(reader)).not.toContain('reset');
+  expect(new Set(idsOf(reader)).size).toBe(reader.received.length);
+  for (const monitorId of new Set(reader.received.map(({ data }) => data['monitorId']))) {
+    const ofMonitor = reader.received.filter(({ data }) => data['monitorId'] === monitorId);
+    const stamps = ofMonitor.map(({ data }) => String(data['timestamp']));
+    expect(stamps).toEqual(stamps.toSorted());
+  }
+}
+
+describe('a replay', () => {
+  test('begins ten seconds before the position', async () => {
+    const [early, late] = [await newMonitor(api), await newMonitor(api)];
+    const [tooEarly, known] = [await recordCheck(api, early.id), await recordCheck(api, late.id)];
+    await age(early.id, 70);
+    await age(late.id, 65);
+    const reader = await open(await databaseTime(-57_000));
+    const live = await recordCheck(api, late.id);
+    await reader.sees(known);
+    await reader.sees(live);
+    expect(idsOf(reader)).not.toContain(tooEarly);
+  });
+
+  test.each([
+    ['more than five minutes ago', -310_000],
+    ['in the future', 60_000],
+  ])('of a position %s is a reset, and the stream goes on', async (_, shiftMs) => {
+    const monitor = await newMonitor(api);
+    const reader = await open(await databaseTime(shiftMs));
+    await until(() => reader.received.length > 0);
+    expect(reader.received[0]).toMatchObject({ event: 'reset', data: {} });
+    expect(reader.lastEventId >= (await databaseTime(-60_000))).toBe(true);
+    await reader.sees(await recordCheck(api, monitor.id));
+    expect(kindsOf(reader).filter((kind) => kind === 'reset')).toHaveLength(1);
+  });
+
+  test('of four minutes ago is none', async () => {
+    const monitor = await newMonitor(api);
+    const id = await recordCheck(api, monitor.id);
+    await age(monitor.id, 235);
+    const reader = await open(await databaseTime(-240_000));
+    await reader.sees(id);
+    expect(kindsOf(reader)).not.toContain('reset');
+  });
+
+  test('of too much is a reset', async () => {
+    const monitor = await newMonitor(api);
+    const before = await databaseTime();
+    await api.database.pool.query(
+      `with stamped as (
+         update monitors set last_timestamp = clock_timestamp() + interval '1001 milliseconds' where id = $1)
+       insert into events (monitor_id, timestamp, id, status, latency_ms, region, source)
+       select $1, date_trunc('milliseconds', clock_timestamp()) + n * interval '1 millisecond', gen_random_uuid(), 'UP', 1,
+         'default', 'schedule'
+       from generate_series(1, 1001) as n`,
+      [monitor.id],
+    );
+    const reader = await open(before);
+    await until(() => reader.received.length > 0);
+    expect(kindsOf(reader)[0]).toBe('reset');
+  });
+});

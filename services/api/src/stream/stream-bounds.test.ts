@@ -1,0 +1,195 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openDatabase } from '@tocsin/db/database/open';
+import { deleteUser } from '@tocsin/db/users/delete-user';
+import { newMonitor, recordCheck } from '../testing/monitors.ts';
+import { browser, newSignedInUser } from '../testing/sign-in.ts';
+import type { TestUser } from '../testing/sign-in.ts';
+import { StreamReader, STREAM } from '../testing/stream-reader.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { until } from '../testing/until.ts';
+
+const secretsKey = randomBytes(32);
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi({ secretsKey, streamLimits: { heartbeatMs: 50, perUser: 2, perProcess: 3 } });
+});
+afterAll(() => api.close());
+
+const open = (user: TestUser, of: TestApi = api): Promise<StreamReader> =>
+  StreamReader.open(of, { cookie: user.cookie });
+
+async function openStreams(of: TestApi = api): Promise<number> {
+  const text = await of.context.metrics.metrics();
+  return Number(/^tocsin_streams_open (\d+)$/m.exec(text)?.[1]);
+}
+
+describe('a stream ends with the next heartbeat', () => {
+  test('when its user signs out; another user keeps the stream', async () => {
+    const [leaving, staying] = [await newSignedInUser(api), await newSignedInUser(api)];
+    const [ended, kept] = [await open(leaving), await open(staying)];
+    await until(() => ended.heartbeats > 3);
+    await leaving.agent.post('/api/auth/sign-out').send({});
+    expect(await ended.over).toBe('ended');
+    const { heartbeats } = kept;
+    await until(() => kept.heartbeats > heartbeats + 3);
+    await kept.close();
+  });
+
+  test('when its user is removed', async () => {
+    const user = await newSignedInUser(api);
+    const reader = await open(user);
+    await deleteUser(api.context.db, api.account.id, user.id);
+    expect(await reader.over).toBe('ended');
+  });
+});
+
+test('streams are counted, and bounded for each user and for the process', async () => {
+  await until(async () => (await openStreams()) === 0);
+  const [user, other] = [await newSignedInUser(api), await newSignedInUser(api)];
+  const readers = [await open(user), await open(user)];
+  const third = await user.agent.get(STREAM);
+  expect([third.status, third.headers['retry-after']]).toEqual([429, '15']);
+  expect(third.body).toMatchObject({ type: 'urn:tocsin:problem:rate-limited' });
+  readers.push(await open(other));
+  expect(await openStreams()).toBe(3);
+  const fourth = await other.agent.get(STREAM);
+  expect([fourth.status, fourth.body]).toMatchObject([503, { type: 'urn:tocsin:problem:unavailable' }]);
+  await Promise.all(readers.map((reader) => reader.close()));
+  await until(async () => (await openStreams()) === 0);
+  await (await open(user)).close();
+});
+
+test('an account is read once for all of its streams, and not at all without any', async () => {
+  const calm = await openTestApi({ streamLimits: { pollMs: 600_000 } });
+  try {
+    const { pool } = calm.database;
+    const query = pool.query.bind(pool) as (...args: unknown[]) => unknown;
+    let looks = 0;
+    Object.assign(pool, {
+      query: (...args: unknown[]) => {
+        if (JSON.stringify(args[0]).includes('statement_timestamp')) looks += 1;
+        return query(...args);
+      },
+    });
+    const user = await newSignedInUser(calm);
+    expect(looks).toBe(0);
+    const readers = [await open(user, calm), await open(user, calm), await open(user, calm)];
+    await until(() => looks === 2);
+    await Promise.all(readers.map((reader) => reader.close()));
+    await until(async () => (await openStreams(calm)) === 0);
+    const again = await open(user, calm);
+    // Where to begin, and the first look after that: by a hub of its own.
+    await until(() => looks === 4);
+    await again.close();
+  } finally {
+    await calm.close();
+  }
+});
+
+test('a client that takes nothing is cut off; one that reads gets everything', async () => {
+  const fat = 'x'.repeat(64 * 1024);
+  const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
+  const reader = await open(user);
+  const lazy = connect(api.port, '127.0.0.1');
+  lazy.on('error', () => undefined);
+  lazy.write(`GET ${STREAM} HTTP/1.1\r\nHost: localhost\r\nCookie: ${user.cookie}\r\n\r\n`);
+  await until(async () => (await openStreams()) === 2);
+  const ids: string[] = [];
+  while ((await openStreams()) === 2) {
+    if (ids.length > 1_000) throw new Error('never cut off');
+    const id = await recordCheck(api, monitor.id);
+    await api.database.pool.query('update monitors set runbook_url = $2 where id = $1', [monitor.id, fat]);
+    ids.push(id);
+  }
+  expect(reader.heartbeats).toBeGreaterThan(0);
+  await reader.sees(ids.at(-1));
+  const received = reader.received.map(({ data }) => data['id']);
+  expect(received).toEqual(expect.arrayContaining(ids));
+  lazy.destroy();
+  await reader.close();
+});
+
+/** A way to Postgres that can be closed for a while. */
+async function openGate(target: URL): Promise<{ server: Server; port: number; close(): void; open(): void }> {
+  const sockets = new Set<Socket>();
+  let isOpen = true;
+  const server = createServer((near) => {
+    near.on('error', () => undefined);
+    if (!isOpen) {
+      near.destroy();
+      return;
+    }
+    const far = connect(Number(target.port), target.hostname);
+    far.on('error', () => undefined);
+    for (const socket of [near, far]) sockets.add(socket);
+    near.pipe(far).pipe(near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('not listening');
+  return {
+    server,
+    port: address.port,
+    close: () => {
+      isOpen = false;
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+    open: () => {
+      isOpen = true;
+    },
+  };
+}
+
+test('while Postgres is away streams stay open, and nothing is lost', async () => {
+  const gate = await openGate(new URL(api.databaseUrl));
+  const url = new URL(api.databaseUrl);
+  url.host = `127.0.0.1:${gate.port}`;
+  const database = openDatabase({
+    url: url.href,
+    poolSize: 3,
+    applicationName: 'test',
+    onIdleError: () => undefined,
+  });
+  const behind = await openTestApi({ secretsKey, db: database.db, streamLimits: { heartbeatMs: 50 } });
+  try {
+    const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
+    const reader = await open(user, behind);
+    await reader.sees(await recordCheck(api, monitor.id));
+    gate.close();
+    const missed = await recordCheck(api, monitor.id);
+    const refused = await browser(behind).get(STREAM).set('Cookie', user.cookie);
+    expect(refused.status).toBe(503);
+    const { heartbeats } = reader;
+    await until(() => reader.heartbeats > heartbeats + 5);
+    expect(reader.received.map(({ data }) => data['id'])).not.toContain(missed);
+    gate.open();
+    await reader.sees(missed);
+    await reader.close();
+  } finally {
+    await behind.close();
+    await database.close();
+    gate.close();
+    gate.server.close();
+  }
+});
+
+test('a service that stops ends its streams, and opens none', async () => {
+  const stopping = await openTestApi();
+  try {
+    const user = await newSignedInUser(stopping);
+    const readers = [await open(user, stopping), await open(user, stopping)];
+    await stopping.streams.stop();
+    expect(await Promise.all(readers.map(({ over }) => over))).toEqual(['ended', 'ended']);
+    expect((await user.agent.get(STREAM)).status).toBe(503);
+    expect(await openStreams(stopping)).toBe(0);
+  } finally {
+    await stopping.close();
+  }
+});
