@@ -119,9 +119,9 @@ describe('a replay', () => {
   test('begins ten seconds before the position', async () => {
     const [early, late] = [await newMonitor(api), await newMonitor(api)];
     const [tooEarly, known] = [await recordCheck(api, early.id), await recordCheck(api, late.id)];
-    await age(early.id, 70);
+    await age(early.id, 100);
     await age(late.id, 65);
-    const reader = await open(await databaseTime(-57_000));
+    const reader = await open(await databaseTime(-60_000));
     const live = await recordCheck(api, late.id);
     await reader.sees(known);
     await reader.sees(live);

@@ -12,6 +12,7 @@ import { StreamReader, STREAM } from '../testing/stream-reader.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { until } from '../testing/until.ts';
+import type { StreamLimits } from './stream-limits.ts';
 
 const secretsKey = randomBytes(32);
 let api: TestApi;
@@ -40,6 +41,26 @@ describe('a stream ends with the next heartbeat', () => {
     await kept.close();
   });
 
+  test('when it expires, which a stream does not put off', async () => {
+    const user = await newSignedInUser(api);
+    const reader = await open(user);
+    const expireIn = (interval: string): Promise<unknown> =>
+      api.database.pool.query('update sessions set expires_at = now() + $2::interval where user_id = $1', [
+        user.id,
+        interval,
+      ]);
+    await expireIn('5 days');
+    const { heartbeats } = reader;
+    await until(() => reader.heartbeats > heartbeats + 3);
+    const { rows } = await api.database.pool.query(
+      `select expires_at < now() + interval '6 days' as kept from sessions where user_id = $1`,
+      [user.id],
+    );
+    expect(rows).toEqual([{ kept: true }]);
+    await expireIn('0');
+    expect(await reader.over).toBe('ended');
+  });
+
   test('when its user is removed', async () => {
     const user = await newSignedInUser(api);
     const reader = await open(user);
@@ -62,6 +83,9 @@ test('streams are counted, and bounded for each user and for the process', async
   await Promise.all(readers.map((reader) => reader.close()));
   await until(async () => (await openStreams()) === 0);
   await (await open(user)).close();
+  const measured = await api.context.metrics.metrics();
+  expect(measured).toContain('route="/api/dashboard/stream",status="429"');
+  expect(measured).not.toContain('route="/api/dashboard/stream",status="200"');
 });
 
 test('an account is read once for all of its streams, and not at all without any', async () => {
@@ -147,7 +171,16 @@ async function openGate(target: URL): Promise<{ server: Server; port: number; cl
   };
 }
 
-test('while Postgres is away streams stay open, and nothing is lost', async () => {
+interface Gated {
+  readonly behind: TestApi;
+  readonly gate: Awaited<ReturnType<typeof openGate>>;
+}
+
+/** An api on the database of `api`, behind a gate. */
+async function throughGate(
+  limits: Partial<StreamLimits>,
+  work: (gated: Gated) => Promise<void>,
+): Promise<void> {
   const gate = await openGate(new URL(api.databaseUrl));
   const url = new URL(api.databaseUrl);
   url.host = `127.0.0.1:${gate.port}`;
@@ -157,8 +190,23 @@ test('while Postgres is away streams stay open, and nothing is lost', async () =
     applicationName: 'test',
     onIdleError: () => undefined,
   });
-  const behind = await openTestApi({ secretsKey, db: database.db, streamLimits: { heartbeatMs: 50 } });
+  const behind = await openTestApi({
+    secretsKey,
+    db: database.db,
+    streamLimits: { heartbeatMs: 50, ...limits },
+  });
   try {
+    await work({ behind, gate });
+  } finally {
+    await behind.close();
+    await database.close();
+    gate.close();
+    gate.server.close();
+  }
+}
+
+test('while Postgres is away streams stay open, and nothing is lost', async () => {
+  await throughGate({}, async ({ behind, gate }) => {
     const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
     const reader = await open(user, behind);
     await reader.sees(await recordCheck(api, monitor.id));
@@ -171,13 +219,28 @@ test('while Postgres is away streams stay open, and nothing is lost', async () =
     expect(reader.received.map(({ data }) => data['id'])).not.toContain(missed);
     gate.open();
     await reader.sees(missed);
+    expect(reader.received.map(({ event }) => event)).not.toContain('reset');
     await reader.close();
-  } finally {
-    await behind.close();
-    await database.close();
+  });
+});
+
+test('after a longer absence than a replay reaches back there is a reset', async () => {
+  await throughGate({ replayMs: 1_000 }, async ({ behind, gate }) => {
+    const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
+    const reader = await open(user, behind);
     gate.close();
-    gate.server.close();
-  }
+    // One every 50 ms.
+    const { heartbeats } = reader;
+    await until(() => reader.heartbeats > heartbeats + 30);
+    const missed = await recordCheck(api, monitor.id);
+    gate.open();
+    await until(() => reader.received.length > 0);
+    expect(reader.received[0]?.event).toBe('reset');
+    const live = await recordCheck(api, monitor.id);
+    await reader.sees(live);
+    expect(reader.received.map(({ data }) => data['id'])).not.toContain(missed);
+    await reader.close();
+  });
 });
 
 test('a service that stops ends its streams, and opens none', async () => {

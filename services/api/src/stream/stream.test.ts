@@ -130,6 +130,20 @@ describe('a stream', () => {
   });
 });
 
+test('even what was committed a minute after its stamp comes, a little later', async () => {
+  const monitor = await newMonitor(api);
+  const reader = await open();
+  const { rows } = await api.database.pool.query<{ id: string }>(
+    `with stamped as (
+       update monitors set last_timestamp = clock_timestamp() - interval '1 minute' where id = $1
+       returning id, last_timestamp)
+     insert into events (monitor_id, timestamp, id, status, latency_ms, region, source)
+     select id, last_timestamp, gen_random_uuid(), 'UP', 1, 'default', 'schedule' from stamped returning id`,
+    [monitor.id],
+  );
+  await reader.sees(rows[0]?.id);
+});
+
 describe('a position', () => {
   test.each(['', 'yesterday', '2026-02-30T00:00:00Z', '17'])('%j is none: 400', async (position) => {
     const header = await user.agent.get(STREAM).set('Last-Event-ID', position);
