@@ -4,6 +4,7 @@ import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
 import { Client } from 'pg';
 import { ADVISORY_LOCKS } from './database/leader-lease.ts';
 import { ensureEventPartitions } from './events/ensure-partitions.ts';
+import { alignSpans } from './schedule-spans/align-spans.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url));
 
@@ -16,6 +17,7 @@ export async function migrate(databaseUrl: string): Promise<void> {
     const db = drizzle(client);
     await applyMigrations(db, { migrationsFolder: MIGRATIONS });
     await ensureEventPartitions(db);
+    await alignSpans(db);
   } finally {
     await client.end();
   }

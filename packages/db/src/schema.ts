@@ -13,6 +13,7 @@ export {
 } from './maintenance-windows/table.ts';
 export { monitorRegions } from './monitor-regions/table.ts';
 export { monitors } from './monitors/table.ts';
+export { scheduleSpans } from './schedule-spans/table.ts';
 export { sessions, verifications } from './sessions/table.ts';
 export { statusChanges } from './status-changes/table.ts';
 export { triggers } from './triggers/table.ts';

@@ -1,9 +1,12 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitor';
+import { phaseMs } from '@tocsin/core/schedule/phase';
+import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
+import { arrayOf } from '../database/arrays.ts';
 import type { DbContext } from '../database/context.ts';
 import { brokenUniqueConstraint } from '../database/errors.ts';
-import { monitorRegions } from '../monitor-regions/table.ts';
+import type { Transaction } from '../database/open.ts';
 import { toColumns, toMonitor } from './monitor-columns.ts';
 import { effectiveRegions, type MonitorSchedule } from './schedule.ts';
 import { monitors } from './table.ts';
@@ -32,7 +35,7 @@ export async function createMonitor(
         .insert(monitors)
         .values({ id, accountId, ...toColumns(input, context.secrets) })
         .returning();
-      await tx.insert(monitorRegions).values(regions.map((region) => ({ monitorId: id, region })));
+      await assignRegions(tx, id, regions, input.interval);
       return inserted;
     })
     .catch((error: unknown) => {
@@ -43,6 +46,21 @@ export async function createMonitor(
     monitor: toMonitor(row, context.secrets),
     schedule: { monitorId: id, revision: row.revision, intervalSeconds: row.intervalSeconds, regions },
   };
+}
+
+/** The regions that check a new monitor and, in the same round trip, the spans of what they are to check. */
+async function assignRegions(
+  tx: Transaction,
+  id: string,
+  regions: readonly string[],
+  intervalSeconds: number,
+): Promise<void> {
+  await tx.execute(sql`
+    with assigned as (
+      insert into monitor_regions (monitor_id, region)
+      select ${id}, unnest(${arrayOf('text', regions)}) returning monitor_id, region)
+    insert into schedule_spans (monitor_id, region, interval_seconds, phase_ms)
+    select monitor_id, region, ${intervalSeconds}::int, ${phaseMs(id, intervalSeconds * 1_000)}::int from assigned`);
 }
 
 /** The conflict behind a broken unique constraint on externalId, or null for any other error. */

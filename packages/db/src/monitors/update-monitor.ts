@@ -11,6 +11,7 @@ import { clockNow } from '../database/columns.ts';
 import type { Transaction } from '../database/open.ts';
 import { toRegionState } from '../monitor-regions/region-state.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
+import { replanSpans } from '../schedule-spans/replan-spans.ts';
 import { recordStatusChanges, type RecordedStatusChange } from '../status-changes/record-status-changes.ts';
 import { externalIdTaken, type WrittenMonitor } from './create-monitor.ts';
 import { lockMonitorRow } from './find-monitor-row.ts';
@@ -67,7 +68,12 @@ export async function updateMonitor(
         .where(eq(monitors.id, id))
         .returning();
       if (!written) throw new Error('update returned no row');
-      const removedRegions = await replaceRegions(tx, id, regions);
+      const { removed: removedRegions, added } = await replaceRegions(tx, id, regions);
+      if (changed.includes('interval') || removedRegions.length + added.length > 0) {
+        const { intervalSeconds } = written;
+        const planned = regions.map((region) => ({ monitorId: id, region, intervalSeconds }));
+        await replanSpans(tx, [id], planned);
+      }
       if (probeChanged) await resetStreaks(tx, id);
       const judge = changed.some((field) => STATUS_FIELDS.some((name) => name === field));
       const judged = judge ? await judgeNow(tx, written) : null;
@@ -100,16 +106,21 @@ function toWritten(context: DbContext, row: MonitorRow, regions: readonly string
   };
 }
 
-async function replaceRegions(tx: Transaction, id: string, regions: readonly string[]): Promise<string[]> {
+async function replaceRegions(
+  tx: Transaction,
+  id: string,
+  regions: readonly string[],
+): Promise<{ removed: string[]; added: string[] }> {
   const removed = await tx
     .delete(monitorRegions)
     .where(and(eq(monitorRegions.monitorId, id), notInArray(monitorRegions.region, [...regions])))
     .returning({ region: monitorRegions.region });
-  await tx
+  const added = await tx
     .insert(monitorRegions)
     .values(regions.map((region) => ({ monitorId: id, region })))
-    .onConflictDoNothing();
-  return removed.map((row) => row.region);
+    .onConflictDoNothing()
+    .returning({ region: monitorRegions.region });
+  return { removed: removed.map((row) => row.region), added: added.map((row) => row.region) };
 }
 
 async function resetStreaks(tx: Transaction, id: string): Promise<void> {

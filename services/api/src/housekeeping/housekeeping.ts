@@ -1,6 +1,7 @@
 import type { Database } from '@tocsin/db/database/open';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
+import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
 import { deleteExpiredSessions } from '@tocsin/db/sessions/delete-expired';
 import { deleteOldTriggers } from '@tocsin/db/triggers/delete-old-triggers';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -35,6 +36,8 @@ export async function keepHouse({ db, retentionDays, logger }: HousekeepingOptio
   await ensureEventPartitions(db);
   const dropped = await dropExpiredEventPartitions(db, retentionDays);
   if (dropped.length > 0) logger.info('Dropped expired events', { partitions: dropped });
+  const aligned = await alignSpans(db);
+  if (aligned > 0) logger.info('Mended the schedule spans of monitors', { monitors: aligned });
   const triggers = await deleteOldTriggers(db);
   const expired = await deleteExpiredSessions(db);
   logger.debug('Kept house', { triggers, ...expired });
