@@ -3,6 +3,7 @@ export { accounts } from './accounts/table.ts';
 export { apiKeyTombstones, apiKeys } from './api-keys/table.ts';
 export { channelMonitors, channels } from './channels/table.ts';
 export { attempts, deliveries } from './deliveries/table.ts';
+export { checkRollups, checkRollupState } from './check-rollups/table.ts';
 export { events } from './events/table.ts';
 export { incidents } from './incidents/table.ts';
 export { invitations } from './invitations/table.ts';

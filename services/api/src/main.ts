@@ -1,5 +1,6 @@
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { touchApiKeys } from '@tocsin/db/api-keys/touch-api-keys';
+import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { Database } from '@tocsin/db/database/open';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
@@ -21,6 +22,8 @@ import { ensureAdmin } from './bootstrap/ensure-admin.ts';
 import { ensureApiKeys } from './bootstrap/ensure-api-keys.ts';
 import type { ApiSettings } from './context.ts';
 import { startHousekeeping } from './housekeeping/housekeeping.ts';
+import { startRollUps } from './housekeeping/roll-up-checks.ts';
+import { registerRollupMetrics } from './housekeeping/rollup-metrics.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { authSecret } from './identity/auth-secret.ts';
 import { createIdentity } from './identity/create-identity.ts';
@@ -86,6 +89,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
   const countMonitors = (): Promise<Map<string, number>> => countRegionMonitors(db, null);
   registerRegionMetrics({ registry: metrics, countMonitors, loads: regionLoads, logger });
+  registerRollupMetrics({ registry: metrics, readState: () => readRollupState(db), logger });
   const shutdown = new AbortController();
   const requests = requestSettings(env);
   const identity = createIdentity({
@@ -164,13 +168,13 @@ function createScheduleKeeper(
     applier,
     start: () => {
       const leader = startReconciler(reconciler, env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, logger);
-      const housekeeping = startHousekeeping({
-        db,
-        retentionDays: env.EVENT_RETENTION_DAYS,
-        isLeader: () => leader.isLeader(),
-        logger,
-      });
-      return async () => void (await Promise.all([leader.stop(), housekeeping.stop(), applier.stop()]));
+      const isLeader = (): boolean => leader.isLeader();
+      const retentionDays = env.EVENT_RETENTION_DAYS;
+      const housekeeping = startHousekeeping({ db, retentionDays, isLeader, logger });
+      const rollUps = startRollUps({ db, isLeader, logger });
+      return async () => {
+        await Promise.all([leader.stop(), housekeeping.stop(), rollUps.stop(), applier.stop()]);
+      };
     },
   };
 }

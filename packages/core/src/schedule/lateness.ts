@@ -1,5 +1,8 @@
 /** How much later than one interval a scheduled check may start; after that its slot is a gap (design §4 "Slot"). */
-const GRACE_MS = 15_000;
+export const GRACE_MS = 15_000;
+
+/** A check that ran later than this after its slot counts as a gap: an hour's numbers must be final some day. */
+export const MOST_LATE_MS = 15 * 60_000;
 
 /** Whether a check planned for `slot` is too old to run: the next one is due anyway. Times in epoch milliseconds. */
 export function isTooLate(slot: number, intervalSeconds: number, now: number): boolean {

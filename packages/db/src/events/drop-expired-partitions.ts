@@ -1,24 +1,23 @@
-import { sql } from 'drizzle-orm';
+import { readRollupState } from '../check-rollups/rollup-state.ts';
 import type { Database } from '../database/open.ts';
+import { dropPartitions } from '../database/partitions.ts';
+import { listEventDays } from './list-event-days.ts';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 
 /**
- * Drops the day partitions whose every event is older than the retention (design §5).
+ * Drops the day partitions whose every event is older than the retention (design §5), once they are rolled up: the first hour
+ * of the next day needs their last minutes too.
  * @returns the names of the dropped partitions
  */
 export async function dropExpiredEventPartitions(db: Database, retentionDays: number): Promise<string[]> {
-  const oldest = new Date(Date.now() - retentionDays * 86_400_000).toISOString().slice(0, 10);
-  const { rows } = await db.execute<{ name: string }>(sql`
-    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'events'::regclass and c.relname ~ '^events_\\d{4}_\\d{2}_\\d{2}$'`);
-  const expired = rows
-    .map((row) => row.name)
-    .filter((name) => name < `events_${oldest.replaceAll('-', '_')}`);
-  for (const name of expired) {
-    await db.transaction(async (tx) => {
-      // Dropping locks the whole table: rather later than in the way of everybody who queues behind it.
-      await tx.execute(sql`set local lock_timeout = '2s'`);
-      await tx.execute(sql`drop table ${sql.identifier(name)}`);
-    });
-  }
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const oldest = today - retentionDays * DAY_MS;
+  const rolledUntil = (await readRollupState(db))?.rolledUntil.getTime() ?? -Infinity;
+  const expired = (await listEventDays(db))
+    .filter(({ startsAt, endsAt }) => startsAt < oldest && endsAt + HOUR_MS <= rolledUntil)
+    .map(({ name }) => name);
+  await dropPartitions(db, expired);
   return expired;
 }

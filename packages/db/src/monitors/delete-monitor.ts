@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm';
+import { checkRollups } from '../check-rollups/table.ts';
 import type { Database } from '../database/open.ts';
 import { events } from '../events/table.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
@@ -6,7 +7,7 @@ import { lockMonitorRow } from './find-monitor-row.ts';
 import { monitors } from './table.ts';
 
 /**
- * Deletes a monitor with all its events and incidents (specification "Delete a monitor"). Status changes and deliveries
+ * Deletes a monitor with all its events, rollups and incidents (specification "Delete a monitor"). Status changes and deliveries
  * stay: an alert that was due is still sent.
  * @returns the regions whose schedule is to be removed
  * @throws AppError not_found
@@ -15,6 +16,7 @@ export async function deleteMonitor(db: Database, accountId: string, id: string)
   return db.transaction(async (tx) => {
     await lockMonitorRow(tx, accountId, id, 'update');
     await tx.delete(events).where(eq(events.monitorId, id));
+    await tx.delete(checkRollups).where(eq(checkRollups.monitorId, id));
     const regions = await tx
       .delete(monitorRegions)
       .where(eq(monitorRegions.monitorId, id))

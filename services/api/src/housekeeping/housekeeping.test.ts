@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
+import { listPartitions } from '@tocsin/db/database/partitions';
+import { scheduleSpans } from '@tocsin/db/schedule-spans/table';
 import { createTrigger } from '@tocsin/db/triggers/create-trigger';
 import { findMonitorRow } from '@tocsin/db/monitors/find-monitor-row';
 import { createInvitation } from '@tocsin/db/invitations/create-invitation';
@@ -37,10 +40,23 @@ async function addPartition(daysFromNow: number): Promise<void> {
   );
 }
 
+/** Says that every hour is rolled up until so many hours into a day. */
+async function rolledUpUntil(daysFromNow: number, hours = 1): Promise<void> {
+  await api.database.pool.query(
+    `insert into check_rollup_state (rolled_until) values ($1)
+     on conflict (singleton) do update set rolled_until = excluded.rolled_until`,
+    [new Date(dayOf(daysFromNow).getTime() + hours * 3_600_000)],
+  );
+}
+
+const dayOf = (daysFromNow: number): Date =>
+  new Date(Math.floor(Date.now() / 86_400_000 + daysFromNow) * 86_400_000);
+
 describe('housekeeping', () => {
   test('makes partitions of the coming week, and drops those beyond the retention only', async () => {
     await api.database.pool.query(`drop table ${nameOf(5)}`);
     for (const days of [-500, -91, -90, -30]) await addPartition(days);
+    await rolledUpUntil(-90);
     await keepHouse(options);
     const names = await partitions();
     expect(names).toEqual(
@@ -48,6 +64,51 @@ describe('housekeeping', () => {
     );
     expect(names).not.toContain(nameOf(-500));
     expect(names).not.toContain(nameOf(-91));
+  });
+
+  test('keeps a day of events, however old, until all that its rollups need is rolled up', async () => {
+    for (const days of [-96, -95]) await addPartition(days);
+    await api.database.pool.query('delete from check_rollup_state');
+    await keepHouse(options);
+    expect(await partitions()).toContain(nameOf(-96));
+    await rolledUpUntil(-95, 0);
+    await keepHouse(options);
+    expect(await partitions()).toContain(nameOf(-96));
+    await rolledUpUntil(-95, 1);
+    await keepHouse(options);
+    expect(await partitions()).not.toContain(nameOf(-96));
+    expect(await partitions()).toContain(nameOf(-95));
+  });
+
+  test('drops rollups, and spans that ended, more than thirteen months ago', async () => {
+    const { db } = api.context;
+    const monthsAgo = (months: number): Date => {
+      const now = new Date();
+      return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months));
+    };
+    for (const months of [15, 14, 13, 0]) await ensureRollupPartition(db, monthsAgo(months));
+    const { id } = await commitMonitor(api);
+    for (const [region, endsAt] of [
+      ['old', new Date(monthsAgo(13).getTime() - 1)],
+      ['recent', monthsAgo(13)],
+    ] as const) {
+      const startsAt = monthsAgo(20);
+      const span = { monitorId: id, region, startsAt, endsAt, intervalSeconds: 60, phaseMs: 1 };
+      await db.insert(scheduleSpans).values(span);
+    }
+    // As a monitor from a former version.
+    const former = await commitMonitor(api);
+    await api.database.pool.query('delete from schedule_spans where monitor_id = $1', [former.id]);
+    await keepHouse(options);
+    const name = (months: number): string =>
+      `check_rollups_${monthsAgo(months).toISOString().slice(0, 7).replace('-', '_')}`;
+    expect([...(await listPartitions(db, 'check_rollups'))].sort()).toEqual([name(13), name(0)].sort());
+    const spans = await db.select().from(scheduleSpans);
+    expect(spans.filter(({ monitorId }) => monitorId === id).map(({ region }) => region)).toEqual([
+      'default',
+      'recent',
+    ]);
+    expect(spans.filter(({ monitorId }) => monitorId === former.id)).toHaveLength(1);
   });
 
   test('deletes triggers that nobody waits for, and no others', async () => {

@@ -1,3 +1,4 @@
+import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import type { Database } from '@tocsin/db/database/open';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
@@ -34,11 +35,14 @@ export function startHousekeeping(options: HousekeepingOptions): Loop {
 /** One round; safe to run from several processes at once. */
 export async function keepHouse({ db, retentionDays, logger }: HousekeepingOptions): Promise<void> {
   await ensureEventPartitions(db);
-  const dropped = await dropExpiredEventPartitions(db, retentionDays);
-  if (dropped.length > 0) logger.info('Dropped expired events', { partitions: dropped });
   const aligned = await alignSpans(db);
   if (aligned > 0) logger.info('Mended the schedule spans of monitors', { monitors: aligned });
   const triggers = await deleteOldTriggers(db);
   const expired = await deleteExpiredSessions(db);
   logger.debug('Kept house', { triggers, ...expired });
+  // Last: a table that is in use is dropped another time, and nothing else waits for that.
+  const dropped = await dropExpiredEventPartitions(db, retentionDays);
+  if (dropped.length > 0) logger.info('Dropped expired events', { partitions: dropped });
+  const rollups = await dropExpiredRollups(db, Date.now());
+  if (rollups.length > 0) logger.info('Dropped expired rollups', { partitions: rollups });
 }

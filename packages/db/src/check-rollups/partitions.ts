@@ -1,0 +1,43 @@
+import { lt } from 'drizzle-orm';
+import type { Database } from '../database/open.ts';
+import { dropPartitions, ensurePartitions, listPartitions, utcDay } from '../database/partitions.ts';
+import { scheduleSpans } from '../schedule-spans/table.ts';
+
+/** How long rollups are kept, in months. */
+const ROLLUP_RETENTION_MONTHS = 13;
+
+/** The start of the month of an instant, or of one so many months later, in UTC. */
+function monthOf(time: number, later = 0): number {
+  const date = new Date(time);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
+}
+
+function partitionName(month: number): string {
+  return `check_rollups_${utcDay(month).slice(0, 7).replace('-', '_')}`;
+}
+
+/** The first instant whose rollups are kept: partitions are dropped by whole months. */
+export function oldestRollup(now: number): number {
+  return monthOf(now, -ROLLUP_RETENTION_MONTHS);
+}
+
+/** Makes the partition that an hour's rollups go to. */
+export async function ensureRollupPartition(db: Database, hour: Date): Promise<void> {
+  const month = monthOf(hour.getTime());
+  const [from, to] = [utcDay(month), utcDay(monthOf(month, 1))];
+  await ensurePartitions(db, 'check_rollups', [{ name: partitionName(month), from, to }]);
+}
+
+/**
+ * Drops what is older than 13 months: partitions of rollups, and the spans that ended before.
+ * @returns the names of the dropped partitions
+ */
+export async function dropExpiredRollups(db: Database, now: number): Promise<string[]> {
+  const oldest = oldestRollup(now);
+  const expired = [...(await listPartitions(db, 'check_rollups'))].filter(
+    (name) => name < partitionName(oldest),
+  );
+  await dropPartitions(db, expired);
+  await db.delete(scheduleSpans).where(lt(scheduleSpans.endsAt, new Date(oldest)));
+  return expired;
+}

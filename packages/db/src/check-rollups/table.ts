@@ -1,0 +1,55 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  check,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { instant } from '../database/columns.ts';
+
+/**
+ * What the checks of a monitor from a region were in one UTC hour (ADR 8), partitioned by month; test runs against another URL
+ * left out. It outlives the events. No foreign key, like `events`: deleting a monitor deletes its rollups.
+ */
+export const checkRollups = pgTable(
+  'check_rollups',
+  {
+    monitorId: uuid('monitor_id').notNull(),
+    region: text('region').notNull(),
+    hour: instant('hour').notNull(),
+    checks: integer('checks').notNull(),
+    failures: integer('failures').notNull(),
+    /** Planned slots of the hour whose check did not happen. */
+    gaps: integer('gaps').notNull(),
+    /** Latencies of the checks that were answered: buckets of `core/latency/buckets`, and how many fell into each. */
+    latencyBuckets: smallint('latency_buckets').array().notNull(),
+    latencyCounts: integer('latency_counts').array().notNull(),
+    /** Checks that were answered: those that the sums of the phases are about. A phase that did not take place counts 0. */
+    timedChecks: integer('timed_checks').notNull(),
+    dnsSumMs: bigint('dns_sum_ms', { mode: 'number' }).notNull(),
+    tcpSumMs: bigint('tcp_sum_ms', { mode: 'number' }).notNull(),
+    tlsSumMs: bigint('tls_sum_ms', { mode: 'number' }).notNull(),
+    firstByteSumMs: bigint('first_byte_sum_ms', { mode: 'number' }).notNull(),
+    downloadSumMs: bigint('download_sum_ms', { mode: 'number' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.monitorId, table.region, table.hour] })],
+);
+
+/** One row: how far the events are rolled up. Its lock makes sure that one process at a time does it. */
+export const checkRollupState = pgTable(
+  'check_rollup_state',
+  {
+    singleton: boolean('singleton').primaryKey().default(true),
+    /** The start of the first hour that is not rolled up. */
+    rolledUntil: instant('rolled_until').notNull(),
+    /** Gaps of the last hour rolled up, by region; regions without any are left out. */
+    lastGaps: jsonb('last_gaps').$type<Record<string, number>>().notNull().default({}),
+  },
+  (table) => [check('check_rollup_state_one_row', sql`${table.singleton}`)],
+);

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
+import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { sql } from 'drizzle-orm';
+import { openTestContext, type TestContext } from './harness.ts';
+import {
+  eventAt,
+  expectedRollup,
+  HOUR_MS,
+  insertEvents,
+  monitorWithSpans,
+  randomEvents,
+  rollupsBefore,
+  seeded,
+  setWatermark,
+  slotsOf,
+  type RawEvent,
+  type Span,
+} from './rollup-data.ts';
+
+let context: TestContext;
+/** Three hours from here are settled for sure; whether the fourth is depends on the minute. */
+let start: number;
+let end: number;
+beforeAll(async () => {
+  context = await openTestContext();
+});
+afterAll(() => context.close());
+beforeEach(async () => {
+  start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 4 * HOUR_MS;
+  end = start + 3 * HOUR_MS;
+  await context.db.execute(sql`delete from monitors`);
+  await context.db.execute(sql`delete from events`);
+  await context.db.execute(sql`delete from check_rollups`);
+  await setWatermark(context, start);
+});
+
+async function rollUpAll(monitorsAtOnce?: number): Promise<void> {
+  for (;;) if ((await rollUpNextHour(context.db, monitorsAtOnce)) === null) return;
+}
+
+/** Spans as edits leave them: another interval in mid-hour, an end right on a slot, a region removed and added again. */
+async function variousSpans(): Promise<Span[]> {
+  const minutes = (count: number, ms = 0): number => start + count * 60_000 + ms;
+  const before = start - 30 * HOUR_MS;
+  const [edge] = await monitorWithSpans(context, [{ region: 'a', interval: 60, from: before, to: null }]);
+  const onSlot = edge ? (slotsOf(edge, minutes(40), end)[0] ?? 0) : 0;
+  await context.db.execute(sql`
+    update schedule_spans set ends_at = ${new Date(onSlot).toISOString()} where monitor_id = ${edge?.monitorId ?? ''}`);
+  const spans = await Promise.all([
+    monitorWithSpans(context, [
+      { region: 'a', interval: 60, from: before, to: minutes(80, 17_123) },
+      { region: 'a', interval: 7, from: minutes(80, 17_123), to: null },
+      { region: 'b', interval: 60, from: before, to: minutes(30, 1) },
+      { region: 'b', interval: 60, from: minutes(105), to: minutes(180) },
+    ]),
+    monitorWithSpans(context, [{ region: 'a', interval: 3_600, from: before, to: null }]),
+    monitorWithSpans(context, [{ region: 'default', interval: 86_400, from: before, to: null }]),
+    monitorWithSpans(context, [{ region: 'a', interval: 25, from: minutes(61), to: minutes(61, 3) }]),
+  ]);
+  return [...(edge ? [{ ...edge, endsAt: new Date(onSlot) }] : []), ...spans.flat()];
+}
+
+function expectedRollups(spans: readonly Span[], events: readonly RawEvent[]): unknown[] {
+  const kinds = new Map(spans.map((span) => [`${span.monitorId} ${span.region}`, span]));
+  return [...kinds]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([, kind]) =>
+      [0, 1, 2].map((hour) => expectedRollup(kind, start + hour * HOUR_MS, spans, events)),
+    )
+    .filter((rollup) => rollup !== null);
+}
+
+describe('rolling up', () => {
+  test.each([1, 2, 3, 4, 5, 6])('is exact against the raw events, seed %d', async (seed) => {
+    const spans = await variousSpans();
+    const events = randomEvents(spans, start - HOUR_MS, end + HOUR_MS, seeded(seed));
+    await insertEvents(context, events);
+    await rollUpAll(seed % 2 === 0 ? 2 : undefined);
+    const rollups = await rollupsBefore(context, end);
+    expect(rollups).toEqual(expectedRollups(spans, events));
+    expect(rollups.length).toBeGreaterThan(12);
+    expect(Math.min(...rollups.map(({ gaps }) => gaps))).toBeGreaterThanOrEqual(0);
+  });
+
+  test('is the same in a session of another time zone', async () => {
+    const spans = await variousSpans();
+    const events = randomEvents(spans, start, end, seeded(7));
+    await insertEvents(context, events);
+    await context.db.transaction(async (tx) => {
+      await tx.execute(sql`set local time zone 'Asia/Kathmandu'`);
+      for (;;) if ((await rollUpNextHour(tx)) === null) break;
+    });
+    expect(await rollupsBefore(context, end)).toEqual(expectedRollups(spans, events));
+  });
+
+  test('an hour is left alone until 16 minutes after its end', async () => {
+    const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+    await setWatermark(context, hour);
+    expect(await rollUpNextHour(context.db)).toBeNull();
+    const recent = Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS - HOUR_MS;
+    await setWatermark(context, recent);
+    expect((await rollUpNextHour(context.db))?.hour).toEqual(new Date(recent));
+    expect(await rollUpNextHour(context.db)).toBeNull();
+  });
+
+  test('says the gaps of the last hour by region, and keeps them with the watermark', async () => {
+    await monitorWithSpans(context, [
+      { region: 'a', interval: 60, from: start, to: start + HOUR_MS },
+      { region: 'b', interval: 600, from: start, to: start + HOUR_MS },
+    ]);
+    await monitorWithSpans(context, [{ region: 'b', interval: 60, from: start, to: start + HOUR_MS }]);
+    expect(await rollUpNextHour(context.db, 1)).toEqual({ hour: new Date(start), gaps: { a: 60, b: 66 } });
+    expect(await readRollupState(context.db)).toMatchObject({
+      rolledUntil: new Date(start + HOUR_MS),
+      lastGaps: { a: 60, b: 66 },
+    });
+    expect((await rollUpNextHour(context.db))?.gaps).toEqual({});
+  });
+
+  test('a check up to 15 minutes late is none, a later one is a gap', async () => {
+    const [span] = await monitorWithSpans(context, [
+      { region: 'default', interval: 1_800, from: start, to: start + HOUR_MS },
+    ]);
+    const id = span?.monitorId ?? '';
+    const [first = 0, second = 0] = span ? slotsOf(span, start, end) : [];
+    await insertEvents(context, [
+      eventAt(id, first, { timestamp: first + 900_000 }),
+      eventAt(id, second, { timestamp: second + 900_001 }),
+    ]);
+    await rollUpAll();
+    const rollups = await rollupsBefore(context, end);
+    expect(rollups.reduce((sum, { checks }) => sum + checks, 0)).toBe(2);
+    expect(rollups.reduce((sum, { gaps }) => sum + gaps, 0)).toBe(1);
+  });
+
+  test('done again, after the watermark was set back, changes nothing', async () => {
+    const spans = await variousSpans();
+    await insertEvents(context, randomEvents(spans, start, end, seeded(8)));
+    await rollUpAll();
+    const before = await rollupsBefore(context, end);
+    await setWatermark(context, start);
+    await rollUpAll();
+    expect(await rollupsBefore(context, end)).toEqual(before);
+  });
+
+  test('begins with the oldest day of events, and works a backlog off hour by hour', async () => {
+    await context.db.execute(sql`delete from check_rollup_state`);
+    const [span] = await monitorWithSpans(context, []);
+    const oldest = Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000;
+    await insertEvents(context, [eventAt(span?.monitorId ?? '', oldest + 5)]);
+    let hours = 0;
+    for (let rolled = await rollUpNextHour(context.db); rolled; rolled = await rollUpNextHour(context.db)) {
+      expect(rolled.hour).toEqual(new Date(oldest + hours * HOUR_MS));
+      hours += 1;
+    }
+    expect(hours).toBe(Math.floor((Date.now() - oldest - 16 * 60_000) / HOUR_MS));
+    expect(await rollupsBefore(context, end)).toMatchObject([{ hour: new Date(oldest), checks: 1 }]);
+  });
+
+  test("a deleted monitor's rollups go with it", async () => {
+    const [gone, kept] = await Promise.all(
+      [1, 2].map(() => monitorWithSpans(context, [{ region: 'a', interval: 60, from: start, to: null }])),
+    );
+    await rollUpAll();
+    await deleteMonitor(context.db, context.accountId, gone?.[0]?.monitorId ?? '');
+    const left = await rollupsBefore(context, end);
+    expect(left).toHaveLength(3);
+    expect(new Set(left.map(({ monitorId }) => monitorId))).toEqual(new Set([kept?.[0]?.monitorId]));
+  });
+});

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import { latencyBucket } from '@tocsin/core/latency/buckets';
+import { phaseMs } from '@tocsin/core/schedule/phase';
+import { columnOf } from '@tocsin/db/database/arrays';
+import { checkRollups, checkRollupState } from '@tocsin/db/check-rollups/table';
+import { scheduleSpans } from '@tocsin/db/schedule-spans/table';
+import { and, asc, eq, lt, sql } from 'drizzle-orm';
+import { makeMonitor, type TestContext } from './harness.ts';
+
+export const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+export type Rollup = typeof checkRollups.$inferSelect;
+export type Span = typeof scheduleSpans.$inferInsert & { startsAt: Date };
+
+/** An event as the rollups see it; times in epoch milliseconds. */
+export interface RawEvent {
+  readonly monitorId: string;
+  readonly region: string;
+  readonly timestamp: number;
+  readonly slot: number | null;
+  readonly source: 'schedule' | 'trigger';
+  readonly url: string | null;
+  readonly status: 'UP' | 'DOWN';
+  readonly statusCode: number | null;
+  readonly latencyMs: number;
+  /** dns, tcp, tls, first byte, download. */
+  readonly phases: readonly (number | null)[];
+}
+
+const ANSWERED = { statusCode: 200, latencyMs: 12, phases: [1, 2, 3, 4, 2] } as const;
+
+/** A passing check of a slot, right on time; the fields given replace its own. */
+export function eventAt(monitorId: string, slot: number, fields: Partial<RawEvent> = {}): RawEvent {
+  const known = {
+    monitorId,
+    region: 'default',
+    slot,
+    timestamp: slot,
+    source: 'schedule',
+    url: null,
+  } as const;
+  return { ...known, status: 'UP', ...ANSWERED, ...fields };
+}
+
+export async function insertEvents(context: TestContext, events: readonly RawEvent[]): Promise<void> {
+  const phase = (index: number): unknown => columnOf(events, 'int', ({ phases }) => phases[index] ?? null);
+  await context.db.execute(sql`
+    insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, region, source, slot, url,
+      dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
+    select u.m, u.t, gen_random_uuid(), u.s, u.l, u.c, u.r, u.o, u.p, u.u, u.a, u.b, u.d, u.e, u.f from unnest(
+      ${columnOf(events, 'uuid', (event) => event.monitorId)},
+      ${columnOf(events, 'timestamptz', ({ timestamp }) => new Date(timestamp).toISOString())},
+      ${columnOf(events, 'text', (event) => event.status)}, ${columnOf(events, 'int', (event) => event.latencyMs)},
+      ${columnOf(events, 'int', (event) => event.statusCode)}, ${columnOf(events, 'text', (event) => event.region)},
+      ${columnOf(events, 'text', (event) => event.source)},
+      ${columnOf(events, 'timestamptz', ({ slot }) => (slot === null ? null : new Date(slot).toISOString()))},
+      ${columnOf(events, 'text', (event) => event.url)},
+      ${phase(0)}, ${phase(1)}, ${phase(2)}, ${phase(3)}, ${phase(4)}
+    ) as u (m, t, s, l, c, r, o, p, u, a, b, d, e, f)`);
+}
+
+/** The planned instants of a span from one time until before another, one by one. */
+export function slotsOf(span: Span, from: number, to: number): number[] {
+  const every = span.intervalSeconds * 1_000;
+  const lowest = Math.max(from, span.startsAt.getTime());
+  const end = Math.min(to, span.endsAt?.getTime() ?? Infinity);
+  const slots: number[] = [];
+  for (let slot = Math.floor(from / every - 1) * every + span.phaseMs; slot < end; slot += every) {
+    if (slot >= lowest) slots.push(slot);
+  }
+  return slots;
+}
+
+/** What the rollup of an hour must be, counted one event and one slot at a time; null where there is none. */
+export function expectedRollup(
+  span: { monitorId: string; region: string },
+  hour: number,
+  allSpans: readonly Span[],
+  allEvents: readonly RawEvent[],
+): Rollup | null {
+  const isOwn = (other: { monitorId: string; region: string }): boolean =>
+    other.monitorId === span.monitorId && other.region === span.region;
+  const own = allEvents.filter(isOwn);
+  const counted = own.filter(
+    ({ timestamp, url }) => url === null && timestamp >= hour && timestamp < hour + HOUR_MS,
+  );
+  const slots = allSpans.filter(isOwn).flatMap((other) => slotsOf(other, hour, hour + HOUR_MS));
+  const happened = (slot: number): boolean =>
+    own.some(
+      (event) =>
+        event.source === 'schedule' && event.slot === slot && event.timestamp <= slot + 15 * MINUTE_MS,
+    );
+  const gaps = slots.filter((slot) => !happened(slot)).length;
+  if (counted.length + gaps === 0) return null;
+  const answered = counted.filter(({ statusCode }) => statusCode !== null);
+  const buckets = answered.map(({ latencyMs }) => latencyBucket(latencyMs));
+  const present = [...new Set(buckets)].toSorted((one, other) => one - other);
+  const sum = (phase: number): number =>
+    answered.reduce((total, { phases }) => total + (phases[phase] ?? 0), 0);
+  return {
+    monitorId: span.monitorId,
+    region: span.region,
+    hour: new Date(hour),
+    checks: counted.length,
+    failures: counted.filter(({ status }) => status === 'DOWN').length,
+    gaps,
+    latencyBuckets: present,
+    latencyCounts: present.map((bucket) => buckets.filter((other) => other === bucket).length),
+    timedChecks: answered.length,
+    dnsSumMs: sum(0),
+    tcpSumMs: sum(1),
+    tlsSumMs: sum(2),
+    firstByteSumMs: sum(3),
+    downloadSumMs: sum(4),
+  };
+}
+
+/** The rollups of a range of hours, by monitor, region and hour. */
+export function rollupsBefore(context: TestContext, end: number, monitorId?: string): Promise<Rollup[]> {
+  return context.db
+    .select()
+    .from(checkRollups)
+    .where(
+      and(
+        lt(checkRollups.hour, new Date(end)),
+        monitorId ? eq(checkRollups.monitorId, monitorId) : sql`true`,
+      ),
+    )
+    .orderBy(asc(checkRollups.monitorId), asc(checkRollups.region), asc(checkRollups.hour));
+}
+
+/** Makes the given hour the first that is not rolled up. */
+export async function setWatermark(context: TestContext, hour: number): Promise<void> {
+  const rolledUntil = new Date(hour);
+  await context.db
+    .insert(checkRollupState)
+    .values({ rolledUntil })
+    .onConflictDoUpdate({ target: checkRollupState.singleton, set: { rolledUntil } });
+}
+
+/** A monitor with the spans given instead of its own. */
+export async function monitorWithSpans(
+  context: TestContext,
+  plan: readonly { region: string; interval: number; from: number; to: number | null }[],
+): Promise<Span[]> {
+  const { id: monitorId } = await makeMonitor(context);
+  await context.db.delete(scheduleSpans).where(eq(scheduleSpans.monitorId, monitorId));
+  const spans = plan.map(({ region, interval, from, to }) => ({
+    monitorId,
+    region,
+    startsAt: new Date(from),
+    endsAt: to === null ? null : new Date(to),
+    intervalSeconds: interval,
+    phaseMs: phaseMs(monitorId, interval * 1_000),
+  }));
+  if (spans.length > 0) await context.db.insert(scheduleSpans).values(spans);
+  return spans.length > 0
+    ? spans
+    : [
+        {
+          monitorId,
+          region: 'default',
+          startsAt: new Date(0),
+          endsAt: new Date(0),
+          intervalSeconds: 60,
+          phaseMs: 1,
+        },
+      ];
+}
+
+/** A repeatable source of numbers from 0 to below 1. */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** Random events around the planned slots: late, early, missing, repeated, triggered, off the grid, of every outcome. */
+export function randomEvents(
+  spans: readonly Span[],
+  from: number,
+  to: number,
+  random: () => number,
+): RawEvent[] {
+  const taken = new Set<string>();
+  const events: RawEvent[] = [];
+  const pick = (most: number): number => Math.floor(random() * most);
+  const phase = (): number | null => (random() < 0.3 ? null : pick(300));
+  const add = (span: Span, time: number, fields: Partial<RawEvent>): void => {
+    let timestamp = time;
+    while (taken.has(`${span.monitorId} ${timestamp}`)) timestamp += 1;
+    taken.add(`${span.monitorId} ${timestamp}`);
+    const answered = random() < 0.9;
+    const outcome = answered
+      ? {
+          statusCode: 200,
+          latencyMs: 1 + pick(30 ** (1 + pick(3))),
+          phases: [phase(), phase(), phase(), pick(500), phase()],
+        }
+      : { statusCode: null, latencyMs: pick(2) * 10_000, phases: [phase(), phase(), null, null, null] };
+    const status = answered && random() < 0.8 ? 'UP' : 'DOWN';
+    const { monitorId, region } = span;
+    events.push({ ...eventAt(monitorId, time), region, ...outcome, status, timestamp, ...fields });
+  };
+  for (const span of spans) {
+    // Beyond the span's ends too: jobs of a schedule that has just been replaced still run.
+    for (const slot of slotsOf({ ...span, startsAt: new Date(0), endsAt: null }, from, to)) {
+      const inside = slot >= span.startsAt.getTime() && slot < (span.endsAt?.getTime() ?? Infinity);
+      if (random() < (inside ? 0.15 : 0.95)) continue;
+      const delay = random() < 0.1 ? pick(25 * MINUTE_MS) : pick(3_000) - 500;
+      add(span, slot + delay, { slot });
+      if (random() < 0.05) add(span, slot + delay + 10, { slot });
+      if (random() < 0.05) add(span, slot + pick(9_999), { slot: slot + 1 + pick(4_000) });
+      if (random() < 0.05) add(span, slot + pick(9_999), { source: 'trigger', slot: null });
+      if (random() < 0.05) {
+        add(span, slot + pick(9_999), {
+          source: 'trigger',
+          slot: null,
+          url: `https://${randomUUID()}.example`,
+        });
+      }
+    }
+  }
+  return events;
+}

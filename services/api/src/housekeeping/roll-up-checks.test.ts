@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { until } from '../testing/until.ts';
+import { startRollUps } from './roll-up-checks.ts';
+import { registerRollupMetrics } from './rollup-metrics.ts';
+
+const HOUR_MS = 3_600_000;
+const logger = createSilentLogger();
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi();
+});
+afterAll(() => api.close());
+beforeEach(() => api.database.pool.query('delete from check_rollup_state'));
+
+const rolledUntil = async (): Promise<number> =>
+  (await readRollupState(api.context.db))?.rolledUntil.getTime() ?? 0;
+
+/** The end of the last hour that is settled. */
+const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS;
+
+describe('rolling up checks', () => {
+  test('is done by the leader, who works a backlog off in one run, and by nobody else', async () => {
+    const { db } = api.context;
+    const standby = startRollUps({ db, isLeader: () => false, logger });
+    await standby.stop();
+    expect(await rolledUntil()).toBe(0);
+    const leader = startRollUps({ db, isLeader: () => true, logger });
+    await until(async () => (await rolledUntil()) === settled());
+    await leader.stop();
+  });
+
+  test('stops after the hour at work when it is asked to, or leads no more', async () => {
+    const { db } = api.context;
+    let asked = 0;
+    const loop = startRollUps({ db, isLeader: () => (asked += 1) <= 2, logger });
+    await until(() => asked === 3);
+    await loop.stop();
+    const day = Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000;
+    expect(await rolledUntil()).toBe(day + 2 * HOUR_MS);
+  });
+});
+
+describe('metrics of rollups', () => {
+  test('say how far, and the gaps of the last hour; nothing where that is not known', async () => {
+    const registry = createMetrics();
+    registerRollupMetrics({ registry, readState: () => readRollupState(api.context.db), logger });
+    expect(await registry.metrics()).not.toMatch(/^tocsin_rollup/m);
+    await api.database.pool.query(
+      `insert into check_rollup_state (rolled_until, last_gaps) values ('2026-11-20T12:00:00Z', '{"a": 3, "b": 1}')`,
+    );
+    const text = await registry.metrics();
+    expect(text).toMatch(/^tocsin_rollup_watermark_seconds 1795176000$/m);
+    expect(text).toMatch(/^tocsin_rollup_gaps{region="a"} 3$/m);
+    expect(text).toMatch(/^tocsin_rollup_gaps{region="b"} 1$/m);
+    await api.database.pool.query(`update check_rollup_state set last_gaps = '{"b": 2}'`);
+    expect(await registry.metrics()).not.toContain('region="a"');
+  });
+
+  test('never break the scrape', async () => {
+    const registry = createMetrics();
+    registerRollupMetrics({ registry, readState: () => Promise.reject(new Error('away')), logger });
+    const text = await registry.metrics();
+    expect(text).toContain('process_cpu_seconds_total');
+    expect(text).not.toMatch(/^tocsin_rollup/m);
+  });
+});
