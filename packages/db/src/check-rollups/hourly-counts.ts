@@ -3,6 +3,12 @@ import { GRACE_MS, MOST_LATE_MS } from '@tocsin/core/schedule/lateness';
 import { sql, type SQL } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
 
+/** The columns of `check_rollups` in the order in which `hourlyCounts` answers them. */
+export const ROLLUP_COLUMNS = sql.raw(
+  `monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
+   dns_sum_ms, tcp_sum_ms, tls_sum_ms, first_byte_sum_ms, download_sum_ms`,
+);
+
 export interface HourlyCountsRange {
   readonly monitorIds: readonly string[];
   /** The start of the first hour, and the end of the last. */
@@ -13,7 +19,7 @@ export interface HourlyCountsRange {
 }
 
 /**
- * The query that counts raw events by monitor, region and hour, with the columns of `check_rollups`: what rolls hours up, and
+ * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`: what rolls hours up, and
  * what answers for those that are not yet. Hours without a check and without a gap are left out.
  *
  * Checks count in the hour of their event, gaps in the hour of their slot. A planned slot is a gap when no event of it was

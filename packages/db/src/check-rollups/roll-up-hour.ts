@@ -3,7 +3,7 @@ import { arrayOf } from '../database/arrays.ts';
 import { clockNow } from '../database/columns.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { listEventDays } from '../events/list-event-days.ts';
-import { hourlyCounts } from './hourly-counts.ts';
+import { hourlyCounts, ROLLUP_COLUMNS } from './hourly-counts.ts';
 import { ensureRollupPartition, oldestRollup } from './partitions.ts';
 import { checkRollupState } from './table.ts';
 
@@ -83,8 +83,7 @@ async function countHour(
     seen.push(...monitorIds);
     const { rows } = await tx.execute<{ region: string; gaps: number }>(sql`
       with written as (
-        insert into check_rollups (monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts,
-          timed_checks, dns_sum_ms, tcp_sum_ms, tls_sum_ms, first_byte_sum_ms, download_sum_ms)
+        insert into check_rollups (${ROLLUP_COLUMNS})
         ${hourlyCounts({ monitorIds, from: hour, to, now })}
         on conflict do nothing
         returning region, gaps)

@@ -13,6 +13,8 @@ import { incidentsRouter } from '../incidents/router.ts';
 import { acceptInvitationHandler } from '../invitations/accept-invitation.ts';
 import { invitationsRouter } from '../invitations/router.ts';
 import { maintenanceWindowsRouter } from '../maintenance-windows/router.ts';
+import { getStatsHandler } from '../monitors/get-stats.ts';
+import { requireMonitorId } from '../monitors/monitor-id.ts';
 import { monitorsRouter } from '../monitors/router.ts';
 import { regionsRouter } from '../regions/router.ts';
 import { openStreamHandler } from '../stream/open-stream.ts';
@@ -35,6 +37,7 @@ export function dashboardRouter(context: ApiContext): Router {
   router.use('/api-keys', apiKeysRouter(context));
   router.use('/users', usersRouter(context));
   router.use('/invitations', invitationsRouter(context));
+  resource(router, '/monitors/:id/stats', { get: [requireMonitorId, getStatsHandler(context)] });
   router.use('/monitors', monitorsRouter(context));
   router.use('/channels', channelsRouter(context));
   router.use('/deliveries', deliveriesRouter(context));

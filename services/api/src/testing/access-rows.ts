@@ -110,6 +110,7 @@ const D = '/api/dashboard';
 export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   ...monitorRows('/api/cli/monitors', 'any key', 'write key'),
   ...monitorRows(`${D}/monitors`, 'member', 'member'),
+  [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor', needs: 'member', ok: 200 },
   [`GET ${D}/me`]: { kind: 'user', needs: 'member', ok: 200 },
   [`GET ${D}/api-keys`]: { kind: 'apiKey', needs: 'member', ok: 200 },
   [`POST ${D}/api-keys`]: { kind: 'apiKey', needs: 'member', ok: 201, body: () => ({ name: 'New' }) },

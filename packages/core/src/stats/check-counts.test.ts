@@ -1,0 +1,59 @@
+import { describe, expect, test } from '@jest/globals';
+import { latencyBucket } from '../latency/buckets.ts';
+import { addCounts, averageTimings, figuresOf } from './check-counts.ts';
+import type { CheckCounts } from './check-counts.ts';
+
+const NO_TIME = { dns: 0, tcp: 0, tls: 0, firstByte: 0, download: 0 };
+
+const counts = (fields: Partial<CheckCounts>): CheckCounts => ({
+  checks: 0,
+  failures: 0,
+  gaps: 0,
+  latencies: new Map(),
+  timedChecks: 0,
+  phaseSumsMs: NO_TIME,
+  ...fields,
+});
+
+describe('counts of checks', () => {
+  test('add up, histograms and phases too', () => {
+    const one = counts({
+      checks: 3,
+      failures: 1,
+      gaps: 2,
+      latencies: new Map([[latencyBucket(10), 2]]),
+      timedChecks: 2,
+      phaseSumsMs: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 5 },
+    });
+    const other = counts({ checks: 1, latencies: new Map([[latencyBucket(15), 1]]), timedChecks: 1 });
+    expect(addCounts([one, other, one])).toEqual({
+      checks: 7,
+      failures: 2,
+      gaps: 4,
+      latencies: new Map([
+        [latencyBucket(10), 4],
+        [latencyBucket(15), 1],
+      ]),
+      timedChecks: 5,
+      phaseSumsMs: { dns: 2, tcp: 4, tls: 6, firstByte: 8, download: 10 },
+    });
+  });
+
+  test('of nothing: no uptime, no latency, no timings', () => {
+    const nothing = addCounts([]);
+    expect(figuresOf(nothing)).toEqual({ uptime: null, checks: 0, failures: 0, gaps: 0, latency: null });
+    expect(averageTimings(nothing)).toBeNull();
+    expect(figuresOf(counts({ gaps: 5 }))).toMatchObject({ uptime: null, gaps: 5 });
+  });
+
+  test('uptime is the part that passed; timings are averages', () => {
+    expect(figuresOf(counts({ checks: 8, failures: 2 })).uptime).toBe(0.75);
+    expect(figuresOf(counts({ checks: 2, failures: 2 }))).toMatchObject({ uptime: 0, latency: null });
+    const sums = { ...NO_TIME, dns: 7, firstByte: 10 };
+    expect(averageTimings(counts({ timedChecks: 4, phaseSumsMs: sums }))).toEqual({
+      ...NO_TIME,
+      dns: 2,
+      firstByte: 3,
+    });
+  });
+});

@@ -1,0 +1,56 @@
+import type { AverageTimings, StatsFigures } from '@tocsin/contracts/monitor-stats';
+import { latencyQuantile, mergeHistograms } from '../latency/histogram.ts';
+import type { LatencyHistogram } from '../latency/histogram.ts';
+
+/** What is counted of the checks of some time; counts of several times or regions add up. */
+export interface CheckCounts {
+  readonly checks: number;
+  readonly failures: number;
+  readonly gaps: number;
+  readonly latencies: LatencyHistogram;
+  /** Checks that were answered, and how long each phase took them together. */
+  readonly timedChecks: number;
+  readonly phaseSumsMs: AverageTimings;
+}
+
+/** The counts of all together. */
+export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
+  const sum = (pick: (one: CheckCounts) => number): number =>
+    counts.reduce((total, one) => total + pick(one), 0);
+  return {
+    checks: sum(({ checks }) => checks),
+    failures: sum(({ failures }) => failures),
+    gaps: sum(({ gaps }) => gaps),
+    latencies: mergeHistograms(counts.map(({ latencies }) => latencies)),
+    timedChecks: sum(({ timedChecks }) => timedChecks),
+    phaseSumsMs: {
+      dns: sum(({ phaseSumsMs }) => phaseSumsMs.dns),
+      tcp: sum(({ phaseSumsMs }) => phaseSumsMs.tcp),
+      tls: sum(({ phaseSumsMs }) => phaseSumsMs.tls),
+      firstByte: sum(({ phaseSumsMs }) => phaseSumsMs.firstByte),
+      download: sum(({ phaseSumsMs }) => phaseSumsMs.download),
+    },
+  };
+}
+
+/** What people are shown of counts. */
+export function figuresOf({ checks, failures, gaps, latencies }: CheckCounts): StatsFigures {
+  const p50 = latencyQuantile(latencies, 0.5);
+  const p95 = latencyQuantile(latencies, 0.95);
+  const p99 = latencyQuantile(latencies, 0.99);
+  const latency = p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 };
+  return { uptime: checks === 0 ? null : (checks - failures) / checks, checks, failures, gaps, latency };
+}
+
+/** Average phases in whole milliseconds; null where no check was answered. */
+export function averageTimings({ timedChecks, phaseSumsMs }: CheckCounts): AverageTimings | null {
+  if (timedChecks === 0) return null;
+  const average = (sumMs: number): number => Math.round(sumMs / timedChecks);
+  return {
+    dns: average(phaseSumsMs.dns),
+    tcp: average(phaseSumsMs.tcp),
+    tls: average(phaseSumsMs.tls),
+    firstByte: average(phaseSumsMs.firstByte),
+    download: average(phaseSumsMs.download),
+  };
+}

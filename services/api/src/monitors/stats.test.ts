@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { monitorStatsSchema } from '@tocsin/contracts/monitor-stats';
+import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type TestAgent from 'supertest/lib/agent.js';
+import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+const DASHBOARD = '/api/dashboard/monitors';
+
+let api: TestApi;
+let member: TestAgent;
+let id: string;
+beforeAll(async () => {
+  api = await openTestApi();
+  member = await signIn(api, { role: 'member' });
+  ({ id } = await newMonitor(api));
+  for (const fields of [{}, { latencyMs: 300 }, { status: 'DOWN', statusCode: 500 }] as const) {
+    await recordChecks(api.context.db, [checkOf(id, fields)]);
+  }
+});
+afterAll(() => api.close());
+
+async function stats(query = ''): Promise<MonitorStats> {
+  const response = await member.get(`${DASHBOARD}/${id}/stats${query}`);
+  expect(response.status).toBe(200);
+  expect(Object.keys(response.body as object)).toEqual(['stats']);
+  return monitorStatsSchema.parse((response.body as { stats: unknown }).stats);
+}
+
+describe('GET /api/dashboard/monitors/:id/stats', () => {
+  test('answers what the checks of the last 24 hours were', async () => {
+    const answer = await stats();
+    const figures = { checks: 3, failures: 1, uptime: 2 / 3, latency: { p50: 12, p95: 298, p99: 298 } };
+    expect(answer).toMatchObject({ window: '24h', ...figures, regions: [{ region: 'default', ...figures }] });
+    expect(answer.series).toHaveLength(24);
+    expect(answer.series.reduce((sum, { checks }) => sum + checks, 0)).toBe(3);
+  });
+
+  test.each(['24h', '7d', '30d', '90d'])('window=%s', async (window) => {
+    expect(await stats(`?window=${window}`)).toMatchObject({ window, checks: 3 });
+  });
+
+  test.each(['', '1h', '24H', '7', '%00', '24h&window=7d'])('window=%s: 400', async (window) => {
+    const response = await member.get(`${DASHBOARD}/${id}/stats?window=${window}`);
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({
+      errors: [{ path: 'window', message: 'must be one of 24h, 7d, 30d, 90d' }],
+    });
+  });
+
+  test("an unknown monitor, another account's, no id at all: 404, before any other fault", async () => {
+    const { id: foreign } = await newMonitor(api, {}, api.other.key);
+    for (const other of [randomUUID(), foreign, 'x']) {
+      for (const query of ['', '?window=x']) {
+        expect((await member.get(`${DASHBOARD}/${other}/stats${query}`)).status).toBe(404);
+      }
+    }
+  });
+
+  test('is the dashboard’s: no method but GET, and nothing of it under the keys’ API', async () => {
+    const response = await member.post(`${DASHBOARD}/${id}/stats`).send({});
+    expect([response.status, response.headers['allow']]).toEqual([405, 'GET, HEAD']);
+    expect((await api.as().get(`${MONITORS}/${id}/stats`)).status).toBe(404);
+  });
+});
