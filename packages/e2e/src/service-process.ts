@@ -10,12 +10,25 @@ export class ServiceProcess {
   readonly #name: ServiceName;
   readonly #env: NodeJS.ProcessEnv;
   readonly #logFile: string;
+  readonly #nodeOptions: readonly string[];
   #child: ChildProcess | undefined;
 
-  constructor(name: ServiceName, env: NodeJS.ProcessEnv, logFile: string) {
+  /** @param nodeOptions for Node itself, as `--cpu-prof` */
+  constructor(
+    name: ServiceName,
+    env: NodeJS.ProcessEnv,
+    logFile: string,
+    nodeOptions: readonly string[] = [],
+  ) {
     this.#name = name;
     this.#env = env;
     this.#logFile = logFile;
+    this.#nodeOptions = nodeOptions;
+  }
+
+  /** 0 before it was started. */
+  get pid(): number {
+    return this.#child?.pid ?? 0;
   }
 
   /** Resolves when it says that it is ready, with what it said. */
@@ -23,7 +36,7 @@ export class ServiceProcess {
     const entry = fileURLToPath(new URL(`../../../services/${this.#name}/dist/main.js`, import.meta.url));
     const child = fork(entry, [], {
       env: { ...process.env, ...this.#env, NODE_OPTIONS: '' },
-      execArgv: [],
+      execArgv: [...this.#nodeOptions],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child = child;

@@ -1,0 +1,88 @@
+import { Agent, request } from 'node:http';
+import type { Lab } from './lab.ts';
+
+const CLIENTS = 16;
+/** Beyond that the API would take most of a run. */
+const MOST_BY_API = 5_000;
+
+export interface MonitorPlan {
+  readonly count: number;
+  readonly intervalSeconds: number;
+  /** The address of the number-th monitor's target. */
+  readonly url: (number: number) => string;
+}
+
+/**
+ * Makes the monitors: through the API, or, more than 5,000, in Postgres alone, where the reconciler finds them.
+ * @returns their ids, in order
+ */
+export async function createMonitors(lab: Lab, plan: MonitorPlan): Promise<string[]> {
+  return plan.count <= MOST_BY_API ? createByApi(lab, plan) : insertMonitors(lab, plan);
+}
+
+/**
+ * Less than half the interval: nobody checks every few seconds with a timeout as long, and the guard against overlapping
+ * checks, which such monitors need, would be measured for all.
+ */
+function timeoutSeconds(intervalSeconds: number): number {
+  return Math.max(1, Math.min(10, Math.ceil(intervalSeconds / 2) - 1));
+}
+
+async function createByApi(lab: Lab, plan: MonitorPlan): Promise<string[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+  const ids: string[] = [];
+  let next = 0;
+  const client = async (): Promise<void> => {
+    for (let number = next++; number < plan.count; number = next++) {
+      ids[number] = await post(lab, agent, {
+        name: `Monitor ${number}`,
+        url: plan.url(number),
+        interval: plan.intervalSeconds,
+        timeout: timeoutSeconds(plan.intervalSeconds),
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  agent.destroy();
+  return ids;
+}
+
+function post(lab: Lab, agent: Agent, fields: object): Promise<string> {
+  const headers = { Authorization: `Bearer ${lab.apiKey}`, 'Content-Type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      `${lab.baseUrl}/api/cli/monitors`,
+      { method: 'POST', agent, headers },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => {
+          if (response.statusCode !== 201) reject(new Error(`not created: ${text}`));
+          else resolve((JSON.parse(text) as { monitor: { id: string } }).monitor.id);
+        });
+      },
+    );
+    sent.on('error', reject);
+    sent.end(JSON.stringify(fields));
+  });
+}
+
+/** As monitors that have been checked before: new ones would all be checked at once. */
+async function insertMonitors(lab: Lab, plan: MonitorPlan): Promise<string[]> {
+  const urls = Array.from({ length: plan.count }, (_, number) => plan.url(number));
+  const { rows } = await lab.database.pool.query<{ id: string }>(
+    `insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold,
+       regions, status)
+     select uuidv7(), $1, 'Monitor ' || (number - 1), url, 'HTTP', $3, $4, 'GET', 1, '{}', 'UP'
+     from unnest($2::text[]) with ordinality as target (url, number) order by number
+     returning id`,
+    [lab.context.accountId, urls, plan.intervalSeconds, timeoutSeconds(plan.intervalSeconds)],
+  );
+  const ids = rows.map((row) => row.id);
+  await lab.database.pool.query(
+    `insert into monitor_regions (monitor_id, region) select unnest($1::uuid[]), 'default'`,
+    [ids],
+  );
+  await lab.database.pool.query('analyze monitors, monitor_regions');
+  return ids;
+}

@@ -1,0 +1,93 @@
+import { writeFile } from 'node:fs/promises';
+import { EmbeddedError } from '@tocsin/embedded/embedded-error';
+import { Teardown } from './lab/teardown.ts';
+import { parseCommandLine, UsageError, type CommandLine } from './options.ts';
+import type { Figure } from './report/figure.ts';
+import { helpText } from './report/help.ts';
+import { describeMachine } from './report/machine.ts';
+import { tableOf } from './report/table.ts';
+import { SCENARIOS } from './scenarios/catalogue.ts';
+import type { Measurement, Scenario } from './scenarios/scenario.ts';
+
+interface Result extends Measurement {
+  readonly scenario: string;
+  readonly startedAt: string;
+}
+
+/**
+ * `npm run bench`: how many checks Tocsin does and what each costs (docs/performance.md).
+ * @public called by `bootstrap.js`
+ */
+export async function main(args: readonly string[]): Promise<void> {
+  const teardowns: Teardown[] = [];
+  const stopped = stopOnSignals(teardowns);
+  try {
+    await run(parseCommandLine(args), teardowns);
+  } catch (error) {
+    if (stopped.requested) return;
+    process.stderr.write(`${describe(error)}\n`);
+    process.exitCode = 1;
+  }
+  process.exit();
+}
+
+async function run(commandLine: CommandLine, teardowns: Teardown[]): Promise<void> {
+  const { scenario: wanted, json } = commandLine;
+  if (wanted === null) return say(helpText(SCENARIOS));
+  if (process.platform !== 'linux')
+    throw new UsageError('CPU and memory are read from /proc: this needs Linux');
+  const scenarios = wanted === 'all' ? SCENARIOS : SCENARIOS.filter(({ name }) => name === wanted);
+  if (scenarios.length === 0) throw new UsageError(`There is no scenario "${wanted}": see --help`);
+  const machine = describeMachine();
+  const results: Result[] = [];
+  for (const scenario of scenarios) {
+    const teardown = new Teardown();
+    teardowns.push(teardown);
+    say(`\n${scenario.name}: ${scenario.about}`);
+    try {
+      results.push(await measure(scenario, commandLine, teardown));
+    } finally {
+      await teardown.run();
+    }
+    if (json !== null) await writeFile(json, `${JSON.stringify({ machine, results }, null, 2)}\n`);
+  }
+}
+
+async function measure(scenario: Scenario, commandLine: CommandLine, teardown: Teardown): Promise<Result> {
+  const { options, profile } = commandLine;
+  const startedAt = new Date().toISOString();
+  const measured = await scenario.run({ options, profile, teardown, say: (line) => say(`  ${line}`) });
+  const usual = profile === null && Object.values(options).every((value) => value === undefined);
+  const figures = measured.figures.map((figure): Figure => {
+    const bar = scenario.bars[figure.key];
+    return usual && bar !== undefined ? { ...figure, bar } : figure;
+  });
+  const settings = Object.entries(measured.settings).map(([name, value]) => `${name} ${value}`);
+  say(`\n  ${settings.join(', ')}\n${tableOf(figures)}`);
+  for (const note of measured.notes ?? []) say(note);
+  return { scenario: scenario.name, startedAt, ...measured, figures };
+}
+
+/** What people can mend is one line; what is our mistake has a stack. */
+function describe(error: unknown): string {
+  if (error instanceof UsageError || error instanceof EmbeddedError) return error.message;
+  return error instanceof Error && error.stack !== undefined ? error.stack : String(error);
+}
+
+/** Whatever is under way fails when its servers go; nobody has to read that. */
+function stopOnSignals(teardowns: readonly Teardown[]): { readonly requested: boolean } {
+  const stop = { requested: false };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (stop.requested) return;
+      stop.requested = true;
+      say('\nStopping …');
+      void Promise.all(teardowns.map((teardown) => teardown.run())).then(() => process.exit(130));
+    });
+  }
+  return stop;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,58 @@
+import type { Pool } from 'pg';
+import { countSlots, type Span } from './slots.ts';
+import { distributionOf, type Distribution } from './percentiles.ts';
+
+/** How large the event table is, with its indexes, over all its partitions. */
+export interface EventTable {
+  readonly events: number;
+  readonly bytes: number;
+}
+
+export async function readEventTable(pool: Pool): Promise<EventTable> {
+  const { rows } = await pool.query<{ events: string; bytes: string }>(
+    `select (select count(*) from events) as events, sum(pg_total_relation_size(inhrelid)) as bytes
+     from pg_inherits where inhparent = 'events'::regclass`,
+  );
+  return { events: Number(rows[0]?.events), bytes: Number(rows[0]?.bytes) };
+}
+
+export interface RecordedChecks {
+  /** Events stamped within the span. */
+  readonly recorded: number;
+  /** Of those, how many are not UP. */
+  readonly failed: number;
+  /** Slots within the span of which there is no event. */
+  readonly missed: number;
+  readonly expected: number;
+  /** From the slot until the event was stamped, without the time of the probe; ms. Holds the wait for the batch. */
+  readonly recordedAfterMs: Distribution;
+}
+
+/** What the event table says of a span of time that is over, and whose checks are all recorded. */
+export async function readRecordedChecks(
+  pool: Pool,
+  monitorIds: readonly string[],
+  intervalSeconds: number,
+  span: Span,
+): Promise<RecordedChecks> {
+  const range = [new Date(span.from), new Date(span.to)];
+  const stamped = await pool.query<{ recorded: string; failed: string }>(
+    `select count(*) as recorded, count(*) filter (where status <> 'UP') as failed
+     from events where timestamp >= $1 and timestamp < $2`,
+    range,
+  );
+  // A check may be recorded some time after its slot.
+  const planned = await pool.query<{ after: number }>(
+    `select (extract(epoch from timestamp - slot) * 1000 - latency_ms)::float8 as after
+     from events where slot >= $1 and slot < $2 and timestamp >= $1`,
+    range,
+  );
+  const expected = countSlots(monitorIds, intervalSeconds * 1_000, span);
+  return {
+    recorded: Number(stamped.rows[0]?.recorded),
+    failed: Number(stamped.rows[0]?.failed),
+    missed: expected - planned.rows.length,
+    expected,
+    recordedAfterMs: distributionOf(planned.rows.map((row) => row.after)),
+  };
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from '@jest/globals';
+import { addHistograms, histogramPercentile, parseHistogram, subtractHistogram } from './histogram.ts';
+
+const TEXT = `# HELP lag_seconds How late.
+lag_seconds_bucket{le="0.1",region="a"} 50
+lag_seconds_bucket{le="0.2",region="a"} 90
+lag_seconds_bucket{le="+Inf",region="a"} 100
+lag_seconds_bucket{le="0.1",region="b"} 1
+lag_seconds_bucket{le="0.2",region="b"} 2
+lag_seconds_bucket{le="+Inf",region="b"} 3
+lag_seconds_sum{region="a"} 9.5
+other_lag_seconds_bucket{le="0.1"} 7
+`;
+const HISTOGRAM = [
+  { atMost: 0.1, count: 51 },
+  { atMost: 0.2, count: 92 },
+  { atMost: Infinity, count: 103 },
+];
+
+test('parseHistogram adds up the series of one metric', () => {
+  expect(parseHistogram(TEXT, 'lag_seconds')).toEqual(HISTOGRAM);
+});
+
+test('histograms add and subtract by bucket', () => {
+  const twice = addHistograms([HISTOGRAM, HISTOGRAM]);
+  expect(twice.at(-1)).toEqual({ atMost: Infinity, count: 206 });
+  expect(subtractHistogram(twice, HISTOGRAM)).toEqual(HISTOGRAM);
+  expect(subtractHistogram(HISTOGRAM, [])).toEqual(HISTOGRAM);
+});
+
+describe('histogramPercentile', () => {
+  const histogram = [
+    { atMost: 0.1, count: 50 },
+    { atMost: 0.2, count: 90 },
+    { atMost: 0.4, count: 90 },
+    { atMost: Infinity, count: 100 },
+  ];
+
+  test.each([
+    [25, 0.05],
+    [50, 0.1],
+    [70, 0.15],
+    [90, 0.2],
+    [99, 0.4],
+  ])('p%d is %d: even within a bucket, the last finite bound beyond', (percent, expected) => {
+    expect(histogramPercentile(histogram, percent)).toBeCloseTo(expected, 10);
+  });
+
+  test('of nothing is nothing', () => {
+    expect(histogramPercentile([], 50)).toBeNaN();
+    expect(histogramPercentile([{ atMost: Infinity, count: 0 }], 50)).toBeNaN();
+  });
+});

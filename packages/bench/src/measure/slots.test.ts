@@ -1,0 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import { phaseMs } from '@tocsin/core/schedule/phase';
+import { expect, test } from '@jest/globals';
+import { countSlots } from './slots.ts';
+
+test('counts planned times from the start of a span to before its end', () => {
+  const id = randomUUID();
+  const slot = 1_795_000_000_000 + phaseMs(id, 5_000);
+  expect(countSlots([id], 5_000, { from: slot, to: slot + 5_000 })).toBe(1);
+  expect(countSlots([id], 5_000, { from: slot, to: slot + 5_001 })).toBe(2);
+  expect(countSlots([id], 5_000, { from: slot + 1, to: slot + 5_000 })).toBe(0);
+  expect(countSlots([id, id], 5_000, { from: slot - 1, to: slot + 60_000 })).toBe(24);
+});

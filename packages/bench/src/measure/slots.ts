@@ -1,0 +1,21 @@
+import { phaseMs } from '@tocsin/core/schedule/phase';
+
+/** A span of time, epoch milliseconds: `from` included, `to` not. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How many planned times these monitors have within a span. */
+export function countSlots(monitorIds: Iterable<string>, intervalMs: number, span: Span): number {
+  let count = 0;
+  for (const id of monitorIds) {
+    const phase = phaseMs(id, intervalMs);
+    count += slotsBefore(span.to, phase, intervalMs) - slotsBefore(span.from, phase, intervalMs);
+  }
+  return count;
+}
+
+function slotsBefore(time: number, phase: number, intervalMs: number): number {
+  return Math.ceil((time - phase) / intervalMs);
+}

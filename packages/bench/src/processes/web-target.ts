@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { serveParent } from './serve-parent.ts';
+
+/*
+ * The target of the checks, as a process of its own: it reads to the end of a request's head and answers from a constant, since
+ * it has to be much cheaper than what is measured. A path /f/<number> is down for a span of time.
+ */
+
+/** When a path is down; epoch milliseconds. */
+export interface Flip {
+  readonly downAt: number;
+  readonly upAt: number;
+}
+
+/** When a path first answered that it is down, and that it is up again; epoch milliseconds, null for never. */
+export interface FlipReport {
+  failedAt: number | null;
+  recoveredAt: number | null;
+}
+
+export type TargetMessage =
+  | { readonly type: 'start'; readonly tls: { readonly key: string; readonly cert: string } | null }
+  | { readonly type: 'flips'; readonly flips: readonly Flip[] }
+  | { readonly type: 'report' };
+
+const END_OF_HEAD = '\r\n\r\n';
+const UP = answerOf('200 OK', 'ok');
+const DOWN = answerOf('500 Internal Server Error', 'no');
+
+let flips: readonly Flip[] = [];
+let reports: FlipReport[] = [];
+
+function answerOf(status: string, body: string): Buffer {
+  const head = [
+    `HTTP/1.1 ${status}`,
+    'Content-Type: text/plain',
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+  ];
+  return Buffer.from(`${head.join('\r\n')}${END_OF_HEAD}${body}`);
+}
+
+function serve(socket: Socket): void {
+  let head = '';
+  // Clients that have what they want reset the connection.
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => {
+    head += chunk.toString('latin1');
+    if (head.endsWith(END_OF_HEAD)) socket.end(answerTo(head));
+  });
+}
+
+function answerTo(head: string): Buffer {
+  const index = head.startsWith('GET /f/') ? Number.parseInt(head.slice(7), 10) : Number.NaN;
+  const flip = flips[index];
+  const report = reports[index];
+  if (flip === undefined || report === undefined) return UP;
+  const now = Date.now();
+  if (now >= flip.downAt && now < flip.upAt) {
+    report.failedAt ??= now;
+    return DOWN;
+  }
+  if (report.failedAt !== null) report.recoveredAt ??= now;
+  return UP;
+}
+
+async function start(tls: { key: string; cert: string } | null): Promise<{ port: number }> {
+  const server: Server =
+    tls === null ? createServer({ noDelay: true }, serve) : createTlsServer({ ...tls, noDelay: true }, serve);
+  // Handshakes that are broken off.
+  server.on('tlsClientError', () => undefined);
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port };
+}
+
+serveParent(async (message: TargetMessage) => {
+  switch (message.type) {
+    case 'start':
+      return start(message.tls);
+    case 'flips':
+      flips = message.flips;
+      reports = flips.map(() => ({ failedAt: null, recoveredAt: null }));
+      return null;
+    case 'report':
+      return reports;
+  }
+});

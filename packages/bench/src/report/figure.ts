@@ -1,0 +1,24 @@
+/** The limit that a figure is held to. */
+export interface Bar {
+  readonly atMost?: number;
+  readonly atLeast?: number;
+}
+
+type Unit = 'ms' | 's' | 'µs' | '/s' | 'MB' | 'B' | '×' | '%' | '';
+
+/** One measured value. */
+export interface Figure {
+  /** Stable name, for the JSON and to find its bar. */
+  readonly key: string;
+  readonly label: string;
+  /** NaN: it could not be measured. */
+  readonly value: number;
+  readonly unit: Unit;
+  readonly bar?: Bar;
+}
+
+/** Whether a figure reaches its bar; null for one that has none. What was not measured reaches nothing. */
+export function reaches({ value, bar }: Figure): boolean | null {
+  if (bar === undefined) return null;
+  return value <= (bar.atMost ?? Infinity) && value >= (bar.atLeast ?? -Infinity);
+}

@@ -1,0 +1,129 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { createMonitors } from '../lab/create-monitors.ts';
+import { openSystem, type SystemUnderLoad } from '../lab/system-under-load.ts';
+import { readEventTable, readRecordedChecks } from '../measure/events.ts';
+import { readLag } from '../measure/lag.ts';
+import { readUsage } from '../measure/proc.ts';
+import type { Span } from '../measure/slots.ts';
+import type { WebhookLag } from '../measure/webhook-lag.ts';
+import { runFloor } from '../lab/floor.ts';
+import { profileTop } from '../profile/profile-top.ts';
+import { planFlips, readWebhookLag } from '../lab/flips.ts';
+import { untilChecked } from '../lab/wait-until.ts';
+import { loadFigures, type Load, type WindowReading } from './load-figures.ts';
+import type { Bench, Measurement } from './scenario.ts';
+
+/** Checks that are under way at the end of the window are recorded by then. */
+const DRAIN_MS = 2_000;
+const MOST_WARM_UP_SECONDS = 5;
+/** Outages take a while: only for a run that does so, too. */
+const WINDOW_WITH_OUTAGES_SECONDS = 10;
+
+/** What a load is unless the options say otherwise. */
+export interface LoadDefaults {
+  readonly rate: number;
+  readonly protocol: 'http' | 'https';
+  readonly queue: 'redis' | 'postgres';
+}
+
+/** A steady load of scheduled checks, measured over a window, then outages under the same load, with the floor before and after. */
+export async function runLoad(bench: Bench, defaults: LoadDefaults): Promise<Measurement> {
+  const load = resolveLoad(bench, defaults);
+  const system = await openSystem(bench, load);
+  bench.say('Measuring the floor …');
+  const floorBefore = await runFloor(system, load.rate, load.seconds);
+  const ids = await prepare(bench, system, load);
+  bench.say(`Measuring for ${load.seconds} s …`);
+  const reading = await measureWindow(system, load, ids);
+  if (load.outages > 0) bench.say(`Letting ${load.outages} targets fail and recover …`);
+  const webhooks = await measureOutages(system, load, ids.slice(0, load.outages));
+  for (const checker of system.checkers) await checker.stop();
+  bench.say('Measuring the floor again …');
+  const floorAfter = await runFloor(system, load.rate, load.seconds);
+  if (bench.profile !== null && bench.profile !== 'checker') await system[bench.profile].stop();
+  return {
+    settings: { ...load },
+    figures: loadFigures(load, { ...reading, webhooks }, [floorBefore, floorAfter]),
+    ...(bench.profile !== null && {
+      notes: await profileTop(system.lab.profileFolder, reading.clock),
+    }),
+  };
+}
+
+function resolveLoad({ options }: Bench, defaults: LoadDefaults): Load {
+  const rate = options.rate ?? defaults.rate;
+  const interval = options.interval ?? 5;
+  const monitors = options.monitors ?? rate * interval;
+  const seconds = options.seconds ?? 30;
+  return {
+    rate: monitors / interval,
+    interval,
+    monitors,
+    seconds,
+    checkers: options.checkers ?? 1,
+    protocol: options.protocol ?? defaults.protocol,
+    queue: options.queue ?? defaults.queue,
+    // With long intervals these would take too long.
+    outages:
+      interval <= 10 && seconds >= WINDOW_WITH_OUTAGES_SECONDS ? Math.min(200, Math.floor(monitors / 10)) : 0,
+  };
+}
+
+async function prepare(bench: Bench, system: SystemUnderLoad, load: Load): Promise<string[]> {
+  bench.say(`Creating ${load.monitors} monitors …`);
+  const { lab, targetUrl } = system;
+  const ids = await createMonitors(lab, {
+    count: load.monitors,
+    intervalSeconds: load.interval,
+    url: (number) => `${targetUrl}/${number < load.outages ? 'f' : 'm'}/${number}`,
+  });
+  await system.connectChannel(ids.slice(0, load.outages));
+  await untilChecked(lab);
+  await wait(Math.min(MOST_WARM_UP_SECONDS, load.seconds) * 1_000);
+  return ids;
+}
+
+async function measureWindow(
+  system: SystemUnderLoad,
+  load: Load,
+  ids: readonly string[],
+): Promise<Omit<WindowReading, 'webhooks'>> {
+  const { lab, checkers } = system;
+  const { pool } = lab.database;
+  const redisBytes = await system.redisBytes();
+  const tableBefore = await readEventTable(pool);
+  const lagBefore = await readLag(checkers);
+  const usageBefore = readUsage(lab.programs);
+  const from = Date.now();
+  const clockFrom = process.hrtime.bigint();
+  await wait(load.seconds * 1_000);
+  const usageAfter = readUsage(lab.programs);
+  const span: Span = { from, to: Date.now() };
+  const clock = { from: clockFrom, to: process.hrtime.bigint() };
+  const lag = await readLag(checkers, lagBefore);
+  await wait(DRAIN_MS);
+  const checks = await readRecordedChecks(pool, ids, load.interval, span);
+  const tableAfter = await readEventTable(pool);
+  return {
+    span,
+    clock,
+    usageBefore,
+    usageAfter,
+    lag,
+    checks,
+    redisBytesPerMonitor: (redisBytes - system.emptyRedisBytes) / load.monitors,
+    postgresBytesPerCheck: (tableAfter.bytes - tableBefore.bytes) / (tableAfter.events - tableBefore.events),
+  };
+}
+
+/** Under the same load, but after the window: what deliveries cost is not the cost of a check. */
+async function measureOutages(
+  system: SystemUnderLoad,
+  load: Load,
+  ids: readonly string[],
+): Promise<WebhookLag | null> {
+  if (ids.length === 0) return null;
+  await wait(await planFlips(system.target, ids.length, load.interval));
+  await wait(DRAIN_MS);
+  return readWebhookLag(system, ids);
+}

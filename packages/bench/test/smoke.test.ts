@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+/** The built one, as a process of its own: `npm test` builds first. */
+const MAIN = new URL('../dist/main.js', import.meta.url).href;
+const SMALL = ['http-1000', '--rate', '10', '--seconds', '1'];
+const onLinux = process.platform === 'linux' ? describe : describe.skip;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'bench-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Run {
+  readonly child: ReturnType<typeof spawn>;
+  /** Resolves once it has said this. */
+  readonly said: (text: string) => Promise<void>;
+  readonly ended: Promise<{ code: unknown; stdout: string; stderr: string }>;
+}
+
+function bench(args: readonly string[], dataDir: string): Run {
+  const script = `import(${JSON.stringify(MAIN)}).then(({ main }) => main(process.argv.slice(1)))`;
+  const child = spawn(process.execPath, ['-e', script, '--', ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
+  child.stdout.on('data', (chunk) => (stdout += String(chunk)));
+  const said = async (text: string): Promise<void> => {
+    while (!stdout.includes(text)) await once(child.stdout, 'data');
+  };
+  const ended = Promise.all([once(child, 'exit'), once(child.stderr, 'end'), once(child.stdout, 'end')]).then(
+    ([[code]]) => ({ code: code as unknown, stdout, stderr }),
+  );
+  return { child, said, ended };
+}
+
+/** The processes that work in a folder, or were told of it. */
+async function processesOf(path: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')),
+  );
+  return pids.filter((_, index) => lines[index]?.includes(`DATA_DIR=${path}\0`));
+}
+
+onLinux('npm run bench', () => {
+  test('measures, writes JSON and leaves nothing behind', async () => {
+    const dataDir = join(folder, 'measured');
+    await mkdir(dataDir);
+    const json = join(folder, 'figures.json');
+    const { code, stdout, stderr } = await bench([...SMALL, '--json', json], dataDir).ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/checks recorded +[\d.]+ \/s/);
+    const { machine, results } = JSON.parse(await readFile(json, 'utf8'));
+    expect(machine).toMatchObject({ node: process.versions.node });
+    const [{ figures }] = results;
+    const value = (key: string): number =>
+      figures.find((figure: { key: string }) => figure.key === key)?.value;
+    expect(value('missed')).toBe(0);
+    expect(value('done')).toBeGreaterThan(5);
+    for (const key of ['lag-p99', 'cpu', 'floor', 'cpu-checker', 'redis-bytes', 'recorded-max']) {
+      expect([key, value(key)]).toEqual([key, expect.any(Number)]);
+    }
+    expect(await readdir(dataDir)).toEqual([]);
+    expect(await processesOf(dataDir)).toEqual([]);
+  });
+
+  test('leaves nothing behind when it is stopped half-way', async () => {
+    const dataDir = join(folder, 'stopped');
+    await mkdir(dataDir);
+    const run = bench(SMALL, dataDir);
+    await run.said('Measuring the floor');
+    expect(await processesOf(dataDir)).not.toEqual([]);
+    run.child.kill('SIGINT');
+    expect((await run.ended).code).toBe(130);
+    expect(await readdir(dataDir)).toEqual([]);
+    expect(await processesOf(dataDir)).toEqual([]);
+  });
+});
+
+test.each([
+  [['--help'], 0, /postgres-200/, ''],
+  [['nothing'], 1, /^$/, 'There is no scenario "nothing": see --help\n'],
+])('%j', async (args, code, stdout, stderr) => {
+  const ended = await bench(args, folder).ended;
+  expect(ended).toEqual({ code, stdout: expect.stringMatching(stdout), stderr });
+});
