@@ -57,7 +57,8 @@ async function measure(scenario: Scenario, commandLine: CommandLine, teardown: T
   const { options, profile } = commandLine;
   const startedAt = new Date().toISOString();
   const measured = await scenario.run({ options, profile, teardown, say: (line) => say(`  ${line}`) });
-  const usual = profile === null && Object.values(options).every((value) => value === undefined);
+  const { seconds: _, events: __, ...load } = options;
+  const usual = profile === null && Object.values(load).every((value) => value === undefined);
   const figures = measured.figures.map((figure): Figure => {
     const bar = scenario.bars[figure.key];
     return usual && bar !== undefined ? { ...figure, bar } : figure;

@@ -68,7 +68,7 @@ function post(lab: Lab, agent: Agent, fields: object): Promise<string> {
 }
 
 /** As monitors that have been checked before: new ones would all be checked at once. */
-async function insertMonitors(lab: Lab, plan: MonitorPlan): Promise<string[]> {
+export async function insertMonitors(lab: Lab, plan: MonitorPlan): Promise<string[]> {
   const urls = Array.from({ length: plan.count }, (_, number) => plan.url(number));
   const { rows } = await lab.database.pool.query<{ id: string }>(
     `insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold,

@@ -1,7 +1,7 @@
 import { webhookLagOf, type WebhookLag } from '../measure/webhook-lag.ts';
 import type { Flip, FlipReport } from '../processes/web-target.ts';
 import type { Arrival } from '../processes/webhook-sink.ts';
-import type { SystemUnderLoad } from './system-under-load.ts';
+import type { SystemUnderLoad } from './stage.ts';
 
 /** Outages that begin within a second, at most. */
 const PER_SECOND = 20;

@@ -1,5 +1,5 @@
 import type { FloorMessage, FloorReport } from '../processes/floor-client.ts';
-import type { SystemUnderLoad } from './system-under-load.ts';
+import type { SystemUnderLoad } from './stage.ts';
 
 const MOST_SECONDS = 6;
 

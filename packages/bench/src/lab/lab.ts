@@ -36,6 +36,7 @@ export class Lab {
   readonly folder: string;
   readonly context: DbContext & { readonly accountId: string };
   readonly database: OpenDatabase;
+  readonly databaseUrl: string;
   /** Null where the queue is on Postgres. */
   readonly redis: Redis | null;
   readonly apiKey: string;
@@ -47,7 +48,10 @@ export class Lab {
   readonly #teardown: Teardown;
 
   private constructor(
-    parts: Pick<Lab, 'folder' | 'context' | 'database' | 'redis' | 'apiKey' | 'baseUrl' | 'programs'>,
+    parts: Pick<
+      Lab,
+      'folder' | 'context' | 'database' | 'databaseUrl' | 'redis' | 'apiKey' | 'baseUrl' | 'programs'
+    >,
     env: NodeJS.ProcessEnv,
     options: LabOptions,
     teardown: Teardown,
@@ -55,6 +59,7 @@ export class Lab {
     this.folder = parts.folder;
     this.context = parts.context;
     this.database = parts.database;
+    this.databaseUrl = parts.databaseUrl;
     this.redis = parts.redis;
     this.apiKey = parts.apiKey;
     this.baseUrl = parts.baseUrl;
@@ -105,7 +110,8 @@ export class Lab {
       UV_THREADPOOL_SIZE: '64',
     };
     const baseUrl = `http://127.0.0.1:${port}`;
-    return new Lab({ folder, context, database, redis, apiKey, baseUrl, programs }, env, options, teardown);
+    const parts = { folder, context, database, databaseUrl: postgres.url, redis, apiKey, baseUrl, programs };
+    return new Lab(parts, env, options, teardown);
   }
 
   /** Where the profiled processes leave their profiles when they end. */

@@ -1,15 +1,28 @@
+import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-names';
 import { until } from '@tocsin/e2e/until';
 import type { Lab } from './lab.ts';
 
-const WITHIN_MS = 90_000;
+const WITHIN_MS = 120_000;
+const SCHEDULERS = `${KEY_PREFIX}:${storedName('check', 'default')}:repeat`;
 
-/** Waits until every monitor is scheduled, as far as Postgres knows, and has had a check. */
-export async function untilChecked(lab: Lab): Promise<void> {
-  await until('every monitor scheduled and checked', () => isEmpty(lab, OPEN), WITHIN_MS);
+/** Waits until every monitor is scheduled, as far as Postgres knows. */
+export async function untilApplied(lab: Lab): Promise<void> {
+  const open = `select from monitor_regions r join monitors m on m.id = r.monitor_id
+    where r.scheduled_revision is distinct from m.revision limit 1`;
+  await until('every monitor scheduled', () => isEmpty(lab, open), WITHIN_MS);
 }
 
-const OPEN = `select from monitor_regions r join monitors m on m.id = r.monitor_id
-  where r.scheduled_revision is distinct from m.revision or r.last_result_at is null limit 1`;
+/** Waits until every monitor has had a check since then, by Postgres' clock and ours, which are one. */
+export async function untilChecked(lab: Lab, since = 0): Promise<void> {
+  const open = `select from monitor_regions
+    where last_result_at is null or last_result_at < to_timestamp(${since / 1_000}) limit 1`;
+  await until('every monitor checked', () => isEmpty(lab, open), WITHIN_MS);
+}
+
+/** Waits until the schedulers of so many monitors are in Redis. */
+export async function untilScheduled({ redis }: Lab, count: number): Promise<void> {
+  await until('every monitor scheduled', async () => (await redis?.zcard(SCHEDULERS)) === count, WITHIN_MS);
+}
 
 async function isEmpty(lab: Lab, query: string): Promise<boolean> {
   const { rowCount } = await lab.database.pool.query(query);

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { countSlots, type Span } from './slots.ts';
 import { distributionOf, type Distribution } from './percentiles.ts';
@@ -21,15 +22,33 @@ export interface RecordedChecks {
   readonly recorded: number;
   /** Of those, how many are not UP. */
   readonly failed: number;
-  /** Slots within the span of which there is no event. */
+  /** Slots within the span of which there is no event, not even a late one. */
   readonly missed: number;
   readonly expected: number;
   /** From the slot until the event was stamped, without the time of the probe; ms. Holds the wait for the batch. */
   readonly recordedAfterMs: Distribution;
 }
 
-/** What the event table says of a span of time that is over, and whose checks are all recorded. */
+/** A check that starts later than this after its interval is skipped: then its slot stays without an event. */
+const LATEST_MS = 15_000;
+const LOOK_EVERY_MS = 1_000;
+
+/** What the event table says of a span of time that is over, once its checks are recorded, or too late to be. */
 export async function readRecordedChecks(
+  pool: Pool,
+  monitorIds: readonly string[],
+  intervalSeconds: number,
+  span: Span,
+): Promise<RecordedChecks> {
+  const deadline = span.to + LATEST_MS;
+  for (;;) {
+    await wait(LOOK_EVERY_MS);
+    const checks = await readNow(pool, monitorIds, intervalSeconds, span);
+    if (checks.missed <= 0 || Date.now() > deadline) return checks;
+  }
+}
+
+async function readNow(
   pool: Pool,
   monitorIds: readonly string[],
   intervalSeconds: number,
@@ -55,4 +74,14 @@ export async function readRecordedChecks(
     expected,
     recordedAfterMs: distributionOf(planned.rows.map((row) => row.after)),
   };
+}
+
+/** The most events that were stamped within one second of a span. */
+export async function readPeakRate(pool: Pool, span: Span): Promise<number> {
+  const { rows } = await pool.query<{ events: string }>(
+    `select count(*) as events from events where timestamp >= $1 and timestamp < $2
+     group by date_trunc('second', timestamp) order by count(*) desc limit 1`,
+    [new Date(span.from), new Date(span.to)],
+  );
+  return Number(rows[0]?.events ?? Number.NaN);
 }

@@ -5,10 +5,10 @@ const OPTIONS = [
   ['--interval N', 'seconds between two checks of a monitor'],
   ['--monitors N', 'number of monitors; by default rate × interval'],
   ['--checkers N', 'checker processes'],
-  ['--seconds N', 'length of the measured window'],
-  ['--events N', 'events in the table of "history"'],
   ['--protocol http|https', 'of the targets'],
   ['--queue redis|postgres', "the queue's store"],
+  ['--seconds N', 'length of the measured window'],
+  ['--events N', 'events in the table of "history"'],
   ['--profile[=service]', 'CPU profile of checker (default), api or notifier; bars are not shown'],
   ['--json FILE', 'writes machine, settings and figures'],
 ] as const;
@@ -22,7 +22,7 @@ How many checks Tocsin does on this machine, and what each costs (docs/performan
 Scenarios, or "all" for one after the other:
 ${rows(names)}
 
-Options; with one of the upper eight, bars are not shown, since they hold for the scenario as it is:
+Options; with one of the first six, bars are not shown, since they hold for the scenario as it is:
 ${rows(OPTIONS)}`;
 }
 

@@ -1,4 +1,10 @@
 import type { Bar } from '../report/figure.ts';
+import { runApi } from './api.ts';
+import { runCheckerMemory } from './checker-memory.ts';
+import { runFlush } from './flush.ts';
+import { runGrowth } from './growth.ts';
+import { runHistory } from './history.ts';
+import { runStart } from './start.ts';
 import { runLoad, type LoadDefaults } from './load.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -36,4 +42,35 @@ export const SCENARIOS: readonly Scenario[] = [
   ),
   load('https-1000', { rate: 1_000, protocol: 'https', queue: 'redis' }, {}),
   load('postgres-200', { rate: 200, protocol: 'http', queue: 'postgres' }, {}),
+  { name: 'api', about: 'requests to the API, 1,000 monitors, 8 clients', bars: {}, run: runApi },
+  {
+    name: 'start',
+    about: 'all services start with 10,000 monitors and an empty Redis',
+    bars: { scheduled: { atMost: 15 } },
+    run: runStart,
+  },
+  {
+    name: 'flush',
+    about: 'Redis loses the schedules of 50,000 monitors',
+    bars: { scheduled: { atMost: 15 }, 'peak-to-normal': { atMost: 2 } },
+    run: runFlush,
+  },
+  {
+    name: 'growth',
+    about: 'CPU per check from 5,000 to 50,000 monitors at the same rate, 1 and 2 checkers; some 4 minutes',
+    bars: {},
+    run: runGrowth,
+  },
+  {
+    name: 'checker-memory',
+    about: 'memory of a checker with 50,000 monitors',
+    bars: { rss: { atMost: 300 } },
+    run: runCheckerMemory,
+  },
+  {
+    name: 'history',
+    about: 'answers out of 10,000,000 events over 90 days; 100,000,000 take 25 GB of disk and some minutes',
+    bars: { 'events-p99': { atMost: 10 } },
+    run: runHistory,
+  },
 ];

@@ -1,10 +1,10 @@
 import type { RecordedChecks } from '../measure/events.ts';
 import { histogramPercentile, type Histogram } from '../measure/histogram.ts';
-import type { Usage } from '../measure/proc.ts';
-import type { Span } from '../measure/slots.ts';
+import { cpuPerCheck, memoryFigures } from './usage-figures.ts';
+import type { Window } from '../measure/window.ts';
 import type { WebhookLag } from '../measure/webhook-lag.ts';
 import type { FloorReport } from '../processes/floor-client.ts';
-import type { Figure } from '../report/figure.ts';
+import { figure, type Figure } from '../report/figure.ts';
 
 export interface Load {
   /** Checks per second that the schedules ask for. */
@@ -23,11 +23,7 @@ export interface Load {
 
 /** What was read at both ends of the measured window. */
 export interface WindowReading {
-  readonly span: Span;
-  /** The same on the monotonic clock, nanoseconds. */
-  readonly clock: { readonly from: bigint; readonly to: bigint };
-  readonly usageBefore: ReadonlyMap<string, Usage>;
-  readonly usageAfter: ReadonlyMap<string, Usage>;
+  readonly window: Window;
   /** Of the checkers' schedule lag, seconds. */
   readonly lag: Histogram;
   readonly checks: RecordedChecks;
@@ -37,45 +33,22 @@ export interface WindowReading {
   readonly webhooks: WebhookLag | null;
 }
 
-const SYSTEM = ['redis', 'postgres', 'api', 'notifier'];
-
 export function loadFigures(load: Load, reading: WindowReading, floors: readonly FloorReport[]): Figure[] {
-  const { checks, span } = reading;
-  const seconds = (span.to - span.from) / 1_000;
-  const cost = (name: string): number => cpuMs(reading, name) * 1_000;
-  const checkers = [...reading.usageAfter.keys()].filter((name) => name.startsWith('checker'));
-  const perCheck = (names: readonly string[]): number =>
-    names.reduce((total, name) => total + cost(name), 0) / checks.recorded;
-  const checker = perCheck(checkers);
-  const stores = ['redis', 'postgres'].filter((name) => reading.usageAfter.has(name));
+  const { checks, window } = reading;
+  const seconds = (window.span.to - window.span.from) / 1_000;
+  const cpu = cpuPerCheck(window.usage, checks.recorded);
   const floor = floorMicros(floors);
+  const checker = cpu.find(({ key }) => key === 'cpu-checker')?.value ?? Number.NaN;
   return [
-    { key: 'offered', label: 'checks asked for', value: checks.expected / seconds, unit: '/s' },
-    { key: 'done', label: 'checks recorded', value: checks.recorded / seconds, unit: '/s' },
-    { key: 'missed', label: 'slots without an event', value: checks.missed, unit: '' },
+    figure('offered', 'checks asked for', checks.expected / seconds, '/s'),
+    figure('done', 'checks recorded', checks.recorded / seconds, '/s'),
+    figure('missed', 'slots without an event', checks.missed, ''),
+    figure('failed', 'checks that failed', checks.failed, ''),
     ...lagFigures(reading),
-    {
-      key: 'cpu',
-      label: 'CPU per check, checker and stores',
-      value: perCheck([...checkers, ...stores]),
-      unit: 'µs',
-    },
-    { key: 'cpu-checker', label: '  checker', value: checker, unit: 'µs' },
-    ...SYSTEM.filter((name) => reading.usageAfter.has(name)).map((name): Figure => ({
-      key: `cpu-${name}`,
-      label: `  ${name}`,
-      value: perCheck([name]),
-      unit: 'µs',
-    })),
-    {
-      key: 'cpu-target',
-      label: '  (the target, not of the system)',
-      value: perCheck(['web-target']),
-      unit: 'µs',
-    },
-    { key: 'floor', label: 'CPU of a bare request', value: floor, unit: 'µs' },
-    { key: 'checker-to-floor', label: 'checker ÷ bare request', value: checker / floor, unit: '×' },
-    ...memoryFigures(reading, [...checkers, ...SYSTEM]),
+    ...cpu,
+    figure('floor', 'CPU of a bare request', floor, 'µs'),
+    figure('checker-to-floor', 'checker ÷ bare request', checker / floor, '×'),
+    ...memoryFigures(window.usage),
     ...(load.queue === 'redis'
       ? [figure('redis-bytes', 'Redis memory per monitor', reading.redisBytesPerMonitor, 'B')]
       : []),
@@ -96,12 +69,6 @@ function lagFigures({ lag, checks }: WindowReading): Figure[] {
   ];
 }
 
-function memoryFigures({ usageAfter }: WindowReading, names: readonly string[]): Figure[] {
-  return names
-    .filter((name) => usageAfter.has(name))
-    .map((name) => figure(`rss-${name}`, `memory of ${name}`, megabytes(usageAfter.get(name)), 'MB'));
-}
-
 function webhookFigures(lag: WebhookLag | null): Figure[] {
   if (lag === null) return [];
   return [
@@ -113,20 +80,8 @@ function webhookFigures(lag: WebhookLag | null): Figure[] {
   ];
 }
 
-function figure(key: string, label: string, value: number, unit: Figure['unit']): Figure {
-  return { key, label, value, unit };
-}
-
-function cpuMs({ usageBefore, usageAfter }: WindowReading, name: string): number {
-  return (usageAfter.get(name)?.cpuMs ?? Number.NaN) - (usageBefore.get(name)?.cpuMs ?? Number.NaN);
-}
-
 /** The mean of those before and after, per request that worked. */
 function floorMicros(floors: readonly FloorReport[]): number {
   const requests = floors.reduce((sum, { requests, failures }) => sum + requests - failures, 0);
   return (floors.reduce((sum, floor) => sum + floor.cpuMs, 0) * 1_000) / requests;
-}
-
-function megabytes(usage: Usage | undefined): number {
-  return usage === undefined ? Number.NaN : usage.rssBytes / 1_000_000;
 }

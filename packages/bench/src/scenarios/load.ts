@@ -1,19 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createMonitors } from '../lab/create-monitors.ts';
-import { openSystem, type SystemUnderLoad } from '../lab/system-under-load.ts';
+import { openStage, startServices, type SystemUnderLoad } from '../lab/stage.ts';
 import { readEventTable, readRecordedChecks } from '../measure/events.ts';
 import { readLag } from '../measure/lag.ts';
-import { readUsage } from '../measure/proc.ts';
-import type { Span } from '../measure/slots.ts';
+import { openWindow } from '../measure/window.ts';
 import type { WebhookLag } from '../measure/webhook-lag.ts';
 import { runFloor } from '../lab/floor.ts';
 import { profileTop } from '../profile/profile-top.ts';
 import { planFlips, readWebhookLag } from '../lab/flips.ts';
-import { untilChecked } from '../lab/wait-until.ts';
+import { untilApplied, untilChecked } from '../lab/wait-until.ts';
 import { loadFigures, type Load, type WindowReading } from './load-figures.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
-/** Checks that are under way at the end of the window are recorded by then. */
+/** Webhooks that are under way when the last target has recovered have arrived by then. */
 const DRAIN_MS = 2_000;
 const MOST_WARM_UP_SECONDS = 5;
 /** Outages take a while: only for a run that does so, too. */
@@ -29,7 +28,7 @@ export interface LoadDefaults {
 /** A steady load of scheduled checks, measured over a window, then outages under the same load, with the floor before and after. */
 export async function runLoad(bench: Bench, defaults: LoadDefaults): Promise<Measurement> {
   const load = resolveLoad(bench, defaults);
-  const system = await openSystem(bench, load);
+  const system = await startServices(await openStage(bench, load), load.checkers);
   bench.say('Measuring the floor …');
   const floorBefore = await runFloor(system, load.rate, load.seconds);
   const ids = await prepare(bench, system, load);
@@ -45,7 +44,7 @@ export async function runLoad(bench: Bench, defaults: LoadDefaults): Promise<Mea
     settings: { ...load },
     figures: loadFigures(load, { ...reading, webhooks }, [floorBefore, floorAfter]),
     ...(bench.profile !== null && {
-      notes: await profileTop(system.lab.profileFolder, reading.clock),
+      notes: await profileTop(system.lab.profileFolder, reading.window.clock),
     }),
   };
 }
@@ -78,6 +77,7 @@ async function prepare(bench: Bench, system: SystemUnderLoad, load: Load): Promi
     url: (number) => `${targetUrl}/${number < load.outages ? 'f' : 'm'}/${number}`,
   });
   await system.connectChannel(ids.slice(0, load.outages));
+  await untilApplied(lab);
   await untilChecked(lab);
   await wait(Math.min(MOST_WARM_UP_SECONDS, load.seconds) * 1_000);
   return ids;
@@ -93,22 +93,12 @@ async function measureWindow(
   const redisBytes = await system.redisBytes();
   const tableBefore = await readEventTable(pool);
   const lagBefore = await readLag(checkers);
-  const usageBefore = readUsage(lab.programs);
-  const from = Date.now();
-  const clockFrom = process.hrtime.bigint();
-  await wait(load.seconds * 1_000);
-  const usageAfter = readUsage(lab.programs);
-  const span: Span = { from, to: Date.now() };
-  const clock = { from: clockFrom, to: process.hrtime.bigint() };
+  const window = await openWindow(lab, load.seconds);
   const lag = await readLag(checkers, lagBefore);
-  await wait(DRAIN_MS);
-  const checks = await readRecordedChecks(pool, ids, load.interval, span);
+  const checks = await readRecordedChecks(pool, ids, load.interval, window.span);
   const tableAfter = await readEventTable(pool);
   return {
-    span,
-    clock,
-    usageBefore,
-    usageAfter,
+    window,
     lag,
     checks,
     redisBytesPerMonitor: (redisBytes - system.emptyRedisBytes) / load.monitors,
