@@ -5,7 +5,7 @@ import { channels } from '@tocsin/db/channels/table';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import { openDatabase } from '@tocsin/db/database/open';
-import { recordAttempt, type AttemptOutcome } from '@tocsin/db/deliveries/record-attempt';
+import { recordAttempt, type AttemptOutcome, type AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { outboxAge } from '@tocsin/db/status-changes/outbox-age';
@@ -56,7 +56,11 @@ async function record(
   outcome: AttemptOutcome,
   statusCode = 500,
 ): Promise<string | null> {
-  return recordAttempt(context.db, {
+  return recordAttempt(context.db, attemptOf(delivery, outcome, statusCode));
+}
+
+function attemptOf(delivery: ClaimedDelivery, outcome: AttemptOutcome, statusCode = 500): AttemptRecord {
+  return {
     deliveryId: delivery.id,
     leaseToken: delivery.leaseToken,
     channelId: delivery.channelId,
@@ -67,7 +71,7 @@ async function record(
     error: outcome.kind === 'delivered' ? null : `answered ${statusCode}`,
     responseExcerpt: null,
     outcome,
-  });
+  };
 }
 
 async function setChannel(values: Partial<typeof channels.$inferInsert>): Promise<void> {
@@ -278,6 +282,24 @@ describe('recordAttempt', () => {
     await record(first, { kind: 'delivered' });
     [log] = await readDeliveryLog(context.db, channelId);
     expect(log).toMatchObject({ state: 'delivered', attemptCount: 2 });
+  });
+
+  test.each<[string, AttemptOutcome]>([
+    ['a success', { kind: 'delivered' }],
+    ['a failure', { kind: 'retry', delayMs: 60_000 }],
+    ['the end of a channel', { kind: 'gone' }],
+  ])('%s whose commit went unanswered is recorded once, however often it is tried', async (_, outcome) => {
+    const attempt = attemptOf(await dispatched(), outcome);
+    await Promise.all([recordAttempt(context.db, attempt), recordAttempt(context.db, attempt)]);
+    const [before] = await readDeliveryLog(context.db, channelId);
+    await setChannel({ enabled: true, disabledReason: null, failingSince: null });
+    await recordAttempt(context.db, attempt);
+    const [log] = await readDeliveryLog(context.db, channelId);
+    expect(log?.attempts.map(({ number }) => number)).toEqual([1]);
+    expect(log).toMatchObject({ attemptCount: 1, roundAttemptCount: 1 });
+    expect(log).toEqual(before);
+    const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
+    expect(channel).toMatchObject({ enabled: true, failingSince: null });
   });
 
   test('410 disables the channel and holds what it still had to send', async () => {

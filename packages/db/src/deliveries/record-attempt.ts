@@ -2,7 +2,6 @@ import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { channels } from '../channels/table.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { holdPendingDeliveries } from './hold-pending-deliveries.ts';
-import { attempts } from './table.ts';
 
 /** A channel that has failed for this long without one success is disabled (design §4 "Delivery"). */
 const DISABLE_AFTER_HOURS = 72;
@@ -31,29 +30,49 @@ export interface AttemptRecord {
   readonly outcome: AttemptOutcome;
 }
 
+/** This very attempt is in the log already: its commit went unanswered, and nothing is to be written again. */
+class AlreadyRecordedError extends Error {
+  override readonly name = 'AlreadyRecordedError';
+}
+
 /**
  * Records an attempt and what follows from it: the delivery's next state and its channel's health, in one transaction. A
- * success counts even where the lease was lost meanwhile; any other outcome then only enters the log.
+ * success counts even where the lease was lost meanwhile; any other outcome then only enters the log. Recording the same
+ * attempt again changes nothing.
  * @returns why the channel was disabled by this attempt, or null
  */
 export async function recordAttempt(db: Database, attempt: AttemptRecord): Promise<string | null> {
-  return db.transaction(async (tx) => {
-    // Channel before delivery, as everywhere: two transactions never wait for each other crosswise.
-    const disabledReason = attempt.test ? null : await updateChannelHealth(tx, attempt);
-    const number = await updateDelivery(tx, attempt);
-    if (number === null) return disabledReason;
-    await tx.insert(attempts).values({
-      deliveryId: attempt.deliveryId,
-      number,
-      startedAt: attempt.startedAt,
-      durationMs: attempt.durationMs,
-      statusCode: attempt.statusCode,
-      error: attempt.error,
-      responseExcerpt: attempt.responseExcerpt,
+  try {
+    return await db.transaction(async (tx) => {
+      // Channel before delivery, as everywhere: two transactions never wait for each other crosswise.
+      const disabledReason = attempt.test ? null : await updateChannelHealth(tx, attempt);
+      const number = await updateDelivery(tx, attempt);
+      if (number === null) return disabledReason;
+      await insertAttempt(tx, attempt, number);
+      if (disabledReason !== null) await holdPendingDeliveries(tx, attempt.channelId);
+      return disabledReason;
     });
-    if (disabledReason !== null) await holdPendingDeliveries(tx, attempt.channelId);
-    return disabledReason;
-  });
+  } catch (error) {
+    if (error instanceof AlreadyRecordedError) return null;
+    throw error;
+  }
+}
+
+/**
+ * The transaction holds the delivery by now, so the statement sees what another one recorded of it before. An attempt is known
+ * by its start: leases keep two of one delivery apart by seconds.
+ */
+async function insertAttempt(tx: Transaction, attempt: AttemptRecord, number: number): Promise<void> {
+  const { rowCount } = await tx.execute(sql`
+    insert into attempts (delivery_id, number, started_at, duration_ms, status_code, error, response_excerpt)
+    select u.* from (values (${attempt.deliveryId}::uuid, ${number}::int, ${attempt.startedAt.toISOString()}::timestamptz(3),
+      ${attempt.durationMs}::int, ${attempt.statusCode}::int, ${attempt.error}::text, ${attempt.responseExcerpt}::text))
+      as u (delivery_id, number, started_at, duration_ms, status_code, error, response_excerpt)
+    where not exists (
+      select from attempts a
+      where a.delivery_id = u.delivery_id and a.started_at = u.started_at and a.duration_ms = u.duration_ms
+        and a.status_code is not distinct from u.status_code)`);
+  if (rowCount === 0) throw new AlreadyRecordedError();
 }
 
 async function updateChannelHealth(tx: Transaction, attempt: AttemptRecord): Promise<string | null> {
