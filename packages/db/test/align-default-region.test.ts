@@ -1,0 +1,69 @@
+import { afterAll, beforeEach, beforeAll, expect, test } from '@jest/globals';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-region';
+import { countRegionMonitors } from '@tocsin/db/monitor-regions/count-region-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { sql } from 'drizzle-orm';
+import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+let context: TestContext;
+beforeAll(async () => {
+  context = await openTestContext();
+});
+afterAll(() => context.close());
+beforeEach(() => context.db.execute(sql`truncate monitors cascade`));
+
+async function countRegions(): Promise<Record<string, number>> {
+  return Object.fromEntries(await countRegionMonitors(context.db, null));
+}
+
+async function somebodyWaits(): Promise<void> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    const { rowCount } = await context.db.execute(
+      sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    if (rowCount === 1) return;
+  }
+  throw new Error('nobody waits for a lock');
+}
+
+test('moves the monitors without regions, however many, and no others', async () => {
+  const { id } = await makeMonitor(context);
+  await makeMonitor(context, { regions: ['default', 'eu'] });
+  await context.db.execute(sql`
+    insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions)
+    select gen_random_uuid(), account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold, regions
+    from monitors, generate_series(1, 1200) where id = ${id}`);
+  await context.db.execute(sql`
+    insert into monitor_regions (monitor_id, region)
+    select id, 'default' from monitors where regions = '{}' on conflict do nothing`);
+  expect(await alignDefaultRegion(context.db, 'ap')).toBe(1_201);
+  expect(await countRegions()).toEqual({ ap: 1_201, default: 1, eu: 1 });
+  expect(await alignDefaultRegion(context.db, 'ap')).toBe(0);
+});
+
+test('waits for whoever holds a monitor: its regions are not changed under them', async () => {
+  const { id } = await makeMonitor(context);
+  let aligning: Promise<number> | undefined;
+  await context.db.transaction(async (holder) => {
+    await holder.execute(sql`select from monitors where id = ${id} for no key update`);
+    aligning = alignDefaultRegion(context.db, 'ap');
+    await somebodyWaits();
+    expect(await countRegions()).toEqual({ default: 1 });
+  });
+  expect(await aligning).toBe(1);
+  const [outcome] = await recordChecks(context.db, [checkOf(id, { region: 'ap' })]);
+  expect(outcome).toMatchObject({ kind: 'recorded' });
+});
+
+test('a monitor that is given regions meanwhile is left alone', async () => {
+  const { id } = await makeMonitor(context);
+  let aligning: Promise<number> | undefined;
+  await context.db.transaction(async (tx) => {
+    await updateMonitor({ ...context, db: tx }, context.accountId, id, { regions: ['eu'] }, 'default');
+    aligning = alignDefaultRegion(context.db, 'ap');
+    await somebodyWaits();
+  });
+  expect(await aligning).toBe(0);
+  expect(await countRegions()).toEqual({ eu: 1 });
+});
