@@ -43,7 +43,8 @@ export type CheckEffect =
     };
 
 /**
- * Decides what a check's result does to its monitor (design §4 "Slot", "Status", "Maintenance").
+ * Decides what a check's result does to its monitor (design §4 "Slot", "Status", "Maintenance"). A result of a region that
+ * checks the monitor no longer is recorded and moves nothing; whoever records keeps it from being recorded twice.
  * @param timestamp the stamp the result gets from the monitor's clock, epoch milliseconds
  */
 export function applyCheck(

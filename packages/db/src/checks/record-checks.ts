@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../database/open.ts';
 import { recordStatusChanges, type StatusChange } from '../status-changes/record-status-changes.ts';
 import type { CheckOutcome, CheckRecord } from './check-record.ts';
 import { lockMonitors, whichExist, type LockedMonitor } from './lock-monitors.ts';
+import { repeatedChecks } from './repeated-checks.ts';
 import {
   insertEvents,
   settledTriggers,
@@ -41,7 +42,8 @@ export async function recordChecks(db: Database, checks: readonly CheckRecord[])
   return db.transaction(async (tx) => {
     const monitors = await lockMonitors(tx, [...new Set(checks.map((check) => check.monitorId))]);
     const settled = await settledTriggers(tx, checks);
-    const plan = decide(checks, monitors, settled);
+    const repeated = await repeatedChecks(tx, checks, monitors);
+    const plan = decide(checks, monitors, settled, repeated);
     const recorded = plan.decisions.filter((decision) => decision !== null);
     if (recorded.length > 0) await insertEvents(tx, recorded);
     if (plan.regions.length > 0) await updateRegions(tx, plan.regions);
@@ -62,13 +64,14 @@ function decide(
   checks: readonly CheckRecord[],
   monitors: ReadonlyMap<string, LockedMonitor>,
   settled: ReadonlySet<string>,
+  repeated: ReadonlySet<CheckRecord>,
 ): Plan {
   const plan: Plan = { outcomes: [], decisions: [], regions: [], statusChanges: [] };
   for (const check of checks) {
     const monitor = monitors.get(check.monitorId);
     const busy = monitor?.touched === true;
-    const repeated = check.triggerId !== null && settled.has(check.triggerId);
-    const decision = monitor === undefined || busy || repeated ? null : decideOne(check, monitor, plan);
+    const known = repeated.has(check) || (check.triggerId !== null && settled.has(check.triggerId));
+    const decision = monitor === undefined || busy || known ? null : decideOne(check, monitor, plan);
     plan.decisions.push(decision);
     if (busy) plan.outcomes.push({ kind: 'busy' });
     else plan.outcomes.push(monitor !== undefined && decision === null ? { kind: 'duplicate' } : null);
