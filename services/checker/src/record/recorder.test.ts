@@ -85,6 +85,42 @@ describe('Recorder', () => {
     expect(batches).toEqual([['busy', 'other'], ['busy'], ['busy']]);
   });
 
+  test('however many results of busy monitors wait in front, those of others pass', async () => {
+    let held = true;
+    const { recorder } = recorderOn((ids) =>
+      ids.map((id) => (held && id.startsWith('busy') ? { kind: 'busy' } : recorded)),
+    );
+    const waiting = Array.from({ length: 1_100 }, (_, index) => recorder.record(check(`busy-${index}`)));
+    const others = Array.from({ length: 600 }, (_, index) => recorder.record(check(`other-${index}`)));
+    await Promise.all(others);
+    held = false;
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set([recorded]));
+  });
+
+  test('results of one monitor are recorded in their order, while it is busy too', async () => {
+    const seen: string[] = [];
+    const answers = [true, true, false];
+    const recorder = new Recorder({
+      record: async (checks) => {
+        const busy = answers.shift() ?? false;
+        expect(new Set(checks.map((one) => one.monitorId)).size).toBe(checks.length);
+        return checks.map((one) => {
+          if (busy && one.monitorId === 'a') return { kind: 'busy' };
+          seen.push(`${one.monitorId}${String(one.slot)}`);
+          return recorded;
+        });
+      },
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+    });
+    const results = [1, 2, 3].flatMap((slot) => ['a', 'b'].map((id) => ({ ...check(id), slot })));
+    await Promise.all(results.map((one) => recorder.record(one)));
+    expect(seen.filter((one) => one.startsWith('a'))).toEqual(['a1', 'a2', 'a3']);
+    expect(seen.filter((one) => one.startsWith('b'))).toEqual(['b1', 'b2', 'b3']);
+    expect(seen.indexOf('b1')).toBeLessThan(seen.indexOf('a1'));
+  });
+
   test('while the database is away results wait, and are recorded when it is back', async () => {
     const { recorder, batches } = recorderOn((ids, call) =>
       call <= 2 ? new Error('connection terminated') : acceptAll(ids),

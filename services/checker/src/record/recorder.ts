@@ -22,12 +22,17 @@ interface Entry {
   readonly check: CheckRecord;
   readonly resolve: (outcome: RecordedOutcome) => void;
   readonly reject: (error: unknown) => void;
+  /** How often its monitor was found busy. */
+  busyTimes: number;
+  /** Not tried again before, by `performance.now()`. */
+  notBefore: number;
 }
 
 const MOST_PER_BATCH = 500;
 /** How long the first result of a batch waits for company. */
 const LINGER_MS = 4;
-const BUSY_WAIT_MS = 10;
+/** How long a busy monitor is left alone: the results of others are recorded meanwhile. */
+const BUSY_WAIT_MS = { first: 10, most: 160 } as const;
 const RETRY_MS = { first: 100, most: 2_000 } as const;
 /** How long `close` keeps trying a Postgres that does not answer. */
 const CLOSE_PATIENCE_MS = 5_000;
@@ -50,7 +55,7 @@ export class Recorder {
   /** @throws RecorderClosedError, or the database's error where it refuses this very result */
   record(check: CheckRecord): Promise<RecordedOutcome> {
     return new Promise((resolve, reject) => {
-      this.#entries.push({ check, resolve, reject });
+      this.#entries.push({ check, resolve, reject, busyTimes: 0, notBefore: 0 });
       this.#flushing ??= this.#flushAll();
     });
   }
@@ -75,15 +80,51 @@ export class Recorder {
   async #flushAll(): Promise<void> {
     await wait(LINGER_MS);
     while (this.#entries.length > 0) {
-      const batch = this.#entries.splice(0, MOST_PER_BATCH);
+      const batch = this.#takeBatch();
+      if (batch.length === 0) {
+        await this.#waitForBusy();
+        continue;
+      }
       const busy = await this.#flush(batch);
       if (this.#closing.signal.aborted) rejectAll(busy, closed());
-      // Before newer results, so that those of one monitor keep their order.
-      else this.#entries.unshift(...busy);
-      if (busy.length === batch.length) await wait(BUSY_WAIT_MS);
+      else this.#putBack(busy);
     }
     // In the same turn as the last look at the entries: a result that comes later starts anew.
     this.#flushing = null;
+  }
+
+  /** The oldest results, one of each monitor, without those of monitors that were just busy. */
+  #takeBatch(): Entry[] {
+    const now = this.#closing.signal.aborted ? Infinity : performance.now();
+    const batch: Entry[] = [];
+    const rest: Entry[] = [];
+    const passed = new Set<string>();
+    for (const entry of this.#entries) {
+      const { monitorId } = entry.check;
+      const taken = batch.length < MOST_PER_BATCH && !passed.has(monitorId) && entry.notBefore <= now;
+      // A monitor's later results stay behind its first one, whether that is taken now or left alone.
+      passed.add(monitorId);
+      (taken ? batch : rest).push(entry);
+    }
+    this.#entries = rest;
+    return batch;
+  }
+
+  /** Before newer results, so that those of one monitor keep their order. */
+  #putBack(busy: readonly Entry[]): void {
+    const now = performance.now();
+    for (const entry of busy) {
+      entry.notBefore = now + Math.min(BUSY_WAIT_MS.first * 2 ** entry.busyTimes, BUSY_WAIT_MS.most);
+      entry.busyTimes += 1;
+    }
+    this.#entries.unshift(...busy);
+  }
+
+  async #waitForBusy(): Promise<void> {
+    const next = this.#entries.reduce((earliest, { notBefore }) => Math.min(earliest, notBefore), Infinity);
+    // Not longer than a newcomer would wait for company: its monitor may be free.
+    const delayMs = Math.min(Math.max(1, next - performance.now()), BUSY_WAIT_MS.first);
+    await wait(delayMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
   /** Records one batch. @returns the entries whose monitor is busy */
