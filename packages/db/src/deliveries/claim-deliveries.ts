@@ -118,8 +118,18 @@ function dueOne(deliveryId: string): SQL {
     where d.id = ${deliveryId} and ${isDue} and (d.test or (c.enabled and ${isItsTurn} and ${freeSlots} > 0))`;
 }
 
+/** Steps from channel to channel along `deliveries_due_idx`: those that have nothing to send cost nothing. */
+const channelsWithPending = sql`(
+  with recursive step (id) as (
+    (select channel_id from deliveries where state = 'pending' order by channel_id limit 1)
+    union all
+    select (select p.channel_id from deliveries p where p.state = 'pending' and p.channel_id > step.id
+      order by p.channel_id limit 1)
+    from step where step.id is not null)
+  select id from step where id is not null)`;
+
 function dueByChannel(limit: number): SQL {
-  return sql`select d.id from channels c
+  return sql`select d.id from ${channelsWithPending} w join channels c on c.id = w.id
     cross join lateral (
       select d.id, d.next_attempt_at from deliveries d
       where d.channel_id = c.id and ${isDue} and (d.test or (c.enabled and ${isItsTurn}))
