@@ -61,6 +61,38 @@ describe('createLoop', () => {
     release?.();
   });
 
+  it('makes one run of a burst of wakes, whether one runs or none', async () => {
+    let runs = 0;
+    let release: (() => void) | undefined;
+    loop = createLoop({
+      name: 'test',
+      everyMs: HOUR_MS,
+      gatherMs: 500,
+      logger,
+      async work() {
+        runs += 1;
+        await new Promise<void>((resolve) => (release = resolve));
+      },
+    });
+    const burst = async (): Promise<void> => {
+      for (let wakes = 0; wakes < 20; wakes += 1) {
+        loop?.wake();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await burst();
+    release?.();
+    await burst();
+    expect(runs).toBe(1);
+    await until(() => runs === 2);
+    release?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    await burst();
+    expect(runs).toBe(2);
+    await until(() => runs === 3);
+    release?.();
+  });
+
   it('aborts and awaits the running work when stopped, and runs no more', async () => {
     let runs = 0;
     let ended = false;

@@ -7,13 +7,15 @@ export interface LoopOptions {
   readonly work: (signal: AbortSignal) => Promise<void>;
   /** From the start of one run to the start of the next; a longer run delays the next, they never overlap. */
   readonly everyMs: number;
+  /** How long a wake waits for others, so that a burst of them is one run. Default 0. */
+  readonly gatherMs?: number;
   readonly logger: Logger;
   /** Called with each error after it was logged, e.g. to count it. An error never ends the loop. */
   readonly onError?: (error: unknown) => void;
 }
 
 export interface Loop {
-  /** Runs the work at once, or once more right after the running one. */
+  /** Runs the work at once (or after `gatherMs`), or once more right after the running one. */
   wake(): void;
   /** No run begins after this; resolves when the running one has ended. */
   stop(): Promise<void>;
@@ -22,9 +24,11 @@ export interface Loop {
 /** Runs the work now and then regularly. */
 export function createLoop(options: LoopOptions): Loop {
   const controller = new AbortController();
+  const gatherMs = options.gatherMs ?? 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let wakeAgain = false;
+  let gathering = false;
 
   async function run(): Promise<void> {
     const startedAt = performance.now();
@@ -35,9 +39,10 @@ export function createLoop(options: LoopOptions): Loop {
     }
     running = undefined;
     if (controller.signal.aborted) return;
-    const delayMs = wakeAgain ? 0 : Math.max(0, options.everyMs - (performance.now() - startedAt));
+    gathering = wakeAgain;
     wakeAgain = false;
-    timer = setTimeout(begin, delayMs);
+    const restMs = Math.max(0, options.everyMs - (performance.now() - startedAt));
+    timer = setTimeout(begin, gathering ? Math.min(gatherMs, restMs) : restMs);
   }
 
   function report(error: unknown): void {
@@ -46,6 +51,7 @@ export function createLoop(options: LoopOptions): Loop {
   }
 
   function begin(): void {
+    gathering = false;
     running = run();
   }
 
@@ -57,8 +63,11 @@ export function createLoop(options: LoopOptions): Loop {
         wakeAgain = true;
         return;
       }
+      if (gathering) return;
       clearTimeout(timer);
-      begin();
+      if (gatherMs === 0) return begin();
+      gathering = true;
+      timer = setTimeout(begin, gatherMs);
     },
     async stop() {
       controller.abort();

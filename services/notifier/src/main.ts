@@ -23,9 +23,11 @@ import { sendWebhook } from './deliver/send-webhook.ts';
 import { keepMaintenance } from './maintenance/maintenance-clock.ts';
 import { createMaintenanceMetrics } from './maintenance/maintenance-metrics.ts';
 import { createNotifierMetrics } from './metrics.ts';
-import { relayOnce } from './relay.ts';
+import { createRelay } from './relay.ts';
 
 const RELAY_EVERY_MS = 500;
+/** Attempts end one by one, and each may have been waited for: rounds for all that end within this time are one. */
+const RELAY_GATHER_MS = 25;
 const MAINTENANCE_EVERY_MS = 500;
 const SWEEP_EVERY_MS = 60_000;
 /** A relay without a finished round for this long is stuck; rounds that fail are progress. */
@@ -75,16 +77,18 @@ async function start(logger: Logger): Promise<RunningService> {
     onRecorded: () => relay.wake(),
   });
   let relayedAt = performance.now();
+  const relayOnce = createRelay({
+    dispatchDue: (limit) => dispatchStatusChanges(db, { limit }),
+    claimDue: (limit) => claimDeliveries(context, { limit }),
+    deliverer,
+  });
   const relay = createLoop({
     name: 'The relay',
     everyMs: RELAY_EVERY_MS,
+    gatherMs: RELAY_GATHER_MS,
     logger,
     work: () =>
-      relayOnce({
-        dispatchDue: (limit) => dispatchStatusChanges(db, { limit }),
-        claimDue: (limit) => claimDeliveries(context, { limit }),
-        deliverer,
-      }).finally(() => {
+      relayOnce().finally(() => {
         relayedAt = performance.now();
       }),
   });

@@ -29,11 +29,6 @@ export class Deliverer {
     this.#options = options;
   }
 
-  /** Attempts under way. */
-  get running(): number {
-    return this.#running.size;
-  }
-
   /** Makes one attempt of a claimed delivery. Never rejects: what is not recorded is attempted again after its lease. */
   attempt(delivery: ClaimedDelivery): Promise<void> {
     const attempt = this.#attempt(delivery)
