@@ -24,14 +24,17 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   /** Null for queues without a region. */
   readonly region: string | null;
   readonly concurrency: number;
-  /** @throws JobReturnedError to give the job back, JobPostponedError for later; any other error fails it */
-  readonly process: (payload: JobPayload<Kind>, jobId: string) => Promise<void>;
+  /**
+   * @param stalls how often a worker vanished, or hung, while it ran this job
+   * @throws JobReturnedError to give the job back, JobPostponedError for later; any other error fails it
+   */
+  readonly process: (payload: JobPayload<Kind>, jobId: string, stalls: number) => Promise<void>;
   readonly onFailed: (jobId: string, error: Error) => void;
 }
 
 /**
- * How often a job whose worker vanished is run again (design §4 "Jobs"): a trigger never, a check while its slot is not too
- * old, a hint a few times, since the relay finds what it was about.
+ * How often a job whose worker vanished is run again (design §4 "Jobs"): a trigger never, a hint a few times, since the relay
+ * finds what it was about. Jobs of schedulers are always run again, whatever is said here: the checker gives them up.
  */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
 
@@ -83,7 +86,8 @@ export function startJobWorker<Kind extends JobKind>(
     worker.noteProgress();
     try {
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
-      await options.process(schema.parse(job.data) as JobPayload<Kind>, job.id ?? '');
+      const payload = schema.parse(job.data) as JobPayload<Kind>;
+      await options.process(payload, job.id ?? '', job.stalledCounter);
     } catch (error) {
       if (error instanceof JobPostponedError) {
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { storedName } from '@tocsin/queue/queue-names';
+import { RegionSchedules } from '@tocsin/queue/schedules';
+import { openTestStore, until, type TestStore } from './stores.ts';
+
+const REGION = 'eu-west-1';
+
+describe.each(['redis', 'postgres'] as const)('a job whose worker is gone, on %s', (kind) => {
+  let store: TestStore;
+  let worker: JobWorker | undefined;
+  beforeEach(async () => {
+    store = await openTestStore(kind);
+  });
+  afterEach(async () => {
+    await worker?.close();
+    await store.close();
+  });
+
+  /** A worker that takes one check, says no more, and is gone when another found that out. */
+  async function loseOneCheck(): Promise<string> {
+    let taken = '';
+    let stalled = false;
+    const name = storedName('check', REGION);
+    const doomed = store.stores.forRegion(REGION).openWorker(
+      name,
+      (job) => {
+        taken = job.id ?? '';
+        return new Promise(() => undefined);
+      },
+      { lockDuration: 300, skipLockRenewal: true, stalledInterval: 200 },
+    );
+    doomed.on('stalled', () => (stalled = true));
+    await until('the check to be lost', () => stalled);
+    await doomed.close(true);
+    return taken;
+  }
+
+  test('says how often that was, and is run again', async () => {
+    const monitorId = randomUUID();
+    await new RegionSchedules(store.producers, REGION).apply([
+      { monitorId, revision: 1, intervalSeconds: 3_600 },
+    ]);
+    const [planned] = await store.producers.queue('check', REGION).getDelayed();
+    await planned?.promote();
+    const lost = [await loseOneCheck(), await loseOneCheck()];
+    const seen: { jobId: string; stalls: number }[] = [];
+    worker = startJobWorker(store.stores.forRegion(REGION), {
+      kind: 'check',
+      region: REGION,
+      concurrency: 1,
+      process: async (_, jobId, stalls) => void seen.push({ jobId, stalls }),
+      onFailed: () => undefined,
+    });
+    await until('the check', () => seen.length > 0);
+    expect(lost).toEqual([planned?.id, planned?.id]);
+    expect(seen).toEqual([{ jobId: planned?.id, stalls: 2 }]);
+  });
+
+  test('a check that was never lost has no stalls', async () => {
+    const seen: number[] = [];
+    await store.producers.addFirstCheck(REGION, { monitorId: randomUUID(), revision: 1 }, 1);
+    worker = startJobWorker(store.stores.forRegion(REGION), {
+      kind: 'check',
+      region: REGION,
+      concurrency: 1,
+      process: async (_payload, _jobId, stalls) => void seen.push(stalls),
+      onFailed: () => undefined,
+    });
+    await until('the check', () => seen.length > 0);
+    expect(seen).toEqual([0]);
+  });
+});
