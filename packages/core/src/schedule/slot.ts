@@ -11,3 +11,8 @@ export function slotOfJob(jobId: string): number | null {
   const match = /^(?:repeat:.+:|first-.+-)(\d{1,15})$/.exec(jobId);
   return match ? Number(match[1]) : null;
 }
+
+/** Whether a job's slot is one of the schedule, so that it is missed where no check comes of it: a first check is an extra. */
+export function isPlannedSlot(jobId: string): boolean {
+  return jobId.startsWith('repeat:');
+}

@@ -1,5 +1,6 @@
 import type { CheckSource } from '@tocsin/contracts/vocabulary';
 import type { Timings } from '@tocsin/contracts/event';
+import type { SlotGap } from '@tocsin/core/schedule/slot-gap';
 import type { CheckVerdict } from '@tocsin/core/status/apply-check';
 
 /** The complete result of one check, ready to be recorded. */
@@ -29,5 +30,7 @@ export type CheckOutcome =
       readonly statusChangeId: string | null;
       /** Whether the check ran with an older revision than the monitor now has. */
       readonly outdated: boolean;
+      /** Planned slots of its region just before this result's that nothing was recorded of; null: none that is known. */
+      readonly gap: SlotGap | null;
     }
   | { readonly kind: 'duplicate' | 'gone' | 'busy' };

@@ -1,3 +1,4 @@
+import { gapBefore, type SlotGap } from '@tocsin/core/schedule/slot-gap';
 import { applyCheck, type RegionState } from '@tocsin/core/status/apply-check';
 import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
 import { MonitorClock } from '@tocsin/core/status/monitor-clock';
@@ -21,6 +22,7 @@ interface Decision {
   readonly check: CheckRecord;
   readonly timestamp: number;
   readonly outdated: boolean;
+  readonly gap: SlotGap | null;
   readonly statusChange: number | null;
 }
 
@@ -88,11 +90,12 @@ function decideOne(check: CheckRecord, monitor: LockedMonitor, plan: Plan): Deci
 
   const timestamp = clock.next();
   const outdated = check.revision < monitor.revision;
+  const gap = gapOf(check, monitor);
   monitor.touched = true;
   if (check.urlOverride === null) monitor.lastCheckedAt = timestamp;
   monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
   if (effect.region) rememberRegion(check, monitor, effect.region, outdated, plan);
-  if (effect.status === null) return { check, timestamp, outdated, statusChange: null };
+  if (effect.status === null) return { check, timestamp, outdated, gap, statusChange: null };
   plan.statusChanges.push({
     monitor,
     from: monitor.status,
@@ -104,7 +107,14 @@ function decideOne(check: CheckRecord, monitor: LockedMonitor, plan: Plan): Deci
     clock,
   });
   monitor.status = effect.status;
-  return { check, timestamp, outdated, statusChange: plan.statusChanges.length - 1 };
+  return { check, timestamp, outdated, gap, statusChange: plan.statusChanges.length - 1 };
+}
+
+/** To be asked before the region's new state is remembered. */
+function gapOf({ region, slot }: CheckRecord, monitor: LockedMonitor): SlotGap | null {
+  const state = monitor.regions.get(region);
+  if (state === undefined || slot === null) return null;
+  return gapBefore(monitor.id, monitor.intervalSeconds, state.recentSlots, slot);
 }
 
 function rememberRegion(
@@ -143,6 +153,7 @@ async function settle(
       timestamp: decision.timestamp,
       statusChangeId: change?.due === true ? change.id : null,
       outdated: decision.outdated,
+      gap: decision.gap,
     };
   });
 }
