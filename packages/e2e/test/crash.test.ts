@@ -235,6 +235,31 @@ describe('no monitor stays unchecked', () => {
     expect(target.requests.get('/slow')).toBe(2);
   }, 90_000);
 
+  test('a check that kills its checker is run twice, and then given up', async () => {
+    await system.service('api').start();
+    target.hangs = true;
+    const monitor = await system.createMonitor({
+      name: 'Deadly',
+      url: target.url('/deadly'),
+      interval: 86_400,
+      timeout: 60,
+    });
+    for (const runs of [1, 2]) {
+      const doomed = system.service('checker');
+      await doomed.start();
+      await until(`run ${runs}`, () => target.requests.get('/deadly') === runs, 30_000);
+      await doomed.signal('SIGKILL');
+    }
+    const { healthPort } = await system.service('checker').start();
+    const givenUp = /^tocsin_checks_skipped_total\{region="default",reason="crashed"\} 1$/m;
+    await until(
+      'the check to be given up',
+      async () => givenUp.test(await (await fetch(`http://127.0.0.1:${Number(healthPort)}/metrics`)).text()),
+      30_000,
+    );
+    expect((await system.getMonitor(monitor.id)).events).toEqual([]);
+  }, 120_000);
+
   test('after a flush of Redis every monitor is scheduled again', async () => {
     await system.startAll();
     const monitor = await system.createMonitor({ name: 'Shop', url: target.url(), interval: 5 });

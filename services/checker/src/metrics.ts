@@ -1,11 +1,15 @@
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** Why a scheduled check did not run: its slot is a gap, or it needed none. */
-export type SkipReason = 'late' | 'overlap' | 'unassigned';
+/**
+ * Why a planned slot passed without a check: its job came too late, the check before still ran, its checker died twice over it,
+ * or no job of it ever came.
+ */
+export type MissReason = 'late' | 'overlap' | 'crashed' | 'no_job';
 
 export interface CheckerMetrics {
   readonly checks: Counter<'region' | 'source' | 'status'>;
+  readonly missed: Counter<'region' | 'reason'>;
   readonly skipped: Counter<'region' | 'reason'>;
   readonly lagSeconds: Histogram<'region'>;
   readonly checkSeconds: Histogram<'region'>;
@@ -24,15 +28,21 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       labelNames: ['region', 'source', 'status'],
       registers,
     }),
+    missed: new Counter({
+      name: 'tocsin_checks_missed_total',
+      help: 'Planned checks that never ran: too late, the one before still ran, their checker died twice, or no job came.',
+      labelNames: ['region', 'reason'],
+      registers,
+    }),
     skipped: new Counter({
       name: 'tocsin_checks_skipped_total',
-      help: 'Scheduled checks that did not run: too late (a gap), the one before still ran, or not of this region any more.',
+      help: 'Jobs that were not run and cost no planned check: of a monitor that is not of this region, or an extra first check.',
       labelNames: ['region', 'reason'],
       registers,
     }),
     lagSeconds: new Histogram({
       name: 'tocsin_check_schedule_lag_seconds',
-      help: 'How long after its planned time a check started.',
+      help: 'How long after its planned time a scheduled check started.',
       labelNames: ['region'],
       // Close together where a healthy system is: the benchmark reads its percentiles from them.
       buckets: [

@@ -1,12 +1,14 @@
 import type { JobPayload } from '@tocsin/contracts/jobs';
 import { isTooLate, mayOverlap } from '@tocsin/core/schedule/lateness';
-import { slotOfJob } from '@tocsin/core/schedule/slot';
+import { isPlannedSlot, slotOfJob } from '@tocsin/core/schedule/slot';
 import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
 import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError } from '@tocsin/queue/job-worker';
 import type { Leave, OverlapGuard } from '@tocsin/queue/overlap-guard';
-import type { SkipReason } from '../metrics.ts';
+import type { Logger } from '@tocsin/runtime/logger';
+import type { MissReason } from '../metrics.ts';
 import { runCheck, type CheckContext } from './check-runner.ts';
+import { MissedSlots } from './missed-slots.ts';
 
 /** The scheduled checks of one region. */
 export interface ScheduledCheckContext extends CheckContext {
@@ -14,6 +16,15 @@ export interface ScheduledCheckContext extends CheckContext {
   readonly overlapGuard: OverlapGuard;
   /** Takes the schedule of a monitor that is not of this region, or gone, out of the store; in the background. */
   readonly removeSchedule: (monitorId: string) => void;
+  readonly logger: Logger;
+}
+
+/** The job of one planned check. */
+interface CheckJob {
+  readonly id: string;
+  readonly monitorId: string;
+  /** Epoch milliseconds. */
+  readonly slot: number;
 }
 
 /** How much longer than its timeout a check may hold the guard before it counts as gone with its process. */
@@ -21,64 +32,84 @@ const GUARD_GRACE_MS = 5_000;
 /** A store that takes longer is away; the check runs without the guard, and its slot still counts once. */
 const ENTER_WITHIN_MS = 1_000;
 
+/** A check that is under way so often when its process dies may be what kills it: it is not run again. */
+const MOST_STALLS = 2;
+
 const nothingToLeave: Leave = async () => undefined;
 
 /** Runs the jobs of one region's check queue (design §4 "Slot"). */
 export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
+  readonly #missed: MissedSlots;
   readonly #running = new Set<string>();
 
   constructor(context: ScheduledCheckContext) {
     this.#context = context;
+    this.#missed = new MissedSlots(context.region, context.metrics.missed);
   }
 
-  /** Runs one job: at most one check of a monitor at a time, and none that is too late to be of use. */
-  async run(payload: JobPayload<'check'>, jobId: string): Promise<void> {
-    const { region, targets, metrics } = this.#context;
+  /**
+   * Runs one job: at most one check of a monitor at a time, and none that is too late to be of use.
+   * @param stalls how often a checker died, or hung, while it ran this job
+   */
+  async run(payload: JobPayload<'check'>, jobId: string, stalls = 0): Promise<void> {
+    const { region, targets } = this.#context;
+    const { monitorId } = payload;
     const slot = slotOfJob(jobId);
     if (slot === null) throw new TypeError(`job id "${jobId}" names no slot`);
-    const target = await targets.get(payload.monitorId, payload.revision).catch((error: unknown) => {
+    const job: CheckJob = { id: jobId, monitorId, slot };
+    if (stalls >= MOST_STALLS) {
+      this.#context.logger.error('A check is given up: its checker died over it', {
+        monitorId,
+        region,
+        jobId,
+      });
+      this.#skip(job, 'crashed');
+      return;
+    }
+    const target = await targets.get(monitorId, payload.revision).catch((error: unknown) => {
       // Postgres is away: the slot is not lost before it is too late.
       throw new JobPostponedError('the monitor could not be read', { cause: error });
     });
     if (target === null || !target.regions.includes(region)) {
-      this.#skip('unassigned');
-      this.#context.removeSchedule(payload.monitorId);
+      this.#context.metrics.skipped.inc({ region, reason: 'unassigned' });
+      this.#context.removeSchedule(monitorId);
       return;
     }
-    const now = Date.now();
-    if (isTooLate(slot, target.intervalSeconds, now)) {
-      this.#skip('late');
+    if (isTooLate(slot, target.intervalSeconds, Date.now())) {
+      this.#skip(job, 'late');
       return;
     }
-    metrics.lagSeconds.observe({ region }, Math.max(0, now - slot) / 1_000);
-    if (this.#running.has(target.monitorId)) {
-      this.#skip('overlap');
+    if (this.#running.has(monitorId)) {
+      this.#skip(job, 'overlap');
       return;
     }
-    this.#running.add(target.monitorId);
+    this.#running.add(monitorId);
     try {
-      await this.#runGuarded(target, slot, jobId);
+      await this.#runGuarded(target, job);
     } finally {
-      this.#running.delete(target.monitorId);
+      this.#running.delete(monitorId);
     }
   }
 
-  async #runGuarded(target: CheckTarget, slot: number, jobId: string): Promise<void> {
-    const leave = await this.#enter(target, jobId);
+  async #runGuarded(target: CheckTarget, job: CheckJob): Promise<void> {
+    const leave = await this.#enter(target, job.id);
     if (leave === null) {
-      this.#skip('overlap');
+      this.#skip(job, 'overlap');
       return;
     }
     try {
-      const { region } = this.#context;
-      await runCheck(this.#context, target, {
+      const { region, metrics } = this.#context;
+      const { monitorId, slot } = job;
+      metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
+      const outcome = await runCheck(this.#context, target, {
         region,
         source: 'schedule',
         slot,
         triggerId: null,
         urlOverride: null,
       });
+      if (outcome.kind === 'recorded') this.#missed.recorded(monitorId, slot, outcome.gap);
     } finally {
       // Not awaited: a store that hangs must not hold this worker's slot, and the guard ends by itself.
       leave().catch(() => undefined);
@@ -94,7 +125,8 @@ export class ScheduledChecks {
     return withDeadline(entering, ENTER_WITHIN_MS, 'entering a check').catch(() => nothingToLeave);
   }
 
-  #skip(reason: SkipReason): void {
-    this.#context.metrics.skipped.inc({ region: this.#context.region, reason });
+  #skip({ id, monitorId, slot }: CheckJob, reason: Exclude<MissReason, 'no_job'>): void {
+    if (isPlannedSlot(id)) this.#missed.skip(monitorId, slot, reason);
+    else this.#context.metrics.skipped.inc({ region: this.#context.region, reason });
   }
 }

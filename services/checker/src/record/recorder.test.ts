@@ -10,7 +10,13 @@ function check(monitorId: string): CheckRecord {
   return { monitorId } as CheckRecord;
 }
 
-const recorded: CheckOutcome = { kind: 'recorded', timestamp: 1, statusChangeId: null, outdated: false };
+const recorded: CheckOutcome = {
+  kind: 'recorded',
+  timestamp: 1,
+  statusChangeId: null,
+  outdated: false,
+  gap: null,
+};
 
 function sqlError(code: string, message = 'refused'): DatabaseError {
   const error = new DatabaseError(message, 1, 'error');

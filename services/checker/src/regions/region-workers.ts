@@ -48,6 +48,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
       // The reconciler's audit does it otherwise.
       schedules.remove([monitorId]).catch(() => undefined);
     },
+    logger,
   });
   const triggered = { ...context, takeTrigger: (id: string) => takeTrigger(db, id) };
   const onFailed = (jobId: string, error: Error): void => {
@@ -58,7 +59,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
       kind: 'check',
       region,
       concurrency: options.concurrency,
-      process: (payload, jobId) => scheduled.run(payload, jobId),
+      process: (payload, jobId, stalls) => scheduled.run(payload, jobId, stalls),
       onFailed,
     }),
     startJobWorker(store, {

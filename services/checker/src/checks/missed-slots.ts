@@ -1,0 +1,45 @@
+import type { SlotGap } from '@tocsin/core/schedule/slot-gap';
+import type { CheckerMetrics, MissReason } from '../metrics.ts';
+
+/** Monitors whose skipped slots are remembered; beyond that, those of the one skipped longest ago are forgotten. */
+const MOST_MONITORS = 10_000;
+const MOST_SLOTS = 100;
+
+/**
+ * Counts the planned slots of a region that passed without a check. A slot that this process skipped shows as a gap once a
+ * later one is recorded: it is remembered until then, so that it counts once. One that another process skipped counts as
+ * `no_job` here as well.
+ */
+export class MissedSlots {
+  readonly #region: string;
+  readonly #counter: CheckerMetrics['missed'];
+  readonly #skipped = new Map<string, number[]>();
+
+  constructor(region: string, counter: CheckerMetrics['missed']) {
+    this.#region = region;
+    this.#counter = counter;
+  }
+
+  /** A slot whose job is not run. */
+  skip(monitorId: string, slot: number, reason: Exclude<MissReason, 'no_job'>): void {
+    this.#counter.inc({ region: this.#region, reason });
+    const slots = this.#skipped.get(monitorId) ?? [];
+    this.#skipped.delete(monitorId);
+    this.#skipped.set(monitorId, [...slots, slot].slice(-MOST_SLOTS));
+    const [oldest] = this.#skipped.keys();
+    if (this.#skipped.size > MOST_MONITORS && oldest !== undefined) this.#skipped.delete(oldest);
+  }
+
+  /** A slot whose result was recorded, after this gap. */
+  recorded(monitorId: string, slot: number, gap: SlotGap | null): void {
+    const skipped = this.#skipped.get(monitorId) ?? [];
+    if (skipped.length > 0) {
+      const later = skipped.filter((one) => one > slot);
+      if (later.length > 0) this.#skipped.set(monitorId, later);
+      else this.#skipped.delete(monitorId);
+    }
+    if (gap === null) return;
+    const known = new Set(skipped.filter((one) => one > gap.after && one < slot)).size;
+    if (gap.slots > known) this.#counter.inc({ region: this.#region, reason: 'no_job' }, gap.slots - known);
+  }
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createMonitorSchema } from '@tocsin/contracts/monitor';
+import { phaseMs } from '@tocsin/core/schedule/phase';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { DbContext } from '@tocsin/db/database/context';
+import { openDatabase } from '@tocsin/db/database/open';
+import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import type { Metrics } from '@tocsin/runtime/metrics';
+import { createCheckerMetrics } from '../metrics.ts';
+import { Recorder } from '../record/recorder.ts';
+import { TargetCache } from '../targets/target-cache.ts';
+import { ScheduledChecks } from './scheduled-check.ts';
+
+const INTERVAL_MS = 60_000;
+const logger = createSilentLogger();
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let open: ReturnType<typeof openDatabase>;
+let context: DbContext;
+let accountId: string;
+let target: HttpTarget;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  open = openDatabase({
+    url: database.url,
+    poolSize: 5,
+    applicationName: 'checker test',
+    onIdleError: () => undefined,
+  });
+  context = { db: open.db, secrets: new SecretBox([randomBytes(32)]) };
+  accountId = (await ensureAccount(open.db)).id;
+  target = await HttpTarget.start();
+});
+afterAll(async () => {
+  await target.stop();
+  await open.close();
+  await database.drop();
+});
+
+let registry: Metrics;
+let checks: ScheduledChecks;
+let monitorId: string;
+/** The slot of a moment ago. */
+let slot: number;
+beforeEach(async () => {
+  target.hangs = false;
+  target.requests.clear();
+  registry = createMetrics();
+  checks = scheduledChecks();
+  const input = createMonitorSchema.parse({ name: 'Shop', url: target.url(), interval: 60, timeout: 1 });
+  monitorId = (await createMonitor(context, accountId, input, 'default')).monitor.id;
+  const now = Date.now();
+  slot = now - ((now - phaseMs(monitorId, INTERVAL_MS)) % INTERVAL_MS);
+});
+
+function scheduledChecks(): ScheduledChecks {
+  return new ScheduledChecks({
+    region: 'default',
+    targets: new TargetCache((ids) => loadCheckTargets(context, ids)),
+    recorder: new Recorder({
+      record: (batch) => recordChecks(context.db, batch),
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+    }),
+    egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }),
+    metrics: createCheckerMetrics(registry),
+    shutdown: new AbortController().signal,
+    announce: () => undefined,
+    overlapGuard: { enter: async () => async () => undefined },
+    removeSchedule: () => undefined,
+    logger,
+  });
+}
+
+/** Runs the job of a planned slot: 0 is that of a moment ago, -1 the one before. */
+function run(index: number, stalls = 0): Promise<void> {
+  const jobId = `repeat:${monitorId}:${slot + index * INTERVAL_MS}`;
+  return checks.run({ monitorId, revision: 1 }, jobId, stalls);
+}
+
+/** What one counter of the checker says, by reason. */
+async function countOf(name: 'missed' | 'skipped'): Promise<Record<string, number>> {
+  const { values } = (await registry.getSingleMetric(`tocsin_checks_${name}_total`)?.get()) ?? { values: [] };
+  return Object.fromEntries(values.map(({ labels, value }) => [String(labels['reason']), value]));
+}
+
+function rememberSlots(...indexes: number[]): Promise<unknown> {
+  const slots = indexes.map((index) => slot + index * INTERVAL_MS).join(',');
+  return context.db.execute(
+    `update monitor_regions set recent_slots = '{${slots}}' where monitor_id = '${monitorId}'`,
+  );
+}
+
+describe('missed checks', () => {
+  test('a check in its slot misses nothing', async () => {
+    await rememberSlots(-2, -1);
+    await run(0);
+    expect(await countOf('missed')).toEqual({});
+    expect(target.requests.size).toBe(1);
+  });
+
+  test('slots that never became a job count once the next one is recorded, those skipped here only as what they are', async () => {
+    await rememberSlots(-9, -5);
+    await run(-3);
+    expect(await countOf('missed')).toEqual({ late: 1 });
+    await run(0);
+    expect(await countOf('missed')).toEqual({ late: 1, no_job: 3 });
+    await run(1);
+    expect(await countOf('missed')).toEqual({ late: 1, no_job: 3 });
+  });
+
+  test('what was skipped before an older gap explains no later one', async () => {
+    await run(-7);
+    await rememberSlots(-3);
+    await run(0);
+    expect(await countOf('missed')).toEqual({ late: 1, no_job: 2 });
+  });
+
+  test('a slot whose predecessor still runs; a first check that is not needed is none', async () => {
+    target.hangs = true;
+    const running = run(0);
+    while (target.requests.size === 0) await new Promise((resolve) => setImmediate(resolve));
+    await run(1);
+    await checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot}`);
+    expect(await countOf('missed')).toEqual({ overlap: 1 });
+    expect(await countOf('skipped')).toEqual({ overlap: 1 });
+    await running;
+    target.hangs = false;
+    await run(2);
+    expect(await countOf('missed')).toEqual({ overlap: 1 });
+  });
+
+  test('a check whose checker died is run once more, and no third time', async () => {
+    await run(0, 1);
+    expect(target.requests.get('/')).toBe(1);
+    await run(1, 2);
+    expect(target.requests.get('/')).toBe(1);
+    expect(await countOf('missed')).toEqual({ crashed: 1 });
+  });
+
+  test('a job of a monitor that is not of this region is none', async () => {
+    await context.db.execute(`update monitor_regions set region = 'eu' where monitor_id = '${monitorId}'`);
+    await run(0);
+    expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
+  });
+});
+
+test('the lag is that of the checks that start, from their slot', async () => {
+  await run(-9);
+  await run(0);
+  const text = await registry.getSingleMetricAsString('tocsin_check_schedule_lag_seconds');
+  expect(text).toContain('tocsin_check_schedule_lag_seconds_count{region="default"} 1');
+  const sum = /_sum\{region="default"\} ([\d.]+)/.exec(text)?.[1];
+  expect(Number(sum)).toBeGreaterThan(0);
+  expect(Number(sum)).toBeLessThan(90);
+});
