@@ -1,10 +1,7 @@
 import { slotOfJob } from '@tocsin/core/schedule/slot';
-import { withDeadline } from './deadline.ts';
+import { ASK_WITHIN_MS, withDeadline } from './deadline.ts';
 import type { Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
-
-/** A store that hangs must not hang whoever asks. */
-const DEADLINE_MS = 2_000;
 
 /** How a region keeps up with its checks. */
 export interface RegionLoad {
@@ -17,7 +14,7 @@ export interface RegionLoad {
 }
 
 /**
- * Reads how a region keeps up from its queue of checks, within 2 s.
+ * Reads how a region keeps up from its queue of checks, within 1.5 s.
  * @throws Error where the region's store does not answer in time
  */
 export function readRegionLoad(producers: Producers, region: string): Promise<RegionLoad> {
@@ -29,7 +26,7 @@ export function readRegionLoad(producers: Producers, region: string): Promise<Re
     ]);
     return { workers, waiting, lagMs: waiting === 0 ? 0 : await readLag(queue, waiting) };
   };
-  return withDeadline(read(), DEADLINE_MS, `asking the queue of ${region}`);
+  return withDeadline(read(), ASK_WITHIN_MS, `asking the queue of ${region}`);
 }
 
 /** The stores number what waits from different ends: the oldest is at one of the two. */

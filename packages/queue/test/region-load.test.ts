@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
+import { readQueueDepth } from '@tocsin/queue/queue-depth';
 import { readRegionLoad } from '@tocsin/queue/region-load';
 import { openTestStore, until, type TestStore } from './stores.ts';
 
@@ -81,13 +82,44 @@ describe.each(['redis', 'postgres'] as const)('the load of a region, with the qu
   });
 });
 
+describe.each(['redis', 'postgres'] as const)('the depth of a queue, on %s', (kind) => {
+  test('counts what waits and what runs, in each queue by itself', async () => {
+    const store = await openTestStore(kind);
+    let release: (() => void) | undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const worker = startJobWorker(store.stores.main, {
+      kind: 'statusChange',
+      region: null,
+      concurrency: 1,
+      process: () => released,
+      onFailed: () => undefined,
+    });
+    try {
+      expect(await readQueueDepth(store.producers, 'check', 'eu')).toEqual({ waiting: 0, active: 0 });
+      await store.producers.addFirstCheck('eu', { monitorId: MONITOR, revision: 1 }, 1);
+      await store.producers.addStatusChanges([MONITOR, OTHER]);
+      await until('one to run', async () => {
+        const { waiting, active } = await readQueueDepth(store.producers, 'statusChange', null);
+        return waiting === 1 && active === 1;
+      });
+      expect(await readQueueDepth(store.producers, 'check', 'eu')).toEqual({ waiting: 1, active: 0 });
+      expect(await readQueueDepth(store.producers, 'check', 'us')).toEqual({ waiting: 0, active: 0 });
+    } finally {
+      release?.();
+      await worker.close();
+      await store.close();
+    }
+  });
+});
+
 test('a store that hangs is an error within the deadline', async () => {
   const never = (): Promise<number> => new Promise(() => undefined);
   const hanging = {
     countWorkers: never,
-    queue: () => ({ getWaitingCount: never }),
+    queue: () => ({ getWaitingCount: never, getJobCounts: never }),
   } as unknown as Producers;
   const started = Date.now();
-  await expect(readRegionLoad(hanging, 'eu')).rejects.toThrow('the queue of eu took longer than 2000 ms');
-  expect(Date.now() - started).toBeLessThan(4_000);
+  await expect(readRegionLoad(hanging, 'eu')).rejects.toThrow('the queue of eu took longer than 1500 ms');
+  await expect(readQueueDepth(hanging, 'check', 'eu')).rejects.toThrow('took longer than 1500 ms');
+  expect(Date.now() - started).toBeLessThan(6_000);
 });

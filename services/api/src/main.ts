@@ -4,10 +4,11 @@ import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { Database } from '@tocsin/db/database/open';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
-import { countRegionMonitors } from '@tocsin/db/monitor-regions/count-region-monitors';
+import { watchRegions } from '@tocsin/db/monitor-regions/watch-regions';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { readQueueDepth } from '@tocsin/queue/queue-depth';
 import { readRegionLoad } from '@tocsin/queue/region-load';
 import { parseEnv } from '@tocsin/runtime/env';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -87,8 +88,13 @@ async function start(logger: Logger): Promise<RunningService> {
   const keeper = createScheduleKeeper(env, { db, producers, metrics, logger, ownRegions: regionUrls.keys() });
   const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
-  const countMonitors = (): Promise<Map<string, number>> => countRegionMonitors(db, null);
-  registerRegionMetrics({ registry: metrics, countMonitors, loads: regionLoads, logger });
+  registerRegionMetrics({
+    registry: metrics,
+    watchRegions: (limit) => watchRegions(db, limit),
+    loads: regionLoads,
+    readDepth: (kind, region) => readQueueDepth(producers, kind, region),
+    logger,
+  });
   registerRollupMetrics({ registry: metrics, readState: () => readRollupState(db), logger });
   const shutdown = new AbortController();
   const requests = requestSettings(env);

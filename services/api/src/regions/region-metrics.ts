@@ -1,65 +1,124 @@
+import type { WatchedRegion } from '@tocsin/db/monitor-regions/watch-regions';
+import type { QueueDepth } from '@tocsin/queue/queue-depth';
+import type { RegionLoad } from '@tocsin/queue/region-load';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import { Gauge } from 'prom-client';
+import { createReading, registerReadGauge } from '@tocsin/runtime/reading';
+import type { Reading, Sample } from '@tocsin/runtime/reading';
 import type { RegionLoads } from './region-loads.ts';
 
-const FRESH_FOR_MS = 5_000;
 /** Series of each gauge; the regions with the most monitors come first. */
 const MOST_REGIONS = 100;
 
+const REGION_QUEUES = { check: 'checks', trigger: 'triggers' } as const;
+const MAIN_QUEUES = { statusChange: 'status-changes', delivery: 'deliveries' } as const;
+type QueueKind = keyof typeof REGION_QUEUES | keyof typeof MAIN_QUEUES;
+
 export interface RegionMetricsOptions {
   readonly registry: Metrics;
-  /** Monitors of every account, by region. */
-  readonly countMonitors: () => Promise<ReadonlyMap<string, number>>;
-  readonly loads: RegionLoads;
+  /** The regions of every account's monitors. */
+  readonly watchRegions: (limit: number) => Promise<ReadonlyMap<string, WatchedRegion>>;
+  readonly loads: Pick<RegionLoads, 'read'>;
+  /** Rejects, in bounded time, where the queue's store does not answer. Region null: queues that have none. */
+  readonly readDepth: (kind: QueueKind, region: string | null) => Promise<QueueDepth>;
   readonly logger: Logger;
 }
 
 /**
- * Shows each region that has monitors, and how many workers take its checks: an alert on monitors without workers finds
- * what nobody checks. What cannot be read is left out, and never breaks the scrape.
+ * Shows what nobody checks, from both ends: what Postgres has no recent result of, and what waits in queues that nobody works
+ * on. What cannot be read is left out, and never breaks or holds up the scrape.
  */
 export function registerRegionMetrics(options: RegionMetricsOptions): void {
-  const { registry, loads } = options;
-  const readMonitors = cached(options);
-  const gauge = (name: string, help: string, read: () => Promise<Map<string, number>>): void => {
-    registry.registerMetric(
-      new Gauge({
-        name,
-        help,
-        labelNames: ['region'],
-        registers: [],
-        async collect() {
-          this.reset();
-          for (const [region, value] of await read()) this.set({ region }, value);
-        },
-      }),
-    );
-  };
-  gauge('tocsin_region_monitors', 'Monitors that a region is to check.', readMonitors);
-  gauge(
+  const { registry, watchRegions, loads, logger } = options;
+  const regions = createReading({
+    what: 'the regions of the monitors',
+    read: () => watchRegions(MOST_REGIONS),
+    logger,
+  });
+  const regionLoads = createReading({
+    what: 'the load of regions',
+    read: async () => loads.read([...((await regions()) ?? new Map<string, WatchedRegion>()).keys()]),
+    logger,
+  });
+  const byRegion = <Value>(
+    name: string,
+    help: string,
+    reading: Reading<ReadonlyMap<string, Value>>,
+    pick: (value: Value) => number | null,
+  ): void =>
+    registerReadGauge(registry, {
+      name,
+      help,
+      labelNames: ['region'],
+      samples: async () =>
+        [...((await reading()) ?? [])].flatMap(([region, read]) => {
+          const value = pick(read);
+          return value === null ? [] : [{ labels: { region }, value }];
+        }),
+    });
+  byRegion('tocsin_region_monitors', 'Monitors that a region is to check.', regions, (read) => read.monitors);
+  byRegion(
+    'tocsin_checks_overdue',
+    'Monitors of a region whose last result is older than interval, timeout and 15 s.',
+    regions,
+    (read) => read.overdue,
+  );
+  byRegion(
     'tocsin_region_workers',
     'Checkers that take the checks of a region with monitors; absent where its queue does not answer.',
-    async () => {
-      const read = await loads.read([...(await readMonitors()).keys()]);
-      return new Map([...read].flatMap(([region, load]) => (load ? [[region, load.workers] as const] : [])));
-    },
+    regionLoads,
+    (load: RegionLoad | null) => load && load.workers,
   );
+  byRegion(
+    'tocsin_region_lag_seconds',
+    'How long the oldest waiting check of a region has been due; absent where its queue does not answer.',
+    regionLoads,
+    (load: RegionLoad | null) => load && load.lagMs / 1_000,
+  );
+  registerQueueDepths(options, regions);
 }
 
-/** The largest regions, read at most every five seconds; none where Postgres does not answer. */
-function cached({ countMonitors, logger }: RegionMetricsOptions): () => Promise<Map<string, number>> {
-  let known: { readonly at: number; readonly monitors: Promise<Map<string, number>> } | undefined;
-  return () => {
-    if (known && performance.now() - known.at < FRESH_FOR_MS) return known.monitors;
-    const monitors = countMonitors().then(
-      (counts) => new Map([...counts].toSorted(([, one], [, other]) => other - one).slice(0, MOST_REGIONS)),
-      (error: unknown) => {
-        logger.debug('Could not count the monitors of regions', { error });
-        return new Map<string, number>();
-      },
-    );
-    known = { at: performance.now(), monitors };
-    return monitors;
+function registerQueueDepths(
+  { registry, readDepth, logger }: RegionMetricsOptions,
+  regions: Reading<ReadonlyMap<string, WatchedRegion>>,
+): void {
+  type QueueSample = Sample<'queue' | 'region' | 'state'>;
+  const read = async (kind: QueueKind, queue: string, region: string | null): Promise<QueueSample[]> => {
+    const depth = await readDepth(kind, region).catch(() => null);
+    if (depth === null) return [];
+    const labels = { queue, region: region ?? '' };
+    return [
+      { labels: { ...labels, state: 'waiting' }, value: depth.waiting },
+      { labels: { ...labels, state: 'active' }, value: depth.active },
+    ];
   };
+  // Apart from those of regions: these must be seen while Postgres hangs.
+  const mainDepths = createReading({
+    what: 'the depth of the queues',
+    read: async () =>
+      (await Promise.all(entriesOf(MAIN_QUEUES).map(([kind, queue]) => read(kind, queue, null)))).flat(),
+    logger,
+  });
+  const regionDepths = createReading({
+    what: 'the depth of the queues of regions',
+    read: async () => {
+      const codes = [...((await regions()) ?? [])].map(([region]) => region);
+      const samples = entriesOf(REGION_QUEUES).flatMap(([kind, queue]) =>
+        codes.map((code) => read(kind, queue, code)),
+      );
+      return (await Promise.all(samples)).flat();
+    },
+    logger,
+  });
+  registerReadGauge(registry, {
+    name: 'tocsin_queue_jobs',
+    help: 'Jobs of a queue that wait to be run, or run; absent where the queue does not answer.',
+    labelNames: ['queue', 'region', 'state'],
+    samples: async () =>
+      (await Promise.all([mainDepths(), regionDepths()])).flatMap((samples) => samples ?? []),
+  });
+}
+
+function entriesOf<Kind extends string>(queues: Readonly<Record<Kind, string>>): [Kind, string][] {
+  return Object.entries(queues) as [Kind, string][];
 }

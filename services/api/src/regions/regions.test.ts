@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { regionSchema } from '@tocsin/contracts/region';
-import { countRegionMonitors } from '@tocsin/db/monitor-regions/count-region-monitors';
 import type { RegionLoad } from '@tocsin/queue/region-load';
 import { createSilentLogger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { RegionLoads } from './region-loads.ts';
-import { registerRegionMetrics } from './region-metrics.ts';
 
 const REGIONS = '/api/dashboard/regions';
 const logger = createSilentLogger();
@@ -82,32 +79,5 @@ describe('regions', () => {
     const codes = Array.from({ length: 150 }, (_, index) => `region-${index}`);
     expect((await makeLoads().read(codes)).size).toBe(100);
     expect(reads).toHaveLength(100);
-  });
-});
-
-describe('metrics of regions', () => {
-  test('monitors and workers; a store that does not answer leaves its region out', async () => {
-    const registry = createMetrics();
-    const countMonitors = (): Promise<Map<string, number>> => countRegionMonitors(api.context.db, null);
-    registerRegionMetrics({ registry, countMonitors, loads: makeLoads(), logger });
-    const text = await registry.metrics();
-    expect(text).toContain('tocsin_region_monitors{region="dead"} 1');
-    expect(text).toContain('tocsin_region_monitors{region="default"} 1');
-    expect(text).toContain('tocsin_region_workers{region="default"} 2');
-    expect(text).toContain('tocsin_region_workers{region="empty"} 0');
-    expect(text).not.toContain('tocsin_region_workers{region="dead"}');
-  });
-
-  test('Postgres is asked once for both, and its outage does not break the scrape', async () => {
-    const registry = createMetrics();
-    let asked = 0;
-    const countMonitors = (): Promise<Map<string, number>> => {
-      asked += 1;
-      return Promise.reject(new Error('connection refused'));
-    };
-    registerRegionMetrics({ registry, countMonitors, loads: makeLoads(), logger });
-    await registry.metrics();
-    expect(await registry.metrics()).toContain('process_cpu_seconds_total');
-    expect(asked).toBe(1);
   });
 });

@@ -1,0 +1,26 @@
+import type { JobKind } from '@tocsin/contracts/jobs';
+import { ASK_WITHIN_MS, withDeadline } from './deadline.ts';
+import type { Producers } from './producers.ts';
+
+/** Jobs of one queue. */
+export interface QueueDepth {
+  /** Due and not started. */
+  readonly waiting: number;
+  /** Running, or lost with their worker and not yet found. */
+  readonly active: number;
+}
+
+/**
+ * Counts the jobs of a queue.
+ * @param region null for queues that have none
+ * @throws Error where the store does not answer within 1.5 s
+ */
+export async function readQueueDepth(
+  producers: Producers,
+  kind: JobKind,
+  region: string | null,
+): Promise<QueueDepth> {
+  const counting = producers.queue(kind, region).getJobCounts('wait', 'active');
+  const counts = await withDeadline(counting, ASK_WITHIN_MS, 'counting the jobs of a queue');
+  return { waiting: counts['wait'] ?? 0, active: counts['active'] ?? 0 };
+}

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { watchRegions } from '@tocsin/db/monitor-regions/watch-regions';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { Producers } from '@tocsin/queue/producers';
+import { readQueueDepth } from '@tocsin/queue/queue-depth';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { readRegionLoad } from '@tocsin/queue/region-load';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { newMonitor } from '../testing/monitors.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { until } from '../testing/until.ts';
+import { RegionLoads } from './region-loads.ts';
+import { registerRegionMetrics, type RegionMetricsOptions } from './region-metrics.ts';
+
+const logger = createSilentLogger();
+/** Nothing listens there. */
+const DEAD_STORE = 'redis://127.0.0.1:1';
+
+let api: TestApi;
+let stores: QueueStores;
+let producers: Producers;
+beforeAll(async () => {
+  api = await openTestApi();
+  stores = openQueueStores(
+    (await createTestRedis()).url,
+    (region) => (region === 'dead' ? DEAD_STORE : undefined),
+    () => undefined,
+  );
+  producers = new Producers(stores);
+  await until(() =>
+    stores.main.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+afterAll(async () => {
+  await producers.close();
+  await stores.close();
+  await api.close();
+});
+beforeEach(() => api.database.pool.query('delete from monitors'));
+
+/** The samples of one scrape of a process that has just started, without those of the process itself. */
+async function scrape(override: Partial<RegionMetricsOptions> = {}): Promise<string[]> {
+  const registry = createMetrics();
+  registerRegionMetrics({
+    registry,
+    watchRegions: (limit) => watchRegions(api.context.db, limit),
+    loads: new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger }),
+    readDepth: (kind, region) => readQueueDepth(producers, kind, region),
+    logger,
+    ...override,
+  });
+  return (await registry.metrics()).split('\n').filter((line) => line.startsWith('tocsin_'));
+}
+
+function resultAgo(monitorId: string, seconds: number, region = 'default'): Promise<unknown> {
+  return api.database.pool.query(
+    `update monitor_regions set last_result_at = now() - make_interval(secs => $1)
+    where monitor_id = $2 and region = $3`,
+    [seconds, monitorId, region],
+  );
+}
+
+describe('overdue checks', () => {
+  test('are those whose last result is older than interval, timeout and 15 s', async () => {
+    const monitors = await Promise.all([0, 1, 2].map(() => newMonitor(api, { interval: 60, timeout: 10 })));
+    const ages = [20, 80, 90];
+    await Promise.all(monitors.map(({ id }, index) => resultAgo(id, ages[index] ?? 0)));
+    expect(await scrape()).toContain('tocsin_checks_overdue{region="default"} 1');
+  });
+
+  test('are also those that were assigned and never checked, where no worker serves the region', async () => {
+    const { id } = await newMonitor(api, { interval: 60, timeout: 10, regions: ['empty', 'default'] });
+    await newMonitor(api, { interval: 3_600, regions: ['empty'] });
+    await resultAgo(id, 5);
+    expect(await scrape()).toContain('tocsin_checks_overdue{region="empty"} 0');
+    await api.database.pool.query(
+      `update monitor_regions set since = now() - interval '90 seconds' where region = 'empty'`,
+    );
+    const samples = await scrape();
+    expect(samples).toContain('tocsin_checks_overdue{region="empty"} 1');
+    expect(samples).toContain('tocsin_checks_overdue{region="default"} 0');
+    expect(samples).toContain('tocsin_region_monitors{region="empty"} 2');
+  });
+});
+
+test('jobs by queue, region and state, and how long the oldest check has waited', async () => {
+  const { id } = await newMonitor(api);
+  await producers.addFirstCheck('default', { monitorId: id, revision: 1 }, Date.now() - 60_000);
+  await producers.addDeliveries([id]);
+  const samples = await scrape();
+  expect(samples).toContain('tocsin_queue_jobs{queue="checks",region="default",state="waiting"} 1');
+  expect(samples).toContain('tocsin_queue_jobs{queue="triggers",region="default",state="waiting"} 0');
+  expect(samples).toContain('tocsin_queue_jobs{queue="deliveries",region="",state="waiting"} 1');
+  expect(samples).toContain('tocsin_queue_jobs{queue="status-changes",region="",state="active"} 0');
+  expect(samples).toContain('tocsin_region_workers{region="default"} 0');
+  const lag = samples.find((line) => line.startsWith('tocsin_region_lag_seconds{region="default"}'));
+  expect(Number(lag?.split(' ')[1])).toBeGreaterThanOrEqual(60);
+});
+
+describe('a store that is away', () => {
+  test('leaves out what only it knows: a region’s own Redis', async () => {
+    await newMonitor(api, { regions: ['dead', 'default'] });
+    const startedAt = Date.now();
+    const samples = await scrape();
+    expect(Date.now() - startedAt).toBeLessThan(2_000);
+    expect(samples).toContain('tocsin_region_monitors{region="dead"} 1');
+    expect(samples.filter((line) => /^tocsin_(region_workers|queue_jobs).*"dead"/.test(line))).toEqual([]);
+    expect(samples).toContain('tocsin_queue_jobs{queue="checks",region="default",state="active"} 0');
+  });
+
+  test.each<[string, () => Promise<never>]>([
+    ['Postgres refuses', () => Promise.reject(new Error('connection refused'))],
+    ['Postgres hangs', () => new Promise(() => undefined)],
+  ])('%s: the scrape answers within 2 s, with what is known', async (_, watch) => {
+    let asked = 0;
+    const startedAt = Date.now();
+    const samples = await scrape({
+      watchRegions: () => {
+        asked += 1;
+        return watch();
+      },
+    });
+    expect(Date.now() - startedAt).toBeLessThan(2_000);
+    expect(asked).toBe(1);
+    expect(samples.filter((line) => line.startsWith('tocsin_region'))).toEqual([]);
+    expect(samples).toContain('tocsin_queue_jobs{queue="deliveries",region="",state="active"} 0');
+  });
+});
