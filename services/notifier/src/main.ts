@@ -22,7 +22,7 @@ import { Deliverer } from './deliver/deliverer.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
 import { keepMaintenance } from './maintenance/maintenance-clock.ts';
 import { createMaintenanceMetrics } from './maintenance/maintenance-metrics.ts';
-import { createNotifierMetrics } from './metrics.ts';
+import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
 import { createRelay } from './relay.ts';
 
 const RELAY_EVERY_MS = 500;
@@ -68,7 +68,8 @@ async function start(logger: Logger): Promise<RunningService> {
     allowCidrs: env.EGRESS_ALLOW_CIDRS,
     extraCa: env.WEBHOOK_CA_FILE === undefined ? null : readFileSync(env.WEBHOOK_CA_FILE, 'utf8'),
   });
-  const metrics = createNotifierMetrics(registry, db);
+  const metrics = createNotifierMetrics(registry);
+  registerBacklogMetrics(registry, db, logger);
   const deliverer = new Deliverer({
     send: (request) => sendWebhook(request, egress),
     recordAttempt: (attempt) => recordAttempt(db, attempt),
@@ -103,7 +104,7 @@ async function start(logger: Logger): Promise<RunningService> {
       }
     },
   });
-  const maintenanceMetrics = createMaintenanceMetrics(registry, db);
+  const maintenanceMetrics = createMaintenanceMetrics(registry, db, logger);
   const maintenance = createLoop({
     name: 'The maintenance clock',
     everyMs: MAINTENANCE_EVERY_MS,

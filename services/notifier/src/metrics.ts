@@ -1,8 +1,15 @@
+import { countChannels } from '@tocsin/db/channels/count-channels';
+import { countHeldDeliveries } from '@tocsin/db/deliveries/count-held-deliveries';
 import { deliveryBacklog } from '@tocsin/db/deliveries/delivery-backlog';
 import type { Database } from '@tocsin/db/database/open';
 import { outboxAge } from '@tocsin/db/status-changes/outbox-age';
+import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/reading';
+import { Counter, Histogram } from 'prom-client';
+
+/** Counting what is held reads the whole log of deliveries. */
+const HELD_FRESH_FOR_MS = 60_000;
 
 export interface NotifierMetrics {
   readonly attempts: Counter<'outcome'>;
@@ -10,15 +17,9 @@ export interface NotifierMetrics {
   readonly channelsDisabled: Counter;
 }
 
-/** What a notifier measures of its work, and of what Postgres says is still to be done. */
-export function createNotifierMetrics(registry: Metrics, db: Database): NotifierMetrics {
+/** What a notifier measures of its own work. */
+export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
   const registers = [registry];
-  registerBacklog(registry, 'tocsin_outbox', 'status changes whose deliveries are not made', () =>
-    outboxAge(db),
-  );
-  registerBacklog(registry, 'tocsin_deliveries_due', 'deliveries whose attempt is due', () =>
-    deliveryBacklog(db),
-  );
   return {
     attempts: new Counter({
       name: 'tocsin_delivery_attempts_total',
@@ -40,31 +41,48 @@ export function createNotifierMetrics(registry: Metrics, db: Database): Notifier
   };
 }
 
-type Backlog = () => Promise<{ count: number; oldestSeconds: number }>;
-
-function registerBacklog(registry: Metrics, name: string, what: string, read: Backlog): void {
-  const gauges = [
-    new Gauge({
-      name,
-      help: `How many ${what}.`,
-      registers: [],
-      async collect() {
-        await keepLast(async () => this.set((await read()).count));
-      },
-    }),
-    new Gauge({
+/** What Postgres says is still to be done, whoever does it: every notifier shows the same. */
+export function registerBacklogMetrics(registry: Metrics, db: Database, logger: Logger): void {
+  const backlog = (
+    name: string,
+    what: string,
+    read: () => Promise<{ count: number; oldestSeconds: number }>,
+  ): void => {
+    const reading = createReading({ what, read, logger });
+    registerReadNumber(registry, { name, help: `How many ${what}.` }, reading, ({ count }) => count);
+    const oldest = {
       name: `${name}_oldest_seconds`,
       help: `Age of the oldest of the ${what}; 0 without any.`,
-      registers: [],
-      async collect() {
-        await keepLast(async () => this.set((await read()).oldestSeconds));
-      },
+    };
+    registerReadNumber(registry, oldest, reading, ({ oldestSeconds }) => oldestSeconds);
+  };
+  backlog('tocsin_outbox', 'status changes whose deliveries are not made', () => outboxAge(db));
+  backlog('tocsin_deliveries_due', 'deliveries whose attempt is due', () => deliveryBacklog(db));
+  registerReadNumber(
+    registry,
+    { name: 'tocsin_deliveries_held', help: 'Deliveries of disabled channels that wait for a redelivery.' },
+    createReading({
+      what: 'the held deliveries',
+      read: () => countHeldDeliveries(db),
+      logger,
+      freshForMs: HELD_FRESH_FOR_MS,
     }),
-  ];
-  for (const gauge of gauges) registry.registerMetric(gauge);
-}
-
-/** While Postgres is away the other metrics are wanted most: a gauge that cannot be read keeps its last value. */
-async function keepLast(read: () => Promise<void>): Promise<void> {
-  await read().catch(() => undefined);
+    (count) => count,
+  );
+  const channels = createReading({ what: 'the channels', read: () => countChannels(db), logger });
+  registerReadGauge(registry, {
+    name: 'tocsin_channels',
+    help: 'Channels by state: enabled, disabled by a person, disabled_by_service because every attempt failed.',
+    labelNames: ['state'],
+    samples: async () => {
+      const counts = await channels();
+      return (
+        counts && [
+          { labels: { state: 'enabled' }, value: counts.enabled },
+          { labels: { state: 'disabled' }, value: counts.disabled },
+          { labels: { state: 'disabled_by_service' }, value: counts.disabledByService },
+        ]
+      );
+    },
+  });
 }

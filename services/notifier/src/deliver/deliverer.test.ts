@@ -60,7 +60,7 @@ test('an outcome that Postgres does not take at first is recorded in the end, on
       recorded.push(attempt);
       return null;
     },
-    metrics: createNotifierMetrics(createMetrics(), {} as never),
+    metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
     onRecorded: () => undefined,
   });

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
+import { createChannel } from '@tocsin/db/channels/create-channel';
+import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { createMaintenanceMetrics } from './maintenance/maintenance-metrics.ts';
+import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
+
+const logger = createSilentLogger();
+let testDatabase: TestDatabase;
+let database: OpenDatabase;
+let accountId: string;
+let channelIds: string[];
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = open(testDatabase.url);
+  accountId = (await ensureAccount(database.db)).id;
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+});
+beforeEach(async () => {
+  await database.pool.query('truncate channels, deliveries, status_changes cascade');
+  const context = { db: database.db, secrets: new SecretBox([randomBytes(32)]) };
+  const input = { accountId, name: 'ops', url: 'https://hooks.example', monitorIds: [] };
+  const channels = [1, 2, 3, 4].map(() => createChannel(context, input));
+  channelIds = (await Promise.all(channels)).map(({ id }) => id);
+});
+
+function open(url: string): OpenDatabase {
+  return openDatabase({
+    url,
+    poolSize: 5,
+    applicationName: 'notifier test',
+    onIdleError: () => undefined,
+  });
+}
+
+/** The samples of one scrape of a notifier that has just started, by name and labels. */
+async function scrape({ db }: OpenDatabase = database): Promise<Map<string, number>> {
+  const registry = createMetrics();
+  createNotifierMetrics(registry);
+  registerBacklogMetrics(registry, db, logger);
+  createMaintenanceMetrics(registry, db, logger);
+  const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith('tocsin_'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
+}
+
+async function insertDelivery(state: string, dueForSeconds: number | null): Promise<void> {
+  await database.pool.query(
+    `insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state, next_attempt_at)
+     values (gen_random_uuid(), $1, $2, gen_random_uuid(), gen_random_uuid(), 'monitor.down', now(), '{}', $3,
+       now() - make_interval(secs => $4))`,
+    [accountId, channelIds[0], state, dueForSeconds],
+  );
+}
+
+async function insertStatusChange(secondsAgo: number, dispatched: boolean): Promise<void> {
+  await database.pool.query(
+    `insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, timestamp, webhook_events, channel_ids,
+       dispatched_at, created_at)
+     values (gen_random_uuid(), $1, gen_random_uuid(), 'UP', 'DOWN', 'default', now(), '[]', '{}',
+       case when $3 then now() end, now() - make_interval(secs => $2))`,
+    [accountId, secondsAgo, dispatched],
+  );
+}
+
+describe('the backlog', () => {
+  test('of the outbox: what no deliveries are made of, and since when', async () => {
+    expect((await scrape()).get('tocsin_outbox_oldest_seconds')).toBe(0);
+    await insertStatusChange(900, true);
+    await insertStatusChange(30, false);
+    await insertStatusChange(120, false);
+    const samples = await scrape();
+    expect(samples.get('tocsin_outbox')).toBe(2);
+    expect(samples.get('tocsin_outbox_oldest_seconds')).toBeGreaterThanOrEqual(120);
+    expect(samples.get('tocsin_outbox_oldest_seconds')).toBeLessThan(900);
+  });
+
+  test('of deliveries: what is due, and what is held', async () => {
+    await insertDelivery('pending', 60);
+    await insertDelivery('pending', -600);
+    await insertDelivery('held', null);
+    await insertDelivery('held', null);
+    await insertDelivery('delivered', null);
+    const samples = await scrape();
+    expect(samples.get('tocsin_deliveries_due')).toBe(1);
+    expect(samples.get('tocsin_deliveries_due_oldest_seconds')).toBeGreaterThanOrEqual(60);
+    expect(samples.get('tocsin_deliveries_held')).toBe(2);
+  });
+
+  test('channels by who disabled them', async () => {
+    const [, byService, alsoByService, byPerson] = channelIds;
+    await database.pool.query(
+      `update channels set enabled = false, disabled_reason = case when id = $3 then null else 'failed' end
+       where id in ($1, $2, $3)`,
+      [byService, alsoByService, byPerson],
+    );
+    const samples = await scrape();
+    const states = ['enabled', 'disabled', 'disabled_by_service'];
+    expect(states.map((state) => samples.get(`tocsin_channels{state="${state}"}`))).toEqual([1, 1, 2]);
+  });
+});
+
+describe('while Postgres', () => {
+  async function expectScrapeWithout(url: string): Promise<void> {
+    const away = open(url);
+    const startedAt = Date.now();
+    const samples = await scrape(away);
+    expect(Date.now() - startedAt).toBeLessThan(2_500);
+    expect([...samples.keys()].filter((name) => /outbox|due|held|channels\{|running/.test(name))).toEqual([]);
+    expect(samples.get('tocsin_channels_disabled_total')).toBe(0);
+    await away.close();
+  }
+
+  test('refuses, the scrape shows the rest', async () => {
+    await expectScrapeWithout('postgres://postgres@127.0.0.1:1/postgres');
+  });
+
+  test('hangs, the scrape shows the rest within about 2 s', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    await expectScrapeWithout(`postgres://postgres@127.0.0.1:${port}/postgres`);
+    silent.close();
+  });
+});
