@@ -5,7 +5,8 @@ import { Counter, Histogram } from 'prom-client';
  * Why a planned slot passed without a check: its job came too late, the check before still ran, its checker died twice over it,
  * or no job of it ever came.
  */
-export type MissReason = 'late' | 'overlap' | 'crashed' | 'no_job';
+export const MISS_REASONS = ['late', 'overlap', 'crashed', 'no_job'] as const;
+export type MissReason = (typeof MISS_REASONS)[number];
 
 export interface CheckerMetrics {
   readonly checks: Counter<'region' | 'source' | 'status'>;

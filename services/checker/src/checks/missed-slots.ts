@@ -1,5 +1,5 @@
 import type { SlotGap } from '@tocsin/core/schedule/slot-gap';
-import type { CheckerMetrics, MissReason } from '../metrics.ts';
+import { MISS_REASONS, type CheckerMetrics, type MissReason } from '../metrics.ts';
 
 /** Monitors whose skipped slots are remembered; beyond that, those of the one skipped longest ago are forgotten. */
 const MOST_MONITORS = 10_000;
@@ -18,6 +18,8 @@ export class MissedSlots {
   constructor(region: string, counter: CheckerMetrics['missed']) {
     this.#region = region;
     this.#counter = counter;
+    // Prometheus sees no increase of a series that begins with it.
+    for (const reason of MISS_REASONS) counter.inc({ region, reason }, 0);
   }
 
   /** A slot whose job is not run. */

@@ -1,0 +1,143 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createSystem, type System } from '@tocsin/e2e/system';
+import { until } from '@tocsin/e2e/until';
+import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
+import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { parse } from 'yaml';
+
+const PAGE = new URL('../../../docs/metrics.md', import.meta.url);
+
+interface Documented {
+  readonly type: string;
+  readonly labels: readonly string[];
+}
+
+let page: string;
+let system: System;
+let target: HttpTarget;
+let receiver: WebhookReceiver;
+/** What each service shows. */
+const scraped = new Map<string, string>();
+beforeAll(async () => {
+  page = await readFile(PAGE, 'utf8');
+  [target, receiver] = await Promise.all([HttpTarget.start(), WebhookReceiver.start()]);
+  system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
+  const [api, checker, notifier] = await Promise.all(
+    (['api', 'checker', 'notifier'] as const).map((name) => system.service(name).start()),
+  );
+  const monitor = await system.createMonitor({ name: 'Shop', url: target.url(), interval: 5 });
+  await until('a check', async () => (await system.getMonitor(monitor.id)).events.length > 0);
+  const ports = { api: api?.['port'], checker: checker?.['healthPort'], notifier: notifier?.['healthPort'] };
+  for (const [name, port] of Object.entries(ports)) {
+    const response = await fetch(`http://127.0.0.1:${Number(port)}/metrics`);
+    scraped.set(name, await response.text());
+  }
+}, 60_000);
+afterAll(async () => {
+  await system.close();
+  await Promise.all([target.stop(), receiver.stop()]);
+});
+
+/** The table of one service, by name of the metric. */
+function documentedOf(service: string): Map<string, Documented> {
+  const [, section = ''] = new RegExp(`^## ${service}$(.*?)^## `, 'ms').exec(page) ?? [];
+  const rows = section.matchAll(/^\| `(\w+)` +\| (\w+) +\| ([^|]*?) *\|/gm);
+  return new Map(
+    [...rows].map(([, name = '', type = '', labels = '']) => [
+      name,
+      { type, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label) },
+    ]),
+  );
+}
+
+function allDocumented(): Map<string, Documented> {
+  return new Map([...scraped.keys()].flatMap((service) => [...documentedOf(service)]));
+}
+
+describe.each(['api', 'checker', 'notifier'])('the metrics of the %s', (service) => {
+  test('are those that the page tells of, with their types', () => {
+    const shown = [...(scraped.get(service) ?? '').matchAll(/^# TYPE (tocsin_\w+) (\w+)$/gm)];
+    const documented = [...documentedOf(service)].map(([name, { type }]) => `${name} ${type}`);
+    expect(documented.toSorted()).toEqual(shown.map(([, name, type]) => `${name} ${type}`).toSorted());
+    expect(documented.length).toBeGreaterThan(5);
+  });
+
+  test('have the labels that the page tells of', () => {
+    const documented = documentedOf(service);
+    const samples = [
+      ...(scraped.get(service) ?? '').matchAll(/^(tocsin_\w+?)(?:_bucket|_sum|_count)?\{(.+)\} /gm),
+    ];
+    for (const [, name = '', labels = ''] of samples) {
+      const names = [...labels.matchAll(/(\w+)="/g)]
+        .map(([, label = '']) => label)
+        .filter((label) => label !== 'le');
+      expect({ name, labels: names.toSorted() }).toEqual({
+        name,
+        labels: documented.get(name)?.labels.toSorted(),
+      });
+    }
+    expect(samples.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the alerting rules', () => {
+  interface Rule {
+    readonly alert: string;
+    readonly expr: string;
+    readonly for?: string;
+    readonly labels: Record<string, string>;
+    readonly annotations: { summary: string };
+  }
+
+  function readRules(): Rule[] {
+    const [, yaml = ''] = /^```yaml\n(.*?)^```$/ms.exec(page) ?? [];
+    const { groups } = parse(yaml) as { groups: { name: string; rules: Rule[] }[] };
+    expect(groups.map(({ name }) => name)).toEqual(['tocsin']);
+    return groups.flatMap(({ rules }) => rules);
+  }
+
+  test('are YAML as Prometheus takes it, each with a name of its own', () => {
+    const rules = readRules();
+    expect(rules.length).toBeGreaterThan(5);
+    for (const rule of rules) {
+      expect(rule).toEqual({
+        alert: expect.stringMatching(/^Tocsin\w+$/),
+        expr: expect.any(String),
+        ...(rule.for !== undefined && { for: expect.stringMatching(/^\d+[smh]$/) }),
+        labels: { severity: expect.stringMatching(/^(warning|critical)$/) },
+        annotations: { summary: expect.any(String) },
+      });
+    }
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+  });
+
+  test('speak of metrics, labels and series that exist', () => {
+    const documented = allDocumented();
+    for (const { expr } of readRules()) {
+      const names = [...expr.matchAll(/\b(tocsin_\w+)(?:\{([^}]*)\})?/g)];
+      expect(names.length).toBeGreaterThan(0);
+      for (const [, series = '', matchers = ''] of names) {
+        const name = series.replace(/_bucket$/, '');
+        const metric = documented.get(name);
+        expect({ series, found: metric?.type }).toEqual({
+          series,
+          found: series === name ? expect.stringMatching(/gauge|counter/) : 'histogram',
+        });
+        const labels = [...matchers.matchAll(/(\w+)(?:=|!=)"/g)].map(([, label = '']) => label);
+        const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */));
+        const known = [...(metric?.labels ?? []), ...(metric?.type === 'histogram' ? ['le'] : [])];
+        expect(known).toEqual(expect.arrayContaining([...labels, ...grouped]));
+      }
+    }
+  });
+
+  test('are quiet, by what they compare, while all is well', () => {
+    expect(scraped.get('api')).toContain('tocsin_checks_overdue{region="default"} 0');
+    expect(scraped.get('api')).toContain('tocsin_region_workers{region="default"} 1');
+    expect(scraped.get('notifier')).toContain('tocsin_channels{state="disabled_by_service"} 0');
+    expect(scraped.get('checker')).toContain(
+      'tocsin_checks_missed_total{region="default",reason="crashed"} 0',
+    );
+  });
+});
