@@ -196,7 +196,9 @@ describe('claimDeliveries', () => {
     await change('DOWN');
     await dispatchStatusChanges(context.db, { limit: 10 });
     const [first] = await claim();
-    await context.db.execute(sql`update deliveries set leased_until = now() where leased_until is not null`);
+    await context.db.execute(
+      sql`update deliveries set leased_until = now() - interval '1 second' where leased_until is not null`,
+    );
     const [again] = await claim();
     expect(again).toMatchObject({ id: first?.id, payload: first?.payload, attemptCount: 0 });
     expect(again?.leaseToken).not.toBe(first?.leaseToken);
@@ -273,7 +275,9 @@ describe('recordAttempt', () => {
 
   test('after a lost lease a failure only enters the log, a success counts', async () => {
     const first = await dispatched();
-    await context.db.execute(sql`update deliveries set leased_until = now() where leased_until is not null`);
+    await context.db.execute(
+      sql`update deliveries set leased_until = now() - interval '1 second' where leased_until is not null`,
+    );
     const [second] = await claim();
     if (!second) throw new Error('nothing claimed');
     await record(first, { kind: 'retry', delayMs: 3_600_000 });

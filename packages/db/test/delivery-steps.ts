@@ -65,7 +65,9 @@ export async function recordOutcome(
 
 /** Every lease has run out: the notifiers that held them were killed. */
 export async function endLeases(context: TestContext): Promise<void> {
-  await context.db.execute(sql`update deliveries set leased_until = now() where leased_until is not null`);
+  await context.db.execute(
+    sql`update deliveries set leased_until = now() - interval '1 second' where leased_until is not null`,
+  );
 }
 
 /** A second account, with nothing in it. */
