@@ -101,7 +101,7 @@ export function registerReadNumber<Value>(
   registry: Metrics,
   { name, help }: { readonly name: string; readonly help: string },
   reading: Reading<Value>,
-  pick: (value: Value) => number,
+  pick: (value: NonNullable<Value>) => number,
 ): void {
   registerReadGauge<never>(registry, {
     name,
@@ -109,7 +109,7 @@ export function registerReadNumber<Value>(
     labelNames: [],
     samples: async () => {
       const value = await reading();
-      return value === null ? null : [{ labels: {}, value: pick(value) }];
+      return value === null || value === undefined ? null : [{ labels: {}, value: pick(value) }];
     },
   });
 }
