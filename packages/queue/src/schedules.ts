@@ -9,8 +9,10 @@ const BATCH = 500;
 const BATCH_DEADLINE_MS = 10_000;
 /** A planned run this far in the past whose job does not exist was lost. */
 const LOST_AFTER_MS = 3_000;
-/** How many overdue schedulers one audit looks at; the rest is for the next one. */
-const MOST_OVERDUE = 2_000;
+/** Asking for the state of a job searches lists: of more overdue ones than this, all jobs are listed once instead. */
+const MOST_ASKED = 20;
+/** Where a job that is not lost may be. */
+const LIVE_STATES = ['active', 'waiting', 'delayed', 'prioritized'] as const;
 
 /** One schedule to put into the store. */
 export interface Schedule {
@@ -61,7 +63,7 @@ export class RegionSchedules {
     const overdue = [...nextRuns].filter(([id, next]) => wanted.has(id) && next < Date.now() - LOST_AFTER_MS);
     return {
       missing: [...wanted].filter((id) => !nextRuns.has(id)),
-      lost: await this.#withoutJob(overdue.slice(0, MOST_OVERDUE)),
+      lost: await this.#withoutJob(overdue),
       stray: [...nextRuns.keys()].filter((id) => !wanted.has(id)),
     };
   }
@@ -82,11 +84,20 @@ export class RegionSchedules {
 
   /** Those of the overdue whose job exists in no state: not waiting in a backlog, not running, gone. */
   async #withoutJob(overdue: readonly (readonly [string, number])[]): Promise<string[]> {
+    const jobs = overdue.map(([id, next]) => ({ id, jobId: `repeat:${id}:${next}` }));
+    const suspects = jobs.length <= MOST_ASKED ? jobs : await this.#unlisted(jobs);
     const lost: string[] = [];
-    await inBatches(overdue, async ([id, next]) => {
-      if ((await this.#queue.getJobState(`repeat:${id}:${next}`)) === 'unknown') lost.push(id);
+    await inBatches(suspects, async ({ id, jobId }) => {
+      if ((await this.#queue.getJobState(jobId)) === 'unknown') lost.push(id);
     });
     return lost;
+  }
+
+  /** A backlog makes many schedules overdue, and searching it for each would be what keeps it from shrinking. */
+  async #unlisted<Run extends { jobId: string }>(runs: readonly Run[]): Promise<Run[]> {
+    const listing = this.#queue.getRanges([...LIVE_STATES], 0, -1);
+    const listed = new Set(await withDeadline(listing, BATCH_DEADLINE_MS, 'listing the jobs'));
+    return runs.filter(({ jobId }) => !listed.has(jobId));
   }
 }
 
