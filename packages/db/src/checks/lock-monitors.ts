@@ -2,7 +2,7 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { MonitorState, RegionState } from '@tocsin/core/status/apply-check';
 import type { CoveredStatus } from '@tocsin/core/status/maintenance';
 import { MonitorClock } from '@tocsin/core/status/monitor-clock';
-import { inArray, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
 import { toRegionState } from '../monitor-regions/region-state.ts';
@@ -64,7 +64,7 @@ export async function lockMonitors(
   const regions = await tx
     .select()
     .from(monitorRegions)
-    .where(inArray(monitorRegions.monitorId, [...monitors.keys()]));
+    .where(sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', [...monitors.keys()])})`);
   for (const row of regions) monitors.get(row.monitorId)?.regions.set(row.region, toRegionState(row));
   return monitors;
 }
