@@ -244,6 +244,42 @@ describe('during maintenance', () => {
     expect(await storyOf(context, id)).toHaveLength(1);
   });
 
+  test('an edit that resets the streak of a DOWN monitor announces no recovery: only a passed check does', async () => {
+    const [id, mended] = [
+      await makeWatched(context, [failureOf, failureOf, failureOf], { failureThreshold: 3 }),
+      await makeWatched(context, [failureOf, failureOf, failureOf], { failureThreshold: 3 }),
+    ];
+    const window = await makeWindow(context, [id, mended]);
+    await begin(context, window);
+    for (const one of [id, mended]) {
+      await updateMonitor(context, context.accountId, one, { timeout: 11 }, 'default');
+      await recordChecks(context.db, [failureOf(one, { revision: 2 })]);
+    }
+    await recordChecks(context.db, [checkOf(mended, { revision: 2 })]);
+    await end(context, window);
+    expect(await rowOf(context, id)).toMatchObject({ status: 'DOWN' });
+    expect((await storyOf(context, id)).slice(1)).toEqual([]);
+    expect(await incidentsOf(id)).toEqual({ all: 1, open: 1 });
+    expect(await rowOf(context, mended)).toMatchObject({ status: 'UP' });
+    expect(await incidentsOf(mended)).toEqual({ all: 1, open: 0 });
+    await recordChecks(context.db, [checkOf(id, { revision: 2 })]);
+    expect((await storyOf(context, id)).slice(1)).toEqual([
+      'monitor.up DOWN>UP',
+      'incident.resolved DOWN>UP',
+    ]);
+  });
+
+  test('a region added to a DOWN monitor announces no recovery', async () => {
+    const id = await makeWatched(context, [failureOf]);
+    const window = await makeWindow(context, [id]);
+    await begin(context, window);
+    await updateMonitor(context, context.accountId, id, { regions: ['default', 'eu'] }, 'default');
+    await end(context, window);
+    expect(await rowOf(context, id)).toMatchObject({ status: 'DOWN' });
+    expect((await storyOf(context, id)).slice(1)).toEqual([]);
+    expect(await incidentsOf(id)).toEqual({ all: 1, open: 1 });
+  });
+
   test('a monitor can be deleted', async () => {
     const id = await makeWatched(context, [failureOf]);
     const window = await makeWindow(context, [id]);

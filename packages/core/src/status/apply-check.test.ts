@@ -64,6 +64,7 @@ describe('applyCheck', () => {
     expect(applyCheck({ ...monitor, status: 'PENDING' }, [region], check, NOW)).toEqual({
       kind: 'recorded',
       region: null,
+      awaited: [],
       status: null,
     });
   });
@@ -73,12 +74,18 @@ describe('applyCheck', () => {
     expect(effect).toEqual({
       kind: 'recorded',
       region: { ...region, recentSlots: [NOW] },
+      awaited: [],
       status: null,
     });
   });
 
   test('a result of a region that is not assigned any more is recorded and moves nothing', () => {
-    expect(applyCheck(monitor, [], down, NOW)).toEqual({ kind: 'recorded', region: null, status: null });
+    expect(applyCheck(monitor, [], down, NOW)).toEqual({
+      kind: 'recorded',
+      region: null,
+      awaited: [],
+      status: null,
+    });
   });
 
   test('a failure is counted, a success resets, and the last result is kept', () => {
@@ -123,6 +130,89 @@ describe('applyCheck', () => {
           }
         },
       ),
+    );
+  });
+});
+
+const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
+
+describe('a silence of every region', () => {
+  const silent = (code: string, consecutiveFailures: number): RegionState => ({
+    ...region,
+    region: code,
+    consecutiveFailures,
+    lastResultAt: NOW - FRESH_FOR_MS,
+    since: NOW - 10 * FRESH_FOR_MS,
+  });
+
+  test('whoever ends it does not decide alone: the others are waited for, with their streaks', () => {
+    const regions = [silent('eu', 5), silent('us', 0), silent('ap', 2)];
+    expect(applyCheck(monitor, regions, down, NOW)).toMatchObject({
+      status: null,
+      awaited: [
+        { region: 'us', lastResultAt: null, since: NOW, consecutiveFailures: 0 },
+        { region: 'ap', lastResultAt: null, since: NOW, consecutiveFailures: 2 },
+      ],
+    });
+  });
+
+  test('one that has just been assigned, or reported lately, is left as it is', () => {
+    const assigned = { ...region, region: 'us' };
+    expect(applyCheck(monitor, [silent('eu', 0), assigned], down, NOW)).toMatchObject({ awaited: [] });
+    const fresh = { ...silent('us', 0), lastResultAt: NOW - FRESH_FOR_MS + 1 };
+    const effect = applyCheck(monitor, [silent('eu', 0), fresh, silent('ap', 0)], down, NOW);
+    expect(effect).toMatchObject({ awaited: [] });
+  });
+
+  test('during maintenance too, for its end to judge by', () => {
+    const covered: MonitorState = { ...monitor, status: 'MAINTENANCE' };
+    const effect = applyCheck(covered, [silent('eu', 0), silent('us', 0)], down, NOW);
+    expect(effect).toMatchObject({ awaited: [{ region: 'us' }] });
+  });
+});
+
+describe('whatever three regions report, with pauses of any length', () => {
+  const step = fc.record({
+    region: fc.constantFrom('eu', 'us', 'ap'),
+    passed: fc.boolean(),
+    waitMs: fc.oneof(
+      { weight: 4, arbitrary: fc.integer({ min: 1, max: 60_000 }) },
+      { weight: 1, arbitrary: fc.integer({ min: FRESH_FOR_MS, max: 3 * FRESH_FOR_MS }) },
+    ),
+  });
+  const stories = fc.tuple(fc.integer({ min: 1, max: 3 }), fc.array(step, { minLength: 1, maxLength: 60 }));
+
+  test('DOWN comes by a failing check of a region that does not stand alone, UP by one that passed', () => {
+    fc.assert(
+      fc.property(stories, ([failureThreshold, steps]) => {
+        let status: MonitorState['status'] = 'UP';
+        let now = NOW;
+        const states = new Map(['eu', 'us', 'ap'].map((code) => [code, { ...region, region: code }]));
+        // Assigned just now, they have their time to report as after a silence.
+        let silentSince = NOW;
+        let lastAt = NOW;
+        for (const { region: code, passed, waitMs } of steps) {
+          now += waitMs;
+          if (now - lastAt >= FRESH_FOR_MS) silentSince = now;
+          lastAt = now;
+          const check = { ...(passed ? up : down), region: code, slot: null };
+          const rules = { ...monitor, status, failureThreshold };
+          const effect = applyCheck(rules, [...states.values()], check, now);
+          if (effect.kind !== 'recorded' || effect.region === null) throw new Error('not recorded');
+          for (const state of [effect.region, ...effect.awaited]) states.set(state.region, state);
+          if (effect.status === 'UP') expect(passed).toBe(true);
+          if (effect.status === 'DOWN') {
+            expect(passed).toBe(false);
+            // A second region agrees, or has had its time to report since the silence ended.
+            const failing = [...states.values()].filter(
+              (one) => one.lastResultAt !== null && one.consecutiveFailures >= failureThreshold,
+            );
+            expect(failing.length >= 2 || now - silentSince >= FRESH_FOR_MS).toBe(true);
+          }
+          status = effect.status ?? status;
+        }
+      }),
+      { numRuns: 1_000 },
     );
   });
 });

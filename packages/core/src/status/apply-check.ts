@@ -1,5 +1,6 @@
 import type { CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { evaluateStatus, type RegionVerdict, type StatusRules } from './evaluate-status.ts';
+import { hasFreshResult, hasSay, type RegionVerdict, type StatusRules } from './evaluate-status.ts';
+import { judgeStatus } from './judge-status.ts';
 
 /** How many of a region's last slots are remembered to drop a result that was recorded already (design §4 "Slot"). */
 const REMEMBERED_SLOTS = 8;
@@ -32,13 +33,15 @@ export interface CheckVerdict {
 
 /**
  * What one result does: `duplicate` is dropped; otherwise it is recorded, with the region's new state (null where it
- * leaves the region as it was) and the monitor's new status (null where that stays).
+ * leaves the region as it was), the states of other regions that it changes, and the monitor's new status (null where
+ * that stays).
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' }
   | {
       readonly kind: 'recorded';
       readonly region: RegionState | null;
+      readonly awaited: readonly RegionState[];
       readonly status: 'UP' | 'DOWN' | null;
     };
 
@@ -56,13 +59,13 @@ export function applyCheck(
   const before = regions.find((region) => region.region === check.region);
   if (before && check.slot !== null && before.recentSlots.includes(check.slot)) return { kind: 'duplicate' };
   if (before === undefined || check.urlOverride !== null) {
-    return { kind: 'recorded', region: null, status: null };
+    return { kind: 'recorded', region: null, awaited: [], status: null };
   }
 
   const recentSlots =
     check.slot === null ? before.recentSlots : [...before.recentSlots, check.slot].slice(-REMEMBERED_SLOTS);
   if (check.revision < monitor.probeRevision) {
-    return { kind: 'recorded', region: { ...before, recentSlots }, status: null };
+    return { kind: 'recorded', region: { ...before, recentSlots }, awaited: [], status: null };
   }
 
   const after: RegionState = {
@@ -73,15 +76,31 @@ export function applyCheck(
     lastLatencyMs: check.latencyMs,
     lastErrorReason: check.errorReason,
   };
-  if (monitor.status === 'MAINTENANCE') return { kind: 'recorded', region: after, status: null };
+  const awaited = awaitOthers(monitor, regions, before, timestamp);
+  if (monitor.status === 'MAINTENANCE') return { kind: 'recorded', region: after, awaited, status: null };
 
-  const others = regions.filter((region) => region !== before);
-  const implied = evaluateStatus(monitor, [...others, after], timestamp);
-  // Streaks that were reset, or a region that went stale, make nobody recover: only a check that passed does.
-  const falseRecovery = monitor.status === 'DOWN' && implied === 'UP' && check.status === 'DOWN';
-  return {
-    kind: 'recorded',
-    region: after,
-    status: implied === monitor.status || falseRecovery ? null : implied,
-  };
+  const changed = new Map([after, ...awaited].map((region) => [region.region, region]));
+  const all = regions.map((region) => changed.get(region.region) ?? region);
+  const judged = judgeStatus(monitor, monitor.status, all, timestamp, [after]);
+  return { kind: 'recorded', region: after, awaited, status: judged === monitor.status ? null : judged };
+}
+
+/**
+ * The regions that this result makes wait for: where it ends a silence of all (every checker was down), it would decide
+ * alone, so the regions without a say count again as if they were just assigned. Their streaks go on.
+ */
+function awaitOthers(
+  monitor: MonitorState,
+  regions: readonly RegionState[],
+  reporting: RegionState,
+  now: number,
+): RegionState[] {
+  if (regions.some((region) => hasFreshResult(monitor, region, now))) return [];
+  return regions
+    .filter((region) => region !== reporting && !hasSay(monitor, region, now))
+    .map((region) => asAssigned(region, now));
+}
+
+function asAssigned(region: RegionState, now: number): RegionState {
+  return { ...region, lastResultAt: null, since: now };
 }

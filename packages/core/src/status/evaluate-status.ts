@@ -8,14 +8,15 @@ export interface StatusRules {
 /** What one region last said of a monitor. Times are epoch milliseconds. */
 export interface RegionVerdict {
   readonly consecutiveFailures: number;
-  /** Null until the region has reported (since it was assigned, or since its streak was reset). */
+  /** Null until the region has reported (since it was assigned, its streak was reset, or every region had fallen silent). */
   readonly lastResultAt: number | null;
-  /** When the region was assigned or its streak was reset. */
+  /** When the region was assigned, its streak was reset, or another one ended the silence of all. */
   readonly since: number;
 }
 
 /**
- * The status that the regions' verdicts imply now, or null where the status stays as it is (design §4 "Region").
+ * The status that the regions' verdicts imply now, or null where the status stays as it is (design §4 "Region"). Whether a
+ * monitor that is DOWN may follow it is `judgeStatus`'s to say.
  *
  * A region has a say while its last result, or for one that has not reported its assignment, is younger than three
  * intervals plus the timeout. It is failing once its consecutive failures reach the threshold; not reported counts
@@ -27,9 +28,20 @@ export function evaluateStatus(
   regions: readonly RegionVerdict[],
   now: number,
 ): 'UP' | 'DOWN' | null {
-  const freshForMs = (3 * rules.intervalSeconds + rules.timeoutSeconds) * 1_000;
-  const voters = regions.filter((region) => now - (region.lastResultAt ?? region.since) < freshForMs);
-  if (!voters.some((region) => region.lastResultAt !== null)) return null;
-  const failing = voters.filter((region) => region.consecutiveFailures >= rules.failureThreshold).length;
+  const voters = regions.filter((region) => hasSay(rules, region, now));
+  const reported = voters.filter((region) => region.lastResultAt !== null);
+  if (reported.length === 0) return null;
+  const failing = reported.filter((region) => region.consecutiveFailures >= rules.failureThreshold).length;
   return failing * 2 > voters.length ? 'DOWN' : 'UP';
+}
+
+/** Whether a region counts: its last result, or its assignment, is not stale. */
+export function hasSay(rules: StatusRules, region: RegionVerdict, now: number): boolean {
+  const freshForMs = (3 * rules.intervalSeconds + rules.timeoutSeconds) * 1_000;
+  return now - (region.lastResultAt ?? region.since) < freshForMs;
+}
+
+/** Whether a region has a say by a result of its own. */
+export function hasFreshResult(rules: StatusRules, region: RegionVerdict, now: number): boolean {
+  return region.lastResultAt !== null && hasSay(rules, region, now);
 }

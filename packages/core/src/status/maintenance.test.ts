@@ -38,6 +38,21 @@ describe('leaveMaintenance', () => {
     expect(leaveMaintenance(rules, before, [region], NOW)).toMatchObject({ to, announced });
   });
 
+  test.each<[string, RegionState[]]>([
+    ['a streak that was reset and has a failure', [failing]],
+    ['a region that was added and has not reported', [{ ...failing, consecutiveFailures: 3 }, unchecked]],
+    ['a region that passed long ago', [failing, { ...passing, lastResultAt: NOW - 3_600_000 }]],
+  ])('recovers by a check that passed only: %s', (_, regions) => {
+    const strict = { ...rules, failureThreshold: 3 };
+    expect(leaveMaintenance(strict, 'DOWN', regions, NOW)).toMatchObject({ to: 'DOWN', announced: false });
+  });
+
+  test('blames a check of now rather than one of hours ago', () => {
+    const old = { ...failing, region: 'ap', lastResultAt: NOW - 3_600_000, lastLatencyMs: 99 };
+    const exit = leaveMaintenance(rules, 'UP', [old, failing], NOW);
+    expect(exit.check).toMatchObject({ region: 'us', latencyMs: 31 });
+  });
+
   test('carries the last check of a region that agrees', () => {
     const other = { ...failing, region: 'ap', lastResultAt: NOW - 1_000, lastLatencyMs: 99 };
     expect(leaveMaintenance(rules, 'UP', [passing, failing, other], NOW).check).toEqual({
@@ -60,7 +75,12 @@ test('entering names the first region of the monitor’s list, else the one it i
 });
 
 describe('coveredAfterCheck', () => {
-  const completed = { kind: 'recorded', region: { ...failing, lastResultAt: NOW }, status: null } as const;
+  const completed = {
+    kind: 'recorded',
+    region: { ...failing, lastResultAt: NOW },
+    awaited: [],
+    status: null,
+  } as const;
   test.each([
     ['the first completed check ends PENDING', 'PENDING', completed, 'UP'],
     ['a late result of an older probe does not', 'PENDING', { ...completed, region: failing }, 'PENDING'],

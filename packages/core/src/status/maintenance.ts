@@ -1,7 +1,7 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { CheckEffect, MonitorState, RegionState } from './apply-check.ts';
 import { decidingCheck, type DecidingCheck } from './deciding-check.ts';
-import { evaluateStatus } from './evaluate-status.ts';
+import { judgeStatus } from './judge-status.ts';
 
 /** A status that maintenance can cover. */
 export type CoveredStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
@@ -25,7 +25,7 @@ export function maintenanceEntry(named: readonly string[], regions: readonly Reg
 
 /**
  * The status after maintenance, by what the regions say now (design §4 "Maintenance"): DOWN is announced, UP only after
- * DOWN. Where nobody has a say, the status of before comes back silently.
+ * DOWN. Where nobody has a say, or nothing shows that DOWN is over, the status of before comes back silently.
  * @param now epoch milliseconds
  */
 export function leaveMaintenance(
@@ -34,11 +34,12 @@ export function leaveMaintenance(
   regions: readonly RegionState[],
   now: number,
 ): MaintenanceExit {
-  const verdict = evaluateStatus(monitor, regions, now);
+  const verdict = judgeStatus(monitor, before, regions, now);
+  const to = verdict ?? before;
   return {
-    to: verdict ?? before,
+    to,
     announced: verdict === 'DOWN' || (verdict === 'UP' && before === 'DOWN'),
-    check: decidingCheck(monitor.failureThreshold, regions, (verdict ?? before) === 'DOWN' ? 'DOWN' : 'UP'),
+    check: decidingCheck(monitor, regions, to === 'DOWN' ? 'DOWN' : 'UP', now),
   };
 }
 

@@ -94,7 +94,12 @@ function decideOne(check: CheckRecord, monitor: LockedMonitor, plan: Plan): Deci
   monitor.touched = true;
   if (check.urlOverride === null) monitor.lastCheckedAt = timestamp;
   monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
-  if (effect.region) rememberRegion(check, monitor, effect.region, outdated, plan);
+  if (effect.region) {
+    // A schedule that still carries an older revision is applied again by the reconciler.
+    const reschedule = outdated && check.source === 'schedule';
+    rememberRegion(monitor, effect.region, check.certificateExpiresAt, reschedule, plan);
+  }
+  for (const state of effect.awaited) rememberRegion(monitor, state, null, false, plan);
   if (effect.status === null) return { check, timestamp, outdated, gap, statusChange: null };
   plan.statusChanges.push({
     monitor,
@@ -118,20 +123,14 @@ function gapOf({ region, slot }: CheckRecord, monitor: LockedMonitor): SlotGap |
 }
 
 function rememberRegion(
-  check: CheckRecord,
   monitor: LockedMonitor,
   state: RegionState,
-  outdated: boolean,
+  certificateExpiresAt: Date | null,
+  reschedule: boolean,
   plan: Plan,
 ): void {
   monitor.regions.set(state.region, state);
-  plan.regions.push({
-    monitorId: monitor.id,
-    state,
-    certificateExpiresAt: check.certificateExpiresAt,
-    // A schedule that still carries an older revision is applied again by the reconciler.
-    reschedule: outdated && check.source === 'schedule',
-  });
+  plan.regions.push({ monitorId: monitor.id, state, certificateExpiresAt, reschedule });
 }
 
 async function settle(

@@ -52,6 +52,7 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
     update monitor_regions r set
       consecutive_failures = u.failures,
       last_result_at = u.result_at,
+      since = u.since,
       last_latency_ms = u.latency,
       last_error_reason = u.reason,
       recent_slots = u.slots::bigint[],
@@ -62,12 +63,13 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       ${columnOf(updates, 'text', ({ state }) => state.region)},
       ${columnOf(updates, 'int', ({ state }) => state.consecutiveFailures)},
       ${columnOf(updates, 'timestamptz', ({ state }) => isoOrNull(state.lastResultAt))},
+      ${columnOf(updates, 'timestamptz', ({ state }) => isoOrNull(state.since))},
       ${columnOf(updates, 'int', ({ state }) => state.lastLatencyMs)},
       ${columnOf(updates, 'text', ({ state }) => state.lastErrorReason)},
       ${columnOf(updates, 'text', ({ state }) => `{${state.recentSlots.join(',')}}`)},
       ${columnOf(updates, 'timestamptz', (update) => update.certificateExpiresAt?.toISOString() ?? null)},
       ${columnOf(updates, 'bool', (update) => update.reschedule)}
-    ) as u (monitor_id, region, failures, result_at, latency, reason, slots, certificate, reschedule)
+    ) as u (monitor_id, region, failures, result_at, since, latency, reason, slots, certificate, reschedule)
     where r.monitor_id = u.monitor_id and r.region = u.region`);
 }
 

@@ -13,7 +13,7 @@ export const monitorRegions = pgTable(
     region: text('region').notNull(),
     /** The revision whose schedule is in the queue's store; null: none, or one that must be applied again. */
     scheduledRevision: integer('scheduled_revision'),
-    /** When the region was assigned or its streak was reset. */
+    /** When the region was assigned, its streak was reset, or another region ended a silence of all. */
     since: instant('since').notNull().default(clockNow),
     consecutiveFailures: integer('consecutive_failures').notNull().default(0),
     lastResultAt: instant('last_result_at'),

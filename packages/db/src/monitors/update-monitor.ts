@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '@tocsin/contracts/errors';
 import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitor';
 import { decidingCheck } from '@tocsin/core/status/deciding-check';
-import { evaluateStatus } from '@tocsin/core/status/evaluate-status';
+import { judgeStatus } from '@tocsin/core/status/judge-status';
 import { MonitorClock } from '@tocsin/core/status/monitor-clock';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { and, eq, notInArray, sql } from 'drizzle-orm';
@@ -148,7 +148,7 @@ async function judgeNow(
     sql`select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
   );
   const clock = new MonitorClock(row.lastTimestamp?.getTime() ?? null, clocks[0]?.now ?? Date.now());
-  const status = evaluateStatus(row, regions, clock.now);
+  const status = judgeStatus(row, row.status, regions, clock.now);
   if (status === null || status === row.status) return null;
 
   const [statusChange] = await recordStatusChanges(tx, [
@@ -157,7 +157,7 @@ async function judgeNow(
       from: row.status,
       to: status,
       announced: isAnnounced(row.status, status),
-      ...decidingCheck(row.failureThreshold, regions, status),
+      ...decidingCheck(row, regions, status, clock.now),
       clock,
     },
   ]);

@@ -1,0 +1,59 @@
+import { expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { evaluateStatus, type RegionVerdict } from './evaluate-status.ts';
+import { judgeStatus } from './judge-status.ts';
+
+const NOW = 1_800_000_000_000;
+const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;
+const rules = { failureThreshold: 3, intervalSeconds: 60, timeoutSeconds: 10 };
+
+function region(consecutiveFailures: number, ageMs: number | null = 0): RegionVerdict {
+  return { consecutiveFailures, lastResultAt: ageMs === null ? null : NOW - ageMs, since: NOW };
+}
+const [passing, failing, unreported] = [region(0), region(3), region(0, null)];
+
+test.each<[string, RegionVerdict[], 'UP' | 'DOWN' | null]>([
+  ['one passes', [passing], 'UP'],
+  ['one of two passes', [passing, failing], 'UP'],
+  ['one fails and another was added', [failing, unreported], null],
+  ['two fail, one passes and two were added', [failing, failing, passing, unreported, unreported], null],
+  ['below the threshold, but no check passed', [region(1)], null],
+  ['the one that passed is stale', [region(1), region(0, FRESH_FOR_MS)], null],
+  ['still a majority fails', [failing, failing, passing], 'DOWN'],
+  ['all stale', [region(0, FRESH_FOR_MS)], null],
+])('from DOWN: %s', (_, regions, expected) => {
+  expect(judgeStatus(rules, 'DOWN', regions, NOW)).toBe(expected);
+});
+
+const anyRegion = fc.record({
+  consecutiveFailures: fc.nat(4),
+  lastResultAt: fc.option(fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW })),
+  since: fc.integer({ min: NOW - 2 * FRESH_FOR_MS, max: NOW }),
+});
+
+test('recovery needs a fresh check that passed; everything else is as the regions imply', () => {
+  fc.assert(
+    fc.property(fc.array(anyRegion), (regions) => {
+      const implied = evaluateStatus(rules, regions, NOW);
+      expect(judgeStatus(rules, 'UP', regions, NOW)).toBe(implied);
+      const judged = judgeStatus(rules, 'DOWN', regions, NOW);
+      if (implied !== 'UP') expect(judged).toBe(implied);
+      const passed = regions.some(
+        ({ consecutiveFailures, lastResultAt }) =>
+          consecutiveFailures === 0 && lastResultAt !== null && NOW - lastResultAt < FRESH_FOR_MS,
+      );
+      if (!passed) expect(judged).not.toBe('UP');
+    }),
+  );
+});
+
+test('what a region that has not reported would say makes nobody recover', () => {
+  fc.assert(
+    fc.property(fc.array(anyRegion), fc.nat(3), (regions, added) => {
+      const more = [...regions, ...Array.from({ length: added }, () => unreported)];
+      if (judgeStatus(rules, 'DOWN', regions, NOW) !== 'UP') {
+        expect(judgeStatus(rules, 'DOWN', more, NOW)).not.toBe('UP');
+      }
+    }),
+  );
+});
