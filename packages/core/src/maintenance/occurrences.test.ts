@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import {
   followingOccurrence,
   nextOccurrence,
+  passedOccurrences,
   previewOccurrences,
   type WindowSchedule,
 } from './occurrences.ts';
@@ -32,7 +33,8 @@ describe('a window that takes place once', () => {
   });
 
   test('nothing follows it', () => {
-    expect(followingOccurrence(once, once)).toBeNull();
+    expect(followingOccurrence(once, once, once.startsAt)).toBeNull();
+    expect(passedOccurrences(once, once, new Date('2027-01-01T00:00:00Z'), 9)).toEqual([]);
     expect(starts(once, 5)).toEqual(['2026-05-01T10:00:00.123Z']);
   });
 });
@@ -68,6 +70,16 @@ describe('a rule keeps local time', () => {
       'a time that exists twice is the first: 02:30, Berlin',
       windowOf('2026-10-24T00:30:00Z', 'FREQ=DAILY', 'Europe/Berlin'),
       ['2026-10-24T00:30:00.000Z', '2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'],
+    ],
+    [
+      'every hour means elapsed time: also in the hour that is repeated, Berlin',
+      windowOf('2026-10-24T23:15:00Z', 'FREQ=HOURLY', 'Europe/Berlin', 30),
+      ['2026-10-24T23:15:00.000Z', '2026-10-25T00:15:00.000Z', '2026-10-25T01:15:00.000Z'],
+    ],
+    [
+      'every 12 hours means elapsed time, Berlin',
+      windowOf('2026-10-24T12:00:00Z', 'FREQ=HOURLY;INTERVAL=12', 'Europe/Berlin'),
+      ['2026-10-24T12:00:00.000Z', '2026-10-25T00:00:00.000Z', '2026-10-25T12:00:00.000Z'],
     ],
     [
       'weekly over the change',
@@ -128,6 +140,32 @@ describe('rules', () => {
   });
 });
 
+describe('what passed', () => {
+  const hourly = windowOf('2026-01-01T10:00:00Z', 'FREQ=HOURLY', 'Europe/Berlin', 5);
+  const first = { startsAt: hourly.startsAt, endsAt: hourly.endsAt };
+
+  test.each([
+    ['nothing before the next one is over', 'FREQ=HOURLY', '2026-01-01T11:04:59Z', 0],
+    ['one', 'FREQ=HOURLY', '2026-01-01T11:05:00Z', 1],
+    ['a day', 'FREQ=HOURLY', '2026-01-02T10:30:00Z', 24],
+    ['at most as many as asked for', 'FREQ=HOURLY', '2026-03-01T00:00:00Z', 200],
+    ['with COUNT', 'FREQ=HOURLY;COUNT=9', '2026-03-01T00:00:00Z', 8],
+    ['months', 'FREQ=MONTHLY', '2026-05-20T00:00:00Z', 4],
+    ['once a week', 'FREQ=HOURLY;BYDAY=MO;BYHOUR=3', '2026-02-20T00:00:00Z', 7],
+  ])('%s', (_, rrule, until, count) => {
+    const found = passedOccurrences({ ...hourly, rrule }, first, new Date(until), 200);
+    expect(found).toHaveLength(count);
+    expect(found.toSorted((one, other) => one.startsAt.getTime() - other.startsAt.getTime())).toEqual(found);
+  });
+});
+
+test('an error of the library is no end of the occurrences', () => {
+  const daily = windowOf('2026-01-01T10:00:00Z', 'FREQ=DAILY');
+  expect(() => nextOccurrence(daily, new Date(Number.NaN))).toThrow('Invalid time');
+  const never = windowOf('2026-01-01T10:00:00Z', 'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30');
+  expect(nextOccurrence(never, new Date('2026-06-01T00:00:00Z'))).toBeNull();
+});
+
 const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'];
 const rules = fc.oneof(
   fc.constantFrom('FREQ=DAILY', 'FREQ=MONTHLY', 'FREQ=MONTHLY;BYMONTHDAY=-1', 'FREQ=DAILY;COUNT=9'),
@@ -162,7 +200,10 @@ test('whatever the rule and zone: in order, equally long, at one local time, and
         const next = found[index + 1];
         if (next === undefined) return;
         expect(next.startsAt > one.startsAt).toBe(true);
-        expect(followingOccurrence(window, one)).toEqual(next);
+        expect(followingOccurrence(window, one, one.startsAt)).toEqual(next);
+        expect(followingOccurrence(window, one, one.endsAt)).toEqual(next);
+        expect(passedOccurrences(window, one, next.endsAt, 9)).toEqual([next]);
+        expect(passedOccurrences(window, one, new Date(next.endsAt.getTime() - 1), 9)).toEqual([]);
       });
     }),
     { numRuns: 150 },

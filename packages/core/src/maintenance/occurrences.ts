@@ -1,5 +1,5 @@
 import { RRuleTemporal } from 'rrule-temporal';
-import { frequencyOf, isCounted, MOST_OCCURRENCES } from './rrule-text.ts';
+import { frequencyOf, isCounted, MOST_OCCURRENCES, repeatsByElapsedTime } from './rrule-text.ts';
 
 /** When a window takes place; without `rrule` once. Its first occurrence is `startsAt` to `endsAt`. */
 export interface WindowSchedule {
@@ -7,7 +7,7 @@ export interface WindowSchedule {
   readonly endsAt: Date;
   /** RFC 5545 without DTSTART, which is `startsAt`; null: once. */
   readonly rrule: string | null;
-  /** IANA name: occurrences start at the same local time in it. */
+  /** IANA name: occurrences start at the same local time in it, hourly ones by elapsed time. */
   readonly timeZone: string;
 }
 
@@ -27,14 +27,32 @@ const MOST_PERIODS: Readonly<Record<string, number>> = {
 };
 const FEWEST_PERIODS = 60;
 const MOST_CANDIDATES = 20_000;
+/** How the library says that a search came to those bounds; anything else is an error of the rule. */
+const EXHAUSTED = /^Maximum (iterations|candidate evaluations) /;
+
+const DAY_MS = 24 * 3_600_000;
+/** Where to look for the occurrences of a past of unknown length: first in so many days, then in twice as many, and so on. */
+const FIRST_SPAN_DAYS = 2;
+const LONGEST_SPAN_DAYS = 128;
 
 /**
  * The earliest occurrence that ends after `after`: one that runs then, or the next one. Null where none is left
  * (design §4 "Maintenance"). Each lasts exactly as long as the first. A local time that does not exist on a day is left
- * out, as RFC 5545 asks; one that exists twice means the first.
+ * out, as RFC 5545 asks; one that exists twice means the first. Every so many hours means elapsed time.
+ * @throws what the library has against a rule that `windowProblems` would refuse
  */
 export function nextOccurrence(window: WindowSchedule, after: Date): Occurrence | null {
   return nextOf(window, ruleOf(window), after.getTime());
+}
+
+/** The earliest occurrence later than this one that ends after `after`: what passed meanwhile is jumped over. */
+export function followingOccurrence(
+  window: WindowSchedule,
+  { startsAt }: Occurrence,
+  after: Date,
+): Occurrence | null {
+  const lengthMs = window.endsAt.getTime() - window.startsAt.getTime();
+  return nextOf(window, ruleOf(window), Math.max(after.getTime(), startsAt.getTime() + lengthMs));
 }
 
 /** Up to `count` occurrences that end after `after`, in their order. */
@@ -59,9 +77,48 @@ function previewCounted(window: WindowSchedule, count: number, after: Date): Occ
     .map((start) => ({ startsAt: new Date(start), endsAt: new Date(start + lengthMs) }));
 }
 
-/** The occurrence after this one of the same window, also where it begins before this one has ended. */
-export function followingOccurrence(window: WindowSchedule, occurrence: Occurrence): Occurrence | null {
-  return followingOf(window, ruleOf(window), occurrence);
+/**
+ * The occurrences after this one that were over by `until`, in their order: at most `count`, and of a past of many months only the
+ * first of them. One pass, however far back it begins.
+ */
+export function passedOccurrences(
+  window: WindowSchedule,
+  { startsAt }: Occurrence,
+  until: Date,
+  count: number,
+): Occurrence[] {
+  const lengthMs = window.endsAt.getTime() - window.startsAt.getTime();
+  const [from, to] = [startsAt.getTime(), until.getTime() - lengthMs];
+  return startsWithin(window, from, to, count)
+    .filter((start) => start > from && start <= to)
+    .slice(0, count)
+    .map((start) => ({ startsAt: new Date(start), endsAt: new Date(start + lengthMs) }));
+}
+
+/** At least the first `count` starts after `from` and up to `to`, as far as the search comes. */
+function startsWithin(window: WindowSchedule, from: number, to: number, count: number): readonly number[] {
+  // Each question to the library about a rule with COUNT begins at its first occurrence.
+  if (window.rrule !== null && isCounted(window.rrule)) return firstStarts(window, MOST_OCCURRENCES).starts;
+  const rule = ruleOf(window);
+  if (rule === null) return [];
+  const starts: number[] = [];
+  let reached = from;
+  for (let days = FIRST_SPAN_DAYS; days <= LONGEST_SPAN_DAYS && reached < to; days *= 2) {
+    const next = Math.min(reached + days * DAY_MS, to);
+    const found = startsBetween(rule, reached, next);
+    if (found === null) break;
+    starts.push(...found);
+    if (starts.length >= count) break;
+    reached = next;
+  }
+  return starts;
+}
+
+/** The starts after `from` up to `to`; null where the search came to its bounds. */
+function startsBetween(rule: RRuleTemporal, from: number, to: number): number[] | null {
+  return unlessExhausted(() =>
+    rule.between(new Date(from), new Date(to + 1), false).map((date) => date.epochMilliseconds),
+  );
 }
 
 /**
@@ -75,15 +132,14 @@ export function firstStarts(
   const rule = ruleOf(window);
   if (rule === null) return { starts: [window.startsAt.getTime()], complete: true };
   const starts: number[] = [];
-  try {
+  const complete = unlessExhausted(() => {
     rule.all((date) => {
       starts.push(date.epochMilliseconds);
       return starts.length < count;
     });
-  } catch {
-    return { starts, complete: false };
-  }
-  return { starts, complete: true };
+    return true;
+  });
+  return { starts, complete: complete === true };
 }
 
 function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: number): Occurrence | null {
@@ -103,19 +159,27 @@ function followingOf(
 
 /** The first occurrence that starts later than `time`; a search beyond its bounds finds none. */
 function startAfter(rule: RRuleTemporal, time: number, lengthMs: number): Occurrence | null {
+  const start = unlessExhausted(() => rule.next(new Date(time), false))?.epochMilliseconds;
+  return start === undefined ? null : { startsAt: new Date(start), endsAt: new Date(start + lengthMs) };
+}
+
+/** What the search finds, or null where it came to its bounds. @throws whatever else the library has against the rule */
+function unlessExhausted<Found>(search: () => Found): Found | null {
   try {
-    const start = rule.next(new Date(time), false)?.epochMilliseconds;
-    return start === undefined ? null : { startsAt: new Date(start), endsAt: new Date(start + lengthMs) };
-  } catch {
-    return null;
+    return search();
+  } catch (error) {
+    if (error instanceof Error && EXHAUSTED.test(error.message)) return null;
+    throw error;
   }
 }
 
 function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | null {
   if (rrule === null) return null;
+  // In a zone with summer time the library leaves out the second pass of the hour that is repeated.
+  const zone = repeatsByElapsedTime(rrule) ? 'UTC' : timeZone;
   return new RRuleTemporal({
     rruleString: `RRULE:${rrule}`,
-    dtstart: { timeZoneId: timeZone, toString: () => `${startsAt.toISOString()}[${timeZone}]` },
+    dtstart: { timeZoneId: zone, toString: () => `${startsAt.toISOString()}[${zone}]` },
     strict: true,
     includeDtstart: true,
     cache: false,

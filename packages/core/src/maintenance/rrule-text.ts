@@ -63,6 +63,11 @@ export function frequencyOf(rrule: string): string {
   return /(?:^|;)FREQ=(\w+)/.exec(rrule)?.[1] ?? '';
 }
 
+/** Whether a rule that is well-formed says "every so many hours" and names no local time, so that no clock change concerns it. */
+export function repeatsByElapsedTime(rrule: string): boolean {
+  return frequencyOf(rrule) === 'HOURLY' && !/(^|;)BY/.test(rrule);
+}
+
 /** Whether a rule that is well-formed counts its occurrences, which makes finding one of them find all before it. */
 export function isCounted(rrule: string): boolean {
   return /(^|;)COUNT=/.test(rrule);

@@ -1,21 +1,17 @@
-import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-window';
-import { followingOccurrence, nextOccurrence, type Occurrence } from '@tocsin/core/maintenance/occurrences';
-import { and, lte, ne, sql } from 'drizzle-orm';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { and, asc, lte, ne, sql } from 'drizzle-orm';
 import { columnOf } from '../database/arrays.ts';
 import type { Database } from '../database/open.ts';
 import { readDatabaseClock } from './database-clock.ts';
-import {
-  maintenanceOccurrences,
-  maintenanceWindows,
-  type MaintenanceOutcome,
-  type MaintenanceWindowRow,
-} from './table.ts';
-import { storedOccurrence } from './window-record.ts';
+import { planWindow, type WindowPlan } from './plan-window.ts';
+import { maintenanceOccurrences, maintenanceWindows, type MaintenanceWindowRow } from './table.ts';
 
-/** Windows whose occurrence is ended in one transaction. */
-const ENDS_AT_ONCE = 100;
-/** Missed occurrences that are noted one by one; of a longer absence the rest is passed over. */
-const MOST_MISSED = 200;
+/** How long one call plans; what is left is the next one's. */
+const BUDGET_MS = 500;
+/** Plans that wait to be written together: no end waits longer than this, and for one rule's evaluation. */
+const WRITE_EVERY_MS = 50;
+/** Windows that are read at a time. */
+const READ_AT_ONCE = 500;
 
 /** What the clock did to the windows. */
 export interface AdvancedWindows {
@@ -26,88 +22,103 @@ export interface AdvancedWindows {
   readonly brokenIds: readonly string[];
 }
 
-interface Step {
-  readonly id: string;
-  readonly state: MaintenanceWindowState;
-  readonly next: Occurrence | null;
-  readonly past: readonly (Occurrence & { readonly outcome: MaintenanceOutcome })[];
-  readonly broken: boolean;
-}
-
 /**
  * Begins the occurrences that are due, then ends those that are over and plans the next ones, by Postgres' clock (design §4
  * "Maintenance"). In this order and by one reading of the clock, so that a monitor whose window ends when
- * another begins stays covered. Safe in several processes at once.
+ * another begins stays covered. Safe in several processes at once; a window that is locked elsewhere is left for the next call.
+ *
+ * Rules are evaluated outside of any transaction and one at a time, the cheap ones first, so that neither this process nor other
+ * windows wait for a costly one.
  */
-export async function advanceWindows(db: Database): Promise<AdvancedWindows> {
+export async function advanceWindows(db: Database, budgetMs = BUDGET_MS): Promise<AdvancedWindows> {
+  const startedAt = performance.now();
   const now = await readDatabaseClock(db);
-  const { rows: started } = await db.execute<{ late: number }>(sql`
-    update maintenance_windows set state = 'running'
-    where state = 'scheduled' and occurrence_starts_at <= ${now.toISOString()}
-      and occurrence_ends_at > ${now.toISOString()}
-    returning extract(epoch from ${now.toISOString()}::timestamptz - occurrence_starts_at)::float8 as late`);
-  const startedLate = started.map(({ late }) => late);
+  const startedLate = await beginOccurrences(db, now);
   const endedLate: number[] = [];
   const brokenIds: string[] = [];
-  for (;;) {
-    const steps = await endOccurrences(db, now);
-    for (const step of steps) {
-      for (const past of step.past) {
-        if (past.outcome === 'completed') endedLate.push((now.getTime() - past.endsAt.getTime()) / 1_000);
+  const write = async (plans: readonly WindowPlan[]): Promise<void> => {
+    for (const { row, state, next, past, broken } of await writePlans(db, plans)) {
+      for (const one of past) {
+        if (one.outcome === 'completed') endedLate.push((now.getTime() - one.endsAt.getTime()) / 1_000);
       }
-      if (step.state === 'running' && step.next) {
-        startedLate.push((now.getTime() - step.next.startsAt.getTime()) / 1_000);
-      }
-      if (step.broken) brokenIds.push(step.id);
+      if (state === 'running' && next) startedLate.push((now.getTime() - next.startsAt.getTime()) / 1_000);
+      if (broken) brokenIds.push(row.id);
     }
-    if (steps.length < ENDS_AT_ONCE) return { startedLate, endedLate, brokenIds };
+  };
+
+  let plans: WindowPlan[] = [];
+  let writtenAt = startedAt;
+  for (const row of await findOver(db, now)) {
+    plans.push(planWindow(row, now));
+    await nextTurn();
+    const time = performance.now();
+    if (time - writtenAt >= WRITE_EVERY_MS) {
+      await write(plans);
+      plans = [];
+      writtenAt = performance.now();
+    }
+    if (time - startedAt >= budgetMs) break;
   }
+  await write(plans);
+  return { startedLate, endedLate, brokenIds };
 }
 
-async function endOccurrences(db: Database, now: Date): Promise<Step[]> {
+/** @returns how late each began, in seconds */
+async function beginOccurrences(db: Database, now: Date): Promise<number[]> {
+  const { rows } = await db.execute<{ late: number }>(sql`
+    update maintenance_windows set state = 'running'
+    where id in (
+      select id from maintenance_windows
+      where state = 'scheduled' and occurrence_starts_at <= ${now.toISOString()}
+        and occurrence_ends_at > ${now.toISOString()}
+      for no key update skip locked)
+    returning extract(epoch from ${now.toISOString()}::timestamptz - occurrence_starts_at)::float8 as late`);
+  return rows.map(({ late }) => late);
+}
+
+/** The windows whose occurrence is over: first those without a rule, last those whose rule may be costly. */
+async function findOver(db: Database, now: Date): Promise<MaintenanceWindowRow[]> {
+  const { rrule } = maintenanceWindows;
+  return db
+    .select()
+    .from(maintenanceWindows)
+    .where(and(ne(maintenanceWindows.state, 'ended'), lte(maintenanceWindows.occurrenceEndsAt, now)))
+    .orderBy(
+      sql`case when ${rrule} is null then 0 when ${rrule} ~ 'COUNT=|BYSETPOS=|FREQ=YEARLY' then 2 else 1 end`,
+      asc(maintenanceWindows.occurrenceEndsAt),
+      asc(maintenanceWindows.id),
+    )
+    .limit(READ_AT_ONCE);
+}
+
+/** Writes the plans of windows that are still as they were read. @returns those that were written */
+async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<WindowPlan[]> {
+  if (plans.length === 0) return [];
   return db.transaction(async (tx) => {
-    const rows = await tx
-      .select()
-      .from(maintenanceWindows)
-      .where(and(ne(maintenanceWindows.state, 'ended'), lte(maintenanceWindows.occurrenceEndsAt, now)))
-      .orderBy(maintenanceWindows.id)
-      .limit(ENDS_AT_ONCE)
-      .for('update', { skipLocked: true });
-    if (rows.length === 0) return [];
-    const steps = rows.map((row) => stepOf(row, now));
-    await tx.execute(sql`
+    const { rows } = await tx.execute<{ id: string }>(sql`
+      with planned as (
+        select * from unnest(
+          ${columnOf(plans, 'uuid', ({ row }) => row.id)},
+          ${columnOf(plans, 'text', ({ row }) => row.state)},
+          ${columnOf(plans, 'timestamptz', ({ row }) => row.occurrenceEndsAt?.toISOString() ?? null)},
+          ${columnOf(plans, 'text', ({ state }) => state)},
+          ${columnOf(plans, 'timestamptz', ({ next }) => next?.startsAt.toISOString() ?? null)},
+          ${columnOf(plans, 'timestamptz', ({ next }) => next?.endsAt.toISOString() ?? null)}
+        ) as u (id, old_state, old_ends_at, state, starts_at, ends_at)
+      ), unchanged as (
+        select w.id from maintenance_windows w
+        join planned u on u.id = w.id and u.old_state = w.state and u.old_ends_at = w.occurrence_ends_at
+        order by w.id for no key update of w skip locked
+      )
       update maintenance_windows w set
         state = u.state, occurrence_starts_at = u.starts_at, occurrence_ends_at = u.ends_at
-      from unnest(
-        ${columnOf(steps, 'uuid', ({ id }) => id)},
-        ${columnOf(steps, 'text', ({ state }) => state)},
-        ${columnOf(steps, 'timestamptz', ({ next }) => next?.startsAt.toISOString() ?? null)},
-        ${columnOf(steps, 'timestamptz', ({ next }) => next?.endsAt.toISOString() ?? null)}
-      ) as u (id, state, starts_at, ends_at)
-      where w.id = u.id`);
-    const past = steps.flatMap(({ id, past }) => past.map((one) => ({ windowId: id, ...one })));
+      from planned u join unchanged using (id)
+      where w.id = u.id
+      returning w.id`);
+    const written = new Set(rows.map(({ id }) => id));
+    const done = plans.filter(({ row }) => written.has(row.id));
+    const past = done.flatMap((plan) => plan.past.map((one) => ({ windowId: plan.row.id, ...one })));
     if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
-    return steps;
+    return done;
   });
-}
-
-/** What ended with the stored occurrence and since, and what comes next. */
-function stepOf(row: MaintenanceWindowRow, now: Date): Step {
-  const ended = storedOccurrence(row);
-  if (ended === null) return { id: row.id, state: 'ended', next: null, past: [], broken: false };
-  const past: Step['past'][number][] = [
-    { ...ended, outcome: row.state === 'running' ? 'completed' : 'missed' },
-  ];
-  try {
-    let next = followingOccurrence(row, ended);
-    while (next !== null && next.endsAt <= now && past.length < MOST_MISSED) {
-      past.push({ ...next, outcome: 'missed' });
-      next = followingOccurrence(row, next);
-    }
-    if (next !== null && next.endsAt <= now) next = nextOccurrence(row, now);
-    const state = next === null ? 'ended' : next.startsAt <= now ? 'running' : 'scheduled';
-    return { id: row.id, state, next, past, broken: false };
-  } catch {
-    return { id: row.id, state: 'ended', next: null, past, broken: true };
-  }
 }

@@ -19,7 +19,8 @@ export interface SettledMaintenance {
 /**
  * Brings monitors in line with the rule "in MAINTENANCE if and only if one of its windows runs": up to 200 of those that
  * differ, or of those given, in one transaction (design §4 "Maintenance"). Whatever was left half done is found again,
- * and nothing is done twice. Monitors that another process holds are left for the next call.
+ * and nothing is done twice. Monitors that another process holds are left for the next call. So are those that would come out of
+ * maintenance while another of their windows is due and the clock could not begin it yet.
  */
 export async function settleMaintenance(
   db: Database,
@@ -29,9 +30,11 @@ export async function settleMaintenance(
   if (differing.length === 0) return { monitors: 0, statusChangeIds: [] };
   return db.transaction(async (tx) => {
     const locked = [...(await lockMonitors(tx, differing)).values()];
-    const covered = await findCovered(tx, locked);
+    const { covered, awaited } = await findCovered(tx, locked);
     // Decided under the lock: another process may have been faster.
-    const moved = locked.filter((monitor) => covered.has(monitor.id) !== (monitor.status === 'MAINTENANCE'));
+    const moved = locked.filter(({ id, status }) =>
+      status === 'MAINTENANCE' ? !covered.has(id) && !awaited.has(id) : covered.has(id),
+    );
     if (moved.length === 0) return { monitors: 0, statusChangeIds: [] };
     const changes = await recordStatusChanges(
       tx,
@@ -52,11 +55,17 @@ const RUNNING = sql`
   select a.monitor_id from maintenance_window_monitors a
   join maintenance_windows w on w.id = a.window_id and w.state = 'running'`;
 
+const DUE = sql`
+  select a.monitor_id from maintenance_window_monitors a
+  join maintenance_windows w on w.id = a.window_id and w.state = 'scheduled'
+    and w.occurrence_starts_at <= clock_timestamp()`;
+
 async function findDiffering(db: Database, among: readonly string[] | null): Promise<string[]> {
   const scope: SQL = among === null ? sql`` : sql`and m.id = any(${arrayOf('uuid', among)})`;
   const { rows } = await db.execute<{ id: string }>(sql`
     (select m.id from monitors m
       where m.status = 'MAINTENANCE' ${scope} and not exists (${RUNNING} where a.monitor_id = m.id)
+        and not exists (${DUE} where a.monitor_id = m.id)
       order by m.id limit ${SETTLED_AT_ONCE})
     union all
     (select m.id from monitors m
@@ -66,13 +75,21 @@ async function findDiffering(db: Database, among: readonly string[] | null): Pro
   return rows.map((row) => row.id);
 }
 
-async function findCovered(tx: Transaction, locked: readonly LockedMonitor[]): Promise<Set<string>> {
+async function findCovered(
+  tx: Transaction,
+  locked: readonly LockedMonitor[],
+): Promise<{ covered: ReadonlySet<string>; awaited: ReadonlySet<string> }> {
   const ids = arrayOf(
     'uuid',
     locked.map((monitor) => monitor.id),
   );
-  const { rows } = await tx.execute<{ monitor_id: string }>(sql`${RUNNING} where a.monitor_id = any(${ids})`);
-  return new Set(rows.map((row) => row.monitor_id));
+  const { rows } = await tx.execute<{ monitor_id: string; running: boolean }>(sql`
+    select monitor_id, true as running from (${RUNNING} where a.monitor_id = any(${ids})) r
+    union all
+    select monitor_id, false from (${DUE} where a.monitor_id = any(${ids})) d`);
+  const idsOf = (running: boolean): Set<string> =>
+    new Set(rows.filter((row) => row.running === running).map((row) => row.monitor_id));
+  return { covered: idsOf(true), awaited: idsOf(false) };
 }
 
 function enter(monitor: LockedMonitor): StatusChange {

@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { openDatabase, type Database } from '@tocsin/db/database/open';
+import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
+import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/update-maintenance-window';
+import { maintenanceWindows } from '@tocsin/db/maintenance-windows/table';
+import { sql } from 'drizzle-orm';
+import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import {
+  begin,
+  changesOf,
+  makeWatched,
+  makeWindow,
+  moveWindow,
+  outcomesOf,
+  tick,
+} from './maintenance-harness.ts';
+
+const HOUR_MS = 3_600_000;
+/** Legal, and some tens of milliseconds each time it is evaluated. */
+const COSTLY = 'FREQ=MONTHLY;COUNT=366;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYSETPOS=-1';
+
+let context: TestContext;
+beforeEach(async () => {
+  context = await openTestContext();
+});
+afterEach(() => context.close());
+
+/** Windows of ten minutes whose stored occurrence began so long ago. @returns their ids */
+async function insertWindows(count: number, rrule: string | null, startedMsAgo: number): Promise<string[]> {
+  const { rows } = await context.db.execute<{ id: string }>(sql`
+    insert into maintenance_windows (id, account_id, name, starts_at, ends_at, rrule, time_zone, state,
+      occurrence_starts_at, occurrence_ends_at)
+    select gen_random_uuid(), ${context.accountId}, 'w', s, s + interval '10 minutes', ${rrule}, 'Europe/Berlin',
+      'scheduled', s, s + interval '10 minutes'
+    from generate_series(1, ${count}::int),
+      lateral (select date_trunc('second', now()) - ${startedMsAgo} * interval '1 millisecond' as s) l
+    returning id`);
+  return rows.map(({ id }) => id);
+}
+
+async function statesOf(ids: readonly string[]): Promise<string[]> {
+  const rows = await context.db.select().from(maintenanceWindows);
+  return rows.filter(({ id }) => ids.includes(id)).map(({ state }) => state);
+}
+
+/** Windows whose end was not carried out. */
+async function countOver(): Promise<number> {
+  const { state, occurrenceEndsAt } = maintenanceWindows;
+  return context.db.$count(maintenanceWindows, sql`${state} <> 'ended' and ${occurrenceEndsAt} <= now()`);
+}
+
+/** Lets `work` run while another process holds the row of this window. */
+async function whileHeld(id: string, work: () => Promise<void>): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    await tx.execute(sql`select from maintenance_windows where id = ${id} for update`);
+    await work();
+  });
+}
+
+/** The same database, which ends a session that is idle in a transaction for some milliseconds. */
+async function withImpatientDatabase(work: (db: Database) => Promise<void>): Promise<void> {
+  const name = sql.identifier(new URL(context.url).pathname.slice(1));
+  await context.db.execute(sql`alter database ${name} set idle_in_transaction_session_timeout = '250ms'`);
+  const database = openDatabase({
+    url: context.url,
+    poolSize: 2,
+    applicationName: 'tocsin impatient',
+    onIdleError: () => undefined,
+    throughPooler: true,
+  });
+  try {
+    await work(database.db);
+  } finally {
+    await database.close();
+  }
+}
+
+test('no rule is evaluated in a transaction: costly windows that end together are all planned', async () => {
+  const ids = await insertWindows(20, COSTLY, 9 * 365 * 24 * HOUR_MS);
+  await withImpatientDatabase(async (db) => {
+    for (let round = 0; round < 40 && (await countOver()) > 0; round += 1) await advanceWindows(db);
+  });
+  expect(await countOver()).toBe(0);
+  expect(await statesOf(ids)).toEqual(ids.map(() => 'scheduled'));
+  expect((await outcomesOf(context, ids[0] ?? '')).length).toBeGreaterThan(90);
+}, 60_000);
+
+test('one round is bounded, begins what is due first, and the next one goes on', async () => {
+  await insertWindows(3, COSTLY, 9 * 365 * 24 * HOUR_MS);
+  const cheap = await insertWindows(1, null, HOUR_MS);
+  const monitor = await makeMonitor(context);
+  const due = await makeWindow(context, [monitor.id]);
+  await moveWindow(context, due, 1);
+  await advanceWindows(context.db, 0);
+  expect(await statesOf([due])).toEqual(['running']);
+  expect(await statesOf(cheap)).toEqual(['ended']);
+  for (const expected of [2, 1, 0]) {
+    await advanceWindows(context.db, 0);
+    expect(await countOver()).toBe(expected);
+  }
+});
+
+test('after a long absence the next occurrence is found at once, and the first missed ones are noted', async () => {
+  const [id = ''] = await insertWindows(1, 'FREQ=HOURLY', 210 * HOUR_MS + HOUR_MS / 2);
+  await advanceWindows(context.db);
+  const [row] = await context.db.select().from(maintenanceWindows);
+  expect(row?.state).toBe('scheduled');
+  expect((row?.occurrenceStartsAt?.getTime() ?? 0) - Date.now()).toBeLessThanOrEqual(HOUR_MS / 2);
+  expect(row?.occurrenceStartsAt && row.occurrenceStartsAt > new Date()).toBe(true);
+  const outcomes = await outcomesOf(context, id);
+  expect(outcomes).toHaveLength(201);
+  expect(new Set(outcomes)).toEqual(new Set(['missed']));
+});
+
+test('a window that was changed between plan and write keeps the change', async () => {
+  const [id = ''] = await insertWindows(1, 'FREQ=DAILY', HOUR_MS);
+  const startsAt = new Date(Date.now() + HOUR_MS);
+  const db = changing(context.db, async () => {
+    const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS), rrule: null };
+    await updateMaintenanceWindow(context.db, context.accountId, id, update);
+  });
+  expect(await advanceWindows(db)).toEqual({ startedLate: [], endedLate: [], brokenIds: [] });
+  const [row] = await context.db.select().from(maintenanceWindows);
+  expect(row).toMatchObject({ state: 'scheduled', occurrenceStartsAt: startsAt });
+  expect(await outcomesOf(context, id)).toEqual([]);
+});
+
+/** The same database, with something done before its first transaction begins. */
+function changing(db: Database, before: () => Promise<void>): Database {
+  return new Proxy(db, {
+    get: (target, name) => {
+      if (name !== 'transaction') return Reflect.get(target, name, target) as unknown;
+      return async (...args: Parameters<Database['transaction']>) => {
+        await before();
+        return target.transaction(...args);
+      };
+    },
+  });
+}
+
+test('a rule that cannot be read ends its window and is told; the others go on', async () => {
+  const [broken = ''] = await insertWindows(1, 'FREQ=NEVER', HOUR_MS);
+  const whole = await insertWindows(1, 'FREQ=DAILY', HOUR_MS);
+  expect(await advanceWindows(context.db)).toMatchObject({ brokenIds: [broken] });
+  expect(await statesOf([broken])).toEqual(['ended']);
+  expect(await statesOf(whole)).toEqual(['scheduled']);
+});
+
+test('a window that another process holds keeps no other from beginning or ending', async () => {
+  const id = (await makeMonitor(context)).id;
+  const [held, starts, ends] = [
+    await makeWindow(context, [id]),
+    await makeWindow(context, [id]),
+    await makeWindow(context, [id]),
+  ];
+  await begin(context, ends);
+  await moveWindow(context, held, 1);
+  await moveWindow(context, starts, 1);
+  await moveWindow(context, ends, HOUR_MS + 1);
+  await whileHeld(held, async () => {
+    await advanceWindows(context.db);
+    expect(await statesOf([starts])).toEqual(['running']);
+    expect(await statesOf([ends])).toEqual(['ended']);
+  });
+  await tick(context);
+  expect(await statesOf([held])).toEqual(['running']);
+});
+
+test('a monitor stays covered where the window that takes over cannot begin yet', async () => {
+  const id = await makeWatched(context, [checkOf]);
+  const [ends, takesOver] = [await makeWindow(context, [id]), await makeWindow(context, [id])];
+  await begin(context, ends);
+  await moveWindow(context, ends, HOUR_MS + 1);
+  await moveWindow(context, takesOver, 1);
+  await whileHeld(takesOver, async () => {
+    expect(await tick(context)).toBe(0);
+    expect(await statesOf([ends])).toEqual(['ended']);
+  });
+  await tick(context);
+  expect(await changesOf(context, id)).toEqual(['PENDING>UP', 'UP>MAINTENANCE']);
+});
