@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { pageBefore } from './channel-delivery.ts';
+import { pageLimit } from './events-query.ts';
 import { LIMITS } from './limits.ts';
 import { label, storableText } from './text.ts';
 import { parseTimestamp } from './timestamp.ts';
@@ -86,3 +88,13 @@ export const maintenanceWindowSchema = z
   })
   .meta({ id: 'MaintenanceWindow' });
 export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;
+
+/** The record as a list shows it: what is stored, no rule evaluated. So `nextOccurrence` is null while one runs. */
+export const listedMaintenanceWindowSchema = maintenanceWindowSchema
+  .omit({ upcoming: true })
+  .meta({ id: 'ListedMaintenanceWindow' });
+export type ListedMaintenanceWindow = z.infer<typeof listedMaintenanceWindowSchema>;
+
+/** Query of the list of maintenance windows. */
+export const maintenanceWindowsQuerySchema = z.object({ limit: pageLimit, before: pageBefore });
+export type MaintenanceWindowsQuery = z.infer<typeof maintenanceWindowsQuerySchema>;

@@ -1,4 +1,4 @@
-import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import type { ListedMaintenanceWindow, MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
 import { previewOccurrences, type Occurrence } from '@tocsin/core/maintenance/occurrences';
 import { eq, inArray } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
@@ -6,7 +6,6 @@ import { maintenanceWindowMonitors, type MaintenanceWindowRow } from './table.ts
 
 /** How many occurrences to come a record shows. */
 const UPCOMING = 5;
-const MOST_REMEMBERED = 2_000;
 
 /** The monitors of each of these windows, by window, ordered by id. */
 export async function readMonitorIds(
@@ -35,14 +34,22 @@ export function storedOccurrence(row: MaintenanceWindowRow): Occurrence | null {
   return startsAt && endsAt ? { startsAt, endsAt } : null;
 }
 
-/** The wire record of a window (design §3 "Dashboard API"). */
+/** The wire record of a window with its next occurrences, which evaluates its rule (design §3 "Dashboard API"). */
 export function toMaintenanceWindow(
   row: MaintenanceWindowRow,
   monitorIds: readonly string[],
 ): MaintenanceWindow {
+  const upcoming = upcomingOf(row).map(toWire);
+  return { ...toListedWindow(row, monitorIds), nextOccurrence: upcoming[0] ?? null, upcoming };
+}
+
+/** The wire record of a window in a list: what its row holds. */
+export function toListedWindow(
+  row: MaintenanceWindowRow,
+  monitorIds: readonly string[],
+): ListedMaintenanceWindow {
   const stored = storedOccurrence(row);
-  const current = row.state === 'running' ? stored : null;
-  const upcoming = upcomingOf(row, current, stored).map(toWire);
+  const occurrence = stored && toWire(stored);
   return {
     id: row.id,
     name: row.name,
@@ -52,30 +59,21 @@ export function toMaintenanceWindow(
     rrule: row.rrule,
     timeZone: row.timeZone,
     state: row.state,
-    currentOccurrence: current && toWire(current),
-    nextOccurrence: upcoming[0] ?? null,
-    upcoming,
+    currentOccurrence: row.state === 'running' ? occurrence : null,
+    nextOccurrence: row.state === 'running' ? null : occurrence,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };
 }
 
-/** What was found of schedules, by schedule and first occurrence: a pure function's results, which cost milliseconds each. */
-const remembered = new Map<string, readonly Occurrence[]>();
-
-function upcomingOf(
-  row: MaintenanceWindowRow,
-  current: Occurrence | null,
-  stored: Occurrence | null,
-): readonly Occurrence[] {
+function upcomingOf(row: MaintenanceWindowRow): readonly Occurrence[] {
+  const stored = storedOccurrence(row);
   if (stored === null) return [];
-  const key = [row.startsAt, row.endsAt, stored.startsAt].map(Number).join() + row.timeZone + row.rrule;
-  const known = remembered.get(key) ?? previewOccurrences(row, UPCOMING + 2, stored.startsAt);
-  if (remembered.size >= MOST_REMEMBERED) remembered.clear();
-  remembered.set(key, known);
   // What ends after the stored one has begun is the one before it (where they overlap), itself, and all that follow.
-  const from = known.filter(({ startsAt }) => startsAt >= stored.startsAt);
-  return from.slice(current === null ? 0 : 1).slice(0, UPCOMING);
+  return previewOccurrences(row, UPCOMING + 2, stored.startsAt)
+    .filter(({ startsAt }) => startsAt >= stored.startsAt)
+    .slice(row.state === 'running' ? 1 : 0)
+    .slice(0, UPCOMING);
 }
 
 function toWire({ startsAt, endsAt }: Occurrence): { startsAt: string; endsAt: string } {

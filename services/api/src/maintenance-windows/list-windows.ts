@@ -1,11 +1,14 @@
+import { maintenanceWindowsQuerySchema } from '@tocsin/contracts/maintenance-window';
 import { listMaintenanceWindows } from '@tocsin/db/maintenance-windows/list-maintenance-windows';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
+import { parseFields } from '../http/parse-fields.ts';
 import { callerOf } from '../http/request-state.ts';
 
-/** Every maintenance window of the account, the newest first. */
+/** A page of the account's maintenance windows, the newest first. */
 export function listWindowsHandler({ db }: ApiContext): RequestHandler {
-  return async function answerList(_req, res) {
-    res.json({ maintenanceWindows: await listMaintenanceWindows(db, callerOf(res).accountId) });
+  return async function answerList(req, res) {
+    const query = parseFields(maintenanceWindowsQuerySchema, req.query);
+    res.json({ maintenanceWindows: await listMaintenanceWindows(db, callerOf(res).accountId, query) });
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
-import { maintenanceWindowSchema } from '@tocsin/contracts/maintenance-window';
+import type { ListedMaintenanceWindow, MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import { listedMaintenanceWindowSchema, maintenanceWindowSchema } from '@tocsin/contracts/maintenance-window';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
@@ -163,13 +163,57 @@ describe('POST', () => {
   });
 });
 
-test('GET lists the account’s windows, the newest first, and no other’s', async () => {
-  const [one, two] = [await create({ name: 'One' }), await create({ name: 'Two' })];
-  const response = await agent.get(PATH);
-  expect(response.status).toBe(200);
-  const { maintenanceWindows } = response.body as { maintenanceWindows: MaintenanceWindow[] };
-  expect(maintenanceWindows.slice(0, 2)).toEqual([two, one]);
-  expect((await stranger.get(PATH)).body).toEqual({ maintenanceWindows: [] });
+/** A window as a list shows it. */
+function listed(window: MaintenanceWindow): ListedMaintenanceWindow {
+  const { upcoming: _, ...rest } = window;
+  return rest;
+}
+
+describe('GET', () => {
+  async function list(query = ''): Promise<unknown[]> {
+    const response = await agent.get(`${PATH}${query}`);
+    expect(response.status).toBe(200);
+    const { maintenanceWindows } = response.body as { maintenanceWindows: unknown[] };
+    return maintenanceWindows.map((window) => listedMaintenanceWindowSchema.parse(window));
+  }
+
+  test('lists the account’s windows, the newest first, a page at a time, and no other’s', async () => {
+    const windows = [
+      await create({ name: 'One' }),
+      await create({ name: 'Two', rrule: 'FREQ=WEEKLY' }),
+      await create({ name: 'Three' }),
+    ].toReversed();
+    expect((await list()).slice(0, 3)).toEqual(windows.map(listed));
+    const page = await list('?limit=2');
+    expect(page).toEqual(windows.slice(0, 2).map(listed));
+    expect((await list(`?limit=1&before=${windows[1]?.id ?? ''}`))[0]).toEqual(
+      windows.slice(2, 3).map(listed)[0],
+    );
+    expect((await stranger.get(PATH)).body).toEqual({ maintenanceWindows: [] });
+  });
+
+  test('shows the stored occurrence: the one that runs, or the next one', async () => {
+    const { id } = await newMonitor(api);
+    const body = { startsAt: inHours(-1), monitorIds: [id], rrule: 'FREQ=DAILY' };
+    const window = await create(body);
+    await tick();
+    expect((await list('?limit=1'))[0]).toEqual({
+      ...listed(window),
+      state: 'running',
+      currentOccurrence: { startsAt: window.startsAt, endsAt: window.endsAt },
+      nextOccurrence: null,
+    });
+    expect((await agent.delete(`${PATH}/${window.id}`)).status).toBe(204);
+  });
+
+  test('refuses a page that is none, also of another account', async () => {
+    const { id } = await create();
+    for (const query of ['limit=0', 'limit=x', 'before=x', `before=${monitorId}`]) {
+      expect((await agent.get(`${PATH}?${query}`)).status).toBe(400);
+    }
+    const theirs = await stranger.get(`${PATH}?before=${id}`);
+    expect([theirs.status, faults(theirs)]).toEqual([400, ['before']]);
+  });
 });
 
 describe('PATCH', () => {
