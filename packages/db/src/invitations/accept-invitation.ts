@@ -9,6 +9,7 @@ import { findUserByEmail } from '../users/find-user-by-email.ts';
 import { lockUsers } from '../users/lock-users.ts';
 import { users } from '../users/table.ts';
 import type { User } from '../users/user.ts';
+import { deleteOpenInvitationsOf } from './delete-invitation.ts';
 import { invitationNotFound } from './invitation.ts';
 import { invitations } from './table.ts';
 
@@ -64,7 +65,8 @@ export async function acceptInvitation(db: Database, input: Acceptance): Promise
         errors: [{ path: 'email', message: 'is required' }],
       });
     }
-    return accept(tx, invitation, {
+    if (!(await claimInvitation(tx, invitation.id))) throw invitationNotFound();
+    return admit(tx, invitation, {
       name: input.name,
       email,
       emailVerified: invitation.email !== null || invitation.isSetup,
@@ -79,31 +81,48 @@ export async function acceptInvitation(db: Database, input: Acceptance): Promise
  */
 export async function acceptInvitationOf(db: Database, email: string, name: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const isOpen = and(
-      eq(invitations.email, email.toLowerCase()),
-      isNull(invitations.acceptedAt),
-      gt(invitations.expiresAt, sql`now()`),
-    );
-    const [found] = await tx
-      .select()
-      .from(invitations)
-      .where(isOpen)
-      .orderBy(desc(invitations.createdAt), desc(invitations.id))
-      .limit(1)
-      .for('update');
-    if (!found || (await findUserByEmail(tx, email)) !== null) return false;
-    await accept(tx, found, { name, email, emailVerified: true, passwordHash: null });
+    const found = await findNewestOf(tx, email);
+    if (!found) return false;
+    await lockUsers(tx, found.accountId);
+    if ((await findUserByEmail(tx, email)) !== null || !(await claimInvitation(tx, found.id))) return false;
+    await admit(tx, found, { name, email, emailVerified: true, passwordHash: null });
     return true;
   });
 }
 
-async function accept(
+async function findNewestOf(tx: Transaction, email: string): Promise<OpenInvitation | undefined> {
+  const [found] = await tx
+    .select()
+    .from(invitations)
+    .where(
+      and(
+        eq(invitations.email, email.toLowerCase()),
+        isNull(invitations.acceptedAt),
+        gt(invitations.expiresAt, sql`now()`),
+      ),
+    )
+    .orderBy(desc(invitations.createdAt), desc(invitations.id))
+    .limit(1);
+  return found;
+}
+
+/** @returns false where it was accepted, or taken back, since it was read */
+async function claimInvitation(tx: Transaction, id: string): Promise<boolean> {
+  const { rowCount } = await tx
+    .update(invitations)
+    .set({ acceptedAt: clockNow })
+    .where(and(eq(invitations.id, id), isNull(invitations.acceptedAt)));
+  return rowCount === 1;
+}
+
+/** Makes a user by a claimed invitation. Every other one for the address goes: none may bring back who is removed later. */
+async function admit(
   tx: Transaction,
-  { id, accountId, role }: OpenInvitation,
+  { accountId, role }: OpenInvitation,
   person: { name: string; email: string; emailVerified: boolean; passwordHash: string | null },
 ): Promise<User> {
   const user = await createUser(tx, { accountId, role, ...person });
-  await tx.update(invitations).set({ acceptedAt: clockNow }).where(eq(invitations.id, id));
+  await deleteOpenInvitationsOf(tx, accountId, person.email);
   return user;
 }
 

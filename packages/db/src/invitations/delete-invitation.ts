@@ -10,3 +10,20 @@ export async function deleteInvitation(db: Queryable, accountId: string, id: str
     .where(and(eq(invitations.id, id), eq(invitations.accountId, accountId), isNull(invitations.acceptedAt)));
   if (deleted.rowCount !== 1) throw invitationNotFound();
 }
+
+/** Takes back every invitation of the account for this address. */
+export async function deleteOpenInvitationsOf(
+  db: Queryable,
+  accountId: string,
+  email: string,
+): Promise<void> {
+  await db
+    .delete(invitations)
+    .where(
+      and(
+        eq(invitations.accountId, accountId),
+        eq(invitations.email, email.toLowerCase()),
+        isNull(invitations.acceptedAt),
+      ),
+    );
+}

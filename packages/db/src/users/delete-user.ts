@@ -1,20 +1,23 @@
 import { and, eq } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
+import { deleteOpenInvitationsOf } from '../invitations/delete-invitation.ts';
 import { userNotFound } from './find-user.ts';
 import { lockUsers, requireAnotherOwner } from './lock-users.ts';
 import { users } from './table.ts';
 
 /**
- * Deletes a user with all sessions, logins and the invitations that user made; what belongs to the account stays.
+ * Deletes a user with all sessions, logins and the invitations that user made or could still use; what belongs to the account
+ * stays.
  * @throws AppError not_found; conflict where it is the last owner
  */
 export async function deleteUser(db: Database, accountId: string, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
-    const [user] = await tx.select({ role: users.role }).from(users).where(isUser);
+    const [user] = await tx.select({ role: users.role, email: users.email }).from(users).where(isUser);
     if (!user) throw userNotFound();
     if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
+    await deleteOpenInvitationsOf(tx, accountId, user.email);
     await tx.delete(users).where(isUser);
   });
 }

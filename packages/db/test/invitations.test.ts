@@ -1,0 +1,122 @@
+import { EventEmitter, once } from 'node:events';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { acceptInvitation, acceptInvitationOf } from '@tocsin/db/invitations/accept-invitation';
+import { createInvitation } from '@tocsin/db/invitations/create-invitation';
+import { deleteInvitation } from '@tocsin/db/invitations/delete-invitation';
+import { createUser } from '@tocsin/db/users/create-user';
+import { deleteUser } from '@tocsin/db/users/delete-user';
+import { findUserByEmail } from '@tocsin/db/users/find-user-by-email';
+import type { User } from '@tocsin/db/users/user';
+import { sql } from 'drizzle-orm';
+import { openTestContext, type TestContext } from './harness.ts';
+
+const BOB = 'bob@example.com';
+
+let context: TestContext;
+let ownerId: string;
+beforeAll(async () => {
+  context = await openTestContext();
+});
+afterAll(() => context.close());
+beforeEach(async () => {
+  await context.db.execute(sql`truncate users, invitations cascade`);
+  ({ id: ownerId } = await makeUser('owner@example.com'));
+});
+
+function makeUser(email: string): Promise<User> {
+  const { accountId } = context;
+  return createUser(context.db, {
+    accountId,
+    role: 'owner',
+    name: 'Test user',
+    email,
+    emailVerified: true,
+    passwordHash: null,
+  });
+}
+
+async function invite(email: string | null = BOB): Promise<{ id: string; token: string }> {
+  const input = { accountId: context.accountId, role: 'owner', email, createdBy: ownerId } as const;
+  const { invitation, token } = await createInvitation(context.db, input);
+  return { id: invitation.id, token };
+}
+
+function accept(token: string, email: string | null = null): Promise<User> {
+  return acceptInvitation(context.db, { token, name: 'Bob', email, passwordHash: 'hash' });
+}
+
+describe('who is removed needs a new invitation', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['by the link', async () => accept((await invite()).token)],
+    ['by single sign-on', async () => acceptInvitationOf(context.db, BOB, 'Bob')],
+    ['by a link for nobody in particular', async () => accept((await invite(null)).token, 'Bob@Example.com')],
+  ])('one who came %s, invited twice before', async (_, come) => {
+    const [one, two] = [await invite(), await invite()];
+    await come();
+    const bob = await findUserByEmail(context.db, BOB);
+    await deleteUser(context.db, context.accountId, bob?.id ?? '');
+    for (const { token } of [one, two]) await expect(accept(token)).rejects.toThrow('invitation');
+    expect(await acceptInvitationOf(context.db, BOB, 'Bob')).toBe(false);
+    expect(await findUserByEmail(context.db, BOB)).toBeNull();
+  });
+
+  test('one who was invited again while being a user', async () => {
+    const { token } = await invite();
+    const bob = await makeUser(BOB);
+    await deleteUser(context.db, context.accountId, bob.id);
+    await expect(accept(token)).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('an invitation made after the removal works; those for others stay', async () => {
+    const other = await invite('eve@example.com');
+    const bob = await accept((await invite()).token);
+    await deleteUser(context.db, context.accountId, bob.id);
+    expect(await accept((await invite()).token)).toMatchObject({ email: BOB });
+    expect(await accept(other.token)).toMatchObject({ email: 'eve@example.com' });
+  });
+});
+
+test('an invitation is accepted or taken back, never both', async () => {
+  const { id, token } = await invite();
+  const atTheUser = await openGate();
+  const accepted = accept(token);
+  await untilWaiting(1);
+  const takenBack = settled(deleteInvitation(context.db, context.accountId, id));
+  await Promise.race([takenBack, untilWaiting(2)]);
+  await atTheUser.open();
+  expect(await accepted).toMatchObject({ email: BOB });
+  expect(await takenBack).toMatchObject({ status: 404 });
+});
+
+/** Nobody makes a user until it is opened. */
+async function openGate(): Promise<{ open(): Promise<void> }> {
+  const gate = new EventEmitter();
+  const shut = once(gate, 'shut');
+  const held = context.db.transaction(async (tx) => {
+    await tx.execute(sql`lock table users in share mode`);
+    const opened = once(gate, 'open');
+    gate.emit('shut');
+    await opened;
+  });
+  await shut;
+  return {
+    open: () => {
+      gate.emit('open');
+      return held;
+    },
+  };
+}
+
+async function untilWaiting(count: number): Promise<void> {
+  for (let tries = 0; tries < 2_000; tries += 1) {
+    const { rows } = await context.db.execute<{ count: number }>(
+      sql`select count(*)::int as count from pg_locks where not granted and pid <> pg_backend_pid()`,
+    );
+    if (rows[0]?.count === count) return;
+  }
+}
+
+/** What a promise rejects with, or its value. */
+function settled(promise: Promise<unknown>): Promise<unknown> {
+  return promise.catch((error: unknown) => error);
+}
