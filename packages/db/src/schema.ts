@@ -18,4 +18,4 @@ export { scheduleSpans } from './schedule-spans/table.ts';
 export { sessions, verifications } from './sessions/table.ts';
 export { statusChanges } from './status-changes/table.ts';
 export { triggers } from './triggers/table.ts';
-export { userLogins, users } from './users/table.ts';
+export { userLogins, users, userTombstones } from './users/table.ts';

@@ -23,6 +23,10 @@ export const channels = pgTable(
     disabledReason: text('disabled_reason'),
     /** The first failed attempt since the last success; null while the last attempt succeeded. */
     failingSince: instant('failing_since'),
+    /** The last failed attempt; counts only while `failingSince` is set. */
+    lastFailedAt: instant('last_failed_at'),
+    /** Set: deleted for everybody; the row stays until housekeeping has deleted its deliveries. */
+    deletedAt: instant('deleted_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
   },

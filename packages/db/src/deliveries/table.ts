@@ -46,13 +46,26 @@ export const deliveries = pgTable(
     index('deliveries_due_idx')
       .on(table.channelId, table.nextAttemptAt)
       .where(sql`${table.state} = 'pending'`),
+    // Written so that no other index can stand in for these two, which the planner would take for equal while its
+    // statistics know nothing of a backlog.
+    index('deliveries_repeated_idx')
+      .on(table.channelId, table.nextAttemptAt)
+      .where(
+        sql`case when ${table.state} = 'pending' then ${table.roundAttemptCount} > 0 or ${table.test} end`,
+      ),
     index('deliveries_leased_idx')
       .on(table.channelId)
       .where(sql`${table.leasedUntil} is not null`),
     index('deliveries_first_attempt_idx')
       .on(table.channelId, table.monitorId, table.timestamp)
-      .where(sql`${table.state} = 'pending' and ${table.attemptCount} = 0`),
+      .where(
+        sql`case when ${table.state} = 'pending' and not ${table.test} then ${table.roundAttemptCount} end = 0`,
+      ),
     index('deliveries_channel_idx').on(table.channelId, table.createdAt.desc()),
+    index('deliveries_channel_state_idx').on(table.channelId, table.state, table.createdAt.desc()),
+    index('deliveries_finished_idx')
+      .on(table.createdAt)
+      .where(sql`${table.state} <> 'pending'`),
   ],
 );
 export type DeliveryRow = typeof deliveries.$inferSelect;

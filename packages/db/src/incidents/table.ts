@@ -26,6 +26,9 @@ export const incidents = pgTable(
     uniqueIndex('incidents_one_open_key')
       .on(table.monitorId)
       .where(sql`${table.resolvedAt} is null`),
+    index('incidents_resolved_idx')
+      .on(table.resolvedAt)
+      .where(sql`${table.resolvedAt} is not null`),
     index('incidents_account_idx').on(table.accountId, table.openedAt.desc()),
     index('incidents_monitor_idx').on(table.monitorId, table.openedAt.desc()),
   ],

@@ -37,6 +37,9 @@ export const statusChanges = pgTable(
     index('status_changes_due_idx')
       .on(table.monitorId, table.timestamp)
       .where(sql`${table.dispatchedAt} is null`),
+    index('status_changes_dispatched_idx')
+      .on(table.dispatchedAt)
+      .where(sql`${table.dispatchedAt} is not null`),
     index('status_changes_monitor_idx').on(table.monitorId, table.timestamp.desc()),
   ],
 );

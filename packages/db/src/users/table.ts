@@ -1,6 +1,16 @@
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
-import { boolean, check, index, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  boolean,
+  check,
+  index,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { v7 as uuidv7 } from 'uuid';
 import { accounts } from '../accounts/table.ts';
 import { clockNow, instant } from '../database/columns.ts';
@@ -28,6 +38,20 @@ export const users = pgTable(
     index('users_account_idx').on(table.accountId, table.createdAt),
     check('users_role_known', sql`${table.role} in ('owner', 'member')`),
   ],
+);
+
+/** Addresses of people who were removed: a set-up that still names one must not bring that person back (design §2). */
+export const userTombstones = pgTable(
+  'user_tombstones',
+  {
+    accountId: uuid('account_id')
+      .notNull()
+      .references(() => accounts.id, { onDelete: 'cascade' }),
+    /** In lower case. */
+    email: text('email').notNull(),
+    deletedAt: instant('deleted_at').notNull().default(clockNow),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.email] })],
 );
 
 /** The ways a user signs in: by password (`credential`) or by single sign-on. better-auth calls them accounts. */
