@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test, beforeAll } from '@jest/globals';
 import { createChannel } from '@tocsin/db/channels/create-channel';
-import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
 import { channels } from '@tocsin/db/channels/table';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
@@ -64,6 +63,7 @@ function attemptOf(delivery: ClaimedDelivery, outcome: AttemptOutcome, statusCod
     deliveryId: delivery.id,
     leaseToken: delivery.leaseToken,
     channelId: delivery.channelId,
+    url: delivery.url,
     test: delivery.test,
     startedAt: new Date(),
     durationMs: 20,
@@ -283,6 +283,8 @@ describe('recordAttempt', () => {
     await record(first, { kind: 'retry', delayMs: 3_600_000 });
     let [log] = await readDeliveryLog(context.db, channelId);
     expect(log).toMatchObject({ leaseToken: second.leaseToken, state: 'pending', attemptCount: 1 });
+    const [channel] = await context.db.select().from(channels).where(eq(channels.id, channelId));
+    expect(channel?.failingSince).toBeNull();
     await record(first, { kind: 'delivered' });
     [log] = await readDeliveryLog(context.db, channelId);
     expect(log).toMatchObject({ state: 'delivered', attemptCount: 2 });
@@ -319,28 +321,5 @@ describe('recordAttempt', () => {
       'held',
       'held',
     ]);
-  });
-
-  test('72 h without one success disable the channel by the clock, whether or not an attempt comes', async () => {
-    await dispatched();
-    await setChannel({ failingSince: new Date(Date.now() - 71 * 3_600_000) });
-    expect(await disableExhaustedChannels(context.db)).toEqual([]);
-    await setChannel({ failingSince: new Date(Date.now() - 72 * 3_600_000 - 1_000) });
-    expect(await disableExhaustedChannels(context.db)).toEqual([channelId]);
-    expect((await readDeliveryLog(context.db, channelId)).map((entry) => entry.state)).toEqual([
-      'held',
-      'held',
-    ]);
-    expect(await disableExhaustedChannels(context.db)).toEqual([]);
-  });
-
-  test('72 h without one success disable the channel, less do not', async () => {
-    const delivery = await dispatched();
-    await setChannel({ failingSince: new Date(Date.now() - 71 * 3_600_000) });
-    expect(await record(delivery, { kind: 'retry', delayMs: 1 })).toBeNull();
-    await setChannel({ failingSince: new Date(Date.now() - 73 * 3_600_000) });
-    expect(await record(delivery, { kind: 'retry', delayMs: 1 })).toBe(
-      'Every attempt of the last 72 hours failed.',
-    );
   });
 });

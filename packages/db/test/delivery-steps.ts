@@ -53,6 +53,7 @@ export async function recordOutcome(
     deliveryId: delivery.id,
     leaseToken: delivery.leaseToken,
     channelId: delivery.channelId,
+    url: delivery.url,
     test: delivery.test,
     startedAt: new Date(),
     durationMs: 20,

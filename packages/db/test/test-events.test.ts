@@ -86,7 +86,9 @@ describe('a test event', () => {
     expect(claimed).toHaveLength(2);
     await updateChannel(context.db, accountId, channelId, { enabled: false });
     expect((await getDelivery(context.db, accountId, id)).state).toBe('pending');
-    await context.db.update(channels).set({ enabled: true, failingSince: new Date(0) });
+    await context.db
+      .update(channels)
+      .set({ enabled: true, failingSince: new Date(0), lastFailedAt: new Date() });
     expect(await disableExhaustedChannels(context.db)).toEqual([channelId]);
     expect((await getDelivery(context.db, accountId, id)).state).toBe('pending');
   });

@@ -16,6 +16,7 @@ export async function attempt(
       deliveryId,
       leaseToken: claimed.leaseToken,
       channelId: claimed.channelId,
+      url: claimed.url,
       test: claimed.test,
       startedAt: new Date(),
       durationMs: 12,

@@ -55,7 +55,7 @@ export class Deliverer {
     const outcome = decideOutcome(delivery, answer);
     metrics.attempts.inc({ outcome: outcome.kind });
     metrics.attemptSeconds.observe(answer.durationMs / 1_000);
-    const { id: deliveryId, leaseToken, channelId, monitorId, test } = delivery;
+    const { id: deliveryId, leaseToken, channelId, monitorId, url, test } = delivery;
     const { statusCode, durationMs, error } = answer;
     logger.log(error === null ? 'info' : 'warn', 'Webhook attempt', {
       deliveryId,
@@ -70,7 +70,7 @@ export class Deliverer {
       error,
     });
     const { retryAfterMs: _, ...logged } = answer;
-    await this.#record({ ...logged, deliveryId, leaseToken, channelId, test, outcome }, leaseEndsAt);
+    await this.#record({ ...logged, deliveryId, leaseToken, channelId, url, test, outcome }, leaseEndsAt);
   }
 
   async #record(attempt: AttemptRecord, leaseEndsAt: number): Promise<void> {
