@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { Transaction } from '@tocsin/db/database/open';
+import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { sql } from 'drizzle-orm';
-import { alertOf, makeChannel } from './delivery-steps.ts';
+import { alertOf, makeChannel, recordOutcome } from './delivery-steps.ts';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
@@ -10,16 +12,39 @@ beforeAll(async () => {
 });
 afterAll(() => context.close());
 
-/** A claim, and how many look-ups in the indices of deliveries it took. */
-async function claim(): Promise<{ channelIds: string[]; lookUps: number }> {
+interface Cost {
+  readonly claimed: readonly ClaimedDelivery[];
+  /** In the indices of deliveries. */
+  readonly lookUps: number;
+  /** Rows of deliveries and entries of their indices. */
+  readonly rowsRead: number;
+}
+
+/** What this connection has read and not yet reported, of transactions before too. */
+async function readCounts(tx: Transaction): Promise<{ scans: number; read: number }> {
+  const { rows } = await tx.execute<{ scans: number; read: number }>(sql`
+    select sum(pg_stat_get_xact_numscans(indexrelid))::int as scans,
+      (sum(pg_stat_get_xact_tuples_returned(indexrelid)) + pg_stat_get_xact_tuples_returned('deliveries'::regclass))::int as read
+    from pg_index where indrelid = 'deliveries'::regclass`);
+  return rows[0] ?? { scans: NaN, read: NaN };
+}
+
+/** A claim, and what it cost; one that is far too slow fails. */
+async function claim(): Promise<Cost> {
   return context.db.transaction(async (tx) => {
+    await tx.execute(sql`set local statement_timeout = '2s'`);
+    const before = await readCounts(tx);
     const claimed = await claimDeliveries({ ...context, db: tx }, { limit: 100 });
-    const { rows } = await tx.execute<{ scans: number }>(sql`
-      select sum(pg_stat_get_xact_numscans(indexrelid))::int as scans from pg_index
-      where indrelid = 'deliveries'::regclass`);
-    return { channelIds: claimed.map(({ channelId }) => channelId), lookUps: rows[0]?.scans ?? NaN };
+    const after = await readCounts(tx);
+    return { claimed, lookUps: after.scans - before.scans, rowsRead: after.read - before.read };
   });
 }
+
+const channelsOf = ({ claimed }: Cost): string[] => claimed.map(({ channelId }) => channelId).toSorted();
+
+beforeEach(async () => {
+  await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
+});
 
 test('a claim visits the channels that have something to send, not every other', async () => {
   const busy = [await makeChannel(context, []), await makeChannel(context, [])];
@@ -29,12 +54,65 @@ test('a claim visits the channels that have something to send, not every other',
     where id = ${busy[0]}`);
   await context.db.execute(sql`analyze channels`);
   const idle = await claim();
-  expect(idle.channelIds).toEqual([]);
+  expect(channelsOf(idle)).toEqual([]);
   await context.db.execute(
     sql`update channels set all_monitors = true where id = any(${sql.param(busy)}::uuid[])`,
   );
   await alertOf(context, (await makeMonitor(context)).id, 'DOWN');
-  const { channelIds, lookUps } = await claim();
-  expect(channelIds.toSorted()).toEqual(busy.toSorted());
-  expect([idle.lookUps, lookUps].every((count) => count < 100)).toBe(true);
+  const claimed = await claim();
+  expect(channelsOf(claimed)).toEqual(busy.toSorted());
+  expect([idle, claimed].every(({ lookUps }) => lookUps < 100)).toBe(true);
+});
+
+const BACKLOG = 20_000;
+
+/** Deliveries of one monitor to one channel, a minute apart, and nothing tells the planner of them. */
+async function addDeliveries(count: number, fields: { channelId: string; state: string }): Promise<void> {
+  await context.db.execute(sql`
+    insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
+      next_attempt_at)
+    select gen_random_uuid(), ${context.accountId}, ${fields.channelId}, gen_random_uuid(), ${fields.channelId}, 'monitor.down',
+      now() - (${count}::int - i) * interval '1 minute', i, ${fields.state}, null
+    from generate_series(1, ${count}::int) i`);
+}
+
+describe('a released backlog of one monitor', () => {
+  test.each([
+    ['in a table that the planner knows nothing of', 'nothing'],
+    ['in one that it knows as a log of what was delivered', 'a log'],
+  ])(
+    '%s: a claim stays bounded, and other monitors go on',
+    async (_, known) => {
+      const [channelId, other] = [await makeChannel(context), await makeChannel(context, [])];
+      if (known === 'a log') {
+        await addDeliveries(BACKLOG, { channelId: other, state: 'delivered' });
+        await context.db.execute(sql`vacuum analyze deliveries`);
+      }
+      await addDeliveries(BACKLOG, { channelId, state: 'held' });
+      const { accountId } = context;
+      const ever = { since: new Date(0), until: new Date('2100-01-01') };
+      expect(await redeliverUndelivered(context.db, accountId, channelId, ever)).toHaveLength(BACKLOG);
+      const seen: string[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        const { claimed, rowsRead } = await claim();
+        expect(rowsRead).toBeLessThan(1_000);
+        seen.push(...claimed.map(({ payload }) => payload));
+        for (const delivery of claimed) await recordOutcome(context, delivery, { kind: 'delivered' });
+      }
+      expect(seen).toEqual(['1', '2', '3']);
+      const repeated = sql`update deliveries set round_attempt_count = 1, attempt_count = 1 where payload = '20000'`;
+      await context.db.execute(sql`${repeated} and state = 'pending'`);
+      const { id: monitorId } = await makeMonitor(context);
+      const ids = await alertOf(context, monitorId, 'DOWN');
+      const { claimed, rowsRead } = await claim();
+      expect(rowsRead).toBeLessThan(1_000);
+      expect(claimed.map(({ payload, id }) => (id === ids[0] ? 'new' : payload)).toSorted()).toEqual([
+        '20000',
+        '4',
+        'new',
+      ]);
+      for (const deliveryId of ids) expect(await claimDeliveries(context, { deliveryId })).toEqual([]);
+    },
+    60_000,
+  );
 });

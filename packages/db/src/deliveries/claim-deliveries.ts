@@ -9,6 +9,9 @@ const LEASE_SECONDS = 15;
 /** Attempts that may run to one channel at a time: a receiver that hangs must not hold up the others. */
 const MOST_PER_CHANNEL = 10;
 
+/** Monitors of a channel that one claim looks at in either order; some of them may have an attempt under way. */
+const MOST_VISITED = 5 * MOST_PER_CHANNEL;
+
 /** A delivery that this process may attempt now, and nobody else until its lease ends. */
 export interface ClaimedDelivery {
   readonly id: string;
@@ -50,21 +53,22 @@ type ClaimedRow = Record<string, unknown> & {
 
 /**
  * Claims due deliveries by a conditional update, so that of several processes one wins (design §4 "Delivery"). A first
- * attempt, also of a redelivery, waits while an earlier delivery of the same monitor to the same channel, made or still to
- * be made, has had none. A test event waits for nobody, and needs no enabled channel.
+ * attempt, also of a redelivery, waits while an earlier delivery of the same monitor to the same channel, made, released or
+ * still to be made, waits for its own. A test event waits for nobody, and needs no enabled channel.
  */
 export async function claimDeliveries(context: DbContext, scope: ClaimScope): Promise<ClaimedDelivery[]> {
   const leaseToken = randomUUID();
   const { rows } = await context.db.execute<ClaimedRow>(sql`
     with due as materialized (
       ${'deliveryId' in scope ? dueOne(scope.deliveryId) : dueByChannel(scope.limit)}),
-    free as (select d.id from deliveries d where d.id in (select id from due) and ${isDue} for update skip locked)
+    held as materialized (
+      select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked)
     update deliveries d set
       leased_until = now() + make_interval(secs => ${LEASE_SECONDS}),
       lease_token = ${leaseToken},
       first_attempt_at = coalesce(d.first_attempt_at, now())
-    from free, channels c
-    where d.id = free.id and c.id = d.channel_id and (c.enabled or d.test)
+    from held h, channels c
+    where d.id = h.id and ${isDue('h')} and c.id = d.channel_id and (c.enabled or d.test)
     returning d.id, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
       c.url, c.sealed_secret,
       case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
@@ -96,26 +100,57 @@ function openSecrets(context: DbContext, sealed: readonly (string | null)[]): st
   });
 }
 
-const isDue = sql`d.state = 'pending' and d.next_attempt_at <= now()
-  and (d.leased_until is null or d.leased_until <= now())`;
+function isDue(name: string): SQL {
+  const row = sql.identifier(name);
+  return sql`${row}.state = 'pending' and ${isFree(name)}`;
+}
 
-const isItsTurn = sql`(d.round_attempt_count > 0 or not (
-  exists (
-    select from deliveries e
-    where e.channel_id = d.channel_id and e.monitor_id = d.monitor_id and e.timestamp < d.timestamp
-      and e.state = 'pending' and e.attempt_count = 0 and not e.test)
-  or exists (
+/** Its time has come, and no attempt is under way. */
+function isFree(name: string): SQL {
+  const row = sql.identifier(name);
+  return sql`${row}.next_attempt_at <= now() and (${row}.leased_until is null or ${row}.leased_until <= now())`;
+}
+
+/**
+ * Found by one step in `deliveries_first_attempt_idx`, whatever the planner believes of the table: probing each delivery for
+ * an earlier one would make a backlog of n cost n².
+ */
+function headOf(channelId: SQL, monitorId: SQL): SQL {
+  return sql`select f.* from deliveries f
+    where f.channel_id = ${channelId} and f.monitor_id = ${monitorId} and ${waitsForFirst('f')}
+    order by f.channel_id, f.monitor_id, f.timestamp limit 1`;
+}
+
+/** Made or released, and not attempted since: as `deliveries_first_attempt_idx` says it. */
+function waitsForFirst(name: string): SQL {
+  const row = sql.identifier(name);
+  return sql`case when ${row}.state = 'pending' and not ${row}.test then ${row}.round_attempt_count end = 0`;
+}
+
+/** As `deliveries_repeated_idx` says it. */
+function isRepeated(name: string): SQL {
+  const row = sql.identifier(name);
+  return sql`case when ${row}.state = 'pending' then ${row}.round_attempt_count > 0 or ${row}.test end`;
+}
+
+/** No earlier delivery is still to be made. */
+function isOldest(name: string): SQL {
+  const row = sql.identifier(name);
+  return sql`not exists (
     select from status_changes s
-    where s.monitor_id = d.monitor_id and s.dispatched_at is null and s.timestamp < d.timestamp
-      and d.channel_id = any(s.channel_ids))))`;
+    where s.monitor_id = ${row}.monitor_id and s.dispatched_at is null and s.timestamp < ${row}.timestamp
+      and ${row}.channel_id = any(s.channel_ids))`;
+}
 
 /** How many more attempts a channel `c` may run. */
 const freeSlots = sql`greatest(0, ${MOST_PER_CHANNEL} - (
   select count(*) from deliveries l where l.channel_id = c.id and l.leased_until > now()))`;
 
 function dueOne(deliveryId: string): SQL {
+  const isHead = sql`d.id = (select h.id from (${headOf(sql`d.channel_id`, sql`d.monitor_id`)}) h)`;
   return sql`select d.id from deliveries d join channels c on c.id = d.channel_id
-    where d.id = ${deliveryId} and ${isDue} and (d.test or (c.enabled and ${isItsTurn} and ${freeSlots} > 0))`;
+    where d.id = ${deliveryId} and ${isDue('d')} and (d.test or (
+      c.enabled and (d.round_attempt_count > 0 or (${isHead} and ${isOldest('d')})) and ${freeSlots} > 0))`;
 }
 
 /** Steps from channel to channel along `deliveries_due_idx`: those that have nothing to send cost nothing. */
@@ -128,11 +163,39 @@ const channelsWithPending = sql`(
     from step where step.id is not null)
   select id from step where id is not null)`;
 
+/**
+ * Monitors whose head may be due on the channel `c`: those of what has been due longest, so that none starves, and the first
+ * ones in the index, so that one monitor's backlog does not hide the others. Bounded, however much waits.
+ */
+const monitorsToVisit = sql`(
+  (select w.monitor_id as id from (
+    select p.monitor_id from deliveries p where p.channel_id = c.id and p.state = 'pending' and p.next_attempt_at <= now()
+    order by p.channel_id, p.next_attempt_at limit ${MOST_VISITED}) w)
+  union
+  (with recursive step (id, number) as (
+    (select f.monitor_id, 1 from deliveries f where f.channel_id = c.id and ${waitsForFirst('f')}
+      order by f.channel_id, f.monitor_id limit 1)
+    union all
+    select (select f.monitor_id from deliveries f
+      where f.channel_id = c.id and f.monitor_id > step.id and ${waitsForFirst('f')}
+      order by f.channel_id, f.monitor_id limit 1), step.number + 1
+    from step where step.id is not null and step.number < ${MOST_VISITED})
+  select id from step where id is not null))`;
+
+/** What a channel `c` may attempt: repetitions and test events that are due, and the head of each monitor. */
+const dueOfChannel = sql`(
+  (select d.id, d.next_attempt_at from deliveries d
+    where d.channel_id = c.id and ${isRepeated('d')} and (d.test or c.enabled)
+      and ${isFree('d')}
+    order by d.channel_id, d.next_attempt_at limit ${MOST_PER_CHANNEL})
+  union all
+  (select h.id, h.next_attempt_at from ${monitorsToVisit} m
+    cross join lateral (${headOf(sql`c.id`, sql`m.id`)}) h
+    where c.enabled and ${isFree('h')} and ${isOldest('h')}))`;
+
 function dueByChannel(limit: number): SQL {
   return sql`select d.id from ${channelsWithPending} w join channels c on c.id = w.id
     cross join lateral (
-      select d.id, d.next_attempt_at from deliveries d
-      where d.channel_id = c.id and ${isDue} and (d.test or (c.enabled and ${isItsTurn}))
-      order by d.next_attempt_at limit ${freeSlots}) d
+      select d.id, d.next_attempt_at from ${dueOfChannel} d order by d.next_attempt_at limit ${freeSlots}) d
     order by d.next_attempt_at limit ${limit}`;
 }
