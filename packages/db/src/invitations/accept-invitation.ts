@@ -8,6 +8,7 @@ import { createUser } from '../users/create-user.ts';
 import { findUserByEmail } from '../users/find-user-by-email.ts';
 import { lockUsers } from '../users/lock-users.ts';
 import { users } from '../users/table.ts';
+import { liftTombstone } from '../users/tombstones.ts';
 import type { User } from '../users/user.ts';
 import { deleteOpenInvitationsOf } from './delete-invitation.ts';
 import { invitationNotFound } from './invitation.ts';
@@ -123,6 +124,7 @@ async function admit(
 ): Promise<User> {
   const user = await createUser(tx, { accountId, role, ...person });
   await deleteOpenInvitationsOf(tx, accountId, person.email);
+  await liftTombstone(tx, accountId, person.email);
   return user;
 }
 

@@ -4,10 +4,11 @@ import { deleteOpenInvitationsOf } from '../invitations/delete-invitation.ts';
 import { userNotFound } from './find-user.ts';
 import { lockUsers, requireAnotherOwner } from './lock-users.ts';
 import { users } from './table.ts';
+import { addTombstone } from './tombstones.ts';
 
 /**
  * Deletes a user with all sessions, logins and the invitations that user made or could still use; what belongs to the account
- * stays.
+ * stays, and a tombstone keeps the set-up from making the user again (design §2).
  * @throws AppError not_found; conflict where it is the last owner
  */
 export async function deleteUser(db: Database, accountId: string, id: string): Promise<void> {
@@ -19,5 +20,6 @@ export async function deleteUser(db: Database, accountId: string, id: string): P
     if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
     await deleteOpenInvitationsOf(tx, accountId, user.email);
     await tx.delete(users).where(isUser);
+    await addTombstone(tx, accountId, user.email);
   });
 }

@@ -1,6 +1,11 @@
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { acceptInvitation } from '@tocsin/db/invitations/accept-invitation';
+import { createInvitation } from '@tocsin/db/invitations/create-invitation';
 import { renewSetupInvitation } from '@tocsin/db/invitations/renew-setup-invitation';
-import { createSilentLogger } from '@tocsin/runtime/logger';
+import { deleteUser } from '@tocsin/db/users/delete-user';
+import { findUserByEmail } from '@tocsin/db/users/find-user-by-email';
+import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
 import { browser, newUser } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
@@ -38,6 +43,26 @@ describe('the user that the settings name', () => {
     await ensure(EMAIL, 'another password');
     await ensure(EMAIL);
     expect([await signInWith(PASSWORD), await signInWith('another password')]).toEqual([200, 401]);
+  });
+
+  test('stays removed, with one warning at each start, until that person accepts an invitation', async () => {
+    await ensure(EMAIL, PASSWORD);
+    const { db } = api.context;
+    const { id, accountId } = (await findUserByEmail(db, EMAIL)) ?? { id: '', accountId: '' };
+    const { id: createdBy } = await newUser(api, { accountId });
+    await deleteUser(db, accountId, id);
+    let log = '';
+    const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+    const settings = { BOOTSTRAP_ADMIN_EMAIL: EMAIL.toUpperCase(), BOOTSTRAP_ADMIN_PASSWORD: PASSWORD };
+    await ensureAdmin(db, settings, createLogger({ service: 'test', format: 'json', stream }));
+    expect(log.match(/"level":"warn"/g)).toHaveLength(1);
+    expect(log).toContain('BOOTSTRAP_ADMIN_EMAIL was removed');
+    expect(await signInWith(PASSWORD)).toBe(401);
+    const { token } = await createInvitation(db, { accountId, role: 'member', email: EMAIL, createdBy });
+    await acceptInvitation(db, { token, name: 'Ada', email: null, passwordHash: 'hash' });
+    await api.database.pool.query('delete from users where email = $1', [EMAIL]);
+    await ensure(EMAIL, PASSWORD);
+    expect(await signInWith(PASSWORD)).toBe(200);
   });
 
   test('needs both variables, and one line says which is missing', async () => {

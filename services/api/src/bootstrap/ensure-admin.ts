@@ -3,6 +3,7 @@ import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import type { Database } from '@tocsin/db/database/open';
 import { createUser } from '@tocsin/db/users/create-user';
 import { findUserByEmail } from '@tocsin/db/users/find-user-by-email';
+import { wasRemoved } from '@tocsin/db/users/tombstones';
 import { SettingsError } from '@tocsin/runtime/env';
 import type { Logger } from '@tocsin/runtime/logger';
 import { hashPassword } from 'better-auth/crypto';
@@ -14,7 +15,7 @@ export interface BootstrapAdmin {
 
 /**
  * Makes sure of the user that the settings name, an owner of the first account (design §2). One that exists stays as it is,
- * password and role too.
+ * password and role too; one that was removed stays removed until somebody invites that person again.
  * @throws SettingsError where the user has to be made and one of the two variables is missing
  */
 export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {
@@ -26,12 +27,16 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
     );
   }
   if ((await findUserByEmail(db, email)) !== null) return;
+  const { id: accountId } = await ensureAccount(db);
+  if (await wasRemoved(db, accountId, email)) {
+    logger.warn('The user of BOOTSTRAP_ADMIN_EMAIL was removed: invite that person, or set another address');
+    return;
+  }
   if (password === undefined) {
     throw new SettingsError(
       'BOOTSTRAP_ADMIN_PASSWORD is not set: it is the first password of BOOTSTRAP_ADMIN_EMAIL',
     );
   }
-  const { id: accountId } = await ensureAccount(db);
   const passwordHash = await hashPassword(password);
   try {
     const { id: userId } = await createUser(db, {
