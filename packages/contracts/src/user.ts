@@ -9,8 +9,7 @@ const email = storableText
   .refine((text) => z.email().safeParse(text).success, { error: 'must be an e-mail address' });
 
 const { min, max } = LIMITS.passwordCharacters;
-const password = z
-  .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
+const password = storableText
   .min(min, { error: `must be at least ${min} characters` })
   .max(max, { error: `must be at most ${max} characters` });
 

@@ -91,6 +91,8 @@ describe('channels', () => {
     ['url', 'ftp://hooks.invalid'],
     ['url', 'http://hooks.invalid/'],
     ['url', 'https://user:password@hooks.invalid/'],
+    ['url', 'https://@hooks.invalid/'],
+    ['url', 'https://:@hooks.invalid/'],
     ['url', `https://hooks.invalid/${'x'.repeat(2_048)}`],
     ['url', 'https://127.0.0.1/hook'],
     ['url', 'https://[::1]/hook'],

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Invitation } from '@tocsin/db/invitations/invitation';
 import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN } from '../testing/test-api.ts';
@@ -114,6 +114,19 @@ describe('accepting', () => {
     expect(response.body).toMatchObject({ user: { email } });
   });
 
+  test('where no session can be started: the user is made, and can sign in later', async () => {
+    const { token } = await invite();
+    jest.spyOn(api.context.identity, 'signIn').mockRejectedValueOnce(new Error('connection terminated'));
+    const email = newEmail();
+    const response = await browser(api)
+      .post(ACCEPT)
+      .send({ ...PERSON, token, email });
+    expect([response.status, response.body]).toMatchObject([201, { user: { email } }]);
+    expect(response.headers).not.toHaveProperty('set-cookie');
+    const credentials = { email, password: PERSON.password };
+    expect((await browser(api).post('/api/auth/sign-in/email').send(credentials)).status).toBe(200);
+  });
+
   test('works once, for one of many at the same time', async () => {
     const { token } = await invite();
     const answers = await Promise.all(
@@ -165,6 +178,8 @@ describe('accepting', () => {
   test.each([
     [{ password: 'short' }, 'password'],
     [{ password: 'x'.repeat(129) }, 'password'],
+    [{ password: 'pass\0word' }, 'password'],
+    [{ password: 'pass\ud800word' }, 'password'],
     [{ name: ' ' }, 'name'],
     [{ token: undefined }, 'token'],
     [{ role: 'owner' }, 'role'],
