@@ -186,15 +186,14 @@ function createScheduleKeeper(
 }
 
 function requestSettings(env: Env): ApiSettings {
-  const localUrl = `http://localhost:${env.PORT}`;
-  const publicUrl = env.PUBLIC_URL ?? localUrl;
+  const publicUrl = env.PUBLIC_URL ?? `http://localhost:${env.PORT}`;
   return {
     defaultRegion: env.DEFAULT_REGION,
     regions: env.REGIONS ?? null,
     rateLimitPerMinute: env.API_RATE_LIMIT_PER_MINUTE,
     trustProxy: env.TRUST_PROXY,
     publicUrl,
-    trustedOrigins: [...new Set([new URL(publicUrl).origin, localUrl])],
+    trustedOrigins: [new URL(publicUrl).origin],
   };
 }
 

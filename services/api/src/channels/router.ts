@@ -34,7 +34,7 @@ export function channelsRouter(context: ApiContext): Router {
     get: [requireOwner, requireId, revealSecretHandler(context)],
   });
   resource(router, '/:id/rotate-secret', {
-    post: [parseJsonBody, requireId, requireNoFields, rotateSecretHandler(context)],
+    post: [parseJsonBody, requireOwner, requireId, requireNoFields, rotateSecretHandler(context)],
   });
   resource(router, '/:id/test', {
     post: [parseJsonBody, requireId, requireNoFields, testChannelHandler(context)],

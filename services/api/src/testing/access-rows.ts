@@ -137,7 +137,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`PATCH ${D}/channels/:id`]: { kind: 'channel', needs: 'member', ok: 200, body: rename },
   [`DELETE ${D}/channels/:id`]: { kind: 'channel', needs: 'member', ok: 204 },
   [`GET ${D}/channels/:id/secret`]: { kind: 'channel', needs: 'owner', ok: 200 },
-  [`POST ${D}/channels/:id/rotate-secret`]: { kind: 'channel', needs: 'member', ok: 200 },
+  [`POST ${D}/channels/:id/rotate-secret`]: { kind: 'channel', needs: 'owner', ok: 200 },
   [`POST ${D}/channels/:id/test`]: { kind: 'channel', needs: 'member', ok: null },
   [`GET ${D}/channels/:id/deliveries`]: { kind: 'channel', needs: 'member', ok: 200 },
   [`POST ${D}/channels/:id/redeliver`]: {
