@@ -74,12 +74,6 @@ describe('the record', () => {
     await expect(rotateChannelSecret(context, other, channelId)).rejects.toMatchObject(missing);
     expect(await getChannel(context.db, accountId, channelId)).toMatchObject({ name: 'ops' });
   });
-
-  test('goes with its deliveries', async () => {
-    await alertOf(context, monitorId, 'DOWN');
-    await deleteChannel(context.db, accountId, channelId);
-    expect(await states()).toEqual([]);
-  });
 });
 
 describe('monitors of a channel', () => {

@@ -13,7 +13,7 @@ export async function countChannels(db: Database): Promise<ChannelCounts> {
     select (count(*) filter (where enabled))::int as enabled,
       (count(*) filter (where not enabled and disabled_reason is null))::int as disabled,
       (count(*) filter (where not enabled and disabled_reason is not null))::int as by_service
-    from channels`);
+    from channels where deleted_at is null`);
   const [row] = rows;
   return {
     enabled: row?.enabled ?? 0,

@@ -1,5 +1,5 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, isNull } from 'drizzle-orm';
 import type { Queryable, Transaction } from '../database/open.ts';
 import { channels, type ChannelRow } from './table.ts';
 
@@ -25,6 +25,7 @@ export async function lockChannelRow(tx: Transaction, accountId: string, id: str
   return row;
 }
 
-function isChannel(accountId: string, id: string): ReturnType<typeof and> {
-  return and(eq(channels.id, id), eq(channels.accountId, accountId));
+/** One that was deleted is there for nobody. */
+export function isChannel(accountId: string, id: string): ReturnType<typeof and> {
+  return and(eq(channels.id, id), eq(channels.accountId, accountId), isNull(channels.deletedAt));
 }

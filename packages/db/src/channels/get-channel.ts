@@ -1,8 +1,7 @@
 import type { Channel } from '@tocsin/contracts/channel';
-import { and, eq } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
 import { monitorIdsOfChannel } from './assigned-monitors.ts';
-import { channelNotFound } from './find-channel-row.ts';
+import { channelNotFound, isChannel } from './find-channel-row.ts';
 import { channels } from './table.ts';
 import { toChannel } from './to-channel.ts';
 
@@ -11,7 +10,7 @@ export async function getChannel(db: Queryable, accountId: string, id: string): 
   const [row] = await db
     .select({ channel: channels, monitorIds: monitorIdsOfChannel })
     .from(channels)
-    .where(and(eq(channels.id, id), eq(channels.accountId, accountId)));
+    .where(isChannel(accountId, id));
   if (!row) throw channelNotFound();
   return toChannel(row.channel, row.monitorIds);
 }

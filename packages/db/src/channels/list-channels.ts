@@ -1,5 +1,5 @@
 import type { Channel } from '@tocsin/contracts/channel';
-import { desc, eq } from 'drizzle-orm';
+import { and, desc, eq, isNull } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
 import { monitorIdsOfChannel } from './assigned-monitors.ts';
 import { channels } from './table.ts';
@@ -10,7 +10,7 @@ export async function listChannels(db: Database, accountId: string): Promise<Cha
   const rows = await db
     .select({ channel: channels, monitorIds: monitorIdsOfChannel })
     .from(channels)
-    .where(eq(channels.accountId, accountId))
+    .where(and(eq(channels.accountId, accountId), isNull(channels.deletedAt)))
     .orderBy(desc(channels.createdAt), desc(channels.id));
   return rows.map((row) => toChannel(row.channel, row.monitorIds));
 }

@@ -1,7 +1,7 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { DbContext } from '../database/context.ts';
 import { generateChannelSecret } from './channel-secret.ts';
-import { channelNotFound } from './find-channel-row.ts';
+import { channelNotFound, isChannel } from './find-channel-row.ts';
 import { clockNow } from '../database/columns.ts';
 import { channels } from './table.ts';
 
@@ -27,7 +27,7 @@ export async function rotateChannelSecret(
       previousSecretExpiresAt: sql`${clockNow} + make_interval(hours => ${OVERLAP_HOURS})`,
       updatedAt: clockNow,
     })
-    .where(and(eq(channels.id, id), eq(channels.accountId, accountId)))
+    .where(isChannel(accountId, id))
     .returning({ expiresAt: channels.previousSecretExpiresAt });
   if (!rotated?.expiresAt) throw channelNotFound();
   return { secret, previousSecretExpiresAt: rotated.expiresAt };

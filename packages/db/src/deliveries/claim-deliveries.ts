@@ -68,7 +68,7 @@ export async function claimDeliveries(context: DbContext, scope: ClaimScope): Pr
       lease_token = ${leaseToken},
       first_attempt_at = coalesce(d.first_attempt_at, now())
     from held h, channels c
-    where d.id = h.id and ${isDue('h')} and c.id = d.channel_id and (c.enabled or d.test)
+    where d.id = h.id and ${isDue('h')} and c.id = d.channel_id and (c.enabled or d.test) and c.deleted_at is null
     returning d.id, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
       c.url, c.sealed_secret,
       case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
@@ -194,7 +194,7 @@ const dueOfChannel = sql`(
     where c.enabled and ${isFree('h')} and ${isOldest('h')}))`;
 
 function dueByChannel(limit: number): SQL {
-  return sql`select d.id from ${channelsWithPending} w join channels c on c.id = w.id
+  return sql`select d.id from ${channelsWithPending} w join channels c on c.id = w.id and c.deleted_at is null
     cross join lateral (
       select d.id, d.next_attempt_at from ${dueOfChannel} d order by d.next_attempt_at limit ${freeSlots}) d
     order by d.next_attempt_at limit ${limit}`;

@@ -1,5 +1,6 @@
 import type { Attempt } from '@tocsin/contracts/channel-delivery';
-import { and, asc, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { channels } from '../channels/table.ts';
 import type { Database } from '../database/open.ts';
 import { attempts, deliveries } from './table.ts';
 import { toAttempt } from './to-delivery.ts';
@@ -15,6 +16,7 @@ export async function findTestOutcome(db: Database, id: string): Promise<TestOut
   const [row] = await db
     .select({ state: deliveries.state, attempt: attempts })
     .from(deliveries)
+    .innerJoin(channels, and(eq(channels.id, deliveries.channelId), isNull(channels.deletedAt)))
     .leftJoin(attempts, eq(attempts.deliveryId, deliveries.id))
     .where(eq(deliveries.id, id))
     .orderBy(asc(attempts.number))

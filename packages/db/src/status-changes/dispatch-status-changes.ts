@@ -32,6 +32,7 @@ export async function dispatchStatusChanges(
       with assigned as materialized (
         select c.id, c.enabled from channels c
         where c.id in (select unnest(s.channel_ids) from status_changes s where s.id = any(${ids}))
+          and c.deleted_at is null
         for share of c)
       insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
         next_attempt_at)

@@ -1,5 +1,6 @@
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import type { Database } from '@tocsin/db/database/open';
+import { deleteFinished } from '@tocsin/db/deliveries/delete-finished';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
 import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
@@ -26,20 +27,24 @@ export function startHousekeeping(options: HousekeepingOptions): Loop {
     name: 'Housekeeping',
     everyMs: EVERY_MS,
     logger,
-    work: async () => {
-      if (isLeader()) await keepHouse(options);
+    work: async (signal) => {
+      if (isLeader()) await keepHouse(options, signal);
     },
   });
 }
 
 /** One round; safe to run from several processes at once. */
-export async function keepHouse({ db, retentionDays, logger }: HousekeepingOptions): Promise<void> {
+export async function keepHouse(
+  { db, retentionDays, logger }: HousekeepingOptions,
+  signal?: AbortSignal,
+): Promise<void> {
   await ensureEventPartitions(db);
   const aligned = await alignSpans(db);
   if (aligned > 0) logger.info('Mended the schedule spans of monitors', { monitors: aligned });
   const triggers = await deleteOldTriggers(db);
   const expired = await deleteExpiredSessions(db);
-  logger.debug('Kept house', { triggers, ...expired });
+  const finished = await deleteFinished(db, retentionDays, signal);
+  logger.debug('Kept house', { triggers, ...expired, ...finished });
   // Last: a table that is in use is dropped another time, and nothing else waits for that.
   const dropped = await dropExpiredEventPartitions(db, retentionDays);
   if (dropped.length > 0) logger.info('Dropped expired events', { partitions: dropped });
