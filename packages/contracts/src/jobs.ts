@@ -18,7 +18,12 @@ export const JOBS = {
     queue: 'checks',
     perRegion: true,
     job: 'check',
-    payload: z.strictObject({ monitorId: z.uuid(), revision: z.int().min(1) }),
+    payload: z.union([
+      // A wave: every monitor of the region with this interval and phase (ADR 11).
+      z.strictObject({ intervalSeconds: z.int().min(1), phaseMs: z.int().min(1) }),
+      // One monitor that is new.
+      z.strictObject({ monitorId: z.uuid(), revision: z.int().min(1) }),
+    ]),
   }),
   trigger: define({
     queue: 'triggers',
@@ -41,4 +46,6 @@ export const JOBS = {
 } as const;
 
 export type JobKind = keyof typeof JOBS;
+/** The payload of a job that checks one monitor. */
+export type SingleCheck = Extract<JobPayload<'check'>, { monitorId: string }>;
 export type JobPayload<Kind extends JobKind> = z.infer<(typeof JOBS)[Kind]['payload']>;

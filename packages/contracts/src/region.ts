@@ -6,7 +6,7 @@ export const regionSchema = z
     region: z.string(),
     /** Checker processes that take its checks. */
     workers: z.int().min(0).nullable(),
-    /** Checks that are due and not started. */
+    /** Jobs of checks that are due and not started: waves, and first checks. */
     waiting: z.int().min(0).nullable(),
     /** How long the oldest of them has been due; 0 without any. */
     lagSeconds: z.int().min(0).nullable(),

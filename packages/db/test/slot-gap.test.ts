@@ -39,7 +39,11 @@ test('a result tells how many planned slots before it were left out, in its own 
 });
 
 test('a new interval makes no gap, however much shorter it is', async () => {
-  const { id } = await makeMonitor(context, { interval: 3_600 });
+  let { id } = await makeMonitor(context, { interval: 3_600 });
+  // One in 1,200 has phases that fall together.
+  for (let tries = 0; phaseMs(id, 3_600_000) % 60_000 === phaseMs(id, 60_000) && tries < 9; tries += 1) {
+    ({ id } = await makeMonitor(context, { interval: 3_600 }));
+  }
   await gapOf(checkOf(id, { slot: slotOf(id, 3_600, 0) }));
   await updateMonitor(context, context.accountId, id, { interval: 60 }, 'default');
   const at = (index: number): CheckRecord => checkOf(id, { slot: slotOf(id, 60, index), revision: 2 });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { waveId } from '@tocsin/core/schedule/wave';
+import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { until } from '@tocsin/e2e/until';
 import { Redis } from 'ioredis';
@@ -7,6 +9,7 @@ import { Redis } from 'ioredis';
 const MONITORS = Number(process.env['FLEET_MONITORS'] ?? 2_000);
 const CLIENTS = 16;
 const INTERVAL_SECONDS = 60;
+const SCHEDULERS = 'tocsin:{checks.default}:repeat';
 
 let system: System;
 let redis: Redis;
@@ -21,14 +24,20 @@ afterAll(async () => {
   await system.close();
 });
 
-/** The phase of every scheduled monitor: where in its interval its next check is, in milliseconds. */
+/** Every wave in Redis: where in its interval its next job is, in milliseconds. */
 async function phases(): Promise<Map<string, number>> {
-  const flat = await redis.zrange('tocsin:{checks.default}:repeat', '0', '-1', 'WITHSCORES');
+  const flat = await redis.zrange(SCHEDULERS, '0', '-1', 'WITHSCORES');
   const found = new Map<string, number>();
   for (let index = 0; index + 1 < flat.length; index += 2) {
     found.set(flat[index] ?? '', Number(flat[index + 1]) % (INTERVAL_SECONDS * 1_000));
   }
   return found;
+}
+
+/** Every wave that Postgres wants, with its phase. */
+async function wantedPhases(): Promise<Map<string, number>> {
+  const waves = (await listWaves(system.context.db)).get('default') ?? [];
+  return new Map(waves.map((wave) => [waveId(wave), wave.phaseMs]));
 }
 
 async function createAll(): Promise<void> {
@@ -44,11 +53,8 @@ async function createAll(): Promise<void> {
 
 async function untilScheduled(): Promise<number> {
   const startedAt = Date.now();
-  await until(
-    'every monitor scheduled',
-    async () => (await redis.zcard('tocsin:{checks.default}:repeat')) === MONITORS,
-    60_000,
-  );
+  const wanted = await wantedPhases();
+  await until('every wave scheduled', async () => (await redis.zcard(SCHEDULERS)) === wanted.size, 60_000);
   return Date.now() - startedAt;
 }
 
@@ -58,9 +64,14 @@ test('a fleet is scheduled as it is created, and again after a flush, with the s
   const createdMs = Date.now() - startedAt;
   const appliedMs = await untilScheduled();
   const before = await phases();
+  expect(before).toEqual(await wantedPhases());
+  const { rows: monitors } = await system.context.db.execute<{ phase_ms: number }>(
+    'select phase_ms from schedule_spans where ends_at is null',
+  );
+  expect(monitors).toHaveLength(MONITORS);
 
   const perSecond = Array.from({ length: INTERVAL_SECONDS }, () => 0);
-  for (const phase of before.values()) {
+  for (const { phase_ms: phase } of monitors) {
     const second = Math.floor(phase / 1_000);
     perSecond[second] = (perSecond[second] ?? 0) + 1;
   }

@@ -42,18 +42,50 @@ const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, status
 export class JobWorker {
   readonly queueName: string;
   readonly #worker: StoredWorker;
+  readonly #concurrency: number;
+  #more = true;
+  #running = 0;
   #lastProgressAt = Date.now();
 
   constructor(worker: StoredWorker, queueName: string) {
     this.#worker = worker;
+    this.#concurrency = worker.concurrency;
     this.queueName = queueName;
   }
 
+  /** Whether to take jobs beside those that run; of a worker without any, one is taken all the same. */
+  takeMore(more: boolean): void {
+    if (more === this.#more) return;
+    this.#more = more;
+    this.#worker.concurrency = more ? this.#concurrency : 1;
+    if (!more) return;
+    // A higher concurrency alone is seen when a job ends, which may be long after: resuming makes the worker look now.
+    this.#worker.pause(true).catch(() => undefined);
+    this.#worker.resume().catch(() => undefined);
+  }
+
+  /**
+   * Runs a job that was taken.
+   * @throws JobReturnedError where none was to be taken: the worker was waiting for it when that was said
+   */
+  async run(job: () => Promise<void>): Promise<void> {
+    if (!this.#more && this.#running > 0) throw new JobReturnedError('this process takes no more');
+    this.#running += 1;
+    this.noteProgress();
+    try {
+      await job();
+    } finally {
+      this.#running -= 1;
+      this.noteProgress();
+    }
+  }
+
+  /** That something of a job was done: one may last long and not be stuck. */
   noteProgress(): void {
     this.#lastProgressAt = Date.now();
   }
 
-  /** Milliseconds since a job of this worker last started or ended. */
+  /** Milliseconds since a job of this worker, or a part of one, last started or ended. */
   get idleMs(): number {
     return Date.now() - this.#lastProgressAt;
   }
@@ -83,11 +115,10 @@ export function startJobWorker<Kind extends JobKind>(
   const schema = JOBS[kind].payload;
   const name = storedName(kind, region);
   const handle = async (job: Job, token?: string): Promise<void> => {
-    worker.noteProgress();
     try {
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
       const payload = schema.parse(job.data) as JobPayload<Kind>;
-      await options.process(payload, job.id ?? '', job.stalledCounter);
+      await worker.run(() => options.process(payload, job.id ?? '', job.stalledCounter));
     } catch (error) {
       if (error instanceof JobPostponedError) {
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);
@@ -96,8 +127,6 @@ export function startJobWorker<Kind extends JobKind>(
       if (!(error instanceof JobReturnedError)) throw error;
       await job.moveToWait(token);
       throw new WaitingError();
-    } finally {
-      worker.noteProgress();
     }
   };
   const stored = store.openWorker(name, handle, {

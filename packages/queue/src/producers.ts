@@ -1,4 +1,4 @@
-import { JOBS, type JobKind, type JobPayload } from '@tocsin/contracts/jobs';
+import { JOBS, type JobKind, type JobPayload, type SingleCheck } from '@tocsin/contracts/jobs';
 import { firstCheckJobId } from '@tocsin/core/schedule/slot';
 import { withDeadline } from './deadline.ts';
 import { storedName } from './queue-names.ts';
@@ -36,7 +36,7 @@ export class Producers {
   }
 
   /** Checks a new monitor now, once; a second call with the same slot adds nothing. `slot` is epoch milliseconds. */
-  async addFirstCheck(region: string, payload: JobPayload<'check'>, slot: number): Promise<void> {
+  async addFirstCheck(region: string, payload: SingleCheck, slot: number): Promise<void> {
     await this.#add('check', region, [{ payload, jobId: firstCheckJobId(payload.monitorId, slot) }]);
   }
 

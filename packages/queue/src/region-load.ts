@@ -7,7 +7,7 @@ import type { StoredQueue } from './queue-store.ts';
 export interface RegionLoad {
   /** Checker processes that take its checks. */
   readonly workers: number;
-  /** Checks that are due and not started. */
+  /** Jobs of checks that are due and not started: waves, and first checks. */
   readonly waiting: number;
   /** How long the oldest of them has been due, in milliseconds; 0 without any. */
   readonly lagMs: number;

@@ -1,5 +1,5 @@
 import { JOBS } from '@tocsin/contracts/jobs';
-import { phaseMs } from '@tocsin/core/schedule/phase';
+import { waveId, type Wave } from '@tocsin/core/schedule/wave';
 import { withDeadline } from './deadline.ts';
 import { FORGET_FINISHED, type Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
@@ -14,13 +14,6 @@ const MOST_ASKED = 20;
 /** Where a job that is not lost may be. */
 const LIVE_STATES = ['active', 'waiting', 'delayed', 'prioritized'] as const;
 
-/** One schedule to put into the store. */
-export interface Schedule {
-  readonly monitorId: string;
-  readonly revision: number;
-  readonly intervalSeconds: number;
-}
-
 /** What the store holds that differs from what is wanted. */
 export interface ScheduleAudit {
   readonly missing: readonly string[];
@@ -29,7 +22,7 @@ export interface ScheduleAudit {
   readonly stray: readonly string[];
 }
 
-/** The job schedulers of one region's check queue: one per monitor, named by its id (design §4 "Schedules"). */
+/** The job schedulers of one region's check queue: one per wave (design §4 "Schedules", ADR 11). */
 export class RegionSchedules {
   readonly #queue: StoredQueue;
 
@@ -37,27 +30,37 @@ export class RegionSchedules {
     this.#queue = producers.queue('check', region);
   }
 
-  /** Puts schedules in, or replaces those that differ. Phases are kept: applying the same again changes nothing. */
-  async apply(schedules: readonly Schedule[]): Promise<void> {
-    await inBatches(schedules, async ({ monitorId, revision, intervalSeconds }) => {
-      const every = intervalSeconds * 1_000;
+  /**
+   * Puts in what is not there yet. What is there is left alone: replacing a scheduler whose run is just due would leave that
+   * run out, for every monitor of the wave.
+   * @returns how many were put in
+   */
+  async ensure(waves: readonly Wave[]): Promise<number> {
+    const missing: Wave[] = [];
+    await inBatches(waves, async (wave) => {
+      if (!(await this.#queue.getJobScheduler(waveId(wave)))) missing.push(wave);
+    });
+    await this.apply(missing);
+    return missing.length;
+  }
+
+  /** Puts schedulers in, or starts those anew whose chain of jobs is broken; phases are kept. */
+  async apply(waves: readonly Wave[]): Promise<void> {
+    await inBatches(waves, async (wave) => {
       await this.#queue.upsertJobScheduler(
-        monitorId,
-        { every, offset: phaseMs(monitorId, every) },
-        {
-          name: JOBS.check.job,
-          data: JOBS.check.payload.parse({ monitorId, revision }),
-          opts: FORGET_FINISHED,
-        },
+        waveId(wave),
+        { every: wave.intervalSeconds * 1_000, offset: wave.phaseMs },
+        { name: JOBS.check.job, data: JOBS.check.payload.parse(wave), opts: FORGET_FINISHED },
       );
     });
   }
 
-  async remove(monitorIds: readonly string[]): Promise<void> {
-    await inBatches(monitorIds, (monitorId) => this.#queue.removeJobScheduler(monitorId));
+  /** @param ids of schedulers, whoever made them */
+  async remove(ids: readonly string[]): Promise<void> {
+    await inBatches(ids, (id) => this.#queue.removeJobScheduler(id));
   }
 
-  /** Compares the store with the monitors that are wanted in this region. */
+  /** Compares the store with the waves that are wanted in this region, by their ids. */
   async audit(wanted: ReadonlySet<string>): Promise<ScheduleAudit> {
     const nextRuns = await this.#nextRuns();
     const overdue = [...nextRuns].filter(([id, next]) => wanted.has(id) && next < Date.now() - LOST_AFTER_MS);

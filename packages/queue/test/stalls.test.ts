@@ -38,10 +38,7 @@ describe.each(['redis', 'postgres'] as const)('a job whose worker is gone, on %s
   }
 
   test('says how often that was, and is run again', async () => {
-    const monitorId = randomUUID();
-    await new RegionSchedules(store.producers, REGION).apply([
-      { monitorId, revision: 1, intervalSeconds: 3_600 },
-    ]);
+    await new RegionSchedules(store.producers, REGION).apply([{ intervalSeconds: 3_600, phaseMs: 1 }]);
     const [planned] = await store.producers.queue('check', REGION).getDelayed();
     await planned?.promote();
     const lost = [await loseOneCheck(), await loseOneCheck()];

@@ -87,7 +87,7 @@ export const settings = z.object({
     description: 'The only region codes a monitor may name (comma-separated); not set: any well-formed code.',
     example: 'eu-west-1,us-east-1',
   }),
-  CHECK_CONCURRENCY: described(wholeNumber(1, 10_000).default(200), {
+  CHECK_CONCURRENCY: described(wholeNumber(1, 10_000).default(500), {
     description: 'Checks that one checker runs at the same time, in each region it serves.',
   }),
   CHECK_CA_FILE: described(certificateFile().optional(), {

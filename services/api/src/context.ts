@@ -29,7 +29,7 @@ export interface ApiContext extends DbContext {
   /** Judges the URLs of webhook receivers. */
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;
-  /** Told right after a commit that a monitor's schedule in these regions may differ from what the queue's store holds. */
+  /** Told right after a commit that a monitor's wave in these regions may not be in the queue's store. */
   readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;
   readonly streams: Pick<LiveStreams, 'open'>;

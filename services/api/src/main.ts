@@ -159,7 +159,7 @@ function createScheduleKeeper(
   const metrics = createScheduleMetrics(parts.metrics);
   const applier = new ScheduleApplier({
     sync: (region, ids) => syncSchedules({ db, producers }, region, ids),
-    onSynced: (region, result) => metrics.synced(region, 'commit', result),
+    onSynced: (region, applied) => metrics.synced(region, 'commit', applied),
     logger,
   });
   const reconciler = new Reconciler({

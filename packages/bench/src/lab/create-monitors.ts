@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { phaseMs } from '@tocsin/core/schedule/phase';
 import type { Lab } from './lab.ts';
 
 const CLIENTS = 16;
@@ -80,9 +81,12 @@ export async function insertMonitors(lab: Lab, plan: MonitorPlan): Promise<strin
   );
   const ids = rows.map((row) => row.id);
   await lab.database.pool.query(
-    `insert into monitor_regions (monitor_id, region) select unnest($1::uuid[]), 'default'`,
-    [ids],
+    `with assigned as (
+       insert into monitor_regions (monitor_id, region) select unnest($1::uuid[]), 'default')
+     insert into schedule_spans (monitor_id, region, interval_seconds, phase_ms)
+     select id, 'default', $3, phase from unnest($1::uuid[], $2::int[]) as planned (id, phase)`,
+    [ids, ids.map((id) => phaseMs(id, plan.intervalSeconds * 1_000)), plan.intervalSeconds],
   );
-  await lab.database.pool.query('analyze monitors, monitor_regions');
+  await lab.database.pool.query('analyze monitors, monitor_regions, schedule_spans');
   return ids;
 }

@@ -1,9 +1,12 @@
+import { waveId } from '@tocsin/core/schedule/wave';
+import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
 import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-names';
 import { until } from '@tocsin/e2e/until';
 import type { Lab } from './lab.ts';
 
 const WITHIN_MS = 120_000;
-const SCHEDULERS = `${KEY_PREFIX}:${storedName('check', 'default')}:repeat`;
+const REGION = 'default';
+const SCHEDULERS = `${KEY_PREFIX}:${storedName('check', REGION)}:repeat`;
 
 /** Waits until every monitor is scheduled, as far as Postgres knows. */
 export async function untilApplied(lab: Lab): Promise<void> {
@@ -19,9 +22,19 @@ export async function untilChecked(lab: Lab, since = 0): Promise<void> {
   await until('every monitor checked', () => isEmpty(lab, open), WITHIN_MS);
 }
 
-/** Waits until the schedulers of so many monitors are in Redis. */
-export async function untilScheduled({ redis }: Lab, count: number): Promise<void> {
-  await until('every monitor scheduled', async () => (await redis?.zcard(SCHEDULERS)) === count, WITHIN_MS);
+/** Waits until no monitor is unapplied, and every wave that Postgres wants is in Redis. */
+export async function untilScheduled(lab: Lab): Promise<void> {
+  const { redis } = lab;
+  if (redis === null) throw new Error('the queue is not on Redis');
+  const waves = await listWaves(lab.context.db, REGION);
+  const wanted = (waves.get(REGION) ?? []).map(waveId);
+  await untilApplied(lab);
+  const allStored = async (): Promise<boolean> => {
+    if ((await redis.zcard(SCHEDULERS)) < wanted.length) return false;
+    const stored = new Set(await redis.zrange(SCHEDULERS, '0', '-1'));
+    return wanted.every((id) => stored.has(id));
+  };
+  await until('every wave scheduled', allStored, WITHIN_MS);
 }
 
 async function isEmpty(lab: Lab, query: string): Promise<boolean> {

@@ -20,7 +20,7 @@ export async function runCheckerMemory(bench: Bench): Promise<Measurement> {
     intervalSeconds: interval,
     url: (n) => `${targetUrl}/m/${n}`,
   });
-  await untilScheduled(lab, monitors);
+  await untilScheduled(lab);
   bench.say('Waiting until each has been checked …');
   await untilChecked(lab);
   const seen: number[] = [];

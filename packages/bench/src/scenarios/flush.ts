@@ -20,13 +20,13 @@ export async function runFlush(bench: Bench): Promise<Measurement> {
   bench.say(`Scheduling ${monitors} monitors …`);
   const ids = await insertMonitors(lab, plan);
   const insertedAt = Date.now();
-  await untilScheduled(lab, monitors);
+  await untilScheduled(lab);
   const applied = (Date.now() - insertedAt) / 1_000;
   await wait(BEFORE_MS);
   bench.say('Flushing Redis …');
   const from = Date.now();
   await lab.redis?.flushall();
-  await untilScheduled(lab, monitors);
+  await untilScheduled(lab);
   const mended = (Date.now() - from) / 1_000;
   await wait(seconds * 1_000);
   const span = { from, to: Date.now() };

@@ -37,7 +37,7 @@ async function measureSize(
   const { lab, targetUrl } = await startServices(stage, 1);
   const plan = { count: monitors, intervalSeconds: interval, url: (n: number) => `${targetUrl}/m/${n}` };
   const ids = await insertMonitors(lab, plan);
-  await untilScheduled(lab, monitors);
+  await untilScheduled(lab);
   // The checkers know every monitor: what is measured is the steady state.
   await untilChecked(lab);
   const one = await cpuOf(stage, ids, interval, seconds);

@@ -22,7 +22,7 @@ export async function runStart(bench: Bench): Promise<Measurement> {
   const since = (): number => (Date.now() - startedAt) / 1_000;
   await startServices(stage, checkers);
   const ready = since();
-  await untilScheduled(lab, monitors);
+  await untilScheduled(lab);
   const scheduled = since();
   await untilChecked(lab, startedAt);
   return {

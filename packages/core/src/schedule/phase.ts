@@ -1,10 +1,15 @@
+/** Phases lie this far apart, so that monitors share them: those of one interval and phase are one wave (ADR 11). */
+export const PHASES_APART_MS = 50;
+
 /**
- * Where in its interval a monitor is checked: 1 to `intervalMs - 1` milliseconds after each multiple of the interval since
- * the epoch, fixed by the monitor's id, so that checks spread evenly and a rebuilt schedule keeps its phases.
+ * Where in its interval a monitor is checked: at least 1 millisecond after each multiple of the interval since the epoch,
+ * fixed by the monitor's id, so that checks spread evenly and a rebuilt schedule keeps its phases.
  * Never 0: the job store reads an offset of 0 as "none".
  */
 export function phaseMs(monitorId: string, intervalMs: number): number {
-  return 1 + (hash(monitorId) % (intervalMs - 1));
+  const phases = Math.floor(intervalMs / PHASES_APART_MS);
+  // A part of the interval, not a remainder: those of an hour and of a minute would fall together, and hide a new interval.
+  return 1 + Math.floor((hash(monitorId) / 2 ** 32) * phases) * PHASES_APART_MS;
 }
 
 /** FNV-1a with a final avalanche, so that ids made in one millisecond still spread. */

@@ -3,17 +3,23 @@ import { describe, expect, test } from '@jest/globals';
 import { isTooLate, mayOverlap } from './lateness.ts';
 import { phaseMs } from './phase.ts';
 import { firstCheckJobId, slotOfJob } from './slot.ts';
+import { waveId, waveOf } from './wave.ts';
 
 describe('phaseMs', () => {
-  test('is fixed by the id and lies inside the interval', () => {
-    for (let index = 0; index < 1_000; index += 1) {
-      const id = randomUUID();
-      const phase = phaseMs(id, 5_000);
-      expect(phase).toBe(phaseMs(id, 5_000));
-      expect(phase).toBeGreaterThanOrEqual(1);
-      expect(phase).toBeLessThan(5_000);
-    }
-  });
+  test.each([1, 5, 7, 60, 86_400])(
+    'is fixed by the id, inside the interval and on the grid: %i s',
+    (seconds) => {
+      const intervalMs = seconds * 1_000;
+      for (let index = 0; index < 1_000; index += 1) {
+        const id = randomUUID();
+        const phase = phaseMs(id, intervalMs);
+        expect(phase).toBe(phaseMs(id, intervalMs));
+        expect(phase).toBeGreaterThanOrEqual(1);
+        expect(phase).toBeLessThan(intervalMs);
+        expect(phase % 50).toBe(1);
+      }
+    },
+  );
 
   test('spreads ids that differ in one digit evenly', () => {
     const buckets = Array.from({ length: 60 }, () => 0);
@@ -24,6 +30,24 @@ describe('phaseMs', () => {
     }
     expect(Math.min(...buckets)).toBeGreaterThan(850);
     expect(Math.max(...buckets)).toBeLessThan(1_150);
+  });
+
+  test('of an interval says nothing about the phase of a part of it', () => {
+    const ids = Array.from({ length: 1_000 }, () => randomUUID());
+    const together = ids.filter((id) => phaseMs(id, 3_600_000) % 60_000 === phaseMs(id, 60_000));
+    expect(together.length).toBeLessThan(20);
+  });
+
+  test('fills the waves of an interval evenly, and uses each', () => {
+    const sizes = new Map<string, number>();
+    for (let index = 0; index < 50_000; index += 1) {
+      const id = `01932f5e-0000-7000-8000-${String(index).padStart(12, '0')}`;
+      const wave = waveId(waveOf(id, 5));
+      sizes.set(wave, (sizes.get(wave) ?? 0) + 1);
+    }
+    expect(sizes.size).toBe(100);
+    expect(Math.min(...sizes.values())).toBeGreaterThan(400);
+    expect(Math.max(...sizes.values())).toBeLessThan(600);
   });
 });
 

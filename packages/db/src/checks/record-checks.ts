@@ -94,12 +94,8 @@ function decideOne(check: CheckRecord, monitor: LockedMonitor, plan: Plan): Deci
   monitor.touched = true;
   if (check.urlOverride === null) monitor.lastCheckedAt = timestamp;
   monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
-  if (effect.region) {
-    // A schedule that still carries an older revision is applied again by the reconciler.
-    const reschedule = outdated && check.source === 'schedule';
-    rememberRegion(monitor, effect.region, check.certificateExpiresAt, reschedule, plan);
-  }
-  for (const state of effect.awaited) rememberRegion(monitor, state, null, false, plan);
+  if (effect.region) rememberRegion(monitor, effect.region, check.certificateExpiresAt, plan);
+  for (const state of effect.awaited) rememberRegion(monitor, state, null, plan);
   if (effect.status === null) return { check, timestamp, outdated, gap, statusChange: null };
   plan.statusChanges.push({
     monitor,
@@ -126,11 +122,10 @@ function rememberRegion(
   monitor: LockedMonitor,
   state: RegionState,
   certificateExpiresAt: Date | null,
-  reschedule: boolean,
   plan: Plan,
 ): void {
   monitor.regions.set(state.region, state);
-  plan.regions.push({ monitorId: monitor.id, state, certificateExpiresAt, reschedule });
+  plan.regions.push({ monitorId: monitor.id, state, certificateExpiresAt });
 }
 
 async function settle(

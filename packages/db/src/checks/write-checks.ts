@@ -43,7 +43,6 @@ export interface RegionUpdate {
   readonly monitorId: string;
   readonly state: RegionState;
   readonly certificateExpiresAt: Date | null;
-  readonly reschedule: boolean;
 }
 
 /** Writes the region states of a batch in one statement. */
@@ -56,8 +55,7 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       last_latency_ms = u.latency,
       last_error_reason = u.reason,
       recent_slots = u.slots::bigint[],
-      certificate_expires_at = coalesce(u.certificate, r.certificate_expires_at),
-      scheduled_revision = case when u.reschedule then null else r.scheduled_revision end
+      certificate_expires_at = coalesce(u.certificate, r.certificate_expires_at)
     from unnest(
       ${columnOf(updates, 'uuid', (update) => update.monitorId)},
       ${columnOf(updates, 'text', ({ state }) => state.region)},
@@ -67,9 +65,8 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       ${columnOf(updates, 'int', ({ state }) => state.lastLatencyMs)},
       ${columnOf(updates, 'text', ({ state }) => state.lastErrorReason)},
       ${columnOf(updates, 'text', ({ state }) => `{${state.recentSlots.join(',')}}`)},
-      ${columnOf(updates, 'timestamptz', (update) => update.certificateExpiresAt?.toISOString() ?? null)},
-      ${columnOf(updates, 'bool', (update) => update.reschedule)}
-    ) as u (monitor_id, region, failures, result_at, since, latency, reason, slots, certificate, reschedule)
+      ${columnOf(updates, 'timestamptz', (update) => update.certificateExpiresAt?.toISOString() ?? null)}
+    ) as u (monitor_id, region, failures, result_at, since, latency, reason, slots, certificate)
     where r.monitor_id = u.monitor_id and r.region = u.region`);
 }
 

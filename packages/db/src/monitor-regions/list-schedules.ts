@@ -38,7 +38,7 @@ const scheduleColumns = sql`r.monitor_id, r.region, m.revision, m.interval_secon
     then floor(extract(epoch from m.created_at) * 1000)::float8 + m.revision - 1 end as first_slot`;
 
 /**
- * Schedules that are not in the queue's store as far as Postgres knows: new, changed or given up by a checker.
+ * Schedules that are not in the queue's store as far as Postgres knows: new or changed.
  * @param exceptRegions left out, so that a region whose store is away does not fill the list
  */
 export async function listUnappliedSchedules(
@@ -64,11 +64,4 @@ export async function findSchedules(
     select ${scheduleColumns} from monitor_regions r join monitors m on m.id = r.monitor_id
     where r.region = ${region} and r.monitor_id = any(${arrayOf('uuid', monitorIds)})`);
   return rows.map(toSchedule);
-}
-
-/** Every region that checks something, with the ids of its monitors. */
-export async function listScheduledMonitors(db: Database): Promise<Map<string, Set<string>>> {
-  const { rows } = await db.execute<{ region: string; monitor_ids: string[] }>(sql`
-    select region, array_agg(monitor_id::text) as monitor_ids from monitor_regions group by region`);
-  return new Map(rows.map((row) => [row.region, new Set(row.monitor_ids)]));
 }

@@ -9,19 +9,14 @@ import { monitors } from './table.ts';
 /**
  * Deletes a monitor with all its events, rollups and incidents (specification "Delete a monitor"). Status changes and deliveries
  * stay: an alert that was due is still sent.
- * @returns the regions whose schedule is to be removed
  * @throws AppError not_found
  */
-export async function deleteMonitor(db: Database, accountId: string, id: string): Promise<string[]> {
-  return db.transaction(async (tx) => {
+export async function deleteMonitor(db: Database, accountId: string, id: string): Promise<void> {
+  await db.transaction(async (tx) => {
     await lockMonitorRow(tx, accountId, id, 'update');
     await tx.delete(events).where(eq(events.monitorId, id));
     await tx.delete(checkRollups).where(eq(checkRollups.monitorId, id));
-    const regions = await tx
-      .delete(monitorRegions)
-      .where(eq(monitorRegions.monitorId, id))
-      .returning({ region: monitorRegions.region });
+    await tx.delete(monitorRegions).where(eq(monitorRegions.monitorId, id));
     await tx.delete(monitors).where(eq(monitors.id, id));
-    return regions.map((row) => row.region);
   });
 }

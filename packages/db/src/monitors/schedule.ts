@@ -1,4 +1,4 @@
-/** A monitor's schedule: what the queue's store must hold for it, one job scheduler per region. */
+/** When and where a monitor is checked. */
 export interface MonitorSchedule {
   readonly monitorId: string;
   readonly revision: number;

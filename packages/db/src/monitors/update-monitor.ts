@@ -25,8 +25,6 @@ const STATUS_FIELDS = ['regions', 'failureThreshold'] as const;
 export interface UpdatedMonitor extends WrittenMonitor {
   /** False where the update left everything as it was: no revision was raised. */
   readonly changed: boolean;
-  /** Regions that check the monitor no longer. */
-  readonly removedRegions: readonly string[];
   /** The status change that a new threshold or list of regions brought about at once, if any. */
   readonly statusChange: RecordedStatusChange | null;
 }
@@ -52,7 +50,7 @@ export async function updateMonitor(
         (field) => !isDeepStrictEqual(oldInput[field], newInput[field]),
       );
       const regions = effectiveRegions(newInput.regions, defaultRegion);
-      const unchanged = { changed: false, removedRegions: [], statusChange: null };
+      const unchanged = { changed: false, statusChange: null };
       if (changed.length === 0) return { ...toWritten(context, before, regions), ...unchanged };
 
       const revision = before.revision + 1;
@@ -68,8 +66,8 @@ export async function updateMonitor(
         .where(eq(monitors.id, id))
         .returning();
       if (!written) throw new Error('update returned no row');
-      const { removed: removedRegions, added } = await replaceRegions(tx, id, regions);
-      if (changed.includes('interval') || removedRegions.length + added.length > 0) {
+      const { removed, added } = await replaceRegions(tx, id, regions);
+      if (changed.includes('interval') || removed.length + added.length > 0) {
         const { intervalSeconds } = written;
         const planned = regions.map((region) => ({ monitorId: id, region, intervalSeconds }));
         await replanSpans(tx, [id], planned);
@@ -80,7 +78,6 @@ export async function updateMonitor(
       return {
         ...toWritten(context, judged?.row ?? written, regions),
         changed: true,
-        removedRegions,
         statusChange: judged?.statusChange ?? null,
       };
     })

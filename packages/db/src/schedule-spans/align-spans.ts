@@ -1,3 +1,4 @@
+import { PHASES_APART_MS } from '@tocsin/core/schedule/phase';
 import { sql } from 'drizzle-orm';
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { arrayOf } from '../database/arrays.ts';
@@ -7,7 +8,7 @@ const MONITORS_AT_ONCE = 1_000;
 
 /**
  * Mends the running spans that are not what the monitors are checked by: those of monitors older than the table, or written
- * by a process of a former version. A monitor that is being written is left to the next time.
+ * by a process of a former version, whose phases lay on no grid. A monitor that is being written is left to the next time.
  * @returns how many monitors had such spans
  */
 export async function alignSpans(db: NodePgDatabase): Promise<number> {
@@ -26,7 +27,8 @@ async function alignSome(db: NodePgDatabase): Promise<number> {
       where exists (
           select from monitor_regions r where r.monitor_id = m.id and not exists (
             select from schedule_spans s where s.monitor_id = m.id and s.region = r.region
-              and s.ends_at is null and s.interval_seconds = m.interval_seconds))
+              and s.ends_at is null and s.interval_seconds = m.interval_seconds
+              and s.phase_ms % ${PHASES_APART_MS} = 1))
         or exists (
           select from schedule_spans s where s.monitor_id = m.id and s.ends_at is null and not exists (
             select from monitor_regions r where r.monitor_id = m.id and r.region = s.region))

@@ -31,7 +31,8 @@ export async function replanSpans(
     update schedule_spans s set ends_at = ${at}
     where s.monitor_id = any(${arrayOf('uuid', monitorIds)}) and s.ends_at is null and not exists (
       select from ${plan}
-      where p.monitor_id = s.monitor_id and p.region = s.region and p.interval_seconds = s.interval_seconds)`);
+      where p.monitor_id = s.monitor_id and p.region = s.region and p.interval_seconds = s.interval_seconds
+        and p.phase_ms = s.phase_ms)`);
   await tx.execute(sql`
     insert into schedule_spans (monitor_id, region, starts_at, interval_seconds, phase_ms)
     select p.monitor_id, p.region, ${at}, p.interval_seconds, p.phase_ms from ${plan}

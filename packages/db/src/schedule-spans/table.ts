@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/columns.ts';
 import { monitors } from '../monitors/table.ts';
 
@@ -24,6 +24,9 @@ export const scheduleSpans = pgTable(
     primaryKey({ columns: [table.monitorId, table.region, table.startsAt] }),
     uniqueIndex('schedule_spans_one_running_key')
       .on(table.monitorId, table.region)
+      .where(sql`${table.endsAt} is null`),
+    index('schedule_spans_wave_idx')
+      .on(table.region, table.intervalSeconds, table.phaseMs, table.monitorId)
       .where(sql`${table.endsAt} is null`),
   ],
 );

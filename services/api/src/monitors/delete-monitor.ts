@@ -8,8 +8,7 @@ import { monitorIdOf } from './monitor-id.ts';
 export function deleteMonitorHandler(context: ApiContext): RequestHandler {
   return async function answerDelete(req, res) {
     const id = monitorIdOf(req);
-    const regions = await deleteMonitor(context.db, callerOf(res).accountId, id);
-    context.schedules.touch(id, regions);
+    await deleteMonitor(context.db, callerOf(res).accountId, id);
     res.status(204).end();
   };
 }

@@ -15,9 +15,7 @@ export function updateMonitorHandler(context: ApiContext): RequestHandler {
     const { accountId } = callerOf(res);
     const update = await parseForMonitor(context, accountId, id, () => parseUpdate(bodyOf(req), regions));
     const updated = await updateMonitor(context, accountId, id, update, defaultRegion);
-    if (updated.changed) {
-      context.schedules.touch(id, [...updated.schedule.regions, ...updated.removedRegions]);
-    }
+    if (updated.changed) context.schedules.touch(id, updated.schedule.regions);
     if (updated.statusChange?.due === true) hintStatusChange(context, updated.statusChange.id);
     res.json({ monitor: updated.monitor });
   };

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseWaveId, waveId, type Wave } from '@tocsin/core/schedule/wave';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-region';
-import { listScheduledMonitors, listUnappliedSchedules } from '@tocsin/db/monitor-regions/list-schedules';
+import { listUnappliedSchedules } from '@tocsin/db/monitor-regions/list-schedules';
+import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import type { Logger } from '@tocsin/runtime/logger';
 import { OutageLog } from './outage-log.ts';
@@ -9,7 +11,6 @@ import { syncSchedules } from './sync-schedules.ts';
 import type { ScheduleStores } from './sync-schedules.ts';
 
 const CHUNK = 1_000;
-const BATCH = 500;
 /** Of unapplied schedules, before the audit has its turn. */
 const MOST_CHUNKS = 20;
 const AUDIT_EVERY_MS = 5_000;
@@ -27,8 +28,8 @@ export interface ReconcilerOptions extends ScheduleStores {
 
 /**
  * Keeps the queue's store as Postgres wants it, whatever happens to the store (design §4 "Schedules"): applies what is not
- * applied yet, and compares all schedules with all monitors. Regions go side by side: one whose store fails or hangs
- * holds no other.
+ * applied yet, and compares the schedulers with the waves of all monitors. Regions go side by side: one whose store fails or
+ * hangs holds no other.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -84,7 +85,7 @@ export class Reconciler {
       await Promise.all(
         [...new Set(rows.map((row) => row.region))].map(async (region) => {
           const ids = rows.filter((row) => row.region === region).map((row) => row.monitorId);
-          const done = await this.#inRegion(region, () => this.#sync(region, 'unapplied', ids, signal));
+          const done = await this.#inRegion(region, () => this.#apply(region, ids));
           if (!done) skipped.add(region);
         }),
       );
@@ -95,32 +96,60 @@ export class Reconciler {
 
   /** Postgres is read before the stores: what changes in between is read again before anything is done about it. */
   async #auditAll(signal: AbortSignal): Promise<void> {
-    const wanted = await listScheduledMonitors(this.#options.db);
+    const wanted = await listWaves(this.#options.db);
     for (const region of wanted.keys()) this.#regions.add(region);
     await Promise.all(
       [...this.#regions].map((region) =>
-        this.#inRegion(region, () => this.#audit(region, wanted.get(region) ?? new Set(), signal)),
+        this.#inRegion(region, () => this.#audit(region, wanted.get(region) ?? [], signal)),
       ),
     );
   }
 
-  async #audit(region: string, wanted: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
-    const { producers, metrics } = this.#options;
-    const { missing, lost, stray } = await new RegionSchedules(producers, region).audit(wanted);
-    await this.#sync(region, 'missing', missing, signal);
-    await this.#sync(region, 'lost', lost, signal);
-    await this.#sync(region, 'stray', stray, signal);
-    metrics.audited(region);
+  async #apply(region: string, monitorIds: readonly string[]): Promise<void> {
+    const applied = await syncSchedules(this.#options, region, monitorIds);
+    this.#options.metrics.synced(region, 'unapplied', applied);
   }
 
-  async #sync(region: string, cause: SyncCause, ids: readonly string[], signal: AbortSignal): Promise<void> {
-    for (let start = 0; start < ids.length && !signal.aborted; start += BATCH) {
-      const result = await syncSchedules(this.#options, region, ids.slice(start, start + BATCH));
-      this.#options.metrics.synced(region, cause, result);
+  async #audit(region: string, wanted: readonly Wave[], signal: AbortSignal): Promise<void> {
+    const schedules = new RegionSchedules(this.#options.producers, region);
+    const { missing, lost, stray } = await schedules.audit(new Set(wanted.map(waveId)));
+    for (const [cause, ids] of [
+      ['missing', missing],
+      ['lost', lost],
+    ] as const) {
+      if (signal.aborted) return;
+      const waves = ids.map(parseWaveId).filter((wave) => wave !== null);
+      await schedules.apply(waves);
+      this.#repaired(region, cause, waves.length);
     }
-    if (ids.length > 0 && cause !== 'unapplied') {
-      this.#options.logger.info('Repaired schedules', { region, cause, count: ids.length });
-    }
+    if (stray.length > 0 && !signal.aborted) await this.#removeStray(schedules, region, stray);
+    this.#options.metrics.audited(region);
+  }
+
+  /**
+   * Only what Postgres, read again, still does not want. Another api may see a wave in the store that is about to be removed,
+   * and leave its new monitor to it: so what is wanted by then is put back.
+   */
+  async #removeStray(schedules: RegionSchedules, region: string, stray: readonly string[]): Promise<void> {
+    const wanted = new Set(await this.#wantedIds(region));
+    const unwanted = new Set(stray.filter((id) => !wanted.has(id)));
+    if (unwanted.size === 0) return;
+    await schedules.remove([...unwanted]);
+    this.#repaired(region, 'stray', unwanted.size);
+    const wantedAgain = (await this.#wantedIds(region)).filter((id) => unwanted.has(id));
+    const waves = wantedAgain.map(parseWaveId).filter((wave) => wave !== null);
+    this.#repaired(region, 'missing', await schedules.ensure(waves));
+  }
+
+  async #wantedIds(region: string): Promise<string[]> {
+    const waves = await listWaves(this.#options.db, region);
+    return (waves.get(region) ?? []).map(waveId);
+  }
+
+  #repaired(region: string, cause: SyncCause, count: number): void {
+    if (count === 0) return;
+    this.#options.metrics.synced(region, cause, count);
+    this.#options.logger.info('Repaired schedules', { region, cause, count });
   }
 
   /** Runs work of one region, which never rejects. @returns whether it was done well and in time */

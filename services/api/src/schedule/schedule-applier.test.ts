@@ -4,17 +4,16 @@ import { createLogger } from '@tocsin/runtime/logger';
 import type { Logger } from '@tocsin/runtime/logger';
 import { until } from '../testing/until.ts';
 import { ScheduleApplier } from './schedule-applier.ts';
-import type { SyncResult } from './sync-schedules.ts';
 
 /** What the store was asked for; each call ends when the test says so. */
 class SlowStore {
   readonly calls: { region: string; ids: readonly string[]; end: (error?: Error) => void }[] = [];
 
-  readonly sync = (region: string, ids: readonly string[]): Promise<SyncResult> =>
+  readonly sync = (region: string, ids: readonly string[]): Promise<number> =>
     new Promise((resolve, reject) => {
       const end = (error?: Error): void => {
         if (error) reject(error);
-        else resolve({ applied: ids.length, removed: 0 });
+        else resolve(ids.length);
       };
       this.calls.push({ region, ids, end });
     });

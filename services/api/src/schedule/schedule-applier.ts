@@ -1,16 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@tocsin/runtime/logger';
 import { OutageLog } from './outage-log.ts';
-import type { SyncResult } from './sync-schedules.ts';
 
 const BATCH = 500;
 const MOST_PENDING = 50_000;
 const STOP_WITHIN_MS = 5_000;
 
 export interface ScheduleApplierOptions {
-  /** Makes the store's schedules of these monitors what Postgres says. */
-  readonly sync: (region: string, monitorIds: readonly string[]) => Promise<SyncResult>;
-  readonly onSynced?: (region: string, result: SyncResult) => void;
+  /** Makes sure that these monitors are checked as Postgres says; see `syncSchedules`. */
+  readonly sync: (region: string, monitorIds: readonly string[]) => Promise<number>;
+  readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
   /** Most monitors that wait at once, over all regions. */
   readonly mostPending?: number;
@@ -32,7 +31,7 @@ export class ScheduleApplier {
     this.#outages = new OutageLog(options.logger, 'Applying schedules');
   }
 
-  /** Notes that a monitor was created, changed or deleted. Never throws, never waits. */
+  /** Notes that a monitor was created or changed. Never throws, never waits. */
   touch(monitorId: string, regions: readonly string[]): void {
     if (this.#countPending() + regions.length > (this.#options.mostPending ?? MOST_PENDING)) {
       this.#options.logger.warn('Too many schedules to apply: leaving them to the reconciler');
@@ -67,9 +66,9 @@ export class ScheduleApplier {
     await Promise.resolve();
     for (let batch = this.#take(region); batch.length > 0; batch = this.#take(region)) {
       try {
-        const result = await this.#options.sync(region, batch);
+        const applied = await this.#options.sync(region, batch);
         this.#outages.worked(region);
-        this.#options.onSynced?.(region, result);
+        this.#options.onSynced?.(region, applied);
       } catch (error) {
         this.#outages.failed(region, error);
         // The rest would fail as well, and slowly where the store hangs.

@@ -1,13 +1,14 @@
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Gauge } from 'prom-client';
-import type { SyncResult } from './sync-schedules.ts';
 
-/** Why a schedule was looked at: right after a commit, or what the reconciler found. */
+/** Why a wave was put into the store, or (`stray`) taken out of it: right after a commit, or what the reconciler found. */
 export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'stray';
 
 /** What the api measures of keeping the queue's store as Postgres wants it. */
 export interface ScheduleMetrics {
-  synced(region: string, cause: SyncCause, result: SyncResult): void;
+  /** @param waves how many */
+  synced(region: string, cause: SyncCause, waves: number): void;
+  /** @param count of monitors, each once per region */
   unapplied(count: number): void;
   audited(region: string): void;
   /** This process leads no more: what it knew of audits is another's to say. */
@@ -19,7 +20,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   const auditedAt = new Map<string, number>();
   const synced = new Counter({
     name: 'tocsin_schedules_synced_total',
-    help: 'Schedules applied to and removed from the queue, by cause: commit, unapplied, missing, lost or stray.',
+    help: 'Waves put into and taken out of the queue, by cause: commit, unapplied, missing, lost or stray.',
     labelNames: ['region', 'cause', 'action'],
     registers,
   });
@@ -40,9 +41,8 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   });
   registry.registerMetric(auditAge);
   return {
-    synced(region, cause, { applied, removed }) {
-      if (applied > 0) synced.inc({ region, cause, action: 'applied' }, applied);
-      if (removed > 0) synced.inc({ region, cause, action: 'removed' }, removed);
+    synced(region, cause, waves) {
+      if (waves > 0) synced.inc({ region, cause, action: cause === 'stray' ? 'removed' : 'applied' }, waves);
     },
     unapplied: (count) => unapplied.set(count),
     audited: (region) => void auditedAt.set(region, performance.now()),

@@ -1,8 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { waveId, waveOf } from '@tocsin/core/schedule/wave';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
+import { RegionSchedules } from '@tocsin/queue/schedules';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import type { LeaderLoop } from '@tocsin/runtime/leader';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { commitMonitor, storedSchedules } from '../testing/schedules.ts';
+import { checkOnce, commitMonitor, storedJobs, storedSchedules } from '../testing/schedules.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { openTestQueue } from '../testing/test-queue.ts';
@@ -12,6 +18,7 @@ import { Reconciler } from './reconciler.ts';
 import { createScheduleMetrics } from './schedule-metrics.ts';
 import { startReconciler } from './start-reconciler.ts';
 
+const PREFIX = 'tocsin:{checks.default}';
 let api: TestApi;
 let queue: TestQueue;
 const logger = createSilentLogger();
@@ -50,6 +57,58 @@ function newCandidate(): Candidate {
   return { loop: startReconciler(reconciler, api.databaseUrl, logger), audited };
 }
 
+/** Ways in which the store comes to differ from what Postgres wants of a monitor, checked once, whose wave is in the store. */
+const HARMS: readonly [string, (id: string, wave: string) => Promise<unknown>][] = [
+  ['a flushed store', () => queue.redis.flushdb()],
+  [
+    'a lost delayed job',
+    async (_id, wave) => {
+      const [next = ''] = await queue.redis.zrangebyscore(`${PREFIX}:delayed`, 0, '+inf');
+      await queue.redis.del(`${PREFIX}:${next}`);
+      await queue.redis.zrem(`${PREFIX}:delayed`, next);
+      await queue.redis.zadd(`${PREFIX}:repeat`, Date.now() - 60_000, wave);
+    },
+  ],
+  [
+    'a scheduler of a foreign name',
+    () =>
+      queue.producers.queue('check', 'default').upsertJobScheduler('foreign', { every: 60_000, offset: 1 }),
+  ],
+  [
+    'a wave without monitors',
+    () => new RegionSchedules(queue.producers, 'default').apply([{ intervalSeconds: 60, phaseMs: 30_001 }]),
+  ],
+  [
+    'an interval that no api told the store of',
+    (id) => updateMonitor(api.context, api.account.id, id, { interval: 30 }, 'default'),
+  ],
+  [
+    'a region that no api told the store of',
+    (id) => updateMonitor(api.context, api.account.id, id, { regions: ['eu'] }, 'default'),
+  ],
+  ['a deleted monitor', (id) => deleteMonitor(api.context.db, api.account.id, id)],
+];
+
+/** Whether the waves in the store are those that Postgres wants, and each has its next job. */
+async function isMended(): Promise<boolean> {
+  const wanted = await listWaves(api.context.db);
+  for (const region of ['default', 'eu']) {
+    const jobs = await storedJobs(queue, region);
+    const stored = await storedSchedules(queue, region);
+    const waves = (wanted.get(region) ?? []).map(waveId);
+    const running = stored.filter(({ id, next }) => jobs.includes(`repeat:${id}:${next}`));
+    if (
+      !isDeepStrictEqual(
+        running.map(({ id }) => id),
+        waves,
+      ) ||
+      running.length !== stored.length
+    )
+      return false;
+  }
+  return true;
+}
+
 /** Flushes the store after `harm`, and waits until one of the candidates has mended it. */
 async function mendedAfter(
   harm: () => Promise<unknown>,
@@ -65,11 +124,30 @@ async function mendedAfter(
 
 const leadersOf = (candidates: Candidate[]): Candidate[] => candidates.filter(({ loop }) => loop.isLeader());
 
+describe('within 15 s the store is mended after', () => {
+  test.each(HARMS)('%s', async (_what, harm) => {
+    const { loop } = newCandidate();
+    try {
+      const { id } = await commitMonitor(api);
+      await checkOnce(api, id);
+      await until(isMended);
+      await harm(id, waveId(waveOf(id, 60)));
+      expect(await isMended()).toBe(false);
+      await until(isMended, 15_000);
+    } finally {
+      await loop.stop();
+      await api.database.pool.query('delete from monitors');
+      await queue.redis.flushdb();
+    }
+  });
+});
+
 describe('leadership', () => {
   test('is with one process; whatever ends it, a flushed store is mended within 15 s', async () => {
     const candidates = [newCandidate(), newCandidate()];
     try {
-      const { id } = await commitMonitor(api);
+      const { id: monitorId } = await commitMonitor(api);
+      const id = waveId(waveOf(monitorId, 60));
       const leader = await until(async () => {
         const [first, ...more] = leadersOf(candidates);
         return first && more.length === 0 && (await first.audited()) && first;

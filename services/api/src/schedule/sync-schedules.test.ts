@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { phaseMs } from '@tocsin/core/schedule/phase';
+import { waveId, waveOf } from '@tocsin/core/schedule/wave';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import type { MonitorUpdate } from '@tocsin/contracts/monitor';
@@ -10,6 +9,7 @@ import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import {
   checkOnce,
   commitMonitor,
+  commitWave,
   scheduledRevision,
   storedJobs,
   storedSchedules,
@@ -21,7 +21,7 @@ import type { TestQueue } from '../testing/test-queue.ts';
 import { until } from '../testing/until.ts';
 import { ScheduleApplier } from './schedule-applier.ts';
 import { syncSchedules } from './sync-schedules.ts';
-import type { ScheduleStores, SyncResult } from './sync-schedules.ts';
+import type { ScheduleStores } from './sync-schedules.ts';
 
 let api: TestApi;
 let queue: TestQueue;
@@ -29,7 +29,7 @@ let stores: ScheduleStores;
 let applier: ScheduleApplier;
 beforeAll(async () => {
   queue = await openTestQueue();
-  const sync = (region: string, ids: readonly string[]): Promise<SyncResult> =>
+  const sync = (region: string, ids: readonly string[]): Promise<number> =>
     syncSchedules(stores, region, ids);
   applier = new ScheduleApplier({ sync, logger: createSilentLogger() });
   api = await openTestApi({ producers: queue.producers, schedules: applier });
@@ -45,7 +45,7 @@ async function update(id: string, fields: MonitorUpdate): Promise<void> {
   await updateMonitor(api.context, api.account.id, id, fields, 'default');
 }
 
-/** Producers that do something else just before a schedule is first written in a region: they are late. */
+/** Producers that do something else just before a scheduler is first written: they are late. */
 function producersWith(region: string, before: () => Promise<void>): Producers {
   const real = queue.producers.queue('check', region);
   let first = true;
@@ -59,55 +59,74 @@ function producersWith(region: string, before: () => Promise<void>): Producers {
   return Object.assign(new Producers(queue.stores), { queue: () => late });
 }
 
+const ids = async (region: string): Promise<string[]> =>
+  (await storedSchedules(queue, region)).map((schedule) => schedule.id);
+
+/** Every key of the store with what it holds. */
+async function storeDump(): Promise<Map<string, string>> {
+  const keys = (await queue.redis.keys('*')).toSorted();
+  const dumps = await Promise.all(keys.map((key) => queue.redis.dumpBuffer(key)));
+  return new Map(keys.map((key, index) => [key, dumps[index]?.toString('latin1') ?? '']));
+}
+
 describe('after a request', () => {
-  test('create: a schedule at its phase in each region, and a first check at once', async () => {
+  test('create: its wave in each region, and a first check at once', async () => {
     const monitor = await newMonitor(api, { regions: ['r1', 'r2'], interval: 300 });
+    const wave = waveOf(monitor.id, 300);
     for (const region of ['r1', 'r2']) {
       await until(async () => (await scheduledRevision(api, monitor.id, region)) === 1);
       const [schedule] = await storedSchedules(queue, region);
-      expect(schedule).toMatchObject({ id: monitor.id, every: 300_000, revision: 1 });
-      expect((schedule?.next ?? 0) % 300_000).toBe(phaseMs(monitor.id, 300_000));
+      expect(schedule).toMatchObject({ id: waveId(wave), every: 300_000 });
+      expect((schedule?.next ?? 0) % 300_000).toBe(wave.phaseMs);
       const createdAt = Date.parse(monitor.createdAt);
       expect(await storedJobs(queue, region)).toEqual([
         `first-${monitor.id}-${createdAt}`,
-        `repeat:${monitor.id}:${schedule?.next}`,
+        `repeat:${waveId(wave)}:${schedule?.next}`,
       ]);
     }
   });
 
-  test('update: the new interval and revision, and the region it left is without it', async () => {
+  test('update: the wave of the new interval, in the regions it has now', async () => {
     const { id } = await newMonitor(api, { regions: ['u1', 'u2'] });
-    await until(async () => (await storedSchedules(queue, 'u2')).length === 1);
+    await until(async () => (await scheduledRevision(api, id, 'u2')) === 1);
     await api
       .as()
       .put(`${MONITORS}/${id}`)
       .send({ interval: 120, regions: ['u2', 'u3'] });
     for (const region of ['u2', 'u3']) {
       await until(async () => (await scheduledRevision(api, id, region)) === 2);
-      expect(await storedSchedules(queue, region)).toMatchObject([{ id, every: 120_000, revision: 2 }]);
+      expect(await ids(region)).toContain(waveId(waveOf(id, 120)));
     }
-    await until(async () => (await storedSchedules(queue, 'u1')).length === 0);
+    expect(await ids('u1')).not.toContain(waveId(waveOf(id, 120)));
   });
 
-  test('delete: no schedule and no planned check is left', async () => {
-    const { id } = await newMonitor(api, { regions: ['d1'] });
-    await until(async () => (await storedSchedules(queue, 'd1')).length === 1);
+  test('update of what is probed, and delete: nothing in the store is touched', async () => {
+    const { id } = await newMonitor(api, { regions: ['e1'], interval: 86_400 });
+    await until(async () => (await scheduledRevision(api, id, 'e1')) === 1);
+    await checkOnce(api, id, { region: 'e1' });
+    const before = await storeDump();
+    expect(before.size).toBeGreaterThan(0);
+    await api.as().put(`${MONITORS}/${id}`).send({ url: 'https://other.example', timeout: 3 });
+    await until(async () => (await scheduledRevision(api, id, 'e1')) === 2);
+    expect(await storeDump()).toEqual(before);
     await api.as().delete(`${MONITORS}/${id}`);
-    await until(async () => (await storedSchedules(queue, 'd1')).length === 0);
-    expect((await storedJobs(queue, 'd1')).filter((job) => job.startsWith('repeat'))).toEqual([]);
+    // The applier is through with whatever came before.
+    const { id: next } = await newMonitor(api, { regions: ['e2'] });
+    await until(async () => (await scheduledRevision(api, next, 'e2')) === 1);
+    const after = await storeDump();
+    expect(new Map([...before.keys()].map((key) => [key, after.get(key)]))).toEqual(before);
   });
 
   test('there are no URLs, headers or secrets in the store', async () => {
-    await newMonitor(api, {
+    const { id } = await newMonitor(api, {
       headers: { 'X-Token': 'hidden-value' },
       url: 'https://hidden.example',
       regions: ['s1'],
     });
-    await until(async () => (await storedSchedules(queue, 's1')).length === 1);
-    const keys = await queue.redis.keys('*');
-    const dumps = await Promise.all(keys.map((key) => queue.redis.dumpBuffer(key)));
-    expect(keys.join('\n')).not.toContain('hidden');
-    expect(dumps.some((dump) => dump?.toString('latin1').includes('hidden'))).toBe(false);
+    await until(async () => (await scheduledRevision(api, id, 's1')) === 1);
+    const dump = await storeDump();
+    expect([...dump.keys()].join('\n')).toContain('s1');
+    expect([...dump].flat().join('\n')).not.toContain('hidden');
   });
 });
 
@@ -115,13 +134,21 @@ describe('syncSchedules', () => {
   test('applying the same again changes nothing: same next run, one job', async () => {
     const { id } = await commitMonitor(api, { regions: ['same'] });
     await checkOnce(api, id, { region: 'same' });
-    await syncSchedules(stores, 'same', [id]);
+    expect(await syncSchedules(stores, 'same', [id])).toBe(1);
     const before = await storedSchedules(queue, 'same');
     for (let round = 0; round < 3; round += 1) {
-      expect(await syncSchedules(stores, 'same', [id])).toEqual({ applied: 1, removed: 0 });
+      expect(await syncSchedules(stores, 'same', [id])).toBe(0);
     }
     expect(await storedSchedules(queue, 'same')).toEqual(before);
-    expect(await storedJobs(queue, 'same')).toEqual([`repeat:${id}:${before[0]?.next}`]);
+    expect(await storedJobs(queue, 'same')).toEqual([`repeat:${before[0]?.id}:${before[0]?.next}`]);
+  });
+
+  test('two monitors of one wave: one scheduler, two first checks', async () => {
+    const members = await commitWave(api, 2, { regions: ['shared'] });
+    expect(await syncSchedules(stores, 'shared', members)).toBe(1);
+    expect(await ids('shared')).toEqual([waveId(waveOf(members[0] ?? '', 5))]);
+    const firsts = (await storedJobs(queue, 'shared')).filter((job) => job.startsWith('first-'));
+    expect(firsts.map((job) => job.slice('first-'.length, 'first-'.length + 36))).toEqual(members.toSorted());
   });
 
   test('a monitor with a result gets no further first check; one without keeps one', async () => {
@@ -137,49 +164,47 @@ describe('syncSchedules', () => {
     expect(await firsts()).toEqual([]);
   });
 
-  test('removes what Postgres does not want, also what cannot be a monitor of ours', async () => {
-    const { id } = await commitMonitor(api, { regions: ['gone'] });
-    await syncSchedules(stores, 'gone', [id]);
-    await deleteMonitor(api.context.db, api.account.id, id);
-    const foreign = 'no-uuid';
-    await queue.producers.queue('check', 'gone').upsertJobScheduler(foreign, { every: 60_000 });
-    expect(await syncSchedules(stores, 'gone', [id, foreign, randomUUID()])).toEqual({
-      applied: 0,
-      removed: 3,
-    });
-    expect(await storedSchedules(queue, 'gone')).toEqual([]);
+  test('a monitor that is gone, or of another region, brings nothing into the store', async () => {
+    const gone = await commitMonitor(api, { regions: ['gone'] });
+    const elsewhere = await commitMonitor(api, { regions: ['elsewhere'] });
+    await deleteMonitor(api.context.db, api.account.id, gone.id);
+    expect(await syncSchedules(stores, 'gone', [gone.id, elsewhere.id])).toBe(0);
+    expect(await storedJobs(queue, 'gone')).toEqual([]);
+    expect(await ids('gone')).toEqual([]);
   });
 
-  test.each([
-    ['changes', (id: string) => update(id, { interval: 77 }), [{ every: 77_000, revision: 2 }]],
-    ['leaves the region', (id: string) => update(id, { regions: ['elsewhere'] }), []],
-    ['is deleted', (id: string) => deleteMonitor(api.context.db, api.account.id, id), []],
-  ] as const)(
-    'a monitor %s while an old schedule is written: the new state wins',
-    async (what, change, expected) => {
-      const region = `between ${what}`.replaceAll(' ', '-');
-      const { id } = await commitMonitor(api, { regions: [region] });
-      const late = producersWith(region, async () => {
-        await change(id);
-        await syncSchedules(stores, region, [id]);
-      });
-      await syncSchedules({ ...stores, producers: late }, region, [id]);
-      expect(await storedSchedules(queue, region)).toMatchObject(expected);
-      const scheduled = await scheduledRevision(api, id, region);
-      expect(scheduled).toBe(expected[0]?.revision ?? null);
-    },
-  );
+  test('a monitor that changes while its former wave is written: the new one is in the store, and that is noted', async () => {
+    const { id } = await commitMonitor(api, { regions: ['between'] });
+    const late = producersWith('between', () => update(id, { interval: 77 }));
+    await syncSchedules({ ...stores, producers: late }, 'between', [id]);
+    expect(await ids('between')).toContain(waveId(waveOf(id, 77)));
+    expect(await scheduledRevision(api, id, 'between')).toBe(2);
+  });
 
-  test('however late and often it runs, the store ends as Postgres is', async () => {
+  test('one that changes at every look is not noted as applied: the reconciler goes on', async () => {
+    const { id } = await commitMonitor(api, { regions: ['restless'] });
+    const real = queue.producers.queue('check', 'restless');
+    let interval = 100;
+    const restless = Object.assign(Object.create(real) as typeof real, {
+      getJobScheduler: async (key: string) => {
+        await update(id, { interval: (interval += 1) });
+        return real.getJobScheduler(key);
+      },
+    });
+    const producers = Object.assign(new Producers(queue.stores), { queue: () => restless });
+    await syncSchedules({ ...stores, producers }, 'restless', [id]);
+    expect(await scheduledRevision(api, id, 'restless')).toBeNull();
+  });
+
+  test('however late and often it runs, the wave that Postgres wants is in the store', async () => {
     const { id } = await commitMonitor(api, { regions: ['race'] });
-    const running: Promise<SyncResult>[] = [];
+    const running: Promise<number>[] = [];
     for (let round = 0; round < 30; round += 1) {
       await update(id, { interval: 100 + round, regions: round % 3 === 1 ? ['other'] : ['race'] });
       running.push(syncSchedules(stores, 'race', [id]), syncSchedules(stores, 'other', [id]));
     }
     await Promise.all(running);
-    expect(await storedSchedules(queue, 'race')).toMatchObject([{ id, every: 129_000, revision: 31 }]);
-    expect(await storedSchedules(queue, 'other')).toEqual([]);
+    expect(await ids('race')).toContain(waveId(waveOf(id, 129)));
     expect(await scheduledRevision(api, id, 'race')).toBe(31);
   });
 });

@@ -1,3 +1,4 @@
+import { waveId, waveOf, type Wave } from '@tocsin/core/schedule/wave';
 import type { Database } from '@tocsin/db/database/open';
 import { findSchedules } from '@tocsin/db/monitor-regions/list-schedules';
 import type { RegionSchedule } from '@tocsin/db/monitor-regions/list-schedules';
@@ -5,7 +6,6 @@ import { markScheduled } from '@tocsin/db/monitor-regions/mark-scheduled';
 import type { Producers } from '@tocsin/queue/producers';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** How often a monitor that changes meanwhile is read again at once; after that the reconciler does. */
 const ROUNDS = 3;
 
@@ -14,45 +14,36 @@ export interface ScheduleStores {
   readonly producers: Producers;
 }
 
-/** How many schedules were put into the queue's store, and taken out of it. */
-export interface SyncResult {
-  readonly applied: number;
-  readonly removed: number;
-}
-
 /**
- * Makes the schedules of these monitors in one region what Postgres says now: applied and noted as such where the region
- * checks the monitor, removed where it does not. Safe to run twice, late, and by several processes at once: Postgres
- * is read before and again after the store was written, so whoever writes last writes what is true.
+ * Makes sure that these monitors are checked in one region as Postgres says now: their waves are in the store, those that are
+ * new get their first check, and that is noted. Where the region does not check a monitor there is nothing to do: its wave
+ * goes on without it. Safe to run twice, late, and by several processes at once: Postgres is read again after the store was
+ * written.
+ * @returns how many waves were put in
  */
 export async function syncSchedules(
   stores: ScheduleStores,
   region: string,
   monitorIds: readonly string[],
-): Promise<SyncResult> {
+): Promise<number> {
   const schedules = new RegionSchedules(stores.producers, region);
-  // Only monitors of ours can be asked for.
-  const foreign = monitorIds.filter((id) => !UUID.test(id));
-  await schedules.remove(foreign);
-  const ours = monitorIds.filter((id) => UUID.test(id));
-  const result = { applied: 0, removed: foreign.length };
-  let before = await readSchedules(stores.db, region, ours);
-  let open = ours;
-  for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
+  let applied = 0;
+  let before = await readSchedules(stores.db, region, monitorIds);
+  for (let round = 0; round < ROUNDS && before.size > 0; round += 1) {
     const wanted = [...before.values()];
-    const unwanted = open.filter((id) => !before.has(id));
-    await schedules.apply(wanted);
-    await schedules.remove(unwanted);
+    applied += await schedules.ensure(wavesOf(wanted));
     await addFirstChecks(stores.producers, wanted);
     await markScheduled(stores.db, wanted);
-    result.applied += wanted.length;
-    result.removed += unwanted.length;
-    const after = await readSchedules(stores.db, region, open);
+    const after = await readSchedules(stores.db, region, [...before.keys()]);
     const settled = before;
-    open = open.filter((id) => after.get(id)?.revision !== settled.get(id)?.revision);
-    before = new Map([...after].filter(([id]) => open.includes(id)));
+    before = new Map([...after].filter(([id, { revision }]) => settled.get(id)?.revision !== revision));
   }
-  return result;
+  return applied;
+}
+
+function wavesOf(schedules: readonly RegionSchedule[]): Wave[] {
+  const waves = schedules.map(({ monitorId, intervalSeconds }) => waveOf(monitorId, intervalSeconds));
+  return [...new Map(waves.map((wave) => [waveId(wave), wave])).values()];
 }
 
 async function readSchedules(

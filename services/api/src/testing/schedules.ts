@@ -1,31 +1,26 @@
-import { JOBS } from '@tocsin/contracts/jobs';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
 import { createMonitorSchema } from '@tocsin/contracts/monitor';
 import type { Monitor } from '@tocsin/contracts/monitor';
+import { waveId, waveOf } from '@tocsin/core/schedule/wave';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { checkOf } from './monitors.ts';
 import type { TestApi } from './test-api.ts';
 import type { TestQueue } from './test-queue.ts';
 
-/** One schedule as the store has it. */
+/** One job scheduler as the store has it. */
 export interface StoredSchedule {
   readonly id: string;
   readonly every: number | undefined;
   readonly next: number | undefined;
-  readonly revision: number | undefined;
 }
 
-/** Every schedule of a region, by id. */
+/** Every job scheduler of a region, by id. */
 export async function storedSchedules(queue: TestQueue, region: string): Promise<StoredSchedule[]> {
   const schedulers = await queue.producers.queue('check', region).getJobSchedulers();
   return schedulers
-    .map(({ key, every, next, template }) => ({
-      id: key,
-      every,
-      next,
-      revision: JOBS.check.payload.safeParse(template?.data).data?.revision,
-    }))
+    .map(({ key, every, next }) => ({ id: key, every, next }))
     .toSorted((one, other) => one.id.localeCompare(other.id));
 }
 
@@ -39,6 +34,31 @@ export async function storedJobs(queue: TestQueue, region: string): Promise<stri
 export async function commitMonitor(api: TestApi, fields: Record<string, unknown> = {}): Promise<Monitor> {
   const input = createMonitorSchema.parse({ name: 'Shop', url: 'https://shop.example', ...fields });
   return (await createMonitor(api.context, api.account.id, input, 'default')).monitor;
+}
+
+/** Enough to have so many in one of the hundred waves of the shortest interval, almost certainly. */
+const MOST_TRIED = 2_000;
+
+/** So many monitors of one wave, of the shortest interval, committed as `commitMonitor` does. @returns their ids */
+export async function commitWave(
+  api: TestApi,
+  count: number,
+  fields: Record<string, unknown> = {},
+): Promise<string[]> {
+  const byWave = new Map<string, string[]>();
+  let found: string[] | undefined;
+  for (let tried = 0; tried < MOST_TRIED && !found; tried += 1) {
+    const { id } = await commitMonitor(api, { ...fields, interval: 5, timeout: 1 });
+    const key = waveId(waveOf(id, 5));
+    const members = [...(byWave.get(key) ?? []), id];
+    byWave.set(key, members);
+    if (members.length === count) found = members;
+  }
+  if (!found) throw new Error('no wave with so many monitors');
+  for (const id of [...byWave.values()].flat()) {
+    if (!found.includes(id)) await deleteMonitor(api.context.db, api.account.id, id);
+  }
+  return found;
 }
 
 /** Records a passing check, so that the monitor is PENDING no more. */

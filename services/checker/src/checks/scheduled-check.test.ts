@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitor';
 import { phaseMs } from '@tocsin/core/schedule/phase';
+import { waveId, waveOf } from '@tocsin/core/schedule/wave';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
@@ -77,14 +78,13 @@ function scheduledChecks(): ScheduledChecks {
     shutdown: new AbortController().signal,
     announce: () => undefined,
     overlapGuard: { enter: async () => async () => undefined },
-    removeSchedule: () => undefined,
     logger,
   });
 }
 
 /** Runs the job of a planned slot: 0 is that of a moment ago, -1 the one before. */
 function run(index: number, stalls = 0): Promise<void> {
-  const jobId = `repeat:${monitorId}:${slot + index * INTERVAL_MS}`;
+  const jobId = `repeat:${waveId(waveOf(monitorId, 60))}:${slot + index * INTERVAL_MS}`;
   return checks.run({ monitorId, revision: 1 }, jobId, stalls);
 }
 

@@ -1,4 +1,4 @@
-import type { JobPayload } from '@tocsin/contracts/jobs';
+import type { SingleCheck } from '@tocsin/contracts/jobs';
 import { isTooLate, mayOverlap } from '@tocsin/core/schedule/lateness';
 import { isPlannedSlot, slotOfJob } from '@tocsin/core/schedule/slot';
 import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
@@ -14,8 +14,6 @@ import { MissedSlots } from './missed-slots.ts';
 export interface ScheduledCheckContext extends CheckContext {
   readonly region: string;
   readonly overlapGuard: OverlapGuard;
-  /** Takes the schedule of a monitor that is not of this region, or gone, out of the store; in the background. */
-  readonly removeSchedule: (monitorId: string) => void;
   readonly logger: Logger;
 }
 
@@ -37,7 +35,7 @@ const MOST_STALLS = 2;
 
 const nothingToLeave: Leave = async () => undefined;
 
-/** Runs the jobs of one region's check queue (design §4 "Slot"). */
+/** Runs the scheduled checks of one region (design §4 "Slot"). */
 export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
   readonly #missed: MissedSlots;
@@ -49,12 +47,11 @@ export class ScheduledChecks {
   }
 
   /**
-   * Runs one job: at most one check of a monitor at a time, and none that is too late to be of use.
+   * Runs one check of a job: at most one of a monitor at a time, and none that is too late to be of use.
    * @param stalls how often a checker died, or hung, while it ran this job
    */
-  async run(payload: JobPayload<'check'>, jobId: string, stalls = 0): Promise<void> {
+  async run({ monitorId, revision }: SingleCheck, jobId: string, stalls = 0): Promise<void> {
     const { region, targets } = this.#context;
-    const { monitorId } = payload;
     const slot = slotOfJob(jobId);
     if (slot === null) throw new TypeError(`job id "${jobId}" names no slot`);
     const job: CheckJob = { id: jobId, monitorId, slot };
@@ -67,13 +64,12 @@ export class ScheduledChecks {
       this.#skip(job, 'crashed');
       return;
     }
-    const target = await targets.get(monitorId, payload.revision).catch((error: unknown) => {
+    const target = await targets.get(monitorId, revision).catch((error: unknown) => {
       // Postgres is away: the slot is not lost before it is too late.
       throw new JobPostponedError('the monitor could not be read', { cause: error });
     });
     if (target === null || !target.regions.includes(region)) {
       this.#context.metrics.skipped.inc({ region, reason: 'unassigned' });
-      this.#context.removeSchedule(monitorId);
       return;
     }
     if (isTooLate(slot, target.intervalSeconds, Date.now())) {

@@ -1,11 +1,12 @@
+import { listWaveMembers } from '@tocsin/db/schedule-spans/list-wave-members';
 import { takeTrigger } from '@tocsin/db/triggers/take-trigger';
 import type { Database } from '@tocsin/db/database/open';
 import { withDeadline } from '@tocsin/queue/deadline';
 import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
-import { RegionSchedules } from '@tocsin/queue/schedules';
 import type { Logger } from '@tocsin/runtime/logger';
+import { CheckJobs } from '../checks/check-jobs.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import type { CheckContext } from '../checks/check-runner.ts';
 import { runTriggeredCheck } from '../triggers/triggered-check.ts';
@@ -39,29 +40,32 @@ export interface RegionWorkers {
 export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers {
   const { region, stores, producers, db, context, logger } = options;
   const store = stores.forRegion(region);
-  const schedules = new RegionSchedules(producers, region);
-  const scheduled = new ScheduledChecks({
-    ...context,
-    region,
-    overlapGuard: store.overlapGuard,
-    removeSchedule: (monitorId) => {
-      // The reconciler's audit does it otherwise.
-      schedules.remove([monitorId]).catch(() => undefined);
-    },
-    logger,
-  });
+  const scheduled = new ScheduledChecks({ ...context, region, overlapGuard: store.overlapGuard, logger });
   const triggered = { ...context, takeTrigger: (id: string) => takeTrigger(db, id) };
   const onFailed = (jobId: string, error: Error): void => {
     logger.error('A check failed to run', { region, jobId, error });
   };
+  const jobs = new CheckJobs({
+    // A wave whose checks wait for others may last longer than a stuck worker is idle.
+    runCheck: (check, jobId, stalls) =>
+      scheduled.run(check, jobId, stalls).finally(() => checks.noteProgress()),
+    listMembers: (wave) => listWaveMembers(db, region, wave),
+    concurrency: options.concurrency,
+    // What this process cannot start yet is left to others.
+    onBacklog: (waiting) => checks.takeMore(!waiting),
+    onFailed: ({ monitorId }, jobId, error) => {
+      logger.error('A check failed to run', { region, jobId, monitorId, error });
+    },
+  });
+  const checks = startJobWorker(store, {
+    kind: 'check',
+    region,
+    concurrency: options.concurrency,
+    process: (payload, jobId, stalls) => jobs.run(payload, jobId, stalls),
+    onFailed,
+  });
   const workers: JobWorker[] = [
-    startJobWorker(store, {
-      kind: 'check',
-      region,
-      concurrency: options.concurrency,
-      process: (payload, jobId, stalls) => scheduled.run(payload, jobId, stalls),
-      onFailed,
-    }),
+    checks,
     startJobWorker(store, {
       kind: 'trigger',
       region,
@@ -73,8 +77,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   return {
     region,
     checkProgress: async () => {
-      const [checks] = workers;
-      if (checks === undefined || checks.idleMs < STUCK_AFTER_MS || context.recorder.stalled) return;
+      if (checks.idleMs < STUCK_AFTER_MS || context.recorder.stalled) return;
       const counting = producers.queue('check', region).getWaitingCount();
       // A store that does not answer is no fault of this process: a restart would not help.
       const waiting = await withDeadline(counting, COUNT_WITHIN_MS, 'counting').catch(() => 0);

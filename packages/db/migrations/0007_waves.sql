@@ -1,0 +1,1 @@
+CREATE INDEX "schedule_spans_wave_idx" ON "schedule_spans" USING btree ("region","interval_seconds","phase_ms","monitor_id") WHERE "schedule_spans"."ends_at" is null;

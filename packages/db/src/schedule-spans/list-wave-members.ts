@@ -1,0 +1,22 @@
+import type { Wave } from '@tocsin/core/schedule/wave';
+import { sql } from 'drizzle-orm';
+import type { Database } from '../database/open.ts';
+
+/** A monitor that a wave checks. */
+export interface WaveMember {
+  readonly monitorId: string;
+  readonly revision: number;
+}
+
+/** Whom a wave of a region checks now (ADR 11). */
+export async function listWaveMembers(
+  db: Database,
+  region: string,
+  { intervalSeconds, phaseMs }: Wave,
+): Promise<WaveMember[]> {
+  const { rows } = await db.execute<{ id: string; revision: number }>(sql`
+    select m.id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
+    where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.phase_ms = ${phaseMs}
+      and s.ends_at is null`);
+  return rows.map(({ id, revision }) => ({ monitorId: id, revision }));
+}

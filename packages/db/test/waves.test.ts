@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { waveOf, type Wave } from '@tocsin/core/schedule/wave';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
+import { listWaveMembers } from '@tocsin/db/schedule-spans/list-wave-members';
+import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
+import { sql } from 'drizzle-orm';
+import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+let context: TestContext;
+beforeAll(async () => {
+  context = await openTestContext();
+});
+afterAll(() => context.close());
+beforeEach(async () => {
+  await context.db.execute(sql`delete from monitors`);
+});
+
+async function membersOf(region: string, wave: Wave): Promise<string[]> {
+  return (await listWaveMembers(context.db, region, wave)).map(({ monitorId }) => monitorId).toSorted();
+}
+
+const update = (id: string, fields: Parameters<typeof updateMonitor>[3]): Promise<unknown> =>
+  updateMonitor(context, context.accountId, id, fields, 'default');
+
+/** Two monitors of one wave: no more are made than needed for two of the 100 phases to be equal. */
+async function makePair(): Promise<readonly [string, string, Wave]> {
+  const known = new Map<number, string>();
+  for (let index = 0; index < 101; index += 1) {
+    const { id } = await makeMonitor(context, { interval: 5 });
+    const wave = waveOf(id, 5);
+    const other = known.get(wave.phaseMs);
+    if (other !== undefined) return [other, id, wave];
+    known.set(wave.phaseMs, id);
+  }
+  throw new Error('101 monitors have 101 of 100 phases');
+}
+
+test('the members of a wave are the monitors of its interval and phase, each with its revision', async () => {
+  const [one, other, wave] = await makePair();
+  await update(other, { name: 'Other', url: 'https://other.example' });
+  const members = await listWaveMembers(context.db, 'default', wave);
+  expect(members).toHaveLength(2);
+  expect(members).toEqual(
+    expect.arrayContaining([
+      { monitorId: one, revision: 1 },
+      { monitorId: other, revision: 2 },
+    ]),
+  );
+  expect(await membersOf('default', { ...wave, phaseMs: wave.phaseMs + 1 })).toEqual([]);
+  expect(await membersOf('default', { ...wave, intervalSeconds: 6 })).toEqual([]);
+  expect(await membersOf('other', wave)).toEqual([]);
+});
+
+test('another interval moves a monitor to another wave at once', async () => {
+  const [one, other, wave] = await makePair();
+  await update(one, { interval: 60 });
+  expect(await membersOf('default', wave)).toEqual([other]);
+  expect(await membersOf('default', waveOf(one, 60))).toEqual([one]);
+});
+
+test('a region that a monitor left checks it no more; the one it went to does', async () => {
+  const { id } = await makeMonitor(context, { regions: ['a', 'b'] });
+  await update(id, { regions: ['b', 'c'] });
+  const wave = waveOf(id, 60);
+  expect(await Promise.all(['a', 'b', 'c'].map((region) => membersOf(region, wave)))).toEqual([
+    [],
+    [id],
+    [id],
+  ]);
+  expect(await listWaves(context.db)).toEqual(
+    new Map([
+      ['b', [wave]],
+      ['c', [wave]],
+    ]),
+  );
+});
+
+test('a deleted monitor is of no wave, and a wave without any is none', async () => {
+  const [one, other, wave] = await makePair();
+  await deleteMonitor(context.db, context.accountId, one);
+  expect(await membersOf('default', wave)).toEqual([other]);
+  expect((await listWaves(context.db)).get('default')).toContainEqual(wave);
+  await deleteMonitor(context.db, context.accountId, other);
+  expect(await membersOf('default', wave)).toEqual([]);
+  expect((await listWaves(context.db)).get('default') ?? []).not.toContainEqual(wave);
+});
+
+test('a wave is listed once however many it checks, and on demand for one region alone', async () => {
+  const [, , wave] = await makePair();
+  const far = await makeMonitor(context, { regions: ['far'], interval: 3_600 });
+  const all = await listWaves(context.db);
+  expect([...all.keys()].toSorted()).toEqual(['default', 'far']);
+  const same = ({ phaseMs, intervalSeconds }: Wave): boolean =>
+    phaseMs === wave.phaseMs && intervalSeconds === 5;
+  expect(all.get('default')?.filter(same)).toEqual([wave]);
+  expect(await listWaves(context.db, 'far')).toEqual(new Map([['far', [waveOf(far.id, 3_600)]]]));
+  expect(await listWaves(context.db, 'none')).toEqual(new Map());
+});
+
+test('a phase of a former version, on no grid, is moved to the wave of its monitor', async () => {
+  const { id } = await makeMonitor(context, { regions: ['a'] });
+  await context.db.execute(sql`update schedule_spans set phase_ms = 12345`);
+  expect(await alignSpans(context.db)).toBe(1);
+  expect(await listWaves(context.db)).toEqual(new Map([['a', [waveOf(id, 60)]]]));
+  expect(await alignSpans(context.db)).toBe(0);
+});

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { openTestStore, until, type TestStore } from './stores.ts';
+
+const REGION = 'eu-west-1';
+
+describe.each(['redis', 'postgres'] as const)('a worker that is to take no more, on %s', (kind) => {
+  let store: TestStore;
+  let worker: JobWorker;
+  /** What runs, and how to end it. */
+  let running: Map<string, () => void>;
+  let others: JobWorker[];
+
+  beforeEach(async () => {
+    store = await openTestStore(kind);
+    running = new Map();
+    others = [];
+    worker = start(10, (jobId) => new Promise((resolve) => running.set(jobId, resolve)));
+  });
+  afterEach(async () => {
+    for (const end of running.values()) end();
+    worker.takeMore(true);
+    await Promise.all([worker, ...others].map((one) => one.close()));
+    await store.close();
+  });
+
+  function start(concurrency: number, run: (jobId: string) => Promise<void>): JobWorker {
+    return startJobWorker(store.stores.forRegion(REGION), {
+      kind: 'check',
+      region: REGION,
+      concurrency,
+      process: (_, jobId) => run(jobId),
+      onFailed: () => undefined,
+    });
+  }
+
+  async function addJobs(count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1) {
+      await store.producers.addFirstCheck(REGION, { monitorId: randomUUID(), revision: 1 }, 1);
+    }
+  }
+
+  const jobsLeft = (): Promise<number> => store.producers.queue('check', REGION).count();
+
+  function endOne(): void {
+    const [first] = running;
+    if (!first) throw new Error('nothing runs');
+    running.delete(first[0]);
+    first[1]();
+  }
+
+  test('leaves further jobs to others while some run, also while jobs of its own end', async () => {
+    await addJobs(3);
+    await until('three to run', () => running.size === 3);
+    worker.takeMore(false);
+    await addJobs(5);
+    const elsewhere: string[] = [];
+    others.push(start(1, async (jobId) => void elsewhere.push(jobId)));
+    await until('the others', () => elsewhere.length === 5);
+    expect(running.size).toBe(3);
+    endOne();
+    await addJobs(2);
+    await until('the others again', () => elsewhere.length === 7);
+    expect(running.size).toBe(2);
+  });
+
+  test('goes on at once when it may, although none of its jobs ended', async () => {
+    await addJobs(2);
+    await until('two to run', () => running.size === 2);
+    worker.takeMore(false);
+    await addJobs(4);
+    expect(await jobsLeft()).toBeGreaterThan(0);
+    worker.takeMore(true);
+    await until('all to run', () => running.size === 6, 5_000);
+  });
+
+  test('takes one when none runs, and goes on after many changes of mind', async () => {
+    worker.takeMore(false);
+    await addJobs(3);
+    await until('one to run', () => running.size === 1);
+    expect(await jobsLeft()).toBe(2);
+    for (let index = 0; index < 50; index += 1) worker.takeMore(index % 2 === 0);
+    worker.takeMore(true);
+    await until('all to run', () => running.size === 3, 5_000);
+  });
+});

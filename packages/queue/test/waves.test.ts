@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { slotOfJob } from '@tocsin/core/schedule/slot';
+import { waveId, type Wave } from '@tocsin/core/schedule/wave';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { RegionSchedules } from '@tocsin/queue/schedules';
+import { openTestStore, until, type TestStore } from './stores.ts';
+
+const REGION = 'eu-west-1';
+
+interface Seen {
+  readonly wave: string;
+  readonly slot: number;
+  readonly at: number;
+}
+
+describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (kind) => {
+  let store: TestStore;
+  let worker: JobWorker | undefined;
+  let schedules: RegionSchedules;
+
+  beforeEach(async () => {
+    store = await openTestStore(kind);
+    schedules = new RegionSchedules(store.producers, REGION);
+    worker = undefined;
+  });
+  afterEach(async () => {
+    await worker?.close();
+    await store.close();
+  });
+
+  function startChecks(concurrency = 10, run: () => Promise<void> = async () => undefined): Seen[] {
+    const seen: Seen[] = [];
+    worker = startJobWorker(store.stores.forRegion(REGION), {
+      kind: 'check',
+      region: REGION,
+      concurrency,
+      process: async (payload, jobId) => {
+        if ('monitorId' in payload) throw new TypeError('no wave');
+        seen.push({ wave: waveId(payload), slot: slotOfJob(jobId) ?? 0, at: Date.now() });
+        await run();
+      },
+      onFailed: () => undefined,
+    });
+    return seen;
+  }
+
+  /** The planned job of a wave, as it lies in the store. */
+  async function plannedJob(wave: Wave): Promise<string> {
+    const delayed = await store.producers.queue('check', REGION).getDelayed();
+    const [job, ...more] = delayed.filter(({ id }) => id?.startsWith(`repeat:${waveId(wave)}:`));
+    expect(more).toEqual([]);
+    return job?.id ?? '';
+  }
+
+  async function lose(wave: Wave): Promise<void> {
+    await store.loseJob(store.producers.queue('check', REGION).name, await plannedJob(wave));
+  }
+
+  test('a wave runs on its phase, with its slot in the job id, again and again', async () => {
+    const wave = { intervalSeconds: 1, phaseMs: 351 };
+    const seen = startChecks();
+    expect(await schedules.ensure([wave])).toBe(1);
+    await until('three runs', () => seen.length >= 3);
+    for (const run of seen) {
+      expect([run.wave, run.slot % 1_000]).toEqual([waveId(wave), 351]);
+      expect(run.at).toBeGreaterThanOrEqual(run.slot - 20);
+    }
+    expect(new Set(seen.map(({ slot }) => slot)).size).toBe(seen.length);
+  });
+
+  test('waves of one phase or one interval are apart', async () => {
+    const waves = [
+      { intervalSeconds: 1, phaseMs: 1 },
+      { intervalSeconds: 2, phaseMs: 1 },
+      { intervalSeconds: 1, phaseMs: 501 },
+    ];
+    expect(await schedules.ensure(waves)).toBe(3);
+    const seen = startChecks();
+    await until('each to run', () => waves.every((wave) => seen.some((run) => run.wave === waveId(wave))));
+  });
+
+  test('ensuring puts in what is missing and leaves alone what is there', async () => {
+    const [known, other] = [
+      { intervalSeconds: 3_600, phaseMs: 51 },
+      { intervalSeconds: 3_600, phaseMs: 101 },
+    ];
+    expect(await schedules.ensure([known])).toBe(1);
+    // A trace that any replacement wipes out.
+    await lose(known);
+    expect(await schedules.ensure([known, other])).toBe(1);
+    expect(await plannedJob(known)).toBe('');
+    expect(await plannedJob(other)).toMatch(/^repeat:wave-3600-101:\d+$/);
+    expect(await schedules.ensure([known, other])).toBe(0);
+  });
+
+  test('ensuring again and again while runs fall due loses none', async () => {
+    const wave = { intervalSeconds: 1, phaseMs: 601 };
+    await schedules.ensure([wave]);
+    const seen = startChecks();
+    let rounds = 0;
+    await until('four runs', async () => {
+      for (let index = 0; index < 20; index += 1) rounds += 1 + (await schedules.ensure([wave]));
+      return seen.length >= 4;
+    });
+    expect(rounds % 20).toBe(0);
+    const slots = seen.map(({ slot }) => slot);
+    expect(slots.slice(0, 4)).toEqual([0, 1, 2, 3].map((index) => (slots[0] ?? 0) + index * 1_000));
+  });
+
+  test('applying starts a broken chain anew, on its phase; what is whole stays planned once', async () => {
+    const [broken, whole] = [
+      { intervalSeconds: 1, phaseMs: 201 },
+      { intervalSeconds: 3_600, phaseMs: 251 },
+    ];
+    await schedules.apply([broken, whole]);
+    const planned = await plannedJob(whole);
+    await lose(broken);
+    await schedules.apply([broken, whole]);
+    expect(await plannedJob(whole)).toBe(planned);
+    const seen = startChecks();
+    await until('two runs', () => seen.length >= 2);
+    expect(seen.map(({ wave, slot }) => [wave, slot % 1_000])).toEqual(seen.map(() => ['wave-1-201', 201]));
+  });
+
+  test('what is removed runs no more; of what is not there nothing is said', async () => {
+    const [removed, kept] = [
+      { intervalSeconds: 1, phaseMs: 301 },
+      { intervalSeconds: 1, phaseMs: 302 },
+    ];
+    await schedules.ensure([removed, kept]);
+    await schedules.remove([waveId(removed), 'wave-60-1', '0197-foreign']);
+    const seen = startChecks();
+    await until('two runs of the other', () => seen.length >= 2);
+    expect(new Set(seen.map(({ wave }) => wave))).toEqual(new Set([waveId(kept)]));
+  });
+
+  test('an audit finds what is missing, lost and stray, and nothing else', async () => {
+    const [fine, missing, stray, lost] = [1, 51, 101, 151].map((phaseMs) => ({
+      intervalSeconds: 1,
+      phaseMs,
+    }));
+    if (!fine || !missing || !stray || !lost) throw new Error('four waves');
+    await schedules.ensure([fine, stray, lost]);
+    await lose(lost);
+    const wanted = new Set([fine, missing, lost].map(waveId));
+    await until('the lost run to be overdue', async () => (await schedules.audit(wanted)).lost.length > 0);
+    // `fine` is overdue too: no worker runs. Its job waits, so it is not lost.
+    expect(await schedules.audit(wanted)).toEqual({
+      missing: ['wave-1-51'],
+      lost: ['wave-1-151'],
+      stray: ['wave-1-101'],
+    });
+    await schedules.apply([lost]);
+    const seen = startChecks();
+    await until('the lost chain to run again', () => seen.some(({ wave }) => wave === waveId(lost)));
+  });
+
+  test('of thousands that are overdue in a backlog only the lost one is', async () => {
+    const waves = [1, 2, 3].flatMap((intervalSeconds) =>
+      Array.from({ length: 800 }, (_, index) => ({ intervalSeconds, phaseMs: 1 + index })),
+    );
+    const [lost] = waves;
+    if (!lost) throw new Error('waves');
+    expect(await schedules.ensure(waves)).toBe(2_400);
+    await lose(lost);
+    // One is taken and holds the worker: some of the others wait, some are only due.
+    let end = (): void => undefined;
+    const held = new Promise<void>((resolve) => (end = resolve));
+    const seen = startChecks(1, () => held);
+    const wanted = new Set(waves.map(waveId));
+    const queue = store.producers.queue('check', REGION);
+    const overdue = async (): Promise<number> =>
+      (await queue.getJobSchedulers()).filter(({ next }) => (next ?? 0) < Date.now() - 3_500).length;
+    try {
+      await until('the backlog', async () => seen.length > 0 && (await overdue()) >= 2_300);
+      expect(await schedules.audit(wanted)).toEqual({ missing: [], lost: [waveId(lost)], stray: [] });
+    } finally {
+      end();
+    }
+  }, 60_000);
+});

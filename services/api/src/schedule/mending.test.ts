@@ -1,0 +1,254 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { waveId, waveOf } from '@tocsin/core/schedule/wave';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
+import { listWaveMembers } from '@tocsin/db/schedule-spans/list-wave-members';
+import { startJobWorker } from '@tocsin/queue/job-worker';
+import type { JobWorker } from '@tocsin/queue/job-worker';
+import { Producers } from '@tocsin/queue/producers';
+import { RegionSchedules } from '@tocsin/queue/schedules';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import type { Metrics } from '@tocsin/runtime/metrics';
+import { checkOnce, commitMonitor, commitWave, storedJobs, storedSchedules } from '../testing/schedules.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { openTestQueue } from '../testing/test-queue.ts';
+import type { TestQueue } from '../testing/test-queue.ts';
+import { until } from '../testing/until.ts';
+import { Reconciler } from './reconciler.ts';
+import { createScheduleMetrics } from './schedule-metrics.ts';
+import { syncSchedules } from './sync-schedules.ts';
+
+const PREFIX = 'tocsin:{checks.default}';
+const never = new AbortController().signal;
+let api: TestApi;
+let queue: TestQueue;
+let metrics: Metrics;
+
+beforeAll(async () => {
+  queue = await openTestQueue();
+  api = await openTestApi();
+});
+afterAll(async () => {
+  await queue.close();
+  await api.close();
+});
+beforeEach(() => {
+  metrics = createMetrics();
+});
+afterEach(async () => {
+  await api.database.pool.query('delete from monitors');
+  await queue.redis.flushdb();
+});
+
+function reconcilerWith(producers: Producers = queue.producers, regions = ['default']): Reconciler {
+  return new Reconciler({
+    db: api.context.db,
+    producers,
+    defaultRegion: 'default',
+    regions,
+    metrics: createScheduleMetrics(metrics),
+    logger: createSilentLogger(),
+    auditEveryMs: 0,
+  });
+}
+
+/** The real producers, but something else happens just before, or just after, a scheduler is removed. */
+function producersAround(when: 'before' | 'after', happens: () => Promise<unknown>): Producers {
+  const real = queue.producers.queue('check', 'default');
+  const slow = Object.assign(Object.create(real) as typeof real, {
+    removeJobScheduler: async (id: string) => {
+      if (when === 'before') await happens();
+      const removed = await real.removeJobScheduler(id);
+      if (when === 'after') await happens();
+      return removed;
+    },
+  });
+  return Object.assign(new Producers(queue.stores), { queue: () => slow });
+}
+
+const ids = async (region = 'default'): Promise<string[]> =>
+  (await storedSchedules(queue, region)).map((schedule) => schedule.id);
+
+const synced = (): Promise<string> => metrics.getSingleMetricAsString('tocsin_schedules_synced_total');
+
+/** A monitor whose wave is in the store, checked once: with no first check waiting. */
+async function scheduledMonitor(reconciler: Reconciler): Promise<{ id: string; wave: string }> {
+  const { id } = await commitMonitor(api);
+  await checkOnce(api, id);
+  await reconciler.run(never);
+  return { id, wave: waveId(waveOf(id, 60)) };
+}
+
+interface Seen {
+  readonly monitorId: string;
+  readonly jobId: string;
+}
+
+/** A checker that probes nothing: it notes whom each job checks. */
+function startNoting(seen: Seen[]): JobWorker {
+  return startJobWorker(queue.stores.main, {
+    kind: 'check',
+    region: 'default',
+    concurrency: 10,
+    process: async (payload, jobId) => {
+      const single = 'monitorId' in payload;
+      const members = single ? [payload] : await listWaveMembers(api.context.db, 'default', payload);
+      seen.push(...members.map(({ monitorId }) => ({ monitorId, jobId })));
+    },
+    onFailed: () => undefined,
+  });
+}
+
+async function checkEverySecond(): Promise<void> {
+  await api.database.pool.query('update monitors set interval_seconds = 1');
+  await alignSpans(api.context.db);
+}
+
+test('FLUSHALL: everything is back with its phase, and no slot of a monitor fires twice', async () => {
+  const seen: Seen[] = [];
+  const monitors = await Promise.all(Array.from({ length: 20 }, () => commitMonitor(api)));
+  for (const { id } of monitors) await checkOnce(api, id);
+  await checkEverySecond();
+  const reconciler = reconcilerWith();
+  await reconciler.run(never);
+  const worker = startNoting(seen);
+  const allSeen = (): boolean => monitors.every(({ id }) => seen.some(({ monitorId }) => monitorId === id));
+  await until(allSeen);
+  const before = await ids();
+  await queue.redis.flushdb();
+  const old = seen.splice(0);
+  await reconciler.run(never);
+  expect(await ids()).toEqual(before);
+  await until(allSeen);
+  await worker.close();
+  const slots = [...old, ...seen].map(({ monitorId, jobId }) => `${monitorId} ${jobId}`);
+  expect(new Set(slots).size).toBe(slots.length);
+  for (const { monitorId, jobId } of [...old, ...seen]) {
+    const wave = waveOf(monitorId, 1);
+    expect(jobId.startsWith(`repeat:${waveId(wave)}:`)).toBe(true);
+    expect(Number(jobId.split(':').at(-1)) % 1_000).toBe(wave.phaseMs);
+  }
+});
+
+test("two monitors of one wave: deleting one leaves the other's checks alone", async () => {
+  const seen: Seen[] = [];
+  const [one = '', other = ''] = await commitWave(api, 2);
+  for (const id of [one, other]) await checkOnce(api, id);
+  const reconciler = reconcilerWith();
+  await reconciler.run(never);
+  const [before] = await storedSchedules(queue, 'default');
+  await deleteMonitor(api.context.db, api.account.id, one);
+  await reconciler.run(never);
+  expect(await storedSchedules(queue, 'default')).toEqual([before]);
+  const worker = startNoting(seen);
+  await until(() => seen.length > 0);
+  await worker.close();
+  expect(seen[0]).toEqual({ monitorId: other, jobId: `repeat:${before?.id}:${before?.next}` });
+});
+
+test('a lost delayed job: its chain goes on, with its phase', async () => {
+  const reconciler = reconcilerWith();
+  const { id, wave } = await scheduledMonitor(reconciler);
+  const [schedule] = await storedSchedules(queue, 'default');
+  await queue.redis.del(`${PREFIX}:repeat:${wave}:${schedule?.next}`);
+  await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${schedule?.next}`);
+  await queue.redis.zadd(`${PREFIX}:repeat`, (schedule?.next ?? 0) - 120_000, wave);
+  expect(await storedJobs(queue, 'default')).toEqual([]);
+  await reconciler.run(never);
+  const [revived] = await storedSchedules(queue, 'default');
+  expect(revived?.next).toBeGreaterThan(Date.now());
+  expect((revived?.next ?? 0) % 60_000).toBe(waveOf(id, 60).phaseMs);
+  expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${revived?.next}`]);
+  expect(await synced()).toContain('region="default",cause="lost",action="applied"} 1');
+});
+
+test('a delayed job whose place in the queue alone is lost', async () => {
+  const reconciler = reconcilerWith();
+  const { wave } = await scheduledMonitor(reconciler);
+  const [schedule] = await storedSchedules(queue, 'default');
+  const overdue = (schedule?.next ?? 0) - 120_000;
+  await queue.redis.rename(
+    `${PREFIX}:repeat:${wave}:${schedule?.next}`,
+    `${PREFIX}:repeat:${wave}:${overdue}`,
+  );
+  await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${schedule?.next}`);
+  await queue.redis.zadd(`${PREFIX}:repeat`, overdue, wave);
+  await reconciler.run(never);
+  const [revived] = await storedSchedules(queue, 'default');
+  expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${revived?.next}`]);
+  expect(revived?.next).toBeGreaterThan(Date.now());
+});
+
+test('stray schedulers are removed, in regions without any monitor too, and nothing else is', async () => {
+  const reconciler = reconcilerWith(queue.producers, ['default', 'empty']);
+  const { wave } = await scheduledMonitor(reconciler);
+  const before = await storedSchedules(queue, 'default');
+  for (const region of ['default', 'empty']) {
+    await new RegionSchedules(queue.producers, region).apply([{ intervalSeconds: 61, phaseMs: 51 }]);
+  }
+  for (const foreign of ['not-ours', 'wave-60-60000', '0198f2c4-0000-7000-8000-000000000000']) {
+    await queue.producers.queue('check', 'default').upsertJobScheduler(foreign, { every: 60_000, offset: 1 });
+  }
+  await reconciler.run(never);
+  expect(await storedSchedules(queue, 'default')).toEqual(before);
+  expect([await ids(), await ids('empty')]).toEqual([[wave], []]);
+  expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${before[0]?.next}`]);
+  expect(await synced()).toContain('region="default",cause="stray",action="removed"} 4');
+});
+
+test.each(['before', 'after'] as const)(
+  'a monitor that another api creates %s its wave is removed as stray is scheduled',
+  async (when) => {
+    const [last = '', created = ''] = await commitWave(api, 2);
+    const wave = waveId(waveOf(last, 5));
+    await reconcilerWith().run(never);
+    // Not there yet: its rows come back as they were, in the middle of the removal.
+    const { rows } = await api.database.pool.query('select * from schedule_spans where monitor_id = $1', [
+      created,
+    ]);
+    await api.database.pool.query('delete from schedule_spans where monitor_id = $1', [created]);
+    await deleteMonitor(api.context.db, api.account.id, last);
+    const happens = async (): Promise<void> => {
+      await api.database.pool.query(
+        'insert into schedule_spans select * from json_populate_recordset(null::schedule_spans, $1)',
+        [JSON.stringify(rows)],
+      );
+      const stores = { db: api.context.db, producers: queue.producers };
+      // Before, the other api sees the wave in the store, and leaves it at that.
+      expect(await syncSchedules(stores, 'default', [created])).toBe(when === 'before' ? 0 : 1);
+    };
+    metrics = createMetrics();
+    await reconcilerWith(producersAround(when, happens)).run(never);
+    const [schedule] = await storedSchedules(queue, 'default');
+    expect(schedule?.id).toBe(wave);
+    expect(await storedJobs(queue, 'default')).toContain(`repeat:${wave}:${schedule?.next}`);
+  },
+);
+
+test('a monitor that moves to another interval leaves its wave to the others', async () => {
+  const [stays = '', moves = ''] = await commitWave(api, 2);
+  const reconciler = reconcilerWith();
+  await reconciler.run(never);
+  const [before] = await storedSchedules(queue, 'default');
+  await updateMonitor(api.context, api.account.id, moves, { interval: 3_600 }, 'default');
+  await reconciler.run(never);
+  const after = await storedSchedules(queue, 'default');
+  expect(after.map(({ id }) => id)).toEqual([waveId(waveOf(moves, 3_600)), waveId(waveOf(stays, 5))]);
+  expect(after).toContainEqual(before);
+});
+
+test('a backlog that no worker takes is not mistaken for lost jobs', async () => {
+  const { id } = await commitMonitor(api);
+  await checkOnce(api, id);
+  await checkEverySecond();
+  const reconciler = reconcilerWith();
+  await reconciler.run(never);
+  const [before] = await storedSchedules(queue, 'default');
+  await until(() => Date.now() > (before?.next ?? 0) + 3_200);
+  await reconciler.run(never);
+  expect(await storedSchedules(queue, 'default')).toEqual([before]);
+  expect(await synced()).not.toContain('cause="lost"');
+});

@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { SingleCheck } from '@tocsin/contracts/jobs';
+import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
+import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
+import { CheckJobs, type CheckJobsOptions } from './check-jobs.ts';
+
+const WAVE = { intervalSeconds: 60, phaseMs: 51 };
+const OTHER = { intervalSeconds: 60, phaseMs: 101 };
+const JOB = 'repeat:wave-60-51:1795177260051';
+
+function membersOf(count: number): WaveMember[] {
+  return Array.from({ length: count }, (_, index) => ({ monitorId: randomUUID(), revision: index + 1 }));
+}
+
+const idsOf = (checks: readonly SingleCheck[]): string[] => checks.map(({ monitorId }) => monitorId);
+
+/** What was run, told and reported, in order. */
+let ran: SingleCheck[];
+let told: boolean[];
+let failed: [string, string, unknown][];
+beforeEach(() => {
+  ran = [];
+  told = [];
+  failed = [];
+});
+
+function checkJobs(options: Partial<CheckJobsOptions> & { members?: readonly WaveMember[] }): CheckJobs {
+  const { runCheck, members = [], ...rest } = options;
+  return new CheckJobs({
+    listMembers: async () => [...members],
+    concurrency: 100,
+    onBacklog: (waiting) => told.push(waiting),
+    onFailed: ({ monitorId }, jobId, error) => failed.push([monitorId, jobId, error]),
+    ...rest,
+    runCheck: async (check, jobId, stalls) => {
+      ran.push(check);
+      await runCheck?.(check, jobId, stalls);
+    },
+  });
+}
+
+/** Lets everything run that waits for nothing. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Checks that run until they are let go. */
+class Gate {
+  readonly #waiting: (() => void)[] = [];
+  most = 0;
+
+  readonly pass = (): Promise<void> =>
+    new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.most = Math.max(this.most, this.#waiting.length);
+    });
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  async letGo(count: number): Promise<void> {
+    for (const resolve of this.#waiting.splice(0, count)) resolve();
+    await settle();
+  }
+}
+
+describe('a wave', () => {
+  test('runs the check of each member once, with its revision, its job and its stalls', async () => {
+    const members = membersOf(250);
+    const seen: [string, number][] = [];
+    const jobs = checkJobs({
+      members,
+      runCheck: async (_, jobId, stalls) => void seen.push([jobId, stalls]),
+    });
+    await jobs.run(WAVE, JOB, 1);
+    expect(ran).toEqual(members);
+    expect(seen).toEqual(members.map(() => [JOB, 1]));
+    expect(failed).toEqual([]);
+  });
+
+  test('of nobody is done', async () => {
+    await checkJobs({}).run(WAVE, JOB, 0);
+    expect([ran, told]).toEqual([[], []]);
+  });
+
+  test('is done when its last check is', async () => {
+    const gate = new Gate();
+    let done = false;
+    const running = checkJobs({ members: membersOf(3), runCheck: gate.pass }).run(WAVE, JOB, 0);
+    void running.then(() => (done = true));
+    await settle();
+    await gate.letGo(2);
+    expect([gate.size, done]).toEqual([1, false]);
+    await gate.letGo(1);
+    await running;
+  });
+
+  test('a check that fails is reported and holds no other, nor is it run again', async () => {
+    const members = membersOf(3);
+    const error = new TypeError('broken');
+    const jobs = checkJobs({
+      members,
+      runCheck: async ({ revision }) => (revision === 1 ? Promise.reject(error) : undefined),
+    });
+    await jobs.run(WAVE, JOB, 0);
+    expect(ran).toEqual(members);
+    expect(failed).toEqual([[members[0]?.monitorId, JOB, error]]);
+  });
+});
+
+test('a single check runs without asking who is in a wave', async () => {
+  const check = { monitorId: randomUUID(), revision: 7 };
+  const jobs = checkJobs({ listMembers: () => Promise.reject(new Error('not to be asked')) });
+  await jobs.run(check, `first-${check.monitorId}-1`, 0);
+  expect(ran).toEqual([check]);
+});
+
+describe('more checks than may run at once', () => {
+  test('wait, over all waves and single checks', async () => {
+    const gate = new Gate();
+    const jobs = checkJobs({ members: membersOf(7), concurrency: 5, runCheck: gate.pass });
+    const running = [
+      jobs.run(WAVE, JOB, 0),
+      jobs.run(OTHER, 'repeat:wave-60-101:1', 0),
+      jobs.run({ monitorId: randomUUID(), revision: 1 }, 'first-x-1', 0),
+    ];
+    await settle();
+    expect(gate.size).toBe(5);
+    for (let round = 0; gate.size > 0 && round < 30; round += 1) await gate.letGo(2);
+    await Promise.all(running);
+    expect([gate.most, ran.length]).toEqual([5, 15]);
+  });
+
+  test('are told of once when they begin to wait and once when none does, although some still run', async () => {
+    const gate = new Gate();
+    const jobs = checkJobs({ members: membersOf(4), concurrency: 4, runCheck: gate.pass });
+    const first = jobs.run(WAVE, JOB, 0);
+    await settle();
+    expect(told).toEqual([]);
+    const second = jobs.run(OTHER, 'repeat:wave-60-101:1', 0);
+    await settle();
+    expect(told).toEqual([true]);
+    await gate.letGo(3);
+    expect(told).toEqual([true]);
+    await gate.letGo(1);
+    expect([told, gate.size]).toEqual([[true, false], 4]);
+    await gate.letGo(4);
+    await Promise.all([first, second]);
+    expect(told).toEqual([true, false]);
+  });
+});
+
+describe('while Postgres does not say who is in a wave', () => {
+  test.each([
+    ['it is away', () => Promise.reject(new Error('away'))],
+    ['it hangs', () => new Promise<never>(() => undefined)],
+  ])('those of last time are checked, and nobody where they are not known: %s', async (_, down) => {
+    const members = membersOf(3);
+    let up = true;
+    const jobs = checkJobs({
+      listMembers: () => (up ? Promise.resolve(members) : down()),
+      membersWithinMs: 20,
+    });
+    await jobs.run(WAVE, JOB, 0);
+    up = false;
+    ran = [];
+    await jobs.run(WAVE, 'repeat:wave-60-51:1795177320051', 0);
+    expect(ran).toEqual(members);
+    ran = [];
+    await expect(jobs.run(OTHER, 'repeat:wave-60-101:1', 0)).rejects.toThrow(JobPostponedError);
+    expect([ran, failed]).toEqual([[], []]);
+  });
+
+  test('those who left the wave before are not', async () => {
+    let answer: () => Promise<WaveMember[]> = async () => membersOf(2);
+    const jobs = checkJobs({ listMembers: () => answer() });
+    await jobs.run(WAVE, JOB, 0);
+    answer = async () => [];
+    await jobs.run(WAVE, JOB, 0);
+    answer = () => Promise.reject(new Error('away'));
+    await expect(jobs.run(WAVE, JOB, 0)).rejects.toThrow(JobPostponedError);
+    expect(ran).toHaveLength(2);
+  });
+});
+
+describe.each([
+  ['returned', new JobReturnedError('shutting down')],
+  ['postponed', new JobPostponedError('not now')],
+])('a wave of which a check is %s', (_, error) => {
+  test('is thrown back when all have ended, and its next run leaves out those that are done, or failed', async () => {
+    const members = membersOf(4);
+    const [again, , broken] = idsOf(members);
+    let refused = 2;
+    const jobs = checkJobs({
+      members,
+      runCheck: async ({ monitorId }) => {
+        if (monitorId === broken) throw new TypeError('broken');
+        if (monitorId === again && (refused -= 1) >= 0) throw error;
+      },
+    });
+    await expect(jobs.run(WAVE, JOB, 0)).rejects.toBe(error);
+    expect(ran).toEqual(members);
+    expect(failed).toHaveLength(1);
+    ran = [];
+    await expect(jobs.run(WAVE, JOB, 0)).rejects.toBe(error);
+    await jobs.run(WAVE, JOB, 0);
+    expect(failed).toHaveLength(1);
+    expect(idsOf(ran)).toEqual([again, again]);
+  });
+
+  test('leaves nothing out of its next slot, nor of a later run of the same', async () => {
+    const members = membersOf(3);
+    let refuse = true;
+    const jobs = checkJobs({
+      members,
+      runCheck: async ({ revision }) => {
+        if (refuse && revision === 2) throw error;
+      },
+    });
+    await expect(jobs.run(WAVE, JOB, 0)).rejects.toBe(error);
+    refuse = false;
+    ran = [];
+    await jobs.run(WAVE, 'repeat:wave-60-51:1795177320051', 0);
+    expect(ran).toEqual(members);
+    await jobs.run(WAVE, JOB, 0);
+    ran = [];
+    await jobs.run(WAVE, JOB, 0);
+    expect(ran).toEqual(members);
+  });
+});

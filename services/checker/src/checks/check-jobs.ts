@@ -1,0 +1,117 @@
+import type { JobPayload, SingleCheck } from '@tocsin/contracts/jobs';
+import { waveId, type Wave } from '@tocsin/core/schedule/wave';
+import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
+import { withDeadline } from '@tocsin/queue/deadline';
+import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
+import pLimit, { type LimitFunction } from 'p-limit';
+
+/** Postgres is away where it takes longer to say who is in a wave. */
+const MEMBERS_WITHIN_MS = 2_000;
+/** Jobs of which part waits for another try; beyond that, all of one may be checked twice. */
+const MOST_UNFINISHED = 1_000;
+
+export interface CheckJobsOptions {
+  /** Runs one check of a job; see `ScheduledChecks.run`. */
+  readonly runCheck: (check: SingleCheck, jobId: string, stalls: number) => Promise<void>;
+  /** Whom a wave checks now. */
+  readonly listMembers: (wave: Wave) => Promise<WaveMember[]>;
+  /** Checks that run at the same time. */
+  readonly concurrency: number;
+  /** Default: 2 s. */
+  readonly membersWithinMs?: number;
+  /** Told when checks begin to wait for others to end, and when none does any more. */
+  readonly onBacklog: (waiting: boolean) => void;
+  /** A check that failed to run, through no fault of its target. */
+  readonly onFailed: (check: SingleCheck, jobId: string, error: unknown) => void;
+}
+
+/** Runs the jobs of one region's check queue: waves, and first checks of single monitors (ADR 11). */
+export class CheckJobs {
+  readonly #options: CheckJobsOptions;
+  readonly #limit: LimitFunction;
+  /** Who was in each wave when Postgres last said. */
+  readonly #members = new Map<string, readonly WaveMember[]>();
+  /** By job: whose check is done, or failed, where that of others must be tried again. */
+  readonly #done = new Map<string, ReadonlySet<string>>();
+  #backlog = false;
+
+  constructor(options: CheckJobsOptions) {
+    this.#options = options;
+    this.#limit = pLimit(options.concurrency);
+  }
+
+  /**
+   * Runs the checks of a job; it is done when each is recorded, or skipped.
+   * @throws JobReturnedError, JobPostponedError where some of them must be run again
+   */
+  async run(payload: JobPayload<'check'>, jobId: string, stalls: number): Promise<void> {
+    const all = 'monitorId' in payload ? [payload] : await this.#listMembers(payload);
+    const done = this.#done.get(jobId);
+    const checks = done === undefined ? all : all.filter(({ monitorId }) => !done.has(monitorId));
+    const running = checks.map((check) =>
+      this.#limit(() => {
+        this.#noteBacklog();
+        return this.#options.runCheck(check, jobId, stalls);
+      }),
+    );
+    this.#noteBacklog();
+    const results = await Promise.allSettled(running);
+    this.#settle(jobId, checks, results);
+  }
+
+  #settle(
+    jobId: string,
+    checks: readonly SingleCheck[],
+    results: readonly PromiseSettledResult<void>[],
+  ): void {
+    const done = new Set(this.#done.get(jobId));
+    this.#done.delete(jobId);
+    let again: unknown;
+    for (const [index, check] of checks.entries()) {
+      const result = results[index];
+      const error: unknown = result?.status === 'rejected' ? result.reason : undefined;
+      if (isAgain(error)) {
+        again ??= error;
+        continue;
+      }
+      done.add(check.monitorId);
+      if (result?.status === 'rejected') this.#options.onFailed(check, jobId, error);
+    }
+    if (again === undefined) return;
+    this.#done.set(jobId, done);
+    const [oldest] = this.#done.keys();
+    if (this.#done.size > MOST_UNFINISHED && oldest !== undefined) this.#done.delete(oldest);
+    throw again;
+  }
+
+  /** While Postgres is away, those of last time: their results wait in the recorder. */
+  async #listMembers(wave: Wave): Promise<readonly WaveMember[]> {
+    const id = waveId(wave);
+    try {
+      const { listMembers, membersWithinMs = MEMBERS_WITHIN_MS } = this.#options;
+      const members = await withDeadline(
+        listMembers(wave),
+        membersWithinMs,
+        'listing the monitors of a wave',
+      );
+      if (members.length > 0) this.#members.set(id, members);
+      else this.#members.delete(id);
+      return members;
+    } catch (error) {
+      const known = this.#members.get(id);
+      if (known) return known;
+      throw new JobPostponedError('the monitors of a wave could not be listed', { cause: error });
+    }
+  }
+
+  #noteBacklog(): void {
+    const backlog = this.#limit.pendingCount > 0;
+    if (backlog === this.#backlog) return;
+    this.#backlog = backlog;
+    this.#options.onBacklog(backlog);
+  }
+}
+
+function isAgain(error: unknown): boolean {
+  return error instanceof JobReturnedError || error instanceof JobPostponedError;
+}
