@@ -7,6 +7,7 @@ import { arrayOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
 import { toRegionState } from '../monitor-regions/region-state.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
+import { prepared } from '../database/preparing-client.ts';
 
 /** A monitor whose row this transaction holds, with what a batch has decided of it so far. */
 export interface LockedMonitor extends MonitorState {
@@ -52,7 +53,7 @@ export async function lockMonitors(
   tx: Transaction,
   ids: readonly string[],
 ): Promise<Map<string, LockedMonitor>> {
-  const { rows } = await tx.execute<MonitorStateRow>(sql`
+  const { rows } = await tx.execute<MonitorStateRow>(sql`${prepared}
     select id, account_id, name, runbook_url, status, status_before_maintenance, regions, failure_threshold, interval_seconds, timeout_seconds,
       revision, probe_revision,
       (extract(epoch from last_timestamp) * 1000)::float8 as last_timestamp,

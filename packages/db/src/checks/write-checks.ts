@@ -5,6 +5,7 @@ import { arrayOf, columnOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
 import type { CheckRecord } from './check-record.ts';
 import type { LockedMonitor } from './lock-monitors.ts';
+import { prepared } from '../database/preparing-client.ts';
 
 function isoOrNull(time: number | null): string | null {
   return time === null ? null : new Date(time).toISOString();
@@ -15,7 +16,7 @@ export async function insertEvents(
   tx: Transaction,
   recorded: readonly { check: CheckRecord; timestamp: number }[],
 ): Promise<void> {
-  await tx.execute(sql`
+  await tx.execute(sql`${prepared}
     insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, error_reason, error_detail, region,
       source, slot, url, dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
     select * from unnest(
@@ -47,7 +48,7 @@ export interface RegionUpdate {
 
 /** Writes the region states of a batch in one statement. */
 export async function updateRegions(tx: Transaction, updates: readonly RegionUpdate[]): Promise<void> {
-  await tx.execute(sql`
+  await tx.execute(sql`${prepared}
     update monitor_regions r set
       consecutive_failures = u.failures,
       last_result_at = u.result_at,
@@ -72,7 +73,7 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
 
 /** Writes the statuses and clocks of a batch's monitors in one statement. */
 export async function updateMonitors(tx: Transaction, monitors: readonly LockedMonitor[]): Promise<void> {
-  await tx.execute(sql`
+  await tx.execute(sql`${prepared}
     update monitors m set
       status = u.status,
       status_since = coalesce(u.status_since, m.status_since),

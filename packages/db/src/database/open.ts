@@ -3,6 +3,8 @@ import { drizzle, type NodePgDatabase, type NodePgTransaction } from 'drizzle-or
 import type { ExtractTablesWithRelations } from 'drizzle-orm';
 import { Pool } from 'pg';
 
+import { PreparingClient } from './preparing-client.ts';
+
 type NoSchema = Record<string, never>;
 export type Database = NodePgDatabase<NoSchema>;
 export type Transaction = NodePgTransaction<NoSchema, ExtractTablesWithRelations<NoSchema>>;
@@ -56,7 +58,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.applicationName,
-    ...(options.throughPooler !== true && { options: SESSION_LIMITS }),
+    ...(options.throughPooler !== true && { options: SESSION_LIMITS, Client: PreparingClient }),
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     keepAlive: true,

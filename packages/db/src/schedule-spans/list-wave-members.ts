@@ -1,6 +1,7 @@
 import type { Wave } from '@tocsin/core/schedule/wave';
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
+import { prepared } from '../database/preparing-client.ts';
 
 /** A monitor that a wave checks. */
 export interface WaveMember {
@@ -14,7 +15,7 @@ export async function listWaveMembers(
   region: string,
   { intervalSeconds, phaseMs }: Wave,
 ): Promise<WaveMember[]> {
-  const { rows } = await db.execute<{ id: string; revision: number }>(sql`
+  const { rows } = await db.execute<{ id: string; revision: number }>(sql`${prepared}
     select m.id, m.revision from schedule_spans s join monitors m on m.id = s.monitor_id
     where s.region = ${region} and s.interval_seconds = ${intervalSeconds} and s.phase_ms = ${phaseMs}
       and s.ends_at is null`);

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { prepared } from '@tocsin/db/database/preparing-client';
+import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { sql } from 'drizzle-orm';
+
+let testDatabase: TestDatabase;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+afterAll(() => testDatabase.drop());
+
+/** What a session has prepared after a marked and an unmarked statement, each run twice. */
+async function preparedStatements(throughPooler: boolean): Promise<string[]> {
+  const database: OpenDatabase = openDatabase({
+    url: testDatabase.url,
+    poolSize: 1,
+    applicationName: 'tocsin test',
+    onIdleError: () => undefined,
+    throughPooler,
+  });
+  try {
+    for (const value of [1, 2]) {
+      const { rows } = await database.db.execute(sql`${prepared} select ${value}::int as value`);
+      expect(rows).toEqual([{ value }]);
+      await database.db.execute(sql`select ${value}::int as other`);
+    }
+    const { rows } = await database.db.execute<{ statement: string }>(
+      sql`select statement from pg_prepared_statements`,
+    );
+    return rows.map((row) => row.statement);
+  } finally {
+    await database.close();
+  }
+}
+
+test('marked statements are prepared once a session, others never', async () => {
+  expect(await preparedStatements(false)).toEqual([expect.stringContaining('select $1::int as value')]);
+});
+
+test('behind a transaction pooler nothing is prepared: the next transaction has another session', async () => {
+  expect(await preparedStatements(true)).toEqual([]);
+});
