@@ -1,8 +1,20 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { errorCode } from '@tocsin/runtime/error-code';
 
-/** A free port of the loopback interface. Another process may take it before you do: be ready to ask again. */
+/** Below the ports that systems give to outgoing connections: those come and go between our look and the server's start. */
+const RANGE = { first: 20_000, last: 31_999 } as const;
+const ATTEMPTS = 100;
+
+/**
+ * A port that is free on every address, at random, so that processes which look at the same time find different ones.
+ * Another process may take it before you do: be ready to ask again.
+ */
 export async function findFreePort(): Promise<number> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const port = randomInt(RANGE.first, RANGE.last + 1);
+    if ((await isPortFree(port)) && (await isPortFree(port, '127.0.0.1'))) return port;
+  }
   return listenOnce(0, '127.0.0.1');
 }
 
