@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
+/** As much as an error tells of what a service said: its log goes with the system. */
+const SAID_CHARACTERS = 4_000;
+
 export type ServiceName = 'api' | 'checker' | 'notifier';
 
 /** A service of the system as a process of its own, as in production, to be killed and started again. */
@@ -12,6 +15,7 @@ export class ServiceProcess {
   readonly #logFile: string;
   readonly #nodeOptions: readonly string[];
   #child: ChildProcess | undefined;
+  #ready: Record<string, unknown> = {};
 
   /** @param nodeOptions for Node itself, as `--cpu-prof` */
   constructor(
@@ -24,6 +28,15 @@ export class ServiceProcess {
     this.#env = env;
     this.#logFile = logFile;
     this.#nodeOptions = nodeOptions;
+  }
+
+  get name(): ServiceName {
+    return this.#name;
+  }
+
+  /** Where an api listens since its last start; 0 before that. */
+  get port(): number {
+    return Number(this.#ready['port'] ?? 0);
   }
 
   /** 0 before it was started. */
@@ -41,11 +54,18 @@ export class ServiceProcess {
     });
     this.#child = child;
     const log = createWriteStream(this.#logFile, { flags: 'a' });
-    child.stdout?.pipe(log, { end: false });
-    child.stderr?.pipe(log, { end: false });
-    const [message] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as unknown[];
-    if (typeof message === 'object' && message !== null) return message as Record<string, unknown>;
-    throw new Error(`${this.#name} ended (${String(message)}) before it was ready: see ${this.#logFile}`);
+    let said = '';
+    for (const output of [child.stdout, child.stderr]) {
+      output?.pipe(log, { end: false });
+      output?.on('data', (bytes: Buffer) => (said = `${said}${String(bytes)}`.slice(-SAID_CHARACTERS)));
+    }
+    // 'close' comes when all that it said has been read.
+    const [message] = (await Promise.race([once(child, 'message'), once(child, 'close')])) as unknown[];
+    if (typeof message === 'object' && message !== null) {
+      this.#ready = message as Record<string, unknown>;
+      return this.#ready;
+    }
+    throw new Error(`${this.#name} ended (${String(message)}) before it was ready, and said last:\n${said}`);
   }
 
   /** Sends a signal and, for those that end it, waits until it has ended. @returns its exit code */

@@ -10,11 +10,13 @@ import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
 import { createChannel } from '@tocsin/db/channels/create-channel';
 import type { DbContext } from '@tocsin/db/database/context';
 import { openDatabase } from '@tocsin/db/database/open';
-import { findFreePort } from '@tocsin/embedded/ports';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { ServiceProcess, type ServiceName } from './service-process.ts';
+
+/** The address that people see: the one origin that an api here takes from browsers. */
+export const PUBLIC_URL = 'http://tocsin.example';
 
 export interface SystemOptions {
   readonly queue: 'redis' | 'postgres';
@@ -33,7 +35,7 @@ export interface System {
   service(name: ServiceName, env?: Readonly<Record<string, string>>): ServiceProcess;
   /** Starts one of each. */
   startAll(): Promise<Record<ServiceName, ServiceProcess>>;
-  /** A request to the API with the system's key; the body as JSON. */
+  /** A request to the first api started, with the system's key; the body as JSON. */
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   createMonitor(fields: Record<string, unknown>): Promise<Monitor>;
   getMonitor(id: string): Promise<{ monitor: Monitor; events: Event[] }>;
@@ -59,8 +61,6 @@ export async function createSystem(options: SystemOptions): Promise<System> {
   const { id: accountId } = await ensureAccount(database.db);
   const { key: apiKey } = await createApiKey(database.db, { accountId, name: 'test' });
   const context = { db: database.db, secrets: new SecretBox([secretsKey]), accountId };
-  const port = await findFreePort();
-  const baseUrl = `http://127.0.0.1:${port}`;
   const services: ServiceProcess[] = [];
 
   const service: System['service'] = (name, env = {}) => {
@@ -70,7 +70,9 @@ export async function createSystem(options: SystemOptions): Promise<System> {
         DATABASE_URL: testDatabase.url,
         QUEUE_URL: queueUrl,
         SECRETS_KEY: secretsKey.toString('base64'),
-        PORT: String(port),
+        // Any free one: a port that was found free beforehand may be taken by the time of the start.
+        PORT: '0',
+        PUBLIC_URL,
         HEALTH_PORT: '0',
         LOG_LEVEL: 'info',
         LOG_FORMAT: 'json',
@@ -87,7 +89,9 @@ export async function createSystem(options: SystemOptions): Promise<System> {
   };
 
   const request: System['request'] = async (method, path, body) => {
-    const response = await fetch(`${baseUrl}${path}`, {
+    const port = services.find((one) => one.name === 'api' && one.port > 0)?.port ?? 0;
+    if (port === 0) throw new Error('No api has been started');
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
       headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),

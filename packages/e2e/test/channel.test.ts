@@ -5,35 +5,11 @@ import { findTestOutcome } from '@tocsin/db/deliveries/find-test-outcome';
 import { getDelivery } from '@tocsin/db/deliveries/get-delivery';
 import { redeliver } from '@tocsin/db/deliveries/redeliver';
 import { updateChannel } from '@tocsin/db/channels/update-channel';
+import { ADMIN_ENV, signIn } from '@tocsin/e2e/dashboard-session';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { until } from '@tocsin/e2e/until';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { Webhook } from 'standardwebhooks';
-
-const LOGIN = { email: 'admin@example.com', password: 'correct horse battery' };
-
-/** Signs in to the dashboard of the api at this port. @returns a request with the session's cookie */
-async function signIn(
-  port: number,
-): Promise<(method: string, path: string, body?: object) => Promise<Response>> {
-  const origin = `http://localhost:${port}`;
-  const headers = { 'Content-Type': 'application/json', Origin: origin };
-  const signedIn = await fetch(`http://127.0.0.1:${port}/api/auth/sign-in/email`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(LOGIN),
-  });
-  const cookie = signedIn.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ');
-  return (method, path, body) =>
-    fetch(`http://127.0.0.1:${port}/api/dashboard${path}`, {
-      method,
-      headers: { ...headers, Cookie: cookie },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-}
 
 describe('a channel and a real notifier', () => {
   let receiver: WebhookReceiver;
@@ -107,10 +83,9 @@ describe('a channel and a real notifier', () => {
   }, 60_000);
 
   test('the dashboard tests a channel through the queue, and shows who serves which region', async () => {
-    const { port } = await system
-      .service('api', { BOOTSTRAP_ADMIN_EMAIL: LOGIN.email, BOOTSTRAP_ADMIN_PASSWORD: LOGIN.password })
-      .start();
-    const request = await signIn(Number(port));
+    const api = system.service('api', ADMIN_ENV);
+    await api.start();
+    const request = await signIn(api);
     const created = await request('POST', '/channels', {
       name: 'Ops',
       url: receiver.url('/dashboard'),
@@ -138,7 +113,7 @@ describe('a channel and a real notifier', () => {
       const { regions: found } = (await regions()) as { regions: { workers: number; served: boolean }[] };
       return found[0]?.workers === 1 && found[0].served;
     });
-    const metrics = await (await fetch(`http://127.0.0.1:${Number(port)}/metrics`)).text();
+    const metrics = await (await fetch(`http://127.0.0.1:${api.port}/metrics`)).text();
     expect(metrics).toContain('tocsin_region_monitors{region="default"} 1');
     expect(metrics).toContain('tocsin_region_workers{region="default"} 1');
   }, 60_000);
