@@ -152,6 +152,24 @@ describe('a session ends with the next request', () => {
   });
 });
 
+describe('a new password', () => {
+  test.each([
+    ['a NUL', 'another long\0password', /NUL/],
+    ['a lone surrogate', 'another long\ud800password', /lone surrogate/],
+    ['none', undefined, /required/],
+  ])('with %s: 400, and the old one stays', async (_, newPassword, message) => {
+    const { agent, email } = await newSignedInUser(api);
+    const change = { currentPassword: PASSWORD, newPassword };
+    const response = await agent.post('/api/auth/change-password').send(change);
+    expect([response.status, response.body]).toEqual([
+      400,
+      expect.objectContaining({ message: expect.stringMatching(message) }),
+    ]);
+    expect((await agent.get(ME)).status).toBe(200);
+    expect((await browser(api).post(SIGN_IN).send({ email, password: PASSWORD })).status).toBe(200);
+  });
+});
+
 describe('what nobody needs', () => {
   test.each([
     '/sign-up/email',
