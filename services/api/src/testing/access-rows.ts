@@ -20,8 +20,8 @@ export interface AccessRow {
   /** What `:id` names, and what the lists hold. */
   readonly kind: Kind;
   readonly needs: 'any key' | 'write key' | 'member' | 'owner';
-  /** The status for who may; null: not asked here, since a worker would have to answer. */
-  readonly ok: number | null;
+  /** The status for who may. */
+  readonly ok: number;
   readonly body?: (resource: Resource) => object;
   /** The status for another account, where it is not 404 with an `:id` and `ok` without. */
   readonly foreign?: number;
@@ -99,7 +99,7 @@ function monitorRows(
     [`GET ${base}/:id`]: { kind: 'monitor', needs: read, ok: 200 },
     [`PUT ${base}/:id`]: { kind: 'monitor', needs: write, ok: 200, body: rename },
     [`DELETE ${base}/:id`]: { kind: 'monitor', needs: write, ok: 204 },
-    [`POST ${base}/:id/trigger`]: { kind: 'monitor', needs: read, ok: null },
+    [`POST ${base}/:id/trigger`]: { kind: 'monitor', needs: read, ok: 200 },
     [`GET ${base}/:id/events`]: { kind: 'monitor', needs: read, ok: 200 },
   };
 }
@@ -138,7 +138,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`DELETE ${D}/channels/:id`]: { kind: 'channel', needs: 'member', ok: 204 },
   [`GET ${D}/channels/:id/secret`]: { kind: 'channel', needs: 'owner', ok: 200 },
   [`POST ${D}/channels/:id/rotate-secret`]: { kind: 'channel', needs: 'owner', ok: 200 },
-  [`POST ${D}/channels/:id/test`]: { kind: 'channel', needs: 'member', ok: null },
+  [`POST ${D}/channels/:id/test`]: { kind: 'channel', needs: 'member', ok: 200 },
   [`GET ${D}/channels/:id/deliveries`]: { kind: 'channel', needs: 'member', ok: 200 },
   [`POST ${D}/channels/:id/redeliver`]: {
     kind: 'channel',
