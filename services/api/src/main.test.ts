@@ -111,6 +111,23 @@ describe('the service', () => {
       expect.stringMatching(/^__Secure-tocsin\.session_token=.*; HttpOnly; Secure; SameSite=Lax$/),
     ]);
     const cookie = String(headers['set-cookie']).split(';', 1)[0] ?? '';
+    // Where PUBLIC_URL is set, it alone is trusted: whatever else runs on a laptop is another site.
+    for (const origin of ['http://localhost', 'http://localhost:3000', `http://localhost:${port}`]) {
+      const answers = await Promise.all(
+        ['/api/dashboard/monitors', '/api/auth/change-password'].map((path) =>
+          http
+            .post(path)
+            .set({ Cookie: cookie, Origin: origin })
+            .send({ name: 'a', url: 'https://a.example' }),
+        ),
+      );
+      expect([origin, ...answers.map((answer) => answer.status)]).toEqual([origin, 403, 403]);
+    }
+    const trusted = await http
+      .post('/api/dashboard/monitors')
+      .set({ Cookie: cookie, Origin: publicUrl })
+      .send({ name: 'a', url: 'https://a.example' });
+    expect(trusted.status).toBe(201);
     expect((await http.get('/api/dashboard/me').set('Cookie', cookie)).body).toMatchObject({
       user: { email: admin.email, role: 'owner' },
     });

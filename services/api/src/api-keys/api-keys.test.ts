@@ -75,6 +75,8 @@ describe('API keys', () => {
     [{ name: 'a', expiresAt: '2099-01-01T00:00:00' }, 'expiresAt'],
     [{ name: 'a', expiresAt: '2099-01-01' }, 'expiresAt'],
     [{ name: 'a', expiresAt: 4_070_908_800 }, 'expiresAt'],
+    [{ name: 'a', expiresAt: '0000-01-01T00:00:00Z' }, 'expiresAt'],
+    [{ name: 'a', expiresAt: '9999-12-31T23:59:59-23:59' }, 'expiresAt'],
     [{ name: 'a', scopes: 'read' }, 'scopes'],
   ])('%j: 400 that names the field', async (body, path) => {
     const response = await agent.post(KEYS).send(body);

@@ -128,6 +128,8 @@ describe('list events', () => {
     '2026-01-31T12:00:00 02:00',
     '2026-01-31T12:00:00Z%00',
     "2026-01-31T12:00:00Z'--",
+    '0000-01-01T00:00:00Z',
+    '9999-12-31T23:59:59-23:59',
   ])('since=%s: 400', async (since) => {
     const response = await api.as().get(`${MONITORS}/${id}/events?since=${since}`);
     expect(response.status).toBe(400);
