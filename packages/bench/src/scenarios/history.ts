@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
 import { insertMonitors } from '../lab/create-monitors.ts';
 import { fillHistory } from '../lab/fill-history.ts';
@@ -38,6 +39,7 @@ export async function runHistory(bench: Bench): Promise<Measurement> {
     },
   );
   const table = await readEventTable(lab.database.pool);
+  const rollUpMs = await timeRollUp(lab);
   await lab.startService('api');
   return {
     settings: { events: table.events, monitors, seconds, clients: CLIENTS },
@@ -46,6 +48,7 @@ export async function runHistory(bench: Bench): Promise<Measurement> {
       ...(await measure(bench, lab, 'get', 'get a monitor', seconds, getsOf(ids))),
       ...(await measure(bench, lab, 'events', 'events since', seconds, eventsOf(ids, days))),
       ...(await measure(bench, lab, 'latest', 'latest events', seconds, latestOf(ids))),
+      figure('roll-up', 'roll an hour up', rollUpMs, 'ms'),
       figure('delete', 'delete a monitor with 129,600 events', await timeDelete(lab, monitorId), 'ms'),
       figure('retention', 'drop the oldest day', await timeRetention(lab, days.from), 'ms'),
     ],
@@ -98,6 +101,22 @@ async function timeDelete(lab: Lab, id: string): Promise<number> {
   const response = await fetch(`${lab.baseUrl}/api/cli/monitors/${id}`, { method: 'DELETE', headers });
   if (response.status !== 204) throw new Error(`not deleted: ${response.status} ${await response.text()}`);
   return performance.now() - startedAt;
+}
+
+/** Rolls one hour up, and leaves the watermark where nothing is left to do. */
+async function timeRollUp(lab: Lab): Promise<number> {
+  const setWatermark = (hoursAgo: number): Promise<unknown> =>
+    lab.database.pool.query(
+      `insert into check_rollup_state (rolled_until) values (date_trunc('hour', now()) - make_interval(hours => $1))
+       on conflict (singleton) do update set rolled_until = excluded.rolled_until`,
+      [hoursAgo],
+    );
+  await setWatermark(48);
+  const startedAt = performance.now();
+  if ((await rollUpNextHour(lab.database.db)) === null) throw new Error('no hour was rolled up');
+  const took = performance.now() - startedAt;
+  await setWatermark(0);
+  return took;
 }
 
 async function timeRetention(lab: Lab, oldest: Date): Promise<number> {
