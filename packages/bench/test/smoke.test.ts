@@ -71,7 +71,7 @@ onLinux('npm run bench', () => {
     }
     expect(await readdir(dataDir)).toEqual([]);
     expect(await processesOf(dataDir)).toEqual([]);
-  });
+  }, 120_000);
 
   test('leaves nothing behind when it is stopped half-way', async () => {
     const dataDir = join(folder, 'stopped');
@@ -83,7 +83,7 @@ onLinux('npm run bench', () => {
     expect((await run.ended).code).toBe(130);
     expect(await readdir(dataDir)).toEqual([]);
     expect(await processesOf(dataDir)).toEqual([]);
-  });
+  }, 120_000);
 });
 
 test.each([
