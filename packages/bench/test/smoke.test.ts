@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /** The built one, as a process of its own: `npm test` builds first. */
 const MAIN = new URL('../dist/main.js', import.meta.url).href;
-const SMALL = ['http-1000', '--rate', '10', '--seconds', '1'];
+/** Every monitor once: their interval is 5 s. */
+const SMALL = ['http-1000', '--rate', '10', '--seconds', '5'];
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 let folder: string;
