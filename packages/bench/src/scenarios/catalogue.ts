@@ -40,7 +40,7 @@ export const SCENARIOS: readonly Scenario[] = [
     { rate: 500, protocol: 'https', queue: 'redis' },
     { 'checker-to-floor': { atMost: 1.1 } },
   ),
-  load('https-1000', { rate: 1_000, protocol: 'https', queue: 'redis' }, {}),
+  load('https-1000', { rate: 1_000, protocol: 'https', queue: 'redis', checkers: 2 }, {}),
   load('postgres-200', { rate: 200, protocol: 'http', queue: 'postgres' }, {}),
   { name: 'api', about: 'requests to the API, 1,000 monitors, 8 clients', bars: {}, run: runApi },
   {

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createMonitors } from '../lab/create-monitors.ts';
 import { openStage, startServices, type SystemUnderLoad } from '../lab/stage.ts';
 import { readEventTable, readRecordedChecks } from '../measure/events.ts';
+import { histogramPercentile } from '../measure/histogram.ts';
 import { readLag } from '../measure/lag.ts';
 import { openWindow } from '../measure/window.ts';
 import type { WebhookLag } from '../measure/webhook-lag.ts';
@@ -15,6 +16,9 @@ import type { Bench, Measurement } from './scenario.ts';
 /** Webhooks that are under way when the last target has recovered have arrived by then. */
 const DRAIN_MS = 2_000;
 const MOST_WARM_UP_SECONDS = 5;
+/** The first checks of so many new monitors are a load of their own; this lag at most, in seconds, and it is over. */
+const SETTLED_LAG_P99 = 0.5;
+const SETTLE_WITHIN_ROUNDS = 8;
 /** Outages take a while: only for a run that does so, too. */
 const WINDOW_WITH_OUTAGES_SECONDS = 10;
 
@@ -23,6 +27,8 @@ export interface LoadDefaults {
   readonly rate: number;
   readonly protocol: 'http' | 'https';
   readonly queue: 'redis' | 'postgres';
+  /** Default: 1. */
+  readonly checkers?: number;
 }
 
 /** A steady load of scheduled checks, measured over a window, then outages under the same load, with the floor before and after. */
@@ -59,7 +65,7 @@ function resolveLoad({ options }: Bench, defaults: LoadDefaults): Load {
     interval,
     monitors,
     seconds,
-    checkers: options.checkers ?? 1,
+    checkers: options.checkers ?? defaults.checkers ?? 1,
     protocol: options.protocol ?? defaults.protocol,
     queue: options.queue ?? defaults.queue,
     // With long intervals these would take too long.
@@ -79,8 +85,18 @@ async function prepare(bench: Bench, system: SystemUnderLoad, load: Load): Promi
   await system.connectChannel(ids.slice(0, load.outages));
   await untilApplied(lab);
   await untilChecked(lab);
-  await wait(Math.min(MOST_WARM_UP_SECONDS, load.seconds) * 1_000);
+  await untilSettled(system, Math.min(MOST_WARM_UP_SECONDS, load.seconds));
   return ids;
+}
+
+/** Waits a round, and further ones while checks lag behind their schedule; where they always do, that is what is measured. */
+async function untilSettled({ checkers }: SystemUnderLoad, roundSeconds: number): Promise<void> {
+  for (let round = 0; round < SETTLE_WITHIN_ROUNDS; round += 1) {
+    const before = await readLag(checkers);
+    await wait(roundSeconds * 1_000);
+    const lag = await readLag(checkers, before);
+    if (histogramPercentile(lag, 99) <= SETTLED_LAG_P99) return;
+  }
 }
 
 async function measureWindow(

@@ -24,6 +24,9 @@ export async function runStart(bench: Bench): Promise<Measurement> {
   const ready = since();
   await untilScheduled(lab);
   const scheduled = since();
+  bench.say(
+    `Every monitor is scheduled after ${scheduled.toFixed(1)} s; waiting until each has been checked …`,
+  );
   await untilChecked(lab, startedAt);
   return {
     settings: { monitors, interval, checkers },

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { isDataError, isMissingPartition } from '@tocsin/db/database/errors';
 import type { Logger } from '@tocsin/runtime/logger';
+import { BATCH_EVERY_MS, nextBatchAt } from './batch-pace.ts';
 
 /** What became of a result that was not `busy`, which the recorder tries again by itself. */
 export type RecordedOutcome = Exclude<CheckOutcome, { kind: 'busy' }>;
@@ -29,8 +30,6 @@ interface Entry {
 }
 
 const MOST_PER_BATCH = 500;
-/** Batches start this far apart: a transaction costs about the same for one result as for thirty. */
-const BATCH_EVERY_MS = 25;
 /** How long a busy monitor is left alone: the results of others are recorded meanwhile. */
 const BUSY_WAIT_MS = { first: 10, most: 160 } as const;
 const RETRY_MS = { first: 100, most: 2_000 } as const;
@@ -85,8 +84,9 @@ export class Recorder {
         await this.#waitForBusy();
         continue;
       }
-      const nextAt = performance.now() + BATCH_EVERY_MS;
+      const startedAt = performance.now();
       const busy = await this.#flush(batch);
+      const nextAt = nextBatchAt(startedAt, performance.now());
       if (this.#closing.signal.aborted) rejectAll(busy, closed());
       else this.#putBack(busy);
       if (this.#entries.length < MOST_PER_BATCH) await this.#waitUnlessClosing(nextAt - performance.now());
