@@ -14,13 +14,12 @@ export interface KeepAliveOptions {
 /**
  * Gives signs of life, so that nobody on the way takes the stream for dead, and ends the stream of who is not signed in any more. While
  * Postgres is away, nobody can tell, and there is nothing to send.
- * @returns what stops it
+ * @returns what stops it, and resolves when nothing is asked of Postgres any more
  */
-export function keepAlive(options: KeepAliveOptions): () => void {
+export function keepAlive(options: KeepAliveOptions): () => Promise<void> {
   const { stream, logger } = options;
-  let checking = false;
+  let checking: Promise<void> | undefined;
   async function check(): Promise<void> {
-    checking = true;
     try {
       if (!(await options.isSignedIn())) stream.end();
     } catch (error) {
@@ -29,11 +28,15 @@ export function keepAlive(options: KeepAliveOptions): () => void {
         stream.end();
       }
     }
-    checking = false;
   }
   const timer = setInterval(() => {
     stream.beat(options.position());
-    if (!checking) void check();
+    checking ??= check().finally(() => {
+      checking = undefined;
+    });
   }, options.everyMs);
-  return () => clearInterval(timer);
+  return async () => {
+    clearInterval(timer);
+    await checking;
+  };
 }

@@ -37,6 +37,8 @@ export class LiveStreams {
   readonly #hubs = new Map<string, AccountHub>();
   /** Each with its user. */
   readonly #streams = new Map<ClientStream, string>();
+  /** What stops the beats of each stream that has begun. */
+  readonly #beats = new Set<() => Promise<void>>();
   readonly #stopping = new Set<Promise<void>>();
   #stopped = false;
 
@@ -65,9 +67,9 @@ export class LiveStreams {
     this.#admit(client.userId);
     const stream = new ClientStream(res, this.#limits.unsentBytes);
     const hub = this.#join(client, stream);
-    let stopBeats: (() => void) | undefined;
+    let stopBeats: (() => Promise<void>) | undefined;
     const leave = (): void => {
-      stopBeats?.();
+      if (stopBeats && this.#beats.delete(stopBeats)) this.#note(stopBeats());
       this.#leave(client.accountId, hub, stream);
     };
     res.once('close', leave);
@@ -83,6 +85,7 @@ export class LiveStreams {
         everyMs: this.#limits.heartbeatMs,
         logger: this.#options.logger,
       });
+      this.#beats.add(stopBeats);
       await stream.begin(replay);
     } catch (error) {
       leave();
@@ -94,7 +97,15 @@ export class LiveStreams {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const stream of this.#streams.keys()) stream.end();
-    await Promise.all([...[...this.#hubs.values()].map((hub) => hub.stop()), ...this.#stopping]);
+    const beats = [...this.#beats].map((stop) => stop());
+    const hubs = [...this.#hubs.values()].map((hub) => hub.stop());
+    await Promise.all([...beats, ...hubs, ...this.#stopping]);
+  }
+
+  /** Something that still asks Postgres after its stream has gone. */
+  #note(ending: Promise<void>): void {
+    const ended = ending.finally(() => this.#stopping.delete(ended));
+    this.#stopping.add(ended);
   }
 
   #refuseWhenStopped(): void {
@@ -129,8 +140,7 @@ export class LiveStreams {
     hub.remove(stream);
     if (!hub.isEmpty || this.#hubs.get(accountId) !== hub) return;
     this.#hubs.delete(accountId);
-    const stopped = hub.stop().finally(() => this.#stopping.delete(stopped));
-    this.#stopping.add(stopped);
+    this.#note(hub.stop());
   }
 
   async #replayFor({ accountId, position }: Client, hub: AccountHub): Promise<Replay> {

@@ -256,3 +256,30 @@ test('a service that stops ends its streams, and opens none', async () => {
     await stopping.close();
   }
 });
+
+test('a service that stops waits for the session check of a stream that is under way', async () => {
+  const stopping = await openTestApi({ streamLimits: { heartbeatMs: 50 } });
+  const client = await stopping.database.pool.connect();
+  try {
+    const reader = await open(await newSignedInUser(stopping), stopping);
+    await client.query('begin');
+    await client.query('lock table sessions in access exclusive mode');
+    await until(async () => {
+      const { rowCount } = await stopping.database.pool.query(
+        `select from pg_locks where relation = 'sessions'::regclass and not granted
+         and database = (select oid from pg_database where datname = current_database())`,
+      );
+      return (rowCount ?? 0) > 0;
+    });
+    const order: string[] = [];
+    const stopped = stopping.streams.stop().then(() => order.push('stopped'));
+    expect(await reader.over).toBe('ended');
+    order.push('session answered');
+    await client.query('rollback');
+    await stopped;
+    expect(order).toEqual(['session answered', 'stopped']);
+  } finally {
+    client.release();
+    await stopping.close();
+  }
+});
