@@ -1,24 +1,37 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { SettingsError } from '@tocsin/runtime/env';
 import { errorCode } from '@tocsin/runtime/error-code';
 
 const FINISH_WITHIN_MS = 10_000;
+/** How long a connection without a request may still bring one when the server stops, to be told not to bring another. */
+const LAST_REQUEST_WITHIN_MS = 1_000;
 /** Longer than a load balancer keeps its connections, so that it is the one to close them. */
 const KEEP_ALIVE_MS = 65_000;
 
 export interface HttpServer {
   readonly port: number;
-  /** Takes no more connections and waits for the requests under way, at most ten seconds. */
+  /**
+   * Takes no more connections, tells those that are open with their next answer that it is the last one, and waits for the
+   * requests under way, at most ten seconds.
+   */
   stop(): Promise<void>;
 }
 
 /** @param port 0 for any free one. @throws SettingsError where it is taken or not allowed */
 export async function startHttpServer(app: RequestListener, port: number): Promise<HttpServer> {
-  const server = createServer({ headersTimeout: 20_000, requestTimeout: 30_000 }, app);
+  const underWay = new Set<ServerResponse>();
+  let stopping = false;
+  const server = createServer({ headersTimeout: 20_000, requestTimeout: 30_000 }, (req, res) => {
+    if (stopping) endConnection(res);
+    underWay.add(res);
+    res.once('close', () => underWay.delete(res));
+    app(req, res);
+  });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', answerClientError);
   server.listen(port);
@@ -35,15 +48,25 @@ export async function startHttpServer(app: RequestListener, port: number): Promi
     port: typeof address === 'object' && address !== null ? address.port : port,
     async stop() {
       const closed = once(server, 'close');
-      server.close();
-      // A connection that answers its last request may stay open for the next one.
-      const idle = setInterval(() => server.closeIdleConnections(), 50);
+      stopping = true;
+      for (const res of underWay) endConnection(res);
+      // Not its own close(): that cuts the connections without a request, and with them requests that are on their way.
+      NetServer.prototype.close.call(server);
+      const stoppedAt = performance.now();
+      const idle = setInterval(() => {
+        if (performance.now() - stoppedAt > LAST_REQUEST_WITHIN_MS) server.closeIdleConnections();
+      }, 50);
       const late = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
       await closed;
       clearInterval(idle);
       clearTimeout(late);
     },
   };
+}
+
+/** The connection closes after this answer; a client that is told so does not send its next request into it. */
+function endConnection(res: ServerResponse): void {
+  if (!res.headersSent) res.setHeader('Connection', 'close');
 }
 
 const STATUS_LINES: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -229,6 +230,34 @@ describe('the server', () => {
     const stopped = server.stop();
     finish?.();
     expect(await answer).toMatch(/done/);
+    await stopped;
+  });
+
+  test('answers what a kept connection sends while it stops, and says that it is the last answer', async () => {
+    const held: ServerResponse[] = [];
+    const server = await startHttpServer((req, res) => {
+      if (req.url === '/held') held.push(res);
+      else res.end('done');
+    }, 0);
+    const connections = [connect(server.port, '127.0.0.1'), connect(server.port, '127.0.0.1')] as const;
+    const answers = connections.map((socket) => {
+      const answer = { text: '', closed: once(socket, 'close') };
+      socket.setEncoding('utf8').on('data', (chunk: string) => (answer.text += chunk));
+      return answer;
+    });
+    const [idle, busy] = connections;
+    idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    busy.write('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(() => answers[0]?.text.endsWith('done') && held.length > 0);
+    expect(answers[0]?.text).toContain('Connection: keep-alive');
+    const stopped = server.stop();
+    idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    held[0]?.end('held');
+    await Promise.all(answers.map(({ closed }) => closed));
+    const [again, first] = [answers[0]?.text.split('done')[1], answers[1]?.text];
+    for (const text of [again, first])
+      expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n/);
+    expect(first).toMatch(/held$/);
     await stopped;
   });
 });
