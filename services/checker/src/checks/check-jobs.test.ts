@@ -228,3 +228,13 @@ describe.each([
     expect(ran).toEqual(members);
   });
 });
+
+test('waves of which no job comes any more are forgotten', async () => {
+  let now = 0;
+  const jobs = checkJobs({ members: membersOf(1), now: () => now });
+  for (let minute = 1; minute <= 100; minute += 1) {
+    now = minute * 60_000;
+    await jobs.run({ intervalSeconds: 60, phaseMs: minute }, JOB, 0);
+  }
+  expect(jobs.waves).toBeLessThan(6);
+});

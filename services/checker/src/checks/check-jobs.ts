@@ -4,6 +4,7 @@ import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
 import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import pLimit, { type LimitFunction } from 'p-limit';
+import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
 
 /** Postgres is away where it takes longer to say who is in a wave. */
 const MEMBERS_WITHIN_MS = 2_000;
@@ -19,6 +20,8 @@ export interface CheckJobsOptions {
   readonly concurrency: number;
   /** Default: 2 s. */
   readonly membersWithinMs?: number;
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number;
   /** Told when checks begin to wait for others to end, and when none does any more. */
   readonly onBacklog: (waiting: boolean) => void;
   /** A check that failed to run, through no fault of its target. */
@@ -29,8 +32,8 @@ export interface CheckJobsOptions {
 export class CheckJobs {
   readonly #options: CheckJobsOptions;
   readonly #limit: LimitFunction;
-  /** Who was in each wave when Postgres last said. */
-  readonly #members = new Map<string, readonly WaveMember[]>();
+  /** Who was in each wave when Postgres last said. Of waves that have no monitors any more no job comes to say so. */
+  readonly #members: ExpiringMap<string, readonly WaveMember[]>;
   /** By job: whose check is done, or failed, where that of others must be tried again. */
   readonly #done = new Map<string, ReadonlySet<string>>();
   #backlog = false;
@@ -38,6 +41,12 @@ export class CheckJobs {
   constructor(options: CheckJobsOptions) {
     this.#options = options;
     this.#limit = pLimit(options.concurrency);
+    this.#members = new ExpiringMap(options.now);
+  }
+
+  /** How many waves it knows. */
+  get waves(): number {
+    return this.#members.size;
   }
 
   /**
@@ -94,7 +103,7 @@ export class CheckJobs {
         membersWithinMs,
         'listing the monitors of a wave',
       );
-      if (members.length > 0) this.#members.set(id, members);
+      if (members.length > 0) this.#members.set(id, members, keepForInterval(wave.intervalSeconds));
       else this.#members.delete(id);
       return members;
     } catch (error) {

@@ -2,17 +2,22 @@ import { expect, test } from '@jest/globals';
 import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
 import { TargetCache } from './target-cache.ts';
 
-function cacheOf(revisions: Map<string, number>): { cache: TargetCache; loads: string[][] } {
+function cacheOf(
+  revisions: Map<string, number>,
+  now: () => number = () => 0,
+): { cache: TargetCache; loads: string[][] } {
   const loads: string[][] = [];
   const cache = new TargetCache(async (ids) => {
     loads.push([...ids]);
     return new Map(
       ids.flatMap((id) => {
         const revision = revisions.get(id);
-        return revision === undefined ? [] : [[id, { monitorId: id, revision } as CheckTarget]];
+        return revision === undefined
+          ? []
+          : [[id, { monitorId: id, revision, intervalSeconds: 5 } as CheckTarget]];
       }),
     );
-  });
+  }, now);
   return { cache, loads };
 }
 
@@ -60,4 +65,19 @@ test('a failed read fails whoever waits, and the next one tries again', async ()
   await expect(Promise.all([cache.get('a', 1), cache.get('b', 1)])).rejects.toThrow('database away');
   fails = false;
   expect(await cache.get('a', 1)).toMatchObject({ monitorId: 'a' });
+});
+
+test('monitors that are checked no more are forgotten, those that are stay', async () => {
+  let now = 0;
+  const revisions = new Map<string, number>();
+  const { cache, loads } = cacheOf(revisions, () => now);
+  for (let minute = 0; minute < 100; minute += 1) {
+    now = minute * 60_000;
+    for (const id of ['kept', `deleted ${minute}`]) {
+      revisions.set(id, 1);
+      await cache.get(id, 1);
+    }
+  }
+  expect(cache.size).toBeLessThan(5);
+  expect(loads.flat().filter((id) => id === 'kept')).toHaveLength(1);
 });

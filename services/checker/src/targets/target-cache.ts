@@ -1,4 +1,5 @@
 import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
+import { ExpiringMap, keepForInterval } from './expiring-map.ts';
 
 /** Loads many targets at once; those that are gone are not in the answer, one that cannot be read is its error. */
 export type LoadTargets = (monitorIds: readonly string[]) => Promise<Map<string, CheckTarget | Error>>;
@@ -10,16 +11,23 @@ const LOAD_BATCH = 500;
 
 /**
  * Monitors by id, as good as the revision that a job names (design §4 "Schedules"). Loads of one moment share a query, so
- * that a checker that has just started does not ask once per monitor.
+ * that a checker that has just started does not ask once per monitor. Those that are checked no more are forgotten.
  */
 export class TargetCache {
   readonly #load: LoadTargets;
-  readonly #targets = new Map<string, CheckTarget>();
+  readonly #targets: ExpiringMap<string, CheckTarget>;
   readonly #waiting = new Map<string, Promise<CheckTarget | null>>();
   #batch: { ids: string[]; loaded: Promise<Map<string, CheckTarget | Error>> } | null = null;
 
-  constructor(load: LoadTargets) {
+  /** @param now milliseconds of a monotonic clock */
+  constructor(load: LoadTargets, now?: () => number) {
     this.#load = load;
+    this.#targets = new ExpiringMap(now);
+  }
+
+  /** How many monitors it knows. */
+  get size(): number {
+    return this.#targets.size;
   }
 
   /** The monitor at `revision` or later, or null where it is gone. */
@@ -53,11 +61,8 @@ export class TargetCache {
       return null;
     }
     if (target instanceof Error) throw target;
-    this.#targets.set(monitorId, target);
-    if (this.#targets.size > MOST_TARGETS) {
-      const [oldest] = this.#targets.keys();
-      if (oldest !== undefined) this.#targets.delete(oldest);
-    }
+    this.#targets.set(monitorId, target, keepForInterval(target.intervalSeconds));
+    if (this.#targets.size > MOST_TARGETS) this.#targets.deleteOldest();
     return target;
   }
 

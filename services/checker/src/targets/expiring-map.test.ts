@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { ExpiringMap, keepForInterval } from './expiring-map.ts';
+
+test('a value goes when nobody has asked for it during its time', () => {
+  let now = 0;
+  const map = new ExpiringMap<string, number>(() => now);
+  map.set('short', 1, 10_000);
+  map.set('long', 2, 1_000_000);
+  map.set('asked for', 3, 100_000);
+  now = 90_000;
+  expect(map.get('asked for')).toBe(3);
+  map.set('new', 4, 10_000);
+  expect(map.size).toBe(3);
+  expect(map.get('short')).toBeUndefined();
+  now = 180_000;
+  map.set('newer', 5, 10_000);
+  expect(['long', 'asked for', 'new'].map((key) => map.get(key))).toEqual([2, 3, undefined]);
+});
+
+test('what a check needs is kept for longer than its interval', () => {
+  expect(keepForInterval(5)).toBe(70_000);
+  expect(keepForInterval(86_400)).toBeGreaterThan(2 * 86_400_000);
+});

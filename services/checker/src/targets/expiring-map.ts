@@ -1,0 +1,65 @@
+/** How often the values that nobody asks for are looked for, at most. */
+const SWEEP_EVERY_MS = 60_000;
+
+interface Entry<Value> {
+  readonly value: Value;
+  readonly keepMs: number;
+  usedAt: number;
+}
+
+/** Remembers values, each until nobody has asked for it during its time; they go with a later `set`. */
+export class ExpiringMap<Key, Value> {
+  readonly #entries = new Map<Key, Entry<Value>>();
+  readonly #now: () => number;
+  #sweptAt: number;
+
+  /** @param now milliseconds of a monotonic clock */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#sweptAt = now();
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    entry.usedAt = this.#now();
+    return entry.value;
+  }
+
+  /** @param keepMs how long it is kept without being asked for */
+  set(key: Key, value: Value, keepMs: number): void {
+    const now = this.#now();
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, keepMs, usedAt: now });
+    if (now - this.#sweptAt >= SWEEP_EVERY_MS) this.#sweep(now);
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key);
+  }
+
+  /** Forgets the value that was set longest ago. */
+  deleteOldest(): void {
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  #sweep(now: number): void {
+    this.#sweptAt = now;
+    for (const [key, { usedAt, keepMs }] of this.#entries) {
+      if (now - usedAt > keepMs) this.#entries.delete(key);
+    }
+  }
+}
+
+/**
+ * How long what belongs to checks of this interval is kept: who was not checked for two intervals is checked no more, since the
+ * monitor was deleted, has another interval, or is checked by another process.
+ */
+export function keepForInterval(intervalSeconds: number): number {
+  return 2 * intervalSeconds * 1_000 + 60_000;
+}
