@@ -16,6 +16,9 @@ export interface AddressPolicy {
 }
 
 const FIRST_MAPPED_BIT = 96;
+/** The fifth and sixth group of an ISATAP address (RFC 5214): what its IPv4 address follows. */
+const ISATAP_FIFTH = new Set([0, 0x0200]);
+const ISATAP_SIXTH = 0x5efe;
 const globalUnicast = parseRange(GLOBAL_UNICAST_IPV6);
 const deniedIPv4 = DENIED_IPV4.map(named);
 const deniedIPv6 = DENIED_IPV6.map(named);
@@ -105,7 +108,15 @@ function deniedReason(address: Address): string | null {
   for (const [range, reason] of isIPv4 ? deniedIPv4 : deniedIPv6) {
     if (contains(range, address)) return reason;
   }
-  return isIPv4 || contains(globalUnicast, address) ? null : 'in a reserved range';
+  if (isIPv4) return null;
+  if (!contains(globalUnicast, address)) return 'in a reserved range';
+  return isIsatap(address) ? 'an ISATAP address' : null;
+}
+
+/** Whatever its prefix, a host with such a tunnel sends packets for it to the IPv4 address that it ends with. */
+function isIsatap({ parts }: ipaddr.IPv6): boolean {
+  const [fifth = -1, sixth] = parts.slice(4, 6);
+  return ISATAP_FIFTH.has(fifth) && sixth === ISATAP_SIXTH;
 }
 
 function contains(range: Range, address: Address): boolean {
