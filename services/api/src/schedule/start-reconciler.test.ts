@@ -38,6 +38,8 @@ interface Candidate {
   readonly loop: LeaderLoop;
   /** Whether it knows of an audit of the default region. */
   readonly audited: () => Promise<boolean>;
+  /** Does `work` between two of its runs: however slow the machine, it mends nothing meanwhile. */
+  readonly betweenRuns: (work: () => Promise<void>) => Promise<void>;
 }
 
 function newCandidate(): Candidate {
@@ -54,7 +56,20 @@ function newCandidate(): Candidate {
     (await registry.getSingleMetricAsString('tocsin_schedule_audit_age_seconds')).includes(
       'region="default"',
     );
-  return { loop: startReconciler(reconciler, api.databaseUrl, logger), audited };
+  const run = reconciler.run.bind(reconciler);
+  let turn = Promise.resolve();
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const done = turn.then(work);
+    turn = done.catch(() => undefined);
+    return done;
+  };
+  reconciler.run = (signal) => inTurn(() => run(signal));
+  const betweenRuns = (work: () => Promise<void>): Promise<void> =>
+    inTurn(async () => {
+      await reconciler.settle();
+      await work();
+    });
+  return { loop: startReconciler(reconciler, api.databaseUrl, logger), audited, betweenRuns };
 }
 
 /** Ways in which the store comes to differ from what Postgres wants of a monitor, checked once, whose wave is in the store. */
@@ -126,13 +141,15 @@ const leadersOf = (candidates: Candidate[]): Candidate[] => candidates.filter(({
 
 describe('within 15 s the store is mended after', () => {
   test.each(HARMS)('%s', async (_what, harm) => {
-    const { loop } = newCandidate();
+    const { loop, betweenRuns } = newCandidate();
     try {
       const { id } = await commitMonitor(api);
       await checkOnce(api, id);
       await until(isMended);
-      await harm(id, waveId(waveOf(id, 60)));
-      expect(await isMended()).toBe(false);
+      await betweenRuns(async () => {
+        await harm(id, waveId(waveOf(id, 60)));
+        expect(await isMended()).toBe(false);
+      });
       await until(isMended, 15_000);
     } finally {
       await loop.stop();
