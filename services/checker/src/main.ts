@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
@@ -21,6 +22,11 @@ import { TargetCache } from './targets/target-cache.ts';
 
 /** At SIGTERM running probes have this long to end by themselves, and Postgres to take their results (design §4 "Jobs"). */
 const ABORT_PROBES_AFTER_MS = 20_000;
+/**
+ * V8 collects garbage when the heap has grown by this much since the last time. By default it waits for up to four times what
+ * is in use: with 50,000 monitors, 90 MB more of nothing but garbage.
+ */
+const HEAP_GROWTH_PERCENT = 100;
 
 const checkerSettings = settings.pick({
   DATABASE_URL: true,
@@ -34,6 +40,8 @@ const checkerSettings = settings.pick({
   EGRESS_ALLOW_CIDRS: true,
   HEALTH_PORT: true,
 });
+
+setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(checkerSettings);
