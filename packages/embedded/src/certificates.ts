@@ -9,6 +9,8 @@ const DAY_MS = 86_400_000;
 export interface CertificateOptions {
   /** Days from now until the server certificate ends; negative for one that has already expired. Default 30. */
   readonly validDays?: number;
+  /** Days from now until it begins; default a day ago, and before its end. */
+  readonly startsInDays?: number;
 }
 
 /** All three as PEM: the CA to trust, the server's private key (PKCS #8) and its certificate. */
@@ -37,7 +39,11 @@ export async function createCertificate(
       subject: [{ CN: [commonName] }],
       issuer: authority.certificate.subject,
       // Always a span that ends after it begins, also for an expired certificate.
-      notBefore: new Date(Math.min(Date.now(), notAfter.getTime()) - DAY_MS),
+      notBefore: new Date(
+        options.startsInDays === undefined
+          ? Math.min(Date.now(), notAfter.getTime()) - DAY_MS
+          : Date.now() + options.startsInDays * DAY_MS,
+      ),
       notAfter,
       publicKey: keys.publicKey,
       signingKey: authority.privateKey,

@@ -1,15 +1,19 @@
-import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/webhook';
 import { parseRetryAfter } from '@tocsin/core/delivery/retry-schedule';
 import { sanitiseDetail } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
-import { got, type Response } from 'got';
+import { got, type Request } from 'got';
 import { signatureHeaders } from './sign.ts';
 
 /** How much of an answer the delivery log keeps, and how long it waits for that once the status is known. */
 const EXCERPT_BYTES = 1_024;
 const EXCERPT_WAIT_MS = 500;
+
+/** More 1xx answers than this before the real one are an attack on our time. */
+const MAX_INTERIM_ANSWERS = 20;
 
 export interface WebhookRequest {
   /** Stable over all attempts of a delivery. */
@@ -81,19 +85,36 @@ async function exchange(
     timeout: { request: WEBHOOK_DEADLINE_MS },
   });
   try {
-    const [response] = (await once(stream, 'response')) as [Response];
-    const { statusCode, headers } = response;
+    const { statusCode = 0, headers } = await answerOf(stream);
     const answered = finish({
       statusCode,
       error: statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`,
       retryAfterMs:
         statusCode === 429 || statusCode === 503 ? parseRetryAfter(headers['retry-after'], new Date()) : null,
     });
-    return { ...answered, responseExcerpt: await readExcerpt(stream) };
+    return { ...answered, responseExcerpt: statusCode === 101 ? null : await readExcerpt(stream) };
   } finally {
-    stream.on('error', () => undefined);
     stream.destroy();
   }
+}
+
+/** The head of the answer. The stream may fail at any time, also where nobody waits for it any more. */
+function answerOf(stream: Request): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    let interimAnswers = 0;
+    stream.on('error', reject);
+    stream.once('response', resolve);
+    stream.on('information', () => {
+      interimAnswers += 1;
+      if (interimAnswers <= MAX_INTERIM_ANSWERS) return;
+      reject(new Error(`more than ${MAX_INTERIM_ANSWERS} interim (1xx) answers came before the real one`));
+    });
+    // A switch of protocols nobody asked for: Node hands over the connection, and nobody else would close it.
+    stream.once('upgrade', (response: IncomingMessage, socket: Socket) => {
+      socket.destroy();
+      resolve(response);
+    });
+  });
 }
 
 /** The first bytes of the answer as text. The status has decided already: an answer that breaks off is fine. */
