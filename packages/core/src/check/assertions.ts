@@ -1,5 +1,6 @@
 import type { Assertions } from '@tocsin/contracts/monitor';
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
+import { containsText } from './contains-text.ts';
 import { sanitiseDetail } from './error-reason.ts';
 
 const DAY_MS = 86_400_000;
@@ -67,10 +68,10 @@ function statusReason(statusCode: number): ErrorReason {
 function brokenBodyRule({ body }: CheckedResponse, assertions: Assertions): string | null {
   const { bodyContains, bodyNotContains } = assertions;
   const text = body ?? '';
-  if (bodyContains !== undefined && !text.includes(bodyContains)) {
+  if (bodyContains !== undefined && !containsText(text, bodyContains)) {
     return `the body does not contain ${quote(bodyContains)}`;
   }
-  if (bodyNotContains !== undefined && text.includes(bodyNotContains)) {
+  if (bodyNotContains !== undefined && containsText(text, bodyNotContains)) {
     return `the body contains ${quote(bodyNotContains)}`;
   }
   return null;

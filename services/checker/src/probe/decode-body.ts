@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { quoteForeign } from './quote-foreign.ts';
 import { MAX_BODY_BYTES } from './read-body.ts';
 
 /** The text of a body, or in words why it cannot be read. */
@@ -26,7 +27,7 @@ export async function decodeBody(
   }
   const decoder = decoderOf(coding, bytes);
   if (decoder === null)
-    return { problem: `the body has content coding "${coding}", which checks cannot read` };
+    return { problem: `the body has content coding ${quoteForeign(coding)}, which checks cannot read` };
   const plain = await unfold(decoder, bytes);
   return plain === null
     ? { problem: `the body is not valid ${coding}` }

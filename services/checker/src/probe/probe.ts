@@ -6,6 +6,7 @@ import { sanitiseDetail, type Failure } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
 import { Deadline } from './deadline.ts';
 import { decodeBody } from './decode-body.ts';
+import { hideSent } from './hide-sent.ts';
 import { firstRequest } from './hop-request.ts';
 import { isRedirect, MAX_REDIRECTS, redirectedRequest } from './redirect.ts';
 import { requestHop, type HopOutcome } from './request-hop.ts';
@@ -82,44 +83,42 @@ async function exchange(
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
     const hop = await requestHop(request, egress, deadline, wantsBody);
-    if (hop.failure !== null) return failed(hop, hop.failure, deadline, redirects);
+    if (hop.failure !== null) return failed(target, hop, hop.failure, deadline, redirects);
     if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
-      return judged(hop, assertions, deadline);
+      return judged(target, hop, deadline);
     }
-    if (redirects === MAX_REDIRECTS) return lost(hop, `more than ${MAX_REDIRECTS} redirects`, deadline);
+    if (redirects === MAX_REDIRECTS)
+      return lost(target, hop, `more than ${MAX_REDIRECTS} redirects`, deadline);
     const next = redirectedRequest(request, hop.statusCode, hop.location);
-    if (typeof next === 'string') return lost(hop, next, deadline);
+    if (typeof next === 'string') return lost(target, hop, next, deadline);
     request = next;
   }
 }
 
-async function judged(
-  hop: HopOutcome,
-  assertions: Assertions | null,
-  deadline: Deadline,
-): Promise<ProbeResult> {
+async function judged(target: ProbeTarget, hop: HopOutcome, deadline: Deadline): Promise<ProbeResult> {
   const latencyMs = deadline.elapsedMs();
   let body: string | null = null;
   if (hop.body !== null) {
     const decoded = await decodeBody(hop.body, hop.contentEncoding, hop.contentType);
-    if ('problem' in decoded) return lost(hop, decoded.problem, deadline);
+    if ('problem' in decoded) return lost(target, hop, decoded.problem, deadline);
     body = decoded.text;
   }
   const { statusCode, certificateExpiresAt } = hop;
   const now = new Date();
   const judgement = judgeResponse(
     { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now },
-    assertions,
+    target.assertions,
   );
   return { ...judgement, latencyMs, statusCode, timings: hop.clock.timings(), certificateExpiresAt };
 }
 
 /** An answer came, but the check cannot go on from it. */
-function lost(hop: HopOutcome, detail: string, deadline: Deadline): ProbeResult {
-  return failed(hop, { errorReason: 'UNKNOWN_ERROR', errorDetail: detail }, deadline, 0);
+function lost(target: ProbeTarget, hop: HopOutcome, detail: string, deadline: Deadline): ProbeResult {
+  return failed(target, hop, { errorReason: 'UNKNOWN_ERROR', errorDetail: detail }, deadline, 0);
 }
 
 function failed(
+  target: ProbeTarget,
   hop: HopOutcome,
   { errorReason, errorDetail }: Failure,
   deadline: Deadline,
@@ -132,7 +131,8 @@ function failed(
     latencyMs: statusCode !== null || timedOutConnected ? deadline.elapsedMs() : 0,
     statusCode,
     errorReason,
-    errorDetail: sanitiseDetail(errorDetail),
+    // Hidden before it is cut: a cut may leave half a secret.
+    errorDetail: sanitiseDetail(hideSent(errorDetail, target)),
     timings: clock.timings(),
     certificateExpiresAt,
   };

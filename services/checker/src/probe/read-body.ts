@@ -11,24 +11,40 @@ export function readBody(
   response: IncomingMessage,
   done: (bytes: Buffer | null, problem: string | null) => void,
 ): void {
-  const chunks: Buffer[] = [];
+  let bytes: Buffer = Buffer.alloc(0);
   let length = 0;
   let finished = false;
   const finish = (problem: string | null): void => {
     if (finished) return;
     finished = true;
-    if (problem === null) done(Buffer.concat(chunks, Math.min(length, MAX_BODY_BYTES)), null);
+    if (problem === null) done(bytes.subarray(0, length), null);
     else done(null, problem);
   };
   const cutOff = (): void => finish(`the connection was closed ${length} bytes into the body`);
   response.on('data', (chunk: Buffer) => {
     if (finished) return;
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= MAX_BODY_BYTES) finish(null);
+    bytes = append(bytes, length, chunk);
+    length = Math.min(length + chunk.length, MAX_BODY_BYTES);
+    if (length === MAX_BODY_BYTES) finish(null);
   });
   // Node emits no `end` for a body that breaks off.
   response.on('end', () => finish(null));
   response.on('error', cutOff);
   response.on('close', cutOff);
+}
+
+/**
+ * Adds to what is there, in a buffer that doubles: as a list, a body in chunks of a byte each would take two hundred times
+ * its size.
+ */
+function append(bytes: Buffer, length: number, chunk: Buffer): Buffer {
+  if (length === 0) return chunk;
+  const needed = Math.min(length + chunk.length, MAX_BODY_BYTES);
+  let target = bytes;
+  if (needed > bytes.length) {
+    target = Buffer.allocUnsafe(Math.min(Math.max(needed, 2 * bytes.length), MAX_BODY_BYTES));
+    bytes.copy(target, 0, 0, length);
+  }
+  chunk.copy(target, length);
+  return target;
 }

@@ -1,5 +1,6 @@
 import type { HttpMethod } from '@tocsin/contracts/vocabulary';
 import type { HopRequest } from './hop-request.ts';
+import { quoteForeign } from './quote-foreign.ts';
 
 /** How many redirects a check follows (design §4 "Check"). */
 export const MAX_REDIRECTS = 5;
@@ -24,15 +25,21 @@ export function redirectedRequest(
   if (location === null || location === '') return `status ${statusCode} came without a Location to follow`;
   // Servers send UTF-8 here, which Node reads as Latin-1.
   const text = Buffer.from(location, 'latin1').toString();
-  if (!URL.canParse(text, request.url.href)) return `the redirect to "${text}" is no valid URL`;
+  if (!URL.canParse(text, request.url.href))
+    return `the redirect to ${quoteForeign(withoutQuery(text))} is no valid URL`;
   const url = new URL(text, request.url.href);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return `the redirect to "${text}" leaves http and https`;
+    return `the redirect to ${quoteForeign(withoutQuery(text))} leaves http and https`;
   }
   const method = redirectedMethod(request.method, statusCode);
   if (url.origin !== request.url.origin) return { url, method, headers: null, body: null };
   if (method === request.method) return { ...request, url };
   return { url, method, headers: withoutContentHeaders(request.headers), body: null };
+}
+
+/** A query or fragment is where servers put tokens. */
+function withoutQuery(location: string): string {
+  return location.replace(/[?#].*$/s, '…');
 }
 
 function redirectedMethod(method: HttpMethod, statusCode: number): HttpMethod {

@@ -2,6 +2,7 @@ import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
+import tls from 'node:tls';
 import { probe, type ProbeResult, type ProbeTarget } from './probe.ts';
 
 /** A local server to check, and what it saw. */
@@ -18,7 +19,8 @@ export interface LocalTarget {
 export interface LocalTargets {
   http(listener: http.RequestListener, host?: string): Promise<LocalTarget>;
   https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;
-  /** For what no well-behaved server sends. */
+  /** For what no well-behaved server sends, over TLS and without. */
+  tls(options: tls.TlsOptions, listener: (socket: tls.TLSSocket) => void): Promise<LocalTarget>;
   tcp(listener: (socket: net.Socket) => void): Promise<LocalTarget>;
   closeAll(): Promise<void>;
 }
@@ -54,6 +56,14 @@ export function createLocalTargets(): LocalTargets {
   return {
     http: (listener, host) => serve(http.createServer(listener), 'http', host),
     https: (options, listener) => serve(https.createServer(options, listener), 'https'),
+    tls: (options, listener) =>
+      serve(
+        tls.createServer(options, (socket) => {
+          socket.on('error', () => undefined);
+          listener(socket);
+        }),
+        'https',
+      ),
     tcp: (listener) => serve(net.createServer(listener), 'http'),
     closeAll: async () => {
       await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));

@@ -1,0 +1,41 @@
+/** V8 compares texts up to this length in linear time; for longer ones it may take their length times the text's. */
+const SAFE_CHARACTERS = 250;
+
+/**
+ * Whether `text` contains `wanted`, in time that grows with the lengths of both alone (Knuth, Morris, Pratt): a body that
+ * nearly matches at every place must not hold up a process for seconds.
+ */
+export function containsText(text: string, wanted: string): boolean {
+  if (wanted.length <= SAFE_CHARACTERS) return text.includes(wanted);
+  // Where not even the beginning is found there is no more to do.
+  const start = text.indexOf(wanted.slice(0, SAFE_CHARACTERS));
+  return start >= 0 && search(text, wanted, start);
+}
+
+function search(text: string, wanted: string, start: number): boolean {
+  const borders = bordersOf(wanted);
+  let matched = 0;
+  for (let at = start; at < text.length; at += 1) {
+    matched = extend(wanted, borders, matched, text.charCodeAt(at));
+    if (matched === wanted.length) return true;
+  }
+  return false;
+}
+
+/** For each prefix of the text the length of its longest proper prefix that is also its end. */
+function bordersOf(text: string): Int32Array {
+  const borders = new Int32Array(text.length);
+  let border = 0;
+  for (let at = 1; at < text.length; at += 1) {
+    border = extend(text, borders, border, text.charCodeAt(at));
+    borders[at] = border;
+  }
+  return borders;
+}
+
+/** How much of `wanted` is matched after one more character. */
+function extend(wanted: string, borders: Int32Array, matched: number, character: number): number {
+  let length = matched;
+  while (length > 0 && wanted.charCodeAt(length) !== character) length = borders[length - 1] ?? 0;
+  return wanted.charCodeAt(length) === character ? length + 1 : 0;
+}
