@@ -14,6 +14,19 @@ export class JobPostponedError extends Error {
   override readonly name = 'JobPostponedError';
 }
 
+/**
+ * How a job's failure is told to the store, which keeps messages and stacks: those of the cause may hold what was to be
+ * written (design §4 "Jobs": ids only).
+ */
+class JobFailedError extends Error {
+  override readonly name = 'JobFailedError';
+
+  constructor(cause: unknown) {
+    super("the job failed: its service's log says why", { cause });
+    this.stack = `${this.name}: ${this.message}`;
+  }
+}
+
 /** How much later. */
 const POSTPONE_MS = 1_000;
 /** At shutdown jobs that run have this long to end (design §4 "Jobs": 20 s, and a little for what follows). */
@@ -124,7 +137,7 @@ export function startJobWorker<Kind extends JobKind>(
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);
         throw new DelayedError();
       }
-      if (!(error instanceof JobReturnedError)) throw error;
+      if (!(error instanceof JobReturnedError)) throw new JobFailedError(error);
       await job.moveToWait(token);
       throw new WaitingError();
     }
@@ -137,7 +150,11 @@ export function startJobWorker<Kind extends JobKind>(
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   });
-  stored.on('failed', (job, error) => options.onFailed(job?.id ?? '', error));
+  stored.on('failed', (job, error) => options.onFailed(job?.id ?? '', causeOf(error)));
   const worker = new JobWorker(stored, name);
   return worker;
+}
+
+function causeOf(error: Error): Error {
+  return error instanceof JobFailedError && error.cause instanceof Error ? error.cause : error;
 }

@@ -55,7 +55,8 @@ export function parseStoreUrl(text: string): StoreAddress {
 function parseHosts(text: string, defaultPort: number): { host: string; port: number }[] {
   return text.split(',').map((part) => {
     const url = URL.canParse(`redis://${part}`) ? new URL(`redis://${part}`) : null;
-    if (!url?.hostname) throw new SettingsError(`QUEUE_URL has "${part}", which is no host:port: ${FORMS}`);
+    // Not the part itself: of a password with a slash in it, it may be a half.
+    if (!url?.hostname) throw new SettingsError(`QUEUE_URL has a part that is no host:port: ${FORMS}`);
     return { host: url.hostname.replaceAll(/^\[|\]$/g, ''), port: Number(url.port || defaultPort) };
   });
 }

@@ -42,6 +42,15 @@ test.each(['', 'localhost:6379', 'http://host', 'redis+sentinel://host', 'redis+
   },
 );
 
+test.each([
+  'redis+cluster://:s3cr/et@host:6379',
+  'redis+sentinel://u:s3cret@:1/x',
+  'redis+cluster://:s3cret',
+])('repeats nothing of %j, which may hold a password', (url) => {
+  expect(() => parseStoreUrl(url)).toThrow(SettingsError);
+  expect(() => parseStoreUrl(url)).not.toThrow(/s3cr/);
+});
+
 test('queues are named by job and region, and stored under a hash tag', () => {
   expect(queueName('check', 'eu-west-1')).toBe('checks.eu-west-1');
   expect(storedName('trigger', 'default')).toBe('{triggers.default}');

@@ -53,8 +53,8 @@ function errorLines(
   });
 }
 
-/** The catalogue's entry may have been made optional since. */
-function isSecret(field: unknown): boolean {
+/** Whether a variable's value is secret. The catalogue's entry may have been made optional since. */
+export function isSecret(field: unknown): boolean {
   if (!(field instanceof z.ZodType)) return false;
   if (field.meta()?.['secret'] === true) return true;
   return field instanceof z.ZodOptional && isSecret(field.unwrap());

@@ -5,7 +5,10 @@ import type { Logger } from './logger.ts';
 
 const KEY = `tocsin_live_${'0a'.repeat(24)}`;
 
-function capture(format: 'json' | 'pretty' = 'json'): { logger: Logger; lines: () => string[] } {
+function capture(
+  format: 'json' | 'pretty' = 'json',
+  secrets: readonly string[] = [],
+): { logger: Logger; lines: () => string[] } {
   let text = '';
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -13,7 +16,7 @@ function capture(format: 'json' | 'pretty' = 'json'): { logger: Logger; lines: (
       done();
     },
   });
-  const logger = createLogger({ service: 'test', level: 'info', format, stream });
+  const logger = createLogger({ service: 'test', level: 'info', format, stream, secrets });
   return { logger, lines: () => text.split('\n').filter((line) => line !== '') };
 }
 
@@ -60,6 +63,44 @@ describe('createLogger', () => {
     expect(text).not.toMatch(/s3cret|0a0a/);
     expect(text).toMatch(/X-Token/);
     expect(text).toMatch(/redis:\/\/user:\[redacted\]@host\/0/);
+  });
+
+  it.each(['json', 'pretty'] as const)('hides what errors of libraries repeat (%s)', (format) => {
+    const { logger, lines } = capture(format);
+    const query = Object.assign(
+      new Error('Failed query: insert into t values ($1)\nparams: s3cret\ns3cret,1'),
+      {
+        query: 'insert into t values ($1)',
+        params: ['s3cret', 1],
+        cause: Object.assign(new Error('null value in column "id"'), {
+          code: '23502',
+          detail: 'Failing row contains (null, s3cret).',
+          where: 'COPY t, line 1: "s3cret"',
+        }),
+      },
+    );
+    const command = Object.assign(new Error('WRONGPASS invalid username-password pair'), {
+      command: { name: 'auth', args: ['s3cret'] },
+    });
+    const idle = Object.assign(new Error('terminating connection'), {
+      client: { processID: 1, secretKey: 's3cret', connection: { stream: 's3cret' } },
+    });
+    const url = Object.assign(new TypeError('Invalid URL'), {
+      input: 'postgres://u:s3cret/with#all@host/db',
+    });
+    logger.error('Failed', { query, command, idle, url, all: [query, command] });
+    const text = lines().join('\n');
+    expect(text).not.toContain('s3cret');
+    expect(text).toContain('Failed query: insert into t values ($1)');
+    expect(text).toContain('23502');
+    expect(text).toContain('auth');
+  });
+
+  it.each(['json', 'pretty'] as const)('hides the secrets it is told of in any text (%s)', (format) => {
+    const { logger, lines } = capture(format, ['p@ss/w(rd', 'short']);
+    logger.warn('of p@ss/w(rd', { note: 'x=p%40ss%2Fw(rd', error: new Error('p@ss/w(rd is wrong; short') });
+    expect(lines().join('\n')).not.toMatch(/w\(rd/);
+    expect(lines().join('\n')).toContain('short');
   });
 
   it('survives cycles, and values that JSON does not know', () => {

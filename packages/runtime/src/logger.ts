@@ -1,5 +1,5 @@
 import winston from 'winston';
-import { redact } from './redact.ts';
+import { KnownSecrets, redact } from './redact.ts';
 
 export type Logger = winston.Logger;
 type LogLevel = 'error' | 'warn' | 'info' | 'debug';
@@ -13,6 +13,8 @@ export interface LoggerOptions {
   readonly format?: 'json' | 'pretty' | undefined;
   /** Where lines go; default the standard output. */
   readonly stream?: NodeJS.WritableStream;
+  /** Values that no line may show, in whatever text they turn up. */
+  readonly secrets?: readonly string[];
 }
 
 /**
@@ -24,7 +26,7 @@ export function createLogger(options: LoggerOptions): Logger {
   return winston.createLogger({
     level: options.level ?? 'info',
     levels: winston.config.npm.levels,
-    format: line(pretty ? prettyLine : jsonLine, options.service),
+    format: line(pretty ? prettyLine : jsonLine, options.service, new KnownSecrets(options.secrets ?? [])),
     transports: [
       options.stream === undefined
         ? new winston.transports.Console()
@@ -56,7 +58,7 @@ interface Line {
 /** winston passes a line on as the symbol-keyed `message` of its record. */
 const RENDERED = Symbol.for('message');
 
-function line(render: (line: Line) => string, service: string): winston.Logform.Format {
+function line(render: (line: Line) => string, service: string, known: KnownSecrets): winston.Logform.Format {
   return {
     transform(info) {
       const { level, message, ...fields } = info;
@@ -64,16 +66,19 @@ function line(render: (line: Line) => string, service: string): winston.Logform.
         time: new Date().toISOString(),
         level,
         service,
-        message: typeof message === 'string' ? String(redact(message)) : JSON.stringify(redact(message)),
-        fields: redactedFields(fields),
+        message:
+          typeof message === 'string'
+            ? String(redact(message, known))
+            : JSON.stringify(redact(message, known)),
+        fields: redactedFields(fields, known),
       });
       return { ...info, [RENDERED]: rendered };
     },
   };
 }
 
-function redactedFields(fields: object): Record<string, unknown> {
-  const safe = redact({ ...fields });
+function redactedFields(fields: object, known: KnownSecrets): Record<string, unknown> {
+  const safe = redact({ ...fields }, known);
   return typeof safe === 'object' && safe !== null ? { ...safe } : {};
 }
 

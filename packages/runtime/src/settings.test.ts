@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEnv } from './env.ts';
-import { parseRegionQueueUrls, queueUrlVariable, settings } from './settings.ts';
+import { parseRegionQueueUrls, queueUrlVariable, secretValues, settings } from './settings.ts';
 
 const REQUIRED = {
   DATABASE_URL: 'postgres://localhost/tocsin',
@@ -102,5 +102,31 @@ describe('the queue of a region', () => {
       /^QUEUE_URL_EU must be a URL [^\n]*$/,
     );
     expect(() => parseRegionQueueUrls({ QUEUE_URL_EU: 'secret' })).not.toThrow(/secret/);
+  });
+});
+
+describe('secretValues', () => {
+  it('are the secret variables, each key of a list, and the passwords of URLs as written and as meant', () => {
+    const values = secretValues({
+      DATABASE_URL: 'postgres://tocsin:p%40ss/word@db/tocsin',
+      QUEUE_URL_EU_WEST_1: 'redis://:q@ss@redis:6379',
+      SECRETS_KEY: 'new-key, old-key',
+      OIDC_CLIENT_SECRET: 'client secret',
+      OIDC_CLIENT_ID: 'tocsin',
+      PATH: '/bin',
+    });
+    expect(values).toEqual(
+      expect.arrayContaining([
+        'postgres://tocsin:p%40ss/word@db/tocsin',
+        'p%40ss/word',
+        'p@ss/word',
+        'q@ss',
+        'new-key',
+        'old-key',
+        'client secret',
+      ]),
+    );
+    expect(values).not.toEqual(expect.arrayContaining(['tocsin', '/bin']));
+    expect(secretValues({ DATABASE_URL: 'postgres://u:%zz@db/x' })).toContain('%zz');
   });
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { certificateFile, list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
-import { SettingsError } from './env.ts';
+import { isSecret, SettingsError } from './env.ts';
 import type { EnvSource, SettingMeta } from './env.ts';
 
 const REGION = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -73,7 +73,7 @@ export const settings = z.object({
   }),
   SECRETS_KEY: described(secretKeys(), {
     description:
-      'Encrypts secrets at rest: 32 bytes in base64 (openssl rand -base64 32). To rotate: new,old. `npm start` makes one if this is not set.',
+      'Encrypts secrets at rest: 32 bytes in base64 (openssl rand -base64 32), or several, comma-separated: the first encrypts, all decrypt. `npm start` makes one if this is not set.',
     secret: true,
     example: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
   }),
@@ -187,6 +187,26 @@ export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyM
   }
   if (errors.length > 0) throw new SettingsError(errors.join('\n'));
   return urls;
+}
+
+/** What must not be shown of these variables: the secret ones as they are, each key of a list, and passwords of URLs. */
+export function secretValues(source: EnvSource = process.env): string[] {
+  const names = Object.entries(settings.shape).flatMap(([name, field]) => (isSecret(field) ? [name] : []));
+  const regional = Object.keys(source).filter((name) => name.startsWith(QUEUE_URL_PREFIX));
+  return [...names, ...regional].flatMap((name) => {
+    const value = source[name]?.trim() ?? '';
+    const password = /^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:(.+)@/i.exec(value)?.[1];
+    const parts = password === undefined ? value.split(',') : [password, decoded(password)];
+    return [value, ...parts.map((part) => part.trim())].filter((part) => part !== '');
+  });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** A value for Express' `trust proxy`. `true` is refused: it would let every client choose its own address. */

@@ -2,7 +2,7 @@ import { SettingsError, parseEnv } from './env.ts';
 import { errorCode } from './error-code.ts';
 import { createLogger } from './logger.ts';
 import type { Logger } from './logger.ts';
-import { settings } from './settings.ts';
+import { secretValues, settings } from './settings.ts';
 
 const HARD_EXIT_MS = 30_000;
 
@@ -83,7 +83,12 @@ export async function runService(
 function tryCreateLogger(service: string): Logger {
   try {
     const env = parseEnv(settings.pick({ LOG_LEVEL: true, LOG_FORMAT: true }));
-    return createLogger({ service, level: env.LOG_LEVEL, format: env.LOG_FORMAT });
+    return createLogger({
+      service,
+      level: env.LOG_LEVEL,
+      format: env.LOG_FORMAT,
+      secrets: secretValues(),
+    });
   } catch (error) {
     return exitOnFailedStart(error, undefined);
   }
