@@ -262,3 +262,18 @@ describe('an :id that is none of ours', () => {
     );
   });
 });
+
+test.each([
+  '{"headers":{"Authorization":s3cret}}',
+  's3cret',
+  '{"a":"s3cret" "b":1}',
+  '{"a":"s3cret\n"}',
+  '{"a":"\\s3cret"}',
+  '{"a":undefineds3cret}',
+  'undefined',
+])('says what is wrong with %j and repeats nothing of it', async (body) => {
+  const answer = await send(body);
+  expect(answer.status).toBe(400);
+  expect(answer.body).toMatchObject({ detail: expect.stringMatching(/^The body is not valid JSON: ./) });
+  expect(JSON.stringify(answer.body)).not.toMatch(/s3cret|Authorization|undefined/);
+});

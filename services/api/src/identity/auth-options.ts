@@ -55,8 +55,8 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
     session: { expiresIn: 7 * DAY_SECONDS, updateAge: DAY_SECONDS, cookieCache: { enabled: false } },
     account: {
       fields: { accountId: 'subject', password: 'passwordHash' },
-      encryptOAuthTokens: true,
     },
+    databaseHooks: { account: { create: { before: dropTokens }, update: { before: dropTokens } } },
     // Counted in this process: a few tries more on several of them do no harm.
     rateLimit: { enabled: settings.limitSignIn, storage: 'memory' },
     advanced: {
@@ -86,6 +86,11 @@ const guardPasswordChange = createAuthMiddleware(async (context) => {
   if (fault) throw new APIError('BAD_REQUEST', { message: `newPassword ${fault.message}` });
   return { context: { ...context, body: { ...body, revokeOtherSessions: true } } };
 });
+
+/** The tokens of a provider have said who somebody is, and nothing else is asked of them: they are not kept. */
+async function dropTokens(login: Record<string, unknown>): Promise<{ data: Record<string, unknown> }> {
+  return { data: { ...login, accessToken: null, refreshToken: null, idToken: null } };
+}
 
 /** A wrong password is an error to better-auth, not to us. */
 function logTo(logger: Logger): (level: string, message: string, ...details: unknown[]) => void {

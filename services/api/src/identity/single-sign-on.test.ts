@@ -56,10 +56,10 @@ describe('single sign-on', () => {
       ]);
     }
     const { rows } = await api.database.pool.query(
-      'select access_token, id_token from user_logins where subject = $1',
+      'select access_token, refresh_token, id_token from user_logins where subject = $1',
       ['person-1'],
     );
-    expect(rows).toHaveLength(1);
+    expect(rows).toEqual([{ access_token: null, refresh_token: null, id_token: null }]);
   });
 
   test('makes a user of who holds an open invitation, once', async () => {
