@@ -10,22 +10,31 @@ export const ADMIN_ENV = { BOOTSTRAP_ADMIN_EMAIL: LOGIN.email, BOOTSTRAP_ADMIN_P
 export type DashboardRequest = (method: string, path: string, body?: object) => Promise<Response>;
 
 /** Signs in to the dashboard of an api that runs with `ADMIN_ENV`. */
-export async function signIn({ port }: ServiceProcess): Promise<DashboardRequest> {
+export async function signIn(api: ServiceProcess): Promise<DashboardRequest> {
+  return (await openSession(api)).request;
+}
+
+/** The same, with the cookie that signs in. @param login by default that of `ADMIN_ENV` */
+export async function openSession(
+  { port }: ServiceProcess,
+  login: { readonly email: string; readonly password: string } = LOGIN,
+): Promise<{ readonly request: DashboardRequest; readonly cookie: string }> {
   const headers = { 'Content-Type': 'application/json', Origin: PUBLIC_URL };
   const signedIn = await fetch(`http://127.0.0.1:${port}/api/auth/sign-in/email`, {
     method: 'POST',
     headers,
-    body: JSON.stringify(LOGIN),
+    body: JSON.stringify(login),
   });
   if (signedIn.status !== 200) throw new Error(`not signed in: ${signedIn.status} ${await signedIn.text()}`);
   const cookie = signedIn.headers
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ');
-  return (method, path, body) =>
+  const request: DashboardRequest = (method, path, body) =>
     fetch(`http://127.0.0.1:${port}/api/dashboard${path}`, {
       method,
       headers: { ...headers, Cookie: cookie },
       ...(body && { body: JSON.stringify(body) }),
     });
+  return { request, cookie };
 }

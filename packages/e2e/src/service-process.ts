@@ -12,7 +12,8 @@ export type ServiceName = 'api' | 'checker' | 'notifier';
 export class ServiceProcess {
   readonly #name: ServiceName;
   readonly #env: NodeJS.ProcessEnv;
-  readonly #logFile: string;
+  /** Where all that it says goes; gone with the system. */
+  readonly logFile: string;
   readonly #nodeOptions: readonly string[];
   #child: ChildProcess | undefined;
   #ready: Record<string, unknown> = {};
@@ -26,7 +27,7 @@ export class ServiceProcess {
   ) {
     this.#name = name;
     this.#env = env;
-    this.#logFile = logFile;
+    this.logFile = logFile;
     this.#nodeOptions = nodeOptions;
   }
 
@@ -53,7 +54,7 @@ export class ServiceProcess {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child = child;
-    const log = createWriteStream(this.#logFile, { flags: 'a' });
+    const log = createWriteStream(this.logFile, { flags: 'a' });
     let said = '';
     for (const output of [child.stdout, child.stderr]) {
       output?.pipe(log, { end: false });

@@ -5,6 +5,7 @@ import { openDatabase } from '@tocsin/db/database/open';
 import type { Database } from '@tocsin/db/database/open';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/watch-regions';
+import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
@@ -83,6 +84,8 @@ async function start(logger: Logger): Promise<RunningService> {
   await ensureApiKeys(db, env, logger);
   await ensureAdmin(db, env, logger);
   await ensureEventPartitions(db);
+  const secrets = new SecretBox(env.SECRETS_KEY);
+  void reportUnreadable({ db, secrets }, (message) => logger.error(message));
 
   const metrics = createMetrics();
   const keeper = createScheduleKeeper(env, { db, producers, metrics, logger, ownRegions: regionUrls.keys() });
@@ -110,7 +113,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const streams = new LiveStreams({ db, identity, metrics, logger });
   const app = createApp({
     db,
-    secrets: new SecretBox(env.SECRETS_KEY),
+    secrets,
     producers,
     egress: createEgress({ allowCidrs: env.EGRESS_ALLOW_CIDRS }),
     regionLoads,

@@ -5,6 +5,7 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
 import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
+import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
@@ -60,6 +61,7 @@ async function start(logger: Logger): Promise<RunningService> {
   );
   const producers = new Producers(stores);
   const secrets = new SecretBox(env.SECRETS_KEY);
+  void reportUnreadable({ db: database.db, secrets }, (message) => logger.error(message));
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
   const shutdown = new AbortController();

@@ -6,6 +6,7 @@ import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { startJobWorker } from '@tocsin/queue/job-worker';
@@ -57,6 +58,7 @@ async function start(logger: Logger): Promise<RunningService> {
   });
   const { db } = database;
   const context = { db, secrets: new SecretBox(env.SECRETS_KEY) };
+  void reportUnreadable(context, (message) => logger.error(message));
   const stores = openQueueStores(
     env.QUEUE_URL,
     () => undefined,

@@ -18,6 +18,21 @@ test('after a rotation opens old secrets and seals with the new key', () => {
   expect(new SecretBox([newKey]).decrypt(rotated.encrypt('sesame'))).toBe('sesame');
 });
 
+test('reseals with the current key what another one sealed, and leaves the rest alone', () => {
+  const rotated = new SecretBox([newKey, oldKey]);
+  const resealed = rotated.reseal(new SecretBox([oldKey]).encrypt('sesame'));
+  expect(new SecretBox([newKey]).decrypt(resealed)).toBe('sesame');
+  expect(rotated.reseal(resealed)).toBe(resealed);
+  expect(resealed.startsWith(rotated.currentPrefix)).toBe(true);
+  expect(() => new SecretBox([oldKey]).reseal(resealed)).toThrow(rotated.currentKeyId);
+});
+
+test('names its keys without telling them', () => {
+  const box = new SecretBox([newKey, oldKey]);
+  expect(box.keyIds).toEqual([box.currentKeyId, new SecretBox([oldKey]).currentKeyId]);
+  expect(newKey.toString('hex')).not.toContain(box.currentKeyId);
+});
+
 test('refuses a changed secret, an unknown key and a key of the wrong length', () => {
   const box = new SecretBox([oldKey]);
   const sealed = box.encrypt('sesame');

@@ -19,10 +19,7 @@ export class SecretBox {
 
   /** @param keys 32 bytes each, at least one; the first encrypts */
   constructor(keys: readonly Buffer[]) {
-    const identified = keys.map((bytes) => ({
-      id: createHash('sha256').update(bytes).digest('hex').slice(0, 8),
-      bytes,
-    }));
+    const identified = keys.map((bytes) => ({ id: idOf(bytes), bytes }));
     const [current] = identified;
     if (current === undefined || identified.some((key) => key.bytes.length !== 32)) {
       throw new RangeError('SecretBox needs at least one key of 32 bytes');
@@ -31,11 +28,31 @@ export class SecretBox {
     this.#keys = new Map(identified.map((key) => [key.id, key]));
   }
 
+  /** Names the key that encrypts: 8 hexadecimal digits, which tell nothing of the key. */
+  get currentKeyId(): string {
+    return this.#current.id;
+  }
+
+  /** Every key's name, the current one first. */
+  get keyIds(): readonly string[] {
+    return [...this.#keys.keys()];
+  }
+
+  /** The text sealed with the current key, itself where it is already. @throws Error as `decrypt` does */
+  reseal(text: string): string {
+    return text.startsWith(this.currentPrefix) ? text : this.encrypt(this.decrypt(text));
+  }
+
+  /** What everything that the current key sealed begins with. */
+  get currentPrefix(): string {
+    return `${VERSION}.${this.#current.id}.`;
+  }
+
   encrypt(plain: string): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#current.bytes, nonce);
     const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
-    return `${VERSION}.${this.#current.id}.${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
+    return `${this.currentPrefix}${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
   /** @throws Error where the text is not ours, was changed, or its key is not among the given ones */
@@ -54,4 +71,8 @@ export class SecretBox {
       decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
     );
   }
+}
+
+function idOf(key: Buffer): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 8);
 }

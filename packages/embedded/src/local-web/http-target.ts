@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A web server on this machine that answers as it is told: something for monitors to watch. */
@@ -11,6 +11,8 @@ export class HttpTarget {
   hangs = false;
   /** Requests answered so far, by path. */
   readonly requests = new Map<string, number>();
+  /** Those of the last request. */
+  headers: IncomingHttpHeaders = {};
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -18,6 +20,7 @@ export class HttpTarget {
     server.on('request', (request, response) => {
       const path = request.url ?? '/';
       this.requests.set(path, (this.requests.get(path) ?? 0) + 1);
+      this.headers = request.headers;
       request.resume();
       if (this.hangs) return;
       response.writeHead(this.status, { 'Content-Type': 'text/plain' }).end(this.body);

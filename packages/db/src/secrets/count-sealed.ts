@@ -1,0 +1,24 @@
+import { sql } from 'drizzle-orm';
+import type { Queryable } from '../database/open.ts';
+
+/** How many secrets each key has sealed, by the key's name (`SecretBox`). */
+export async function countSealed(db: Queryable): Promise<Map<string, number>> {
+  const { rows } = await db.execute<{ key_id: string; secrets: number }>(sql`
+    select split_part(sealed, '.', 2) as key_id, count(*)::int as secrets from (
+      select h.value as sealed from monitors m cross join lateral jsonb_each_text(m.sealed_headers) h
+      union all select sealed_body from monitors where sealed_body is not null
+      union all select sealed_secret from channels
+      union all select sealed_previous_secret from channels where sealed_previous_secret is not null) s
+    group by 1`);
+  return new Map(rows.map(({ key_id, secrets }) => [key_id, secrets]));
+}
+
+/** Those of them that none of these keys opens. */
+export async function countUnreadable(
+  db: Queryable,
+  keyIds: readonly string[],
+): Promise<Map<string, number>> {
+  const sealed = await countSealed(db);
+  for (const keyId of keyIds) sealed.delete(keyId);
+  return sealed;
+}

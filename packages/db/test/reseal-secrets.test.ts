@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { createChannel } from '@tocsin/db/channels/create-channel';
+import { revealChannelSecret } from '@tocsin/db/channels/reveal-channel-secret';
+import { rotateChannelSecret } from '@tocsin/db/channels/rotate-channel-secret';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { getMonitor } from '@tocsin/db/monitors/get-monitor';
+import { countSealed, countUnreadable } from '@tocsin/db/secrets/count-sealed';
+import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
+import { resealMonitors } from '@tocsin/db/secrets/reseal-batch';
+import { resealSecrets } from '@tocsin/db/secrets/reseal-secrets';
+import { openDatabase } from '@tocsin/db/database/open';
+import { sql } from 'drizzle-orm';
+import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
+
+const [oldKey, newKey, strangeKey] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+const old = new SecretBox([oldKey]);
+const rotated = new SecretBox([newKey, oldKey]);
+const fresh = new SecretBox([newKey]);
+const SECRETS = { headers: { Authorization: 'Bearer s3cret', 'X-Key': 'k3y' }, body: 'b0dy', method: 'POST' };
+
+let opened: TestContext;
+let context: TestContext;
+beforeAll(async () => {
+  opened = await openTestContext();
+  context = { ...opened, secrets: old };
+});
+afterAll(() => opened.close());
+beforeEach(async () => {
+  await context.db.execute(sql`delete from monitors`);
+  await context.db.execute(sql`delete from channels`);
+});
+
+const makeOpsChannel = (): Promise<{ id: string; secret: string }> =>
+  createChannel(context, {
+    accountId: context.accountId,
+    name: 'ops',
+    url: 'https://hooks.example',
+    monitorIds: [],
+  });
+
+/** Everything of these tables as it is stored. */
+async function stored(): Promise<unknown> {
+  const monitors = await context.db.execute(sql`select * from monitors order by id`);
+  const channels = await context.db.execute(sql`select * from channels order by id`);
+  return [monitors.rows, channels.rows];
+}
+
+describe('resealing', () => {
+  test('moves every secret to the first key and changes nothing else', async () => {
+    const monitors = [];
+    for (let number = 0; number < 5; number += 1) monitors.push(await makeMonitor(context, SECRETS));
+    const plain = await makeMonitor(context);
+    const { id } = await makeOpsChannel();
+    const { secret } = await rotateChannelSecret(context, context.accountId, id);
+    const report = await resealSecrets({ ...context, secrets: rotated });
+    // Three of each monitor; two of the channel, whose secret was rotated.
+    expect(report).toEqual({
+      resealed: 17,
+      total: 17,
+      left: new Map(),
+      unreadable: new Map(),
+      unreadableRows: [],
+    });
+    expect(await countSealed(context.db)).toEqual(new Map([[fresh.currentKeyId, 17]]));
+    const reading = { ...context, secrets: fresh };
+    for (const before of [...monitors, plain]) {
+      expect((await getMonitor(reading, context.accountId, before.id)).monitor).toEqual(before);
+    }
+    expect(await revealChannelSecret(reading, context.accountId, id)).toBe(secret);
+    const revisions = await context.db.execute(sql`select distinct revision from monitors`);
+    expect(revisions.rows).toEqual([{ revision: 1 }]);
+    const before = await stored();
+    expect(await resealSecrets({ ...context, secrets: rotated })).toMatchObject({ resealed: 0, total: 17 });
+    expect(await stored()).toEqual(before);
+  });
+
+  test('may be broken off after any batch and goes on from there', async () => {
+    for (let number = 0; number < 5; number += 1) await makeMonitor(context, SECRETS);
+    const rotating = { ...context, secrets: rotated };
+    const first = await resealMonitors(rotating, null, 2);
+    expect(first).toMatchObject({ resealed: 6, unreadable: [] });
+    expect(await countSealed(context.db)).toEqual(
+      new Map([
+        [fresh.currentKeyId, 6],
+        [old.currentKeyId, 9],
+      ]),
+    );
+    expect(await resealSecrets(rotating)).toMatchObject({ resealed: 9, total: 15 });
+  });
+
+  test('passes over a row that somebody holds, says so, and finds it again', async () => {
+    const { id } = await makeMonitor(context, SECRETS);
+    await makeMonitor(context, SECRETS);
+    const other = openDatabase({
+      url: context.url,
+      poolSize: 1,
+      applicationName: 'other',
+      onIdleError: () => undefined,
+    });
+    const client = await other.pool.connect();
+    await client.query('begin');
+    await client.query('select from monitors where id = $1 for no key update', [id]);
+    const rotating = { ...context, secrets: rotated };
+    const held = new Map([[old.currentKeyId, 3]]);
+    expect(await resealSecrets(rotating)).toMatchObject({ resealed: 3, total: 6, left: held });
+    const running = resealSecrets(rotating);
+    await client.query('commit');
+    client.release();
+    expect(await running).toMatchObject({ resealed: 3, total: 6, left: new Map() });
+    await other.close();
+  });
+
+  test('leaves what it cannot open as it is, and does the rest', async () => {
+    const strange = { ...context, secrets: new SecretBox([strangeKey]) };
+    const { id } = await makeMonitor(strange, SECRETS);
+    await makeMonitor(context, SECRETS);
+    const before = await context.db.execute(
+      sql`select sealed_headers, sealed_body from monitors where id = ${id}`,
+    );
+    const report = await resealSecrets({ ...context, secrets: rotated });
+    const keyId = strange.secrets.currentKeyId;
+    expect(report).toEqual({
+      resealed: 3,
+      total: 6,
+      left: new Map(),
+      unreadable: new Map([[keyId, 3]]),
+      unreadableRows: [id],
+    });
+    const after = await context.db.execute(
+      sql`select sealed_headers, sealed_body from monitors where id = ${id}`,
+    );
+    expect(after.rows).toEqual(before.rows);
+    const all = new SecretBox([newKey, oldKey, strangeKey]);
+    expect(await resealSecrets({ ...context, secrets: all })).toMatchObject({
+      resealed: 3,
+      unreadable: new Map(),
+    });
+    expect((await getMonitor({ ...context, secrets: fresh }, context.accountId, id)).monitor).toMatchObject(
+      SECRETS,
+    );
+  });
+});
+
+describe('a key that is missing', () => {
+  test('is told of by its name', async () => {
+    await makeMonitor(context, SECRETS);
+    await makeOpsChannel();
+    expect(await countUnreadable(context.db, fresh.keyIds)).toEqual(new Map([[old.currentKeyId, 4]]));
+    const messages: string[] = [];
+    await reportUnreadable({ ...context, secrets: fresh }, (message) => messages.push(message));
+    await reportUnreadable({ ...context, secrets: rotated }, (message) => messages.push(message));
+    expect(messages).toEqual([
+      `SECRETS_KEY lacks the key ${old.currentKeyId}, with which 4 secrets are sealed: put it at the end of SECRETS_KEY`,
+    ]);
+  });
+  test('that is lost leaves monitors that can be deleted, and channels that take a new secret', async () => {
+    const monitor = await makeMonitor(context, SECRETS);
+    const { id } = await makeOpsChannel();
+    const without = { ...context, secrets: fresh };
+    const { secret } = await rotateChannelSecret(without, context.accountId, id);
+    expect(await revealChannelSecret(without, context.accountId, id)).toBe(secret);
+    await deleteMonitor(context.db, context.accountId, monitor.id);
+    expect(await countUnreadable(context.db, fresh.keyIds)).toEqual(new Map([[old.currentKeyId, 1]]));
+  });
+});

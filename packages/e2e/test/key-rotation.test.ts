@@ -1,0 +1,186 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { countSealed } from '@tocsin/db/secrets/count-sealed';
+import { ADMIN_ENV, openSession } from '@tocsin/e2e/dashboard-session';
+import type { ServiceProcess } from '@tocsin/e2e/service-process';
+import { createSystem, type System } from '@tocsin/e2e/system';
+import { until } from '@tocsin/e2e/until';
+import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
+import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { Webhook } from 'standardwebhooks';
+
+const COMMAND = fileURLToPath(new URL('../../../services/api/dist/reseal-secrets/main.js', import.meta.url));
+const [OLD, NEW, STRANGE] = [randomBytes(32), randomBytes(32), randomBytes(32)].map((key) =>
+  key.toString('base64'),
+) as [string, string, string];
+const idOf = (key: string): string => new SecretBox([Buffer.from(key, 'base64')]).currentKeyId;
+const HEADERS = { Authorization: 'Bearer of the monitor' };
+const NAMES = ['api', 'checker', 'notifier'] as const;
+
+let receiver: WebhookReceiver;
+let target: HttpTarget;
+let system: System;
+let services: ServiceProcess[] = [];
+
+beforeAll(async () => {
+  receiver = await WebhookReceiver.start();
+  target = await HttpTarget.start();
+  system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
+}, 60_000);
+afterAll(async () => {
+  await system.close();
+  await Promise.all([receiver, target].map((one) => one.stop()));
+});
+
+/** One service after the other, as a rolling restart does: between the two, both settings run side by side. */
+async function rollOut(secretsKey: string): Promise<ServiceProcess> {
+  const before = services;
+  services = [];
+  for (const [index, name] of NAMES.entries()) {
+    const env = { ...ADMIN_ENV, SECRETS_KEY: secretsKey };
+    const service = system.service(name, env);
+    await service.start();
+    services.push(service);
+    expect(await before[index]?.signal('SIGTERM')).toBe(before.length === 0 ? undefined : 0);
+    if (before.length > 0 && name !== 'checker') await expectWhole();
+  }
+  const [api] = services;
+  if (api === undefined) throw new Error('no api');
+  return api;
+}
+
+async function reseal(secretsKey: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = { PATH: process.env['PATH'], DATABASE_URL: system.databaseUrl, SECRETS_KEY: secretsKey };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [COMMAND], { env }, (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+    });
+  });
+}
+
+let turns = 0;
+let monitor: Monitor;
+let secret: string;
+
+/** Checks send the header, the API reads it back, and webhooks are signed with the channel's secret. */
+async function expectWhole(): Promise<void> {
+  const known = receiver.received.length;
+  await rewrite();
+  for (const status of [500, 200]) {
+    target.status = status;
+    expect(await trigger()).toBe(200);
+    expect(target.headers).toMatchObject({ authorization: HEADERS.Authorization });
+  }
+  const webhooks = await until('four webhooks', () => {
+    const received = receiver.received.slice(known);
+    return received.length >= 4 && received;
+  });
+  for (const { body, headers } of webhooks) {
+    expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toBeTruthy();
+  }
+  const { status, body } = await call('GET', `/api/cli/monitors/${monitor.id}`);
+  expect([status, body]).toMatchObject([200, { monitor: { headers: HEADERS } }]);
+}
+
+async function call(method: string, path: string): Promise<{ status: number; body: unknown }> {
+  const port = services.find(({ name }) => name === 'api')?.port;
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${system.apiKey}` },
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+/** Has the api seal the monitor's secrets again, with the key it seals with now. */
+async function rewrite(): Promise<void> {
+  turns += 1;
+  const port = services.find(({ name }) => name === 'api')?.port;
+  const response = await fetch(`http://127.0.0.1:${port}/api/cli/monitors/${monitor.id}`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${system.apiKey}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ runbookUrl: `https://runbooks.example/${turns}` }),
+  });
+  expect(response.status).toBe(200);
+}
+
+const trigger = async (): Promise<number> =>
+  (await call('POST', `/api/cli/monitors/${monitor.id}/trigger`)).status;
+
+/** Whether a cookie of before signs in to this api. */
+async function isSignedIn({ port }: ServiceProcess, cookie: string): Promise<boolean> {
+  const me = await fetch(`http://127.0.0.1:${port}/api/dashboard/me`, { headers: { Cookie: cookie } });
+  return me.status === 200;
+}
+
+test('a key is rotated under a running system, which loses nothing', async () => {
+  const first = await rollOut(OLD);
+  monitor = await system.createMonitor({
+    name: 'Shop',
+    url: target.url(),
+    interval: 86_400,
+    headers: HEADERS,
+  });
+  await until('UP', async () => (await system.getMonitor(monitor.id)).monitor.status === 'UP');
+  const { request, cookie } = await openSession(first);
+  const created = await request('POST', '/channels', {
+    name: 'Ops',
+    url: receiver.url('/hook'),
+    monitorIds: [monitor.id],
+  });
+  ({ secret } = (await created.json()) as { secret: string });
+  await expectWhole();
+
+  // Every service learns to read the new key, then begins to seal with it, then what is old is sealed anew.
+  expect(await isSignedIn(await rollOut(`${OLD},${NEW}`), cookie)).toBe(true);
+  expect(await countSealed(system.context.db)).toEqual(new Map([[idOf(OLD), 2]]));
+  expect(await isSignedIn(await rollOut(`${NEW},${OLD}`), cookie)).toBe(false);
+  expect(await reseal(`${NEW},${OLD}`)).toEqual({
+    code: 0,
+    stdout: [
+      // The monitor's by the api.
+      `Sealed 1 of 2 secrets with key ${idOf(NEW)}.`,
+      `Nothing needs the other keys any more. They may leave SECRETS_KEY: ${idOf(OLD)}.`,
+      '',
+    ].join('\n'),
+    stderr: '',
+  });
+  const last = await rollOut(NEW);
+  expect(await countSealed(system.context.db)).toEqual(new Map([[idOf(NEW), 2]]));
+  expect(await isSignedIn(last, (await openSession(last)).cookie)).toBe(true);
+}, 120_000);
+
+test('the wrong key is told of, changes nothing and can be mended', async () => {
+  const rows = async (): Promise<unknown> =>
+    (await system.context.db.execute('select sealed_headers, sealed_body, revision from monitors')).rows;
+  const before = await rows();
+  expect(await reseal(STRANGE)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(
+      `2 secrets are sealed with key ${idOf(NEW)}, which SECRETS_KEY does not hold`,
+    ),
+  });
+  expect(await reseal('short')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^SECRETS_KEY must be 32 bytes in base64 [^\n]*\n$/),
+  });
+  const running = services;
+  services = [];
+  const api = system.service('api', { ...ADMIN_ENV, SECRETS_KEY: STRANGE });
+  await api.start();
+  services = [api];
+  const complaint = `SECRETS_KEY lacks the key ${idOf(NEW)}, with which 2 secrets are sealed`;
+  await until('the complaint', async () => (await readFile(api.logFile, 'utf8')).includes(complaint));
+  const read = await call('GET', `/api/cli/monitors/${monitor.id}`);
+  expect([read.status, JSON.stringify(read.body)]).toEqual([500, expect.not.stringContaining('SECRETS_KEY')]);
+  expect(await readFile(api.logFile, 'utf8')).toContain(`it was sealed with key ${idOf(NEW)}`);
+  await api.signal('SIGTERM');
+  services = running;
+  expect(await rows()).toEqual(before);
+  await expectWhole();
+}, 60_000);
