@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A target of checks, and a provider of single sign-on, that repeats what it is sent. */
+export interface EchoTarget {
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
+export async function startEchoTarget(): Promise<EchoTarget> {
+  const server = createServer(answerEcho).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Answers with whatever it was sent, where it does most harm. */
+function answerEcho(request: IncomingMessage, response: ServerResponse): void {
+  const { authorization = '', cookie = '' } = request.headers;
+  const custom = String(request.headers['x-custom']);
+  void text(request).then((body) => {
+    const everything = `${authorization} ${cookie} ${custom} ${body} ${request.url}`;
+    switch ((request.url ?? '/').split('?')[0] ?? '/') {
+      case '/.well-known/openid-configuration':
+        return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(openIdOf(request)));
+      case '/app':
+        return response.writeHead(302, { location: `app://${custom}/${cookie}?${body}` }).end(everything);
+      case '/invalid':
+        return response.writeHead(302, { location: `http://[${authorization}` }).end();
+      case '/name':
+        return response.writeHead(302, { location: `http://${custom.toLowerCase()}.invalid/` }).end();
+      case '/coding':
+        return response.writeHead(200, { 'content-encoding': custom }).end(everything);
+      default:
+        return response.writeHead(500, everything.replace(/[^ -~]/g, '')).end(everything);
+    }
+  });
+}
+
+function openIdOf(request: IncomingMessage): object {
+  const issuer = `http://${request.headers.host}`;
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks`,
+  };
+}

@@ -1,0 +1,106 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { Redis } from 'ioredis';
+import type { Pool } from 'pg';
+
+/** A piece of text that a reader may find, and where it was found. */
+export interface Surface {
+  readonly where: string;
+  readonly text: string;
+}
+
+/** Which secrets, by name, are found in these texts, in any form that is as good as in clear: `name at where`. */
+export function findSecrets(
+  secrets: Readonly<Record<string, string>>,
+  surfaces: readonly Surface[],
+): string[] {
+  const found = new Set<string>();
+  for (const [name, secret] of Object.entries(secrets)) {
+    const forms = formsOf(secret);
+    for (const { where, text } of surfaces) {
+      if (forms.some((form) => form.test(text))) found.add(`${name} at ${where}`);
+    }
+  }
+  return [...found].toSorted();
+}
+
+/** As it is, percent-encoded, escaped as in JSON, in hexadecimal, and in base64 at any place of a longer text. */
+function formsOf(secret: string): RegExp[] {
+  const texts = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
+  const base64 = [0, 1, 2].flatMap((offset) => {
+    const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
+    // The first and last characters also depend on what stands around.
+    const inner = bytes
+      .toString('base64')
+      .replace(/=+$/, '')
+      .slice(offset === 0 ? 0 : offset + 1, -2);
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+  const hexadecimal = Buffer.from(secret).toString('hex');
+  return [
+    ...[...texts, ...base64].map((text) => new RegExp(escaped(text))),
+    new RegExp(escaped(hexadecimal), 'i'),
+  ];
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+
+/** Every column of every row of every table, by column. */
+export async function readTables(pool: Pool): Promise<Surface[]> {
+  const { rows: columns } = await pool.query<{ schema: string; table: string; column: string }>(`
+    select n.nspname as schema, c.relname as table, a.attname as column
+    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p') and not c.relispartition and a.attnum > 0 and not a.attisdropped
+      and n.nspname not in ('pg_catalog', 'information_schema')`);
+  return Promise.all(
+    columns.map(async ({ schema, table, column }) => {
+      const { rows } = await pool.query<{ value: string | null }>(
+        `select "${column}"::text as value from "${schema}"."${table}"`,
+      );
+      return { where: `${table}.${column}`, text: rows.map(({ value }) => value ?? '').join('\n') };
+    }),
+  );
+}
+
+/** Every key with everything in it. */
+export async function readRedis(url: string): Promise<Surface[]> {
+  const redis = new Redis(url);
+  try {
+    const keys = await redis.keys('*');
+    return await Promise.all(
+      keys.map(async (key) => ({
+        where: key,
+        text: `${key} ${JSON.stringify(await contentOf(redis, key))}`,
+      })),
+    );
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'hash':
+      return redis.hgetall(key);
+    case 'stream':
+      return redis.xrange(key, '-', '+');
+    case 'zset':
+      return redis.zrange(key, '0', '-1');
+    case 'list':
+      return redis.lrange(key, 0, -1);
+    case 'set':
+      return redis.smembers(key);
+    default:
+      return redis.get(key);
+  }
+}
+
+/** The command lines of all processes that can be seen. */
+export async function readCommandLines(): Promise<Surface[]> {
+  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  return Promise.all(
+    pids.map(async (pid) => ({
+      where: 'a command line',
+      text: await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
+    })),
+  );
+}
