@@ -1,5 +1,5 @@
 /*
- * `npm start`, `npm test`, `npm run demo` and `npm run bench`, from a fresh clone on: installs what is missing, builds, runs.
+ * `npm start`, `npm test` and what `npm run` has, from a fresh clone on: installs what is missing, builds, runs.
  * Nothing is installed yet when this begins, so it uses Node alone.
  */
 import { spawnSync } from 'node:child_process';
@@ -13,6 +13,7 @@ const PROGRAMS = {
   test: './dist/test-run/main.js',
   demo: './dist/demo/main.js',
   bench: '../bench/dist/main.js',
+  'test:faults': '../chaos/dist/main.js',
 };
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,0 +1,37 @@
+import { describe, expect, test } from '@jest/globals';
+import { parseCommandLine, UsageError } from './options.ts';
+
+describe('parseCommandLine', () => {
+  test('reads what a campaign is to be', () => {
+    expect(parseCommandLine(['--', '--seed', '7', '--minutes', '2', '--json=out.json'])).toEqual({
+      help: false,
+      seeds: [7],
+      minutes: 2,
+      parallel: 1,
+      json: 'out.json',
+      printSchedule: false,
+    });
+  });
+
+  test('without anything: seed 1 for three minutes', () => {
+    expect(parseCommandLine([])).toMatchObject({ seeds: [1], minutes: 3, parallel: 1, json: null });
+  });
+
+  test('reads a range of seeds', () => {
+    expect(parseCommandLine(['--seeds', '3-6', '--parallel', '2'])).toMatchObject({
+      seeds: [3, 4, 5, 6],
+      parallel: 2,
+    });
+  });
+
+  test.each([
+    [['--seed', '1', '--seeds', '1-2'], 'Either --seed or --seeds'],
+    [['--seed', 'x'], '--seed must be a whole number from 1 to 2147483648, not "x"'],
+    [['--minutes', '0'], '--minutes must be a whole number from 1 to 60, not "0"'],
+    [['--parallel', '9'], '--parallel must be a whole number from 1 to 8, not "9"'],
+    [['--seeds', '6-3'], '--seeds must be a range as 1-30, not "6-3"'],
+    [['--seeds', '5'], '--seeds must be a range as 1-30, not "5"'],
+  ])('%j is refused', (args, message) => {
+    expect(() => parseCommandLine(args)).toThrow(new UsageError(message));
+  });
+});
