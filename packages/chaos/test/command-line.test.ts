@@ -6,6 +6,7 @@ const MAIN = new URL('../dist/main.js', import.meta.url).href;
 
 test.each([
   [['--help'], 0, /--print-schedule/, ''],
+  [['--seed', '3', '--print-schedule'], 0, /kill-notifier-after-send +notifier-[12]/, ''],
   [['--seed', 'x'], 1, /^$/, '--seed must be a whole number from 1 to 2147483648, not "x"\n'],
 ])('npm run test:faults -- %j', (args, status, stdout, stderr) => {
   const script = `import(${JSON.stringify(MAIN)}).then(({ main }) => main(process.argv.slice(1)))`;

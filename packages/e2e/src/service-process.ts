@@ -45,6 +45,14 @@ export class ServiceProcess {
     return this.#child?.pid ?? 0;
   }
 
+  /** Resolves when the process of the last start has ended; at once where there is none. */
+  async ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    const child = this.#child;
+    if (!child) return { code: null, signal: null };
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return { code: child.exitCode, signal: child.signalCode };
+  }
+
   /** Resolves when it says that it is ready, with what it said. */
   async start(): Promise<Record<string, unknown>> {
     const entry = fileURLToPath(new URL(`../../../services/${this.#name}/dist/main.js`, import.meta.url));

@@ -27,6 +27,8 @@ export interface PostgresOptions {
   readonly port?: number;
   /** False: faster, and a crash of the machine may lose data. For tests. */
   readonly durable?: boolean;
+  /** Default 200. */
+  readonly maxConnections?: number;
 }
 
 export interface PostgresServer {
@@ -47,13 +49,13 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const folder = await prepareServerFolder(options.dataDir);
   const binaries = await findPostgresBinaries(folder.owner);
   const password = await keepSecret(join(folder.path, 'password'));
-  const durable = options.durable ?? true;
+  const { durable = true, maxConnections = 200 } = options;
   const cluster = await ensureCluster(folder, binaries, { password, durable });
   await endOrphan(cluster);
   const log = join(folder.path, 'server.log');
   for (let attempt = 1; ; attempt += 1) {
     const port = await choosePort(options.port, join(folder.path, 'port'));
-    const child = await spawnServer({ folder, binaries, cluster, port, durable, log });
+    const child = await spawnServer({ folder, binaries, cluster, port, durable, maxConnections, log });
     const url = (database: string): string =>
       `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
     const failure = await waitUntilReady(child, url('postgres'));
@@ -93,6 +95,7 @@ interface SpawnOptions {
   readonly cluster: string;
   readonly port: number;
   readonly durable: boolean;
+  readonly maxConnections: number;
   readonly log: string;
 }
 
@@ -108,7 +111,7 @@ async function spawnServer(options: SpawnOptions): Promise<ChildProcess> {
       listen_addresses: '127.0.0.1',
       port: options.port,
       unix_socket_directories: '',
-      max_connections: 200,
+      max_connections: options.maxConnections,
       ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
     };
     const child = spawn(

@@ -1,0 +1,96 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
+import { clockOff } from '../lab/libfaketime.ts';
+import type { Slot } from '../lab/slot.ts';
+import { slotNamed, type Scene } from '../run/scene.ts';
+import type { Firing } from './fire-fault.ts';
+
+const LOOK_EVERY_MS = 25;
+const READY_WITHIN_MS = 60_000;
+
+/** Takes a replica that is ready, for a fault of its own; null where none is in time. Whoever has it gives it back. */
+export async function takeReady(scene: Scene, name: string | null): Promise<Slot | null> {
+  const slot = slotNamed(scene, name);
+  while (Date.now() < scene.deadline) {
+    if (slot.isReady && slot.take()) return slot;
+    await wait(LOOK_EVERY_MS);
+  }
+  return null;
+}
+
+/** Kills the api that leads; of the notifiers, which have no leader, the one that was at work last. */
+export async function killLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Firing> {
+  while (Date.now() < scene.deadline) {
+    const name = await (service === 'api' ? leadingApi(scene) : busiestNotifier(scene)).catch(() => null);
+    const slot = scene.slots.find((one) => one.name === name);
+    if (slot?.isReady === true && slot.take()) {
+      const firedAt = Date.now();
+      await slot.signal('SIGKILL');
+      slot.giveBack();
+      return { firedAt, endedAt: firedAt };
+    }
+    await wait(LOOK_EVERY_MS);
+  }
+  return { missed: 'nobody led' };
+}
+
+async function leadingApi({ stores }: Scene): Promise<string | null> {
+  const [row] = await stores.query<{ name: string }>(
+    `select a.application_name as name from pg_locks l join pg_stat_activity a using (pid)
+     where l.locktype = 'advisory' and l.granted and l.objid = $1`,
+    [ADVISORY_LOCKS.reconciler],
+  );
+  return row?.name ?? null;
+}
+
+async function busiestNotifier({ receivers, slots }: Scene): Promise<string | null> {
+  const address = receivers.receipts.at(-1)?.address;
+  return slots.find(({ plan }) => plan.address === address)?.name ?? null;
+}
+
+/** Replaces a replica by one whose clock is off, and that one after a while by one whose clock is right. */
+export async function fireClock(
+  scene: Scene,
+  victim: string | null,
+  offsetSeconds: number,
+  lastsMs: number,
+): Promise<Firing> {
+  if (scene.libfaketime === null) return { missed: 'there is no libfaketime' };
+  const slot = await takeReady(scene, victim);
+  if (slot === null) return { missed: 'its replica was never ready' };
+  try {
+    await replace(scene, slot, clockOff(scene.libfaketime, offsetSeconds));
+    const firedAt = Date.now();
+    await wait(lastsMs);
+    await replace(scene, slot, {});
+    return { firedAt, endedAt: Date.now() };
+  } finally {
+    slot.giveBack();
+  }
+}
+
+/** Replaces every replica by a new one, one after the other, as a deployment does. */
+export async function restartAll(scene: Scene): Promise<Firing> {
+  const firedAt = Date.now();
+  for (const { name } of scene.slots) {
+    const slot = await takeReady(scene, name);
+    if (slot === null) return { missed: `${name} was never ready` };
+    try {
+      await replace(scene, slot, {});
+    } finally {
+      slot.giveBack();
+    }
+  }
+  return { firedAt, endedAt: Date.now() };
+}
+
+async function replace(scene: Scene, slot: Slot, env: Readonly<Record<string, string>>): Promise<void> {
+  const askedAt = Date.now();
+  const code = await slot.replace(env);
+  if (code !== 0) {
+    const seconds = Math.round((Date.now() - askedAt) / 1_000);
+    scene.troubles.push(`${slot.name} ended with ${code} ${seconds} s after SIGTERM`);
+  }
+  const until = Date.now() + READY_WITHIN_MS;
+  while (!slot.isReady && Date.now() < until) await wait(LOOK_EVERY_MS);
+}

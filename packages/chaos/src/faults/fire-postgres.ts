@@ -1,0 +1,54 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { Stores } from '../lab/stores.ts';
+import type { FaultAction } from '../plan/fault-kinds.ts';
+import type { Scene } from '../run/scene.ts';
+import type { Firing } from './fire-fault.ts';
+
+type PostgresFault = Extract<FaultAction, { type: 'postgres' }>['what'];
+
+const TOO_MANY_CONNECTIONS = '53300';
+const TRY_EVERY_MS = 50;
+
+/** Takes Postgres away for a while, or its connections. */
+export async function firePostgres({ stores }: Scene, what: PostgresFault, lastsMs: number): Promise<Firing> {
+  const firedAt = Date.now();
+  switch (what) {
+    case 'restart':
+    case 'crash':
+      await stores.endPostgres(what === 'crash' ? 'crash' : 'clean');
+      await wait(lastsMs);
+      await stores.startPostgres();
+      break;
+    case 'terminate':
+      await stores.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+      );
+      break;
+    case 'exhaust':
+      return exhaust(stores, lastsMs);
+  }
+  return { firedAt, endedAt: Date.now() };
+}
+
+/** Takes every connection that is free, and those that become free, for so long. */
+async function exhaust(stores: Stores, lastsMs: number): Promise<Firing> {
+  const taken: Client[] = [];
+  let firedAt: number | null = null;
+  const until = Date.now() + lastsMs;
+  try {
+    while (Date.now() < until) {
+      try {
+        taken.push(await stores.connect('chaos greedy'));
+      } catch (error) {
+        if ((error as { code?: string }).code === TOO_MANY_CONNECTIONS) firedAt ??= Date.now();
+        await wait(TRY_EVERY_MS);
+      }
+    }
+  } finally {
+    await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
+  }
+  if (firedAt === null) return { missed: 'Postgres never ran out of connections' };
+  return { firedAt, endedAt: Date.now() };
+}

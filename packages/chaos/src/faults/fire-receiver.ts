@@ -1,0 +1,36 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Misbehaviour } from '../plan/fault-kinds.ts';
+import { redeliver } from '../run/make-calls.ts';
+import type { Scene } from '../run/scene.ts';
+import type { Firing } from './fire-fault.ts';
+
+const LOOK_EVERY_MS = 50;
+
+/** Lets a receiver misbehave for a while, and until one webhook has met that. */
+export async function fireReceiver(
+  scene: Scene,
+  key: string,
+  misbehaviour: Misbehaviour,
+  lastsMs: number,
+): Promise<Firing> {
+  const { receivers } = scene;
+  const before = receivers.receipts.length;
+  const begunAt = Date.now();
+  const metAt = (): number | null =>
+    receivers.receipts.slice(before).find((receipt) => receipt.key === key)?.at ?? null;
+  receivers.behave(key, misbehaviour);
+  while (Date.now() < begunAt + lastsMs || (metAt() === null && Date.now() < scene.deadline)) {
+    await wait(LOOK_EVERY_MS);
+  }
+  receivers.behave(key, null);
+  if (misbehaviour === '410') await enableAgain(scene, key);
+  const firedAt = metAt();
+  return firedAt === null ? { missed: 'no webhook came' } : { firedAt, endedAt: Date.now() };
+}
+
+/** A receiver that answered 410 gets nothing more until somebody says that it is back. */
+async function enableAgain(scene: Scene, key: string): Promise<void> {
+  const { id } = scene.registry.channel(key);
+  await scene.api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: true });
+  await redeliver(scene, id);
+}

@@ -1,0 +1,89 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ADMIN_ENV } from '@tocsin/e2e/dashboard-session';
+import { PUBLIC_URL } from '@tocsin/e2e/system';
+import type { Slot } from './slot.ts';
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const ANSWER_WITHIN_MS = 30_000;
+const REST_MS = 150;
+
+/** A client of the API that goes to another replica where one fails, as behind a load balancer. */
+export class ApiClient {
+  /** Answers by status; 0: none came. */
+  readonly statuses = new Map<number, number>();
+  readonly #slots: readonly Slot[];
+  readonly #apiKey: string;
+  #cookie = '';
+  #turn = 0;
+
+  constructor(slots: readonly Slot[], apiKey: string) {
+    this.#slots = slots;
+    this.#apiKey = apiKey;
+  }
+
+  /** Signs in to the dashboard, for the paths under it. */
+  async signIn(): Promise<void> {
+    const port = this.#slots.find(({ isReady }) => isReady)?.port ?? 0;
+    const response = await fetch(`http://127.0.0.1:${port}/api/auth/sign-in/email`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: PUBLIC_URL },
+      body: JSON.stringify({
+        email: ADMIN_ENV.BOOTSTRAP_ADMIN_EMAIL,
+        password: ADMIN_ENV.BOOTSTRAP_ADMIN_PASSWORD,
+      }),
+    });
+    if (response.status !== 200) throw new Error(`not signed in: ${response.status}`);
+    this.#cookie = response.headers
+      .getSetCookie()
+      .map((line) => line.split(';')[0])
+      .join('; ');
+  }
+
+  /** One request to one replica. @throws where it gives no answer */
+  async send(slot: Slot, method: string, path: string, body?: object): Promise<ApiAnswer> {
+    const headers = path.startsWith('/api/dashboard')
+      ? { Cookie: this.#cookie, Origin: PUBLIC_URL }
+      : { Authorization: `Bearer ${this.#apiKey}` };
+    try {
+      const response = await fetch(`http://127.0.0.1:${slot.port}${path}`, {
+        method,
+        headers: { ...headers, 'Content-Type': 'application/json' },
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      this.#count(response.status);
+      return { status: response.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
+    } catch (error) {
+      this.#count(0);
+      throw error;
+    }
+  }
+
+  /** A request that is repeated, at one replica or another, until one answers that it works. @throws where none does in time */
+  async request(method: string, path: string, body?: object, withinMs = 90_000): Promise<ApiAnswer> {
+    const deadline = Date.now() + withinMs;
+    for (;;) {
+      this.#turn += 1;
+      const slot = this.#slots[this.#turn % this.#slots.length];
+      try {
+        if (slot?.isReady === true) {
+          const answer = await this.send(slot, method, path, body);
+          if (answer.status < 500) return answer;
+        }
+      } catch {
+        // Killed, stopped, or too slow: the next one.
+      }
+      if (Date.now() > deadline) throw new Error(`no answer to ${method} ${path} within ${withinMs} ms`);
+      await wait(REST_MS);
+    }
+  }
+
+  #count(status: number): void {
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+  }
+}

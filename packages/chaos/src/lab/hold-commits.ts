@@ -1,0 +1,88 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { Stores } from './stores.ts';
+
+/** Where a transaction can be held before it commits: after it has written there. */
+export const HOLDS = {
+  'monitor created': { key: 7_700_001, trigger: 'insert on monitors' },
+  'checks recorded': { key: 7_700_002, trigger: 'insert on events' },
+  'status change fanned out': { key: 7_700_003, trigger: 'insert on deliveries' },
+  'attempt recorded': { key: 7_700_004, trigger: 'insert on attempts' },
+} as const;
+export type HoldPoint = keyof typeof HOLDS;
+
+/** How long all transactions may be held there at a time; theirs end by themselves after 5 s. */
+const HELD_MS = 2_000;
+const LOOK_EVERY_MS = 10;
+const REST_MS = 100;
+
+/** Lets transactions be held: each waits at these points while we have its lock to ourselves. */
+export async function installHolds(stores: Stores): Promise<void> {
+  await stores.query(`
+    create schema chaos;
+    create function chaos.pass() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock_shared(tg_argv[0]::bigint);
+      return null;
+    end $$;
+    ${Object.values(HOLDS)
+      .map(
+        ({ key, trigger }) =>
+          `create trigger chaos_hold after ${trigger} for each statement execute function chaos.pass('${key}');`,
+      )
+      .join('\n')}`);
+}
+
+/**
+ * Waits until the session of this replica is about to commit there, and calls back while it is kept from it.
+ * @returns whether that came about in time
+ */
+export async function holdCommit(
+  stores: Stores,
+  point: HoldPoint,
+  replica: string,
+  withinMs: number,
+  whileHeld: () => Promise<void>,
+): Promise<boolean> {
+  const deadline = Date.now() + withinMs;
+  while (Date.now() < deadline) {
+    // Postgres may be away, or be taken away meanwhile.
+    const hit = await tryToHold(stores, point, replica, whileHeld).catch(() => false);
+    if (hit) return true;
+    await wait(REST_MS);
+  }
+  return false;
+}
+
+async function tryToHold(
+  stores: Stores,
+  point: HoldPoint,
+  replica: string,
+  whileHeld: () => Promise<void>,
+): Promise<boolean> {
+  const client = await stores.connect();
+  try {
+    await client.query(`set lock_timeout = '${HELD_MS}ms'`);
+    await client.query('select pg_advisory_lock($1)', [HOLDS[point].key]);
+    const until = Date.now() + HELD_MS;
+    while (Date.now() < until) {
+      if (await isHeld(client, point, replica)) {
+        await whileHeld();
+        return true;
+      }
+      await wait(LOOK_EVERY_MS);
+    }
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function isHeld(client: Client, point: HoldPoint, replica: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from pg_locks l join pg_stat_activity a using (pid)
+     where l.locktype = 'advisory' and not l.granted and l.objid = $1 and a.application_name = $2`,
+    [HOLDS[point].key, replica],
+  );
+  return (rowCount ?? 0) > 0;
+}

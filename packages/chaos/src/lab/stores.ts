@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isRunning } from '@tocsin/embedded/processes';
+import { startPostgres, type PostgresServer } from '@tocsin/embedded/postgres';
+import { startRedis, type RedisServer } from '@tocsin/embedded/redis';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+
+/** Few, so that they can be used up; the services of a campaign take about half of them. */
+const MOST_CONNECTIONS = 70;
+const GONE_WITHIN_MS = 20_000;
+
+/** The Postgres and the Redis of a campaign, as durable as in production, to be broken and started again. */
+export class Stores {
+  readonly #folder: string;
+  #postgres: PostgresServer;
+  #redis: RedisServer;
+  #session: Promise<Client> | undefined;
+
+  private constructor(folder: string, postgres: PostgresServer, redis: RedisServer) {
+    this.#folder = folder;
+    this.#postgres = postgres;
+    this.#redis = redis;
+  }
+
+  /** @param folder of which `postgres` and `redis` are ready for the servers */
+  static async start(folder: string): Promise<Stores> {
+    const postgres = await runPostgres(folder);
+    return new Stores(
+      folder,
+      postgres,
+      await runRedis(folder).catch(async (error) => {
+        await postgres.stop();
+        throw error;
+      }),
+    );
+  }
+
+  get databaseUrl(): string {
+    return this.#postgres.url;
+  }
+
+  get queueUrl(): string {
+    return this.#redis.url;
+  }
+
+  /** A session of our own, to be ended by whoever asked for it. */
+  async connect(name = 'chaos'): Promise<Client> {
+    const client = new Client({
+      connectionString: this.databaseUrl,
+      application_name: name,
+      connectionTimeoutMillis: 5_000,
+    });
+    // Postgres is taken away now and then: whatever is asked next fails.
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  /** Asks in the one session that we keep; fails while Postgres is away. */
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    this.#session ??= this.connect();
+    const session = this.#session;
+    try {
+      return (await (await session).query<Row>(text, [...values])).rows;
+    } catch (error) {
+      if (this.#session === session) this.#session = undefined;
+      session.then((client) => client.end()).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async commandRedis(work: (redis: Redis) => Promise<unknown>): Promise<void> {
+    const redis = new Redis(this.queueUrl, { maxRetriesPerRequest: 1, lazyConnect: true });
+    redis.on('error', () => undefined);
+    try {
+      await redis.connect();
+      await work(redis);
+    } finally {
+      redis.disconnect();
+    }
+  }
+
+  /** Ends Postgres, cleanly or as a crash of the server does; its data stays. */
+  async endPostgres(how: 'clean' | 'crash'): Promise<void> {
+    if (how === 'clean') return this.#postgres.stop();
+    await endAtOnce(this.#postgres.pid);
+  }
+
+  async startPostgres(): Promise<void> {
+    this.#postgres = await runPostgres(this.#folder, this.#postgres.port);
+  }
+
+  async killRedis(): Promise<void> {
+    await endAtOnce(this.#redis.pid);
+  }
+
+  /** With what its append-only file has. */
+  async startRedis(): Promise<void> {
+    this.#redis = await runRedis(this.#folder, this.#redis.port);
+  }
+
+  /** Freezes Redis, or thaws it. */
+  signalRedis(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    process.kill(this.#redis.pid, signal);
+  }
+
+  async stop(): Promise<void> {
+    await this.#session?.then((client) => client.end()).catch(() => undefined);
+    if (isRunning(this.#redis.pid)) this.signalRedis('SIGCONT');
+    await Promise.all([this.#postgres.stop(), this.#redis.stop()]);
+  }
+}
+
+function runPostgres(folder: string, port?: number): Promise<PostgresServer> {
+  const dataDir = join(folder, 'postgres');
+  return startPostgres({ dataDir, maxConnections: MOST_CONNECTIONS, ...(port !== undefined && { port }) });
+}
+
+function runRedis(folder: string, port?: number): Promise<RedisServer> {
+  const dataDir = join(folder, 'redis');
+  return startRedis({ dataDir, appendOnly: true, ...(port !== undefined && { port }) });
+}
+
+async function endAtOnce(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  const deadline = Date.now() + GONE_WITHIN_MS;
+  while (isRunning(pid)) {
+    if (Date.now() > deadline) throw new Error(`process ${pid} does not end`);
+    await wait(10);
+  }
+}

@@ -1,0 +1,132 @@
+import { createHmac } from 'node:crypto';
+import type { CampaignRecord, ChannelFacts, DeliveryFacts, Violation } from './record.ts';
+import type { Receipt } from '../world/receivers.ts';
+
+const SECRET_PREFIX = 'whsec_';
+
+/** Each webhook event has a delivery to each channel that was assigned to its monitor. */
+export function missingDeliveries(record: CampaignRecord): Violation[] {
+  const invariant = 'each webhook event goes to each channel';
+  const made = new Set(
+    record.database.deliveries.map(
+      ({ statusChangeId, event, channelId }) => `${statusChangeId} ${event} ${channelId}`,
+    ),
+  );
+  return record.database.statusChanges.flatMap((change) => {
+    const monitor = record.monitors.find(({ id }) => id === change.monitorId);
+    if (monitor === undefined || change.webhookEvents.length === 0) return [];
+    const assigned = record.channels.filter(
+      ({ plan }) => plan.monitors === null || plan.monitors.includes(monitor.plan.key),
+    );
+    return assigned.flatMap(({ id, plan }) => [
+      ...(change.channelIds.includes(id)
+        ? []
+        : [
+            {
+              invariant,
+              detail: `${monitor.plan.key}: status change ${change.id} does not name channel ${plan.key}`,
+            },
+          ]),
+      ...change.webhookEvents
+        .filter(({ event }) => !made.has(`${change.id} ${event} ${id}`))
+        .map(({ event }) => ({
+          invariant,
+          detail: `${monitor.plan.key}: ${event} of status change ${change.id} has no delivery to ${plan.key}`,
+        })),
+    ]);
+  });
+}
+
+/** Each delivery was received, or can be seen to be undelivered: in Postgres and in the API. */
+export function lostDeliveries(record: CampaignRecord): Violation[] {
+  const invariant = 'each delivery is received or visible as undelivered';
+  const received = new Set(record.receipts.filter(isTaken).map(({ id }) => id));
+  const shown = new Set(record.undelivered.shown);
+  const lost = record.database.deliveries.flatMap((delivery) => {
+    if (delivery.state === 'delivered' && !received.has(delivery.id)) {
+      return [
+        { invariant, detail: `${nameOf(record, delivery)} is delivered, and its receiver took nothing` },
+      ];
+    }
+    return [];
+  });
+  const hidden = record.undelivered.stored
+    .filter((id) => !shown.has(id))
+    .map((id) => ({ invariant, detail: `delivery ${id} is undelivered, and the API does not show it` }));
+  return [...lost, ...hidden];
+}
+
+/** At the end everything is delivered that somebody takes: to all receivers but the broken one. */
+export function undelivered(record: CampaignRecord): Violation[] {
+  const broken = new Set(record.channels.filter(({ plan }) => plan.kind === 'broken').map(({ id }) => id));
+  return record.database.deliveries
+    .filter(({ state, channelId }) => state !== 'delivered' && !broken.has(channelId))
+    .map((delivery) => ({
+      invariant: 'what a receiver takes is delivered in the end',
+      detail: `${nameOf(record, delivery)} is ${delivery.state} after ${delivery.attemptCount} attempts`,
+    }));
+}
+
+function isTaken({ status }: Receipt): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+function nameOf(record: CampaignRecord, delivery: DeliveryFacts): string {
+  const monitor = record.monitors.find(({ id }) => id === delivery.monitorId)?.plan.key;
+  const channel = record.channels.find(({ id }) => id === delivery.channelId)?.plan.key;
+  return `${delivery.event} of ${monitor} to ${channel} (delivery ${delivery.id})`;
+}
+
+/** Whatever was received is a delivery of that channel, byte for byte, and signed for it. */
+export function unknownReceipts(record: CampaignRecord): Violation[] {
+  const deliveries = new Map(record.database.deliveries.map((delivery) => [delivery.id, delivery]));
+  const channels = new Map(record.channels.map((channel) => [channel.plan.key, channel]));
+  const strays = record.strays.map((request) => ({
+    invariant: 'nothing is received that is not stored',
+    detail: `somebody asked for ${request}`,
+  }));
+  const wrong = record.receipts.flatMap((receipt) => {
+    const delivery = deliveries.get(receipt.id);
+    const channel = channels.get(receipt.key);
+    if (delivery === undefined || channel === undefined || delivery.channelId !== channel.id) {
+      const detail = `${receipt.key} received ${receipt.id}, which is no delivery of its channel`;
+      return [{ invariant: 'nothing is received that is not stored', detail }];
+    }
+    const complaint = complaintAbout(receipt, delivery, channel);
+    if (complaint === null) return [];
+    const detail = `${nameOf(record, delivery)}: ${complaint}`;
+    return [{ invariant: 'every attempt is the same, and signed', detail }];
+  });
+  return [...strays, ...wrong];
+}
+
+function complaintAbout(receipt: Receipt, delivery: DeliveryFacts, channel: ChannelFacts): string | null {
+  if (receipt.body !== delivery.payload) return `received ${receipt.body} instead of ${delivery.payload}`;
+  const secret = Buffer.from(channel.secret.slice(SECRET_PREFIX.length), 'base64');
+  const signed = createHmac('sha256', secret)
+    .update(`${receipt.id}.${receipt.signedAt}.${receipt.body}`)
+    .digest('base64');
+  return receipt.signature.split(' ').includes(`v1,${signed}`) ? null : 'its signature does not fit';
+}
+
+/** The log of attempts has as many as were counted. */
+export function wrongAttempts(record: CampaignRecord): Violation[] {
+  return record.database.deliveries
+    .filter(({ attempts, attemptCount }) => attempts !== attemptCount)
+    .map((delivery) => ({
+      invariant: 'every attempt is in the log',
+      detail: `${nameOf(record, delivery)}: ${delivery.attemptCount} attempts, ${delivery.attempts} in the log`,
+    }));
+}
+
+/** Nothing waits to be fanned out, and no attempt is due, when all is quiet. */
+export function fullOutbox({ database }: CampaignRecord): Violation[] {
+  const invariant = 'the outbox empties';
+  const waiting = database.statusChanges.filter(({ dispatched }) => !dispatched).length;
+  return [
+    ...(waiting === 0 ? [] : [{ invariant, detail: `${waiting} status changes wait for their deliveries` }]),
+    ...(database.overdueDeliveries === 0
+      ? []
+      : [{ invariant, detail: `${database.overdueDeliveries} deliveries are overdue` }]),
+  ];
+}

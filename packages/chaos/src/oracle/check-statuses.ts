@@ -1,0 +1,129 @@
+import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
+import type { WebhookPayload } from '@tocsin/contracts/webhook';
+import { eventsByMonitor } from './check-events.ts';
+import type { CampaignRecord, MonitorFacts, StatusChangeFacts, Violation } from './record.ts';
+import { isAmbiguous, RepeatedSlotError, replay, type ImpliedChange } from './replay.ts';
+
+/** A change's stamps follow those of its event by a millisecond each. */
+const STAMPS_MS = 3;
+
+function changesOf(record: CampaignRecord, monitor: MonitorFacts): StatusChangeFacts[] {
+  return record.database.statusChanges
+    .filter(({ monitorId }) => monitorId === monitor.id)
+    .sort((one, other) => one.timestamp - other.timestamp || (one.id < other.id ? -1 : 1));
+}
+
+/** The status changes are those, and only those, that the rules derive from the recorded events. */
+export function wrongStatusChanges(record: CampaignRecord): Violation[] {
+  const events = eventsByMonitor(record);
+  return record.monitors.flatMap((monitor) => {
+    const list = events.get(monitor.id) ?? [];
+    const invariant = 'statuses follow from events';
+    const found = changesOf(record, monitor);
+    const broken = found.findIndex((change, index) => change.from !== (found[index - 1]?.to ?? 'PENDING'));
+    if (broken >= 0) {
+      return [
+        { invariant, detail: `${monitor.plan.key}: change ${broken} does not go on from the one before` },
+      ];
+    }
+    if (monitor.deletedAt !== null || monitor.plan.fate === 'moved' || isAmbiguous(monitor, list)) return [];
+    try {
+      const implied = replay(monitor, list);
+      const wrong = implied.findIndex((change, index) => !isSame(change, found[index]));
+      if (wrong < 0 && implied.length === found.length) return [];
+      const index = wrong < 0 ? implied.length : wrong;
+      const detail = `${monitor.plan.key}: change ${index} should be ${describe(implied[index])}, and is ${describe(found[index])}`;
+      return [{ invariant, detail }];
+    } catch (error) {
+      if (!(error instanceof RepeatedSlotError)) throw error;
+      return [{ invariant, detail: `${monitor.plan.key}: ${error.message}` }];
+    }
+  });
+}
+
+function isSame(implied: ImpliedChange, found: StatusChangeFacts | undefined): boolean {
+  if (found === undefined || implied.from !== found.from || implied.to !== found.to) return false;
+  if (implied.region === null) return true;
+  const laterMs = found.timestamp - implied.at;
+  return implied.region === found.region && laterMs >= 0 && laterMs <= STAMPS_MS;
+}
+
+function describe(change: ImpliedChange | StatusChangeFacts | undefined): string {
+  if (change === undefined) return 'none';
+  const time = 'at' in change ? change.at : change.timestamp;
+  return `${change.from} to ${change.to} at ${new Date(time).toISOString()}`;
+}
+
+/** Each change has the webhook events that it must have, with payloads that say what it is. */
+export function wrongWebhookEvents(record: CampaignRecord): Violation[] {
+  return record.monitors.flatMap((monitor) => {
+    let open = false;
+    let lastStamp = -Infinity;
+    const violations: Violation[] = [];
+    const complain = (change: StatusChangeFacts, what: string): void => {
+      const detail = `${monitor.plan.key}: ${describe(change)} ${what}`;
+      violations.push({ invariant: 'each status change has its webhook events', detail });
+    };
+    for (const change of changesOf(record, monitor)) {
+      const announced = change.to === 'DOWN' || change.from === 'DOWN';
+      const kinds = webhookEventsOf(change.to, announced, open);
+      open = change.to === 'DOWN';
+      const found = change.webhookEvents.map(({ event }) => event);
+      if (found.join() !== kinds.join()) complain(change, `has ${found.join()} instead of ${kinds.join()}`);
+      for (const { event, payload } of change.webhookEvents) {
+        const said = JSON.parse(payload) as WebhookPayload;
+        const stamp = Date.parse(said.timestamp);
+        if (stamp <= lastStamp) complain(change, `has a stamp that is not later than the one before`);
+        lastStamp = stamp;
+        const isRight =
+          said.event === event &&
+          said.monitorId === monitor.id &&
+          monitor.names.includes(said.monitorName) &&
+          said.status === change.to &&
+          said.previousStatus === change.from &&
+          said.region === change.region &&
+          (said.errorReason === null) === (change.to !== 'DOWN');
+        if (!isRight) complain(change, `says in ${event}: ${payload}`);
+      }
+    }
+    return violations;
+  });
+}
+
+/** At most one incident of a monitor is open at a time, and one is open exactly while it is DOWN. */
+export function wrongIncidents(record: CampaignRecord): Violation[] {
+  const invariant = 'one open incident';
+  return record.monitors.flatMap((monitor) => {
+    if (monitor.deletedAt !== null) return [];
+    const incidents = record.database.incidents
+      .filter(({ monitorId }) => monitorId === monitor.id)
+      .sort((one, other) => one.openedAt - other.openedAt);
+    const overlap = incidents.find((incident, index) => {
+      const before = incidents[index - 1];
+      return before !== undefined && (before.resolvedAt ?? Infinity) > incident.openedAt;
+    });
+    const isOpen = incidents.some(({ resolvedAt }) => resolvedAt === null);
+    const status = record.database.statuses.find(({ monitorId }) => monitorId === monitor.id)?.status;
+    return [
+      ...(overlap === undefined
+        ? []
+        : [{ invariant, detail: `${monitor.plan.key}: an incident opened while another one was open` }]),
+      ...(isOpen === (status === 'DOWN')
+        ? []
+        : [{ invariant, detail: `${monitor.plan.key} is ${status}, and an incident is open: ${isOpen}` }]),
+    ];
+  });
+}
+
+/** After the last fault each monitor shows what its target does. */
+export function wrongFinalStatuses(record: CampaignRecord): Violation[] {
+  return record.monitors
+    .filter(({ deletedAt }) => deletedAt === null)
+    .flatMap((monitor) => {
+      const expected = monitor.plan.finalState === 'up' ? 'UP' : 'DOWN';
+      const shown = record.shown.get(monitor.id) ?? 'nothing';
+      if (shown === expected) return [];
+      const detail = `${monitor.plan.key}: its target is ${monitor.plan.finalState} since the last fault, the API shows ${shown}`;
+      return [{ invariant: 'each monitor shows what its target does', detail }];
+    });
+}

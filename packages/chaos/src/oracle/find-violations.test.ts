@@ -1,0 +1,271 @@
+import { describe, expect, test } from '@jest/globals';
+import { answerAt, CHANNEL, eventAt, goodRecord, MONITOR, START } from '../testing/campaign-record.ts';
+import { findViolations } from './find-violations.ts';
+import type { CampaignRecord, DatabaseFacts } from './record.ts';
+
+const good = goodRecord();
+const { database } = good;
+
+function withDatabase(changed: Partial<DatabaseFacts>): CampaignRecord {
+  return { ...good, database: { ...database, ...changed } };
+}
+
+/** All of them with the one at `index` changed. */
+function withOne<Item>(items: readonly Item[], index: number, change: (item: Item) => Item): Item[] {
+  return items.map((item, position) => (position === index ? change(item) : item));
+}
+
+test('a campaign without a flaw has no violations', () => {
+  expect(findViolations(good)).toEqual([]);
+});
+
+describe('is found:', () => {
+  test.each<[string, CampaignRecord, string, RegExp]>([
+    [
+      'a fault that was not fired',
+      { ...good, faults: [{ name: 'dns', victim: null, firedAt: null, endedAt: null, note: 'too late' }] },
+      'every kind of fault is fired',
+      /^dns was not: too late$/,
+    ],
+    [
+      'a channel without anything to receive',
+      {
+        ...good,
+        channels: [CHANNEL, { ...CHANNEL, id: 'idle', plan: { ...CHANNEL.plan, key: 'idle', monitors: [] } }],
+      },
+      'there was something to lose',
+      /^idle received nothing$/,
+    ],
+    [
+      'a service that ended by itself',
+      { ...good, serviceTroubles: ['api-1 ended by itself with 1'] },
+      'services recover by themselves',
+      /api-1/,
+    ],
+    [
+      'an event that no target gave cause for',
+      { ...good, answers: good.answers.slice(0, -1) },
+      'every event is a check',
+      /^shop: .* says 200/,
+    ],
+    [
+      'an answer that stands for two events',
+      {
+        ...good,
+        ...withDatabase({ events: [...database.events, eventAt(6, false, { id: 'twin', slot: null })] }),
+      },
+      'every event is a check',
+      /says 500/,
+    ],
+    [
+      'a slot that was recorded twice',
+      {
+        ...withDatabase({
+          events: [...database.events, eventAt(21, true, { slot: START + 20_000 })],
+        }),
+        answers: [...good.answers, answerAt(20, true)],
+        tails: new Map([[MONITOR.id, [...database.events.map(({ id }) => id), 'event-21']]]),
+      },
+      'a slot counts once',
+      /event-21 repeats/,
+    ],
+    [
+      'a monitor that is unchecked for longer than its interval and 15 s',
+      { ...good, endedAt: START + 41_000 },
+      'no monitor stays unchecked',
+      /^shop \(every 5 s\) had no check from north for 21 s/,
+    ],
+    [
+      'an event that tailing missed',
+      { ...good, tails: new Map([[MONITOR.id, ['event-0', 'event-5', 'event-15', 'event-20']]]) },
+      'tailing misses and repeats nothing',
+      /1 missing, 0 twice/,
+    ],
+    [
+      'an event that tailing repeated',
+      {
+        ...good,
+        tails: new Map([[MONITOR.id, ['event-0', 'event-0', 'event-5', 'event-10', 'event-15', 'event-20']]]),
+      },
+      'tailing misses and repeats nothing',
+      /0 missing, 1 twice/,
+    ],
+    [
+      'an event that tailing never came to',
+      { ...good, tails: new Map([[MONITOR.id, ['event-0', 'event-5', 'event-10', 'event-15']]]) },
+      'tailing misses and repeats nothing',
+      /1 missing/,
+    ],
+    [
+      'a failure that changed no status',
+      {
+        ...withDatabase({ events: withOne(database.events, 3, () => eventAt(15, false)) }),
+        answers: withOne(good.answers, 3, () => answerAt(15, false)),
+      },
+      'statuses follow from events',
+      /change 3 should be UP to DOWN/,
+    ],
+    [
+      'a status change that no event implies',
+      {
+        ...withDatabase({ events: withOne(database.events, 1, () => eventAt(5, true)) }),
+        answers: withOne(good.answers, 1, () => answerAt(5, true)),
+      },
+      'statuses follow from events',
+      /change 1 should be none, and is UP to DOWN/,
+    ],
+    [
+      'a chain of changes with a gap',
+      withDatabase({ statusChanges: database.statusChanges.filter((_, index) => index !== 1) }),
+      'statuses follow from events',
+      /change 1 does not go on/,
+    ],
+    [
+      'a change that lacks a webhook event',
+      withDatabase({
+        statusChanges: withOne(database.statusChanges, 1, (change) => ({
+          ...change,
+          webhookEvents: change.webhookEvents.slice(0, 1),
+        })),
+      }),
+      'each status change has its webhook events',
+      /has monitor.down instead of monitor.down,incident.created/,
+    ],
+    [
+      'a payload that says something else',
+      withDatabase({
+        statusChanges: withOne(database.statusChanges, 1, (change) => ({
+          ...change,
+          webhookEvents: withOne(change.webhookEvents, 0, (one) => ({
+            ...one,
+            payload: one.payload.replace('"DOWN"', '"UP"'),
+          })),
+        })),
+      }),
+      'each status change has its webhook events',
+      /says in monitor.down/,
+    ],
+    [
+      'two webhook events with one stamp',
+      withDatabase({
+        statusChanges: withOne(database.statusChanges, 1, (change) => ({
+          ...change,
+          webhookEvents: change.webhookEvents.map((one) => ({
+            ...one,
+            payload: one.payload.replace(/05\.10\d/, '05.101'),
+          })),
+        })),
+      }),
+      'each status change has its webhook events',
+      /not later than the one before/,
+    ],
+    [
+      'two open incidents',
+      withDatabase({
+        incidents: [
+          ...database.incidents,
+          { monitorId: MONITOR.id, openedAt: START + 6_000, resolvedAt: START + 7_000 },
+        ],
+      }),
+      'one open incident',
+      /while another one was open/,
+    ],
+    [
+      'an incident that stayed open',
+      withDatabase({ incidents: database.incidents.map((one) => ({ ...one, resolvedAt: null })) }),
+      'one open incident',
+      /is UP, and an incident is open: true/,
+    ],
+    [
+      'a status that the API does not show',
+      { ...good, shown: new Map([[MONITOR.id, 'DOWN']]) },
+      'each monitor shows what its target does',
+      /the API shows DOWN/,
+    ],
+    [
+      'a webhook event that went to a channel less',
+      withDatabase({ deliveries: database.deliveries.slice(1) }),
+      'each webhook event goes to each channel',
+      /^shop: monitor.down .* has no delivery to steady/,
+    ],
+    [
+      'a status change that forgot a channel',
+      withDatabase({
+        statusChanges: withOne(database.statusChanges, 1, (change) => ({ ...change, channelIds: [] })),
+      }),
+      'each webhook event goes to each channel',
+      /does not name channel steady/,
+    ],
+    [
+      'a delivery that nobody received',
+      { ...good, receipts: good.receipts.slice(1) },
+      'each delivery is received or visible as undelivered',
+      /is delivered, and its receiver took nothing/,
+    ],
+    [
+      'a delivery whose receiver refused it',
+      { ...good, receipts: withOne(good.receipts, 0, (receipt) => ({ ...receipt, status: 500 })) },
+      'each delivery is received or visible as undelivered',
+      /is delivered, and its receiver took nothing/,
+    ],
+    [
+      'an undelivered delivery that the API hides',
+      { ...good, undelivered: { stored: ['some'], shown: [] } },
+      'each delivery is received or visible as undelivered',
+      /some is undelivered/,
+    ],
+    [
+      'a delivery that is left over',
+      withDatabase({ deliveries: withOne(database.deliveries, 0, (one) => ({ ...one, state: 'pending' })) }),
+      'what a receiver takes is delivered in the end',
+      /is pending after 1 attempts/,
+    ],
+    [
+      'a webhook of no delivery',
+      { ...good, receipts: withOne(good.receipts, 0, (receipt) => ({ ...receipt, id: 'made up' })) },
+      'nothing is received that is not stored',
+      /made up, which is no delivery/,
+    ],
+    [
+      'a followed redirect',
+      { ...good, strays: ['POST /elsewhere'] },
+      'nothing is received that is not stored',
+      /POST \/elsewhere/,
+    ],
+    [
+      'an attempt with other bytes',
+      { ...good, receipts: withOne(good.receipts, 0, (one) => ({ ...one, body: `${one.body} ` })) },
+      'every attempt is the same, and signed',
+      /instead of/,
+    ],
+    [
+      'a signature of another secret',
+      { ...good, receipts: withOne(good.receipts, 0, (receipt) => ({ ...receipt, signature: 'v1,abc' })) },
+      'every attempt is the same, and signed',
+      /signature does not fit/,
+    ],
+    [
+      'an attempt that is not in the log',
+      withDatabase({ deliveries: withOne(database.deliveries, 0, (one) => ({ ...one, attemptCount: 2 })) }),
+      'every attempt is in the log',
+      /2 attempts, 1 in the log/,
+    ],
+    [
+      'a status change that was never fanned out',
+      withDatabase({
+        statusChanges: withOne(database.statusChanges, 1, (change) => ({ ...change, dispatched: false })),
+      }),
+      'the outbox empties',
+      /1 status changes wait/,
+    ],
+    [
+      'an attempt that nobody makes',
+      withDatabase({ overdueDeliveries: 2 }),
+      'the outbox empties',
+      /2 deliveries are overdue/,
+    ],
+  ])('%s', (_, record, invariant, detail) => {
+    const found = findViolations(record).filter((violation) => violation.invariant === invariant);
+    expect(found.map((violation) => violation.detail)).toContainEqual(expect.stringMatching(detail));
+  });
+});

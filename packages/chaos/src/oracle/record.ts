@@ -1,0 +1,131 @@
+import type { CheckSource, CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { FrozenWebhookEvent } from '@tocsin/db/status-changes/table';
+import type { FaultKind } from '../plan/fault-kinds.ts';
+import type { MonitorPlan, ChannelPlan } from '../plan/plan-world.ts';
+import type { Receipt } from '../world/receivers.ts';
+import type { TargetAnswer } from '../world/targets.ts';
+
+/** A fault as it came about; times are epoch milliseconds. */
+export interface FiredFault {
+  readonly name: FaultKind['name'];
+  readonly victim: string | null;
+  /** Null: its moment never came. */
+  readonly firedAt: number | null;
+  readonly endedAt: number | null;
+  /** Why it was not fired, or what else is worth saying. */
+  readonly note: string;
+}
+
+/** A monitor that the campaign made. */
+export interface MonitorFacts {
+  readonly id: string;
+  readonly plan: MonitorPlan;
+  readonly createdAt: number;
+  /** Every name that it was given. */
+  readonly names: readonly string[];
+  /** Thresholds that it was given later, with the moment that Postgres stamped them with. */
+  readonly thresholds: readonly { readonly at: number; readonly value: number }[];
+  /** When it was gone at the latest; null: it is still there. */
+  readonly deletedAt: number | null;
+}
+
+export interface ChannelFacts {
+  readonly id: string;
+  readonly secret: string;
+  readonly plan: ChannelPlan;
+}
+
+export interface EventFacts {
+  readonly id: string;
+  readonly monitorId: string;
+  readonly timestamp: number;
+  readonly status: CheckStatus;
+  readonly statusCode: number | null;
+  readonly errorReason: string | null;
+  readonly latencyMs: number;
+  readonly region: string;
+  readonly source: CheckSource;
+  /** Epoch milliseconds. */
+  readonly slot: number | null;
+  /** Set where a trigger overrode the monitor's URL. */
+  readonly url: string | null;
+}
+
+export interface StatusChangeFacts {
+  readonly id: string;
+  readonly monitorId: string;
+  readonly from: MonitorStatus;
+  readonly to: MonitorStatus;
+  readonly region: string;
+  readonly timestamp: number;
+  readonly webhookEvents: readonly FrozenWebhookEvent[];
+  readonly channelIds: readonly string[];
+  readonly dispatched: boolean;
+}
+
+export interface DeliveryFacts {
+  readonly id: string;
+  readonly channelId: string;
+  readonly statusChangeId: string;
+  readonly monitorId: string;
+  readonly event: string;
+  readonly timestamp: number;
+  readonly payload: string;
+  readonly state: string;
+  readonly attemptCount: number;
+  /** Attempts in the log. */
+  readonly attempts: number;
+  readonly createdAt: number;
+}
+
+export interface IncidentFacts {
+  readonly monitorId: string;
+  readonly openedAt: number;
+  readonly resolvedAt: number | null;
+}
+
+/** What Postgres holds when a campaign is over. */
+export interface DatabaseFacts {
+  readonly events: readonly EventFacts[];
+  readonly statusChanges: readonly StatusChangeFacts[];
+  readonly deliveries: readonly DeliveryFacts[];
+  readonly incidents: readonly IncidentFacts[];
+  /** Deliveries whose attempt has been due for longer than a few seconds. */
+  readonly overdueDeliveries: number;
+  readonly statuses: readonly { readonly monitorId: string; readonly status: MonitorStatus }[];
+}
+
+/** Everything that a campaign saw, for the oracle to judge. */
+export interface CampaignRecord {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly startedAt: number;
+  readonly lastFaultAt: number;
+  readonly endedAt: number;
+  /** Kinds of faults that had to be fired. */
+  readonly kinds: readonly string[];
+  readonly faults: readonly FiredFault[];
+  readonly monitors: readonly MonitorFacts[];
+  readonly channels: readonly ChannelFacts[];
+  readonly answers: readonly TargetAnswer[];
+  readonly receipts: readonly Receipt[];
+  /** Requests to no receiver. */
+  readonly strays: readonly string[];
+  /** By monitor: the ids of its events in the order in which a client that polled with `since` got them. */
+  readonly tails: ReadonlyMap<string, readonly string[]>;
+  /** By monitor: its status as the API showed it at the end. */
+  readonly shown: ReadonlyMap<string, string>;
+  /** Undelivered deliveries, and those of them that the API's delivery log showed. */
+  readonly undelivered: { readonly stored: readonly string[]; readonly shown: readonly string[] };
+  /** What else went wrong with services, in words: an end of their own, an exit code, no readiness. */
+  readonly serviceTroubles: readonly string[];
+  /** Requests to the API by status; 0: no answer. */
+  readonly apiStatuses: ReadonlyMap<number, number>;
+  readonly database: DatabaseFacts;
+}
+
+/** Something that must never happen, and did. */
+export interface Violation {
+  readonly invariant: string;
+  readonly detail: string;
+}

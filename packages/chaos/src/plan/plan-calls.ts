@@ -1,0 +1,71 @@
+import type { World } from './plan-world.ts';
+import { Random } from './random.ts';
+
+/** A call of the API during the campaign; monitors and channels by key. */
+export type PlannedCall = { readonly atMs: number } & (
+  | { readonly type: 'rename'; readonly monitor: string; readonly name: string }
+  | { readonly type: 'tune'; readonly monitor: string; readonly failureThreshold: number }
+  | { readonly type: 'move'; readonly monitor: string; readonly version: number }
+  | { readonly type: 'trigger'; readonly monitor: string; readonly override: boolean }
+  | { readonly type: 'delete'; readonly monitor: string }
+  | { readonly type: 'disable' | 'enable'; readonly channel: string }
+);
+
+const EDITS_APART_MS = 12_000;
+const TRIGGERS_APART_MS = 5_000;
+
+/** What people and programs ask of the system meanwhile: a pure function of its arguments. */
+export function planCalls(seed: number, windowMs: number, world: World): PlannedCall[] {
+  const random = new Random(seed, 'calls');
+  const withFate = (fate: string): string[] =>
+    world.monitors.filter((monitor) => monitor.fate === fate).map(({ key }) => key);
+  const moments = (apartMs: number): number[] =>
+    Array.from({ length: Math.floor(windowMs / apartMs) }, (_, index) =>
+      Math.round((index + random.next()) * apartMs),
+    );
+  const stay = [...withFate('kept'), ...withFate('tuned')];
+  const calls: PlannedCall[] = [
+    ...moments(EDITS_APART_MS).map((atMs, index) => ({
+      type: 'rename' as const,
+      atMs,
+      monitor: random.pick(withFate('kept')),
+      name: `renamed ${index}`,
+    })),
+    ...moments(EDITS_APART_MS).map((atMs) => ({
+      type: 'tune' as const,
+      atMs,
+      monitor: random.pick(withFate('tuned')),
+      failureThreshold: random.integer(1, 3),
+    })),
+    ...moments(2 * EDITS_APART_MS).map((atMs, index) => ({
+      type: 'move' as const,
+      atMs,
+      monitor: random.pick(withFate('moved')),
+      version: index + 2,
+    })),
+    ...moments(TRIGGERS_APART_MS).map((atMs) => ({
+      type: 'trigger' as const,
+      atMs,
+      monitor: random.pick(stay),
+      override: random.chance(0.25),
+    })),
+    ...withFate('deleted').map((monitor) => ({
+      type: 'delete' as const,
+      atMs: random.integer(Math.round(windowMs / 3), windowMs),
+      monitor,
+    })),
+    ...world.channels
+      .filter(({ kind }) => kind === 'toggled')
+      .flatMap(({ key }) => toggles(random, windowMs, key)),
+  ];
+  return calls.sort((one, other) => one.atMs - other.atMs);
+}
+
+function toggles(random: Random, windowMs: number, channel: string): PlannedCall[] {
+  const disabledAt = random.integer(5_000, Math.round(windowMs / 2));
+  const enabledAt = disabledAt + random.integer(8_000, 20_000);
+  return [
+    { type: 'disable', atMs: disabledAt, channel },
+    { type: 'enable', atMs: enabledAt, channel },
+  ];
+}

@@ -1,0 +1,103 @@
+import type { ServiceName } from '@tocsin/e2e/service-process';
+import { faultKinds, type FaultKind, type Track } from './fault-kinds.ts';
+import { Random } from './random.ts';
+import { slotsOf } from './slots.ts';
+
+/** One fault of a schedule. */
+export interface PlannedFault extends Omit<FaultKind, 'lastsMs'> {
+  /** Since the start of the campaign; one that has to wait for its moment, or for the fault before it, comes later. */
+  readonly atMs: number;
+  readonly lastsMs: number;
+  /** The replica, or the receiver; null where there is only one, or where a role is hit, as the leader. */
+  readonly victim: string | null;
+  /** Of a clock fault: how far off. */
+  readonly offsetSeconds: 60 | -60 | null;
+}
+
+/** Of a campaign this long at its end nothing breaks any more. */
+const QUIET_MS = 35_000;
+const FIRST_FAULT_MS = 4_000;
+/** What a track is filled to in longer campaigns, and at most in short ones. */
+const FILLED = { least: 0.25, most: 0.75 } as const;
+/** What a fault of no length takes all the same: its victim starts again. */
+const LEAST_MS = 2_000;
+
+/** How long faults go on in a campaign, milliseconds. */
+export function faultWindowMs(minutes: number): number {
+  return Math.max(30_000, minutes * 60_000 - QUIET_MS);
+}
+
+/**
+ * The schedule of a campaign: a pure function of its arguments. Each kind comes at least once; longer campaigns repeat them.
+ * @param receivers that may misbehave
+ */
+export function planFaults(seed: number, minutes: number, receivers: readonly string[]): PlannedFault[] {
+  const kinds = faultKinds(minutes);
+  const tracks = [...new Set(kinds.map(({ track }) => track))];
+  return tracks
+    .flatMap((track) => planTrack(new Random(seed, track), minutes, kindsOf(kinds, track), receivers))
+    .sort((one, other) => one.atMs - other.atMs || one.name.localeCompare(other.name));
+}
+
+function kindsOf(kinds: readonly FaultKind[], track: Track): FaultKind[] {
+  return kinds.filter((kind) => kind.track === track);
+}
+
+function planTrack(
+  random: Random,
+  minutes: number,
+  kinds: readonly FaultKind[],
+  receivers: readonly string[],
+): PlannedFault[] {
+  const windowMs = faultWindowMs(minutes) - FIRST_FAULT_MS;
+  const chosen = random.shuffle(kinds).map((kind) => ({ kind, lastsMs: random.integer(...kind.lastsMs) }));
+  const total = (): number => chosen.reduce((sum, { lastsMs }) => sum + Math.max(LEAST_MS, lastsMs), 0);
+  // A long fault is not repeated: the campaign would consist of it.
+  const repeatable = kinds.filter(({ lastsMs: [, most] }) => most <= windowMs / 4);
+  while (repeatable.length > 0 && total() < windowMs * FILLED.least) {
+    const kind = random.pick(repeatable);
+    chosen.push({ kind, lastsMs: random.integer(...kind.lastsMs) });
+  }
+  const scale = Math.min(1, (windowMs * FILLED.most) / total());
+  const lengths = chosen.map(({ lastsMs }) => Math.max(LEAST_MS, lastsMs) * scale);
+  const slackMs = windowMs - lengths.reduce((sum, length) => sum + length, 0);
+  const gaps = chosen.map(() => random.next());
+  const gapMs = slackMs / (gaps.reduce((sum, gap) => sum + gap, 0) + random.next());
+  const offsets = random.shuffle<60 | -60>([60, -60]);
+  let atMs = FIRST_FAULT_MS;
+  return chosen.map(({ kind, lastsMs }, index) => {
+    atMs += (gaps[index] ?? 0) * gapMs;
+    const { lastsMs: _, ...rest } = kind;
+    const isClock = kind.action.type === 'clock';
+    const planned = {
+      ...rest,
+      atMs: Math.round(atMs),
+      lastsMs: Math.round(lastsMs * scale),
+      victim: victimOf(random, kind, receivers),
+      // In turns: each campaign has a clock that is fast and one that is slow.
+      offsetSeconds: isClock ? (offsets[index % 2] ?? 60) : null,
+    };
+    atMs += lengths[index] ?? 0;
+    return planned;
+  });
+}
+
+function victimOf(random: Random, { action }: FaultKind, receivers: readonly string[]): string | null {
+  switch (action.type) {
+    case 'signal':
+    case 'clock':
+      return pickSlot(random, action.service);
+    case 'receiver':
+      return random.pick(receivers);
+    case 'leader':
+    case 'redis':
+    case 'postgres':
+    case 'dns':
+    case 'rolling':
+      return null;
+  }
+}
+
+function pickSlot(random: Random, service: ServiceName): string {
+  return random.pick(slotsOf(service)).name;
+}

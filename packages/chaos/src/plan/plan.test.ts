@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals';
+import { planCampaign } from '../run/run-campaign.ts';
+import { faultKinds, MISBEHAVIOURS, STAGES } from './fault-kinds.ts';
+import { faultWindowMs, planFaults } from './plan-faults.ts';
+import { MOODY_RECEIVERS } from './plan-world.ts';
+import { Random } from './random.ts';
+import { SLOTS } from './slots.ts';
+
+const SEEDS = Array.from({ length: 50 }, (_, index) => index + 1);
+
+describe('a schedule', () => {
+  test('is the same for the same seed, and another one for another', () => {
+    expect(planCampaign(7, 3)).toEqual(planCampaign(7, 3));
+    expect(planCampaign(7, 3).faults).not.toEqual(planCampaign(8, 3).faults);
+  });
+
+  test.each([2, 3, 10])('has each kind of fault at least once in %i minutes', (minutes) => {
+    const wanted = faultKinds(minutes).map(({ name }) => name);
+    for (const seed of SEEDS) {
+      const planned = new Set(planFaults(seed, minutes, MOODY_RECEIVERS).map(({ name }) => name));
+      expect(wanted.filter((name) => !planned.has(name))).toEqual([]);
+    }
+  });
+
+  test.each([2, 3, 10])('keeps the faults of a track apart, and within %i minutes', (minutes) => {
+    for (const seed of SEEDS) {
+      const faults = planFaults(seed, minutes, MOODY_RECEIVERS);
+      for (const track of new Set(faults.map((fault) => fault.track))) {
+        let over = 0;
+        for (const { atMs, lastsMs } of faults.filter((fault) => fault.track === track)) {
+          expect(atMs).toBeGreaterThanOrEqual(over);
+          over = atMs + lastsMs;
+        }
+        expect(over).toBeLessThanOrEqual(faultWindowMs(minutes));
+      }
+    }
+  });
+
+  test('has clocks that are fast and clocks that are slow', () => {
+    for (const seed of SEEDS) {
+      const offsets = planFaults(seed, 3, MOODY_RECEIVERS).map(({ offsetSeconds }) => offsetSeconds);
+      expect(offsets).toEqual(expect.arrayContaining([60, -60]));
+    }
+  });
+
+  test('hits replicas that are there, and all of them in the long run', () => {
+    const hit = new Set(
+      SEEDS.flatMap((seed) => planFaults(seed, 3, MOODY_RECEIVERS).map((one) => one.victim)),
+    );
+    const known = [...SLOTS.map(({ name }) => name), ...MOODY_RECEIVERS];
+    expect([...hit].filter((victim) => victim !== null).sort()).toEqual(known.sort());
+  });
+
+  test('pauses Redis for 60 s where it has three minutes', () => {
+    const pause = planFaults(1, 3, MOODY_RECEIVERS).find(({ name }) => name === 'redis-pause');
+    expect(pause?.lastsMs).toBe(60_000);
+  });
+});
+
+test('the kinds are all signals at all stages, and the rest', () => {
+  const names = faultKinds(3).map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const [service, stages] of Object.entries(STAGES)) {
+    for (const stage of stages) {
+      expect(names).toContain(`kill-${service}-${stage}`);
+      expect(names).toContain(`stop-${service}-${stage}`);
+    }
+  }
+  for (const misbehaviour of MISBEHAVIOURS) expect(names).toContain(`receiver-${misbehaviour}`);
+});
+
+test('each target goes down at least once, and calls come within the window', () => {
+  for (const seed of SEEDS) {
+    const { world, calls } = planCampaign(seed, 2);
+    for (const { turns } of world.monitors) expect(turns.some(({ state }) => state !== 'up')).toBe(true);
+    expect(new Set(calls.map(({ type }) => type))).toEqual(
+      new Set(['rename', 'tune', 'move', 'trigger', 'delete', 'disable', 'enable']),
+    );
+  }
+});
+
+test('draws for another purpose are others, and each covers its range', () => {
+  const one = new Random(1, 'one');
+  const other = new Random(1, 'other');
+  expect(one.next()).not.toBe(other.next());
+  const dice = Array.from({ length: 200 }, () => one.integer(1, 6));
+  expect([...new Set(dice)].sort()).toEqual([1, 2, 3, 4, 5, 6]);
+});

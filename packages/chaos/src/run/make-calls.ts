@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { PlannedCall } from '../plan/plan-calls.ts';
+import type { Scene } from './scene.ts';
+
+/** Makes the calls at their moments, one after the other, each until it is answered. */
+export async function makeCalls(
+  scene: Scene,
+  calls: readonly PlannedCall[],
+  startedAt: number,
+): Promise<void> {
+  for (const call of calls) {
+    await wait(Math.max(0, startedAt + call.atMs - Date.now()));
+    await make(scene, call);
+  }
+}
+
+async function make(scene: Scene, call: PlannedCall): Promise<void> {
+  const { api, registry, targets } = scene;
+  switch (call.type) {
+    case 'rename':
+      registry.monitor(call.monitor).names.push(call.name);
+      await update(scene, call.monitor, { name: call.name });
+      return;
+    case 'tune': {
+      const monitor = registry.monitor(call.monitor);
+      const { failureThreshold: value } = call;
+      const before = monitor.thresholds.at(-1)?.value ?? monitor.plan.failureThreshold;
+      const updatedAt = await update(scene, call.monitor, { failureThreshold: value });
+      if (value !== before) monitor.thresholds.push({ at: Date.parse(updatedAt), value });
+      return;
+    }
+    case 'move':
+      await update(scene, call.monitor, {
+        url: targets.urlOf(registry.monitor(call.monitor).plan, call.version),
+      });
+      return;
+    case 'trigger':
+      await trigger(scene, call.monitor, call.override);
+      return;
+    case 'delete': {
+      const monitor = registry.monitor(call.monitor);
+      monitor.deletedAt = Date.now();
+      await api.request('DELETE', `/api/cli/monitors/${monitor.id}`);
+      return;
+    }
+    case 'disable':
+    case 'enable': {
+      const { id } = registry.channel(call.channel);
+      await api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: call.type === 'enable' });
+      if (call.type === 'enable') await redeliver(scene, id);
+      return;
+    }
+  }
+}
+
+/** Makes what a channel has not got due again. */
+export async function redeliver({ api }: Scene, channelId: string): Promise<void> {
+  const hourMs = 3_600_000;
+  await api.request('POST', `/api/dashboard/channels/${channelId}/redeliver`, {
+    since: new Date(Date.now() - hourMs).toISOString(),
+    until: new Date(Date.now() + hourMs).toISOString(),
+  });
+}
+
+/** @returns when Postgres says that it was changed */
+async function update({ api, registry }: Scene, key: string, fields: object): Promise<string> {
+  const { id } = registry.monitor(key);
+  const { status, body } = await api.request('PUT', `/api/cli/monitors/${id}`, fields);
+  if (status !== 200) throw new Error(`update of ${key}: ${status} ${JSON.stringify(body)}`);
+  return (body as { monitor: { updatedAt: string } }).monitor.updatedAt;
+}
+
+/** Asked once: whether it works now is not the question, but what becomes of its event. */
+async function trigger(
+  { api, registry, slots, targets }: Scene,
+  key: string,
+  override: boolean,
+): Promise<void> {
+  const slot = slots.find(({ plan, isReady }) => plan.service === 'api' && isReady);
+  if (slot === undefined) return;
+  const { id, plan } = registry.monitor(key);
+  const body = override ? { url: targets.urlOf(plan, 0) } : undefined;
+  await api.send(slot, 'POST', `/api/cli/monitors/${id}/trigger`, body).catch(() => undefined);
+}

@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Teardown } from '@tocsin/bench/lab/teardown';
+import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
+import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
+import { openDatabase } from '@tocsin/db/database/open';
+import { migrate } from '@tocsin/db/migrate';
+import { ADMIN_ENV } from '@tocsin/e2e/dashboard-session';
+import { PUBLIC_URL } from '@tocsin/e2e/system';
+import { until } from '@tocsin/e2e/until';
+import { makeFolder, prepareServerFolder } from '@tocsin/embedded/server-folder';
+import { migrateQueue } from '@tocsin/queue/migrate';
+import { ApiClient } from '../lab/api-client.ts';
+import { installHolds } from '../lab/hold-commits.ts';
+import { Slot } from '../lab/slot.ts';
+import { Stores } from '../lab/stores.ts';
+import type { World } from '../plan/plan-world.ts';
+import { REGIONS, SLOTS, type SlotPlan } from '../plan/slots.ts';
+import { Receivers } from '../world/receivers.ts';
+import { Targets } from '../world/targets.ts';
+import { Registry } from './registry.ts';
+import type { Scene } from './scene.ts';
+
+/** Small, so that a Postgres of few connections serves all replicas. */
+const POOL_SIZE = 5;
+const READY_WITHIN_MS = 60_000;
+
+export interface SceneOptions {
+  readonly world: World;
+  readonly libfaketime: string | null;
+  readonly teardown: Teardown;
+}
+
+/** Starts a system of its own: stores, targets, receivers and every replica. */
+export async function openScene(options: SceneOptions): Promise<Scene & { readonly folder: string }> {
+  const { world, teardown } = options;
+  const folder = await teardown.start(createFolder(), (path) => rm(path, { recursive: true, force: true }));
+  for (const name of ['postgres', 'redis']) {
+    const preparing = prepareServerFolder(join(folder, name));
+    // As root it may be elsewhere; it goes with the rest.
+    await teardown.start(preparing, ({ path }) => rm(path, { recursive: true, force: true }));
+  }
+  const stores = await teardown.start(Stores.start(folder), (one) => one.stop());
+  await migrate(stores.databaseUrl);
+  await migrateQueue(stores.queueUrl);
+  await installHolds(stores);
+  const addresses = ['127.0.0.1', ...SLOTS.map(({ address }) => address)];
+  const targets = await teardown.start(Targets.start(world.monitors, addresses), (one) => one.stop());
+  const receivers = await teardown.start(Receivers.start(world.channels, addresses), (one) => one.stop());
+  const caFile = join(folder, 'receivers-ca.pem');
+  await writeFile(caFile, receivers.ca);
+  const dnsDownFile = join(folder, 'dns-down');
+  const troubles: string[] = [];
+  const env = { ...commonEnv(stores), WEBHOOK_CA_FILE: caFile, CHAOS_DNS_DOWN_FILE: dnsDownFile };
+  const slots = SLOTS.map((plan) => createSlot(plan, env, stores.databaseUrl, folder, troubles));
+  teardown.onStop(() => Promise.all(slots.map((slot) => slot.close())));
+  for (const slot of slots) slot.run();
+  await until('every replica to be ready', () => slots.every(({ isReady }) => isReady), READY_WITHIN_MS);
+  const apis = slots.filter(({ plan }) => plan.service === 'api');
+  const api = new ApiClient(apis, await createKey(stores.databaseUrl));
+  await api.signIn();
+  const { libfaketime } = options;
+  const parts = { stores, slots, targets, receivers, api, dnsDownFile, libfaketime, troubles };
+  return { ...parts, folder, registry: new Registry(), deadline: Infinity };
+}
+
+async function createFolder(): Promise<string> {
+  const parent = resolve(process.env['DATA_DIR'] ?? '.data');
+  await makeFolder(parent);
+  const folder = await mkdtemp(join(parent, 'chaos-'));
+  // Servers of another user have to pass through it.
+  await chmod(folder, 0o711);
+  await mkdir(join(folder, 'logs'));
+  return folder;
+}
+
+function commonEnv(stores: Stores): Record<string, string> {
+  return {
+    ...ADMIN_ENV,
+    NODE_ENV: 'production',
+    QUEUE_URL: stores.queueUrl,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    PORT: '0',
+    HEALTH_PORT: '0',
+    PUBLIC_URL,
+    REGIONS: REGIONS.join(','),
+    DEFAULT_REGION: REGIONS[0],
+    DATABASE_POOL_SIZE: String(POOL_SIZE),
+    LOG_LEVEL: 'info',
+    LOG_FORMAT: 'json',
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+    API_RATE_LIMIT_PER_MINUTE: '0',
+  };
+}
+
+function createSlot(
+  plan: SlotPlan,
+  env: Readonly<Record<string, string>>,
+  databaseUrl: string,
+  folder: string,
+  troubles: string[],
+): Slot {
+  const url = new URL(databaseUrl);
+  // So that Postgres tells whose a session is.
+  url.searchParams.set('application_name', plan.name);
+  return new Slot({
+    plan,
+    env: {
+      ...env,
+      DATABASE_URL: url.href,
+      CHAOS_ADDRESS: plan.address,
+      ...(plan.region !== null && { REGION: plan.region }),
+    },
+    logFile: join(folder, 'logs', `${plan.name}.log`),
+    nodeOptions: ['--import', fakeResolver()],
+    onUnexpectedEnd: ({ slot, at, how }) => troubles.push(`${slot} ${how} at ${new Date(at).toISOString()}`),
+  });
+}
+
+/** The built one: services are run from what was built. */
+function fakeResolver(): string {
+  const file = fileURLToPath(new URL('../../dist/lab/fake-resolver.js', import.meta.url));
+  return new URL(`file://${file}`).href;
+}
+
+async function createKey(databaseUrl: string): Promise<string> {
+  const database = openDatabase({
+    url: databaseUrl,
+    poolSize: 1,
+    applicationName: 'chaos',
+    onIdleError: () => undefined,
+  });
+  try {
+    const { id: accountId } = await ensureAccount(database.db);
+    return (await createApiKey(database.db, { accountId, name: 'chaos' })).key;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,60 @@
+import type { Stores } from '../lab/stores.ts';
+import type { DatabaseFacts } from '../oracle/record.ts';
+
+/** Due for longer than this is overdue: the relay looks twice a second. */
+const OVERDUE_SECONDS = 5;
+
+function ms(column: string): string {
+  return `(extract(epoch from ${column}) * 1000)::float8`;
+}
+
+/** What Postgres holds. */
+export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
+  return {
+    events: await stores.query(
+      `select id, monitor_id as "monitorId", ${ms('timestamp')} as timestamp, status, status_code as "statusCode",
+         error_reason as "errorReason", latency_ms as "latencyMs", region, source, ${ms('slot')} as slot, url
+       from events order by timestamp`,
+    ),
+    statusChanges: await stores.query(
+      `select id, monitor_id as "monitorId", from_status as "from", to_status as "to", region,
+         ${ms('timestamp')} as timestamp, webhook_events as "webhookEvents", channel_ids as "channelIds",
+         dispatched_at is not null as dispatched
+       from status_changes`,
+    ),
+    deliveries: await stores.query(
+      `select id, channel_id as "channelId", status_change_id as "statusChangeId", monitor_id as "monitorId", event,
+         ${ms('timestamp')} as timestamp, payload, state, attempt_count as "attemptCount",
+         (select count(*)::int from attempts a where a.delivery_id = d.id) as attempts,
+         ${ms('created_at')} as "createdAt"
+       from deliveries d`,
+    ),
+    incidents: await stores.query(
+      `select monitor_id as "monitorId", ${ms('opened_at')} as "openedAt", ${ms('resolved_at')} as "resolvedAt"
+       from incidents`,
+    ),
+    overdueDeliveries: await countOverdue(stores),
+    statuses: await stores.query(`select id as "monitorId", status from monitors`),
+  };
+}
+
+/** Deliveries whose attempt is due, and that nobody makes. */
+export async function countOverdue(stores: Stores): Promise<number> {
+  const [row] = await stores.query<{ count: number }>(
+    `select count(*)::int as count from deliveries
+     where state = 'pending' and next_attempt_at < now() - make_interval(secs => $1)
+       and (leased_until is null or leased_until < now() - make_interval(secs => $1))`,
+    [OVERDUE_SECONDS],
+  );
+  return row?.count ?? 0;
+}
+
+/** Whether nothing waits to be fanned out, and no attempt is due or under way. */
+export async function isQuiet(stores: Stores): Promise<boolean> {
+  const rows = await stores.query(
+    `select from status_changes where dispatched_at is null
+     union all
+     select from deliveries where state = 'pending' and (next_attempt_at <= now() or leased_until > now())`,
+  );
+  return rows.length === 0;
+}

@@ -1,0 +1,40 @@
+import type { ChannelFacts, MonitorFacts } from '../oracle/record.ts';
+import type { MonitorPlan } from '../plan/plan-world.ts';
+
+/** A monitor of the campaign as it is now. */
+export interface KnownMonitor extends Omit<MonitorFacts, 'names' | 'thresholds' | 'deletedAt'> {
+  readonly names: string[];
+  readonly thresholds: { at: number; value: number }[];
+  deletedAt: number | null;
+}
+
+/** What a campaign has made, and done to it. */
+export class Registry {
+  readonly monitors: KnownMonitor[] = [];
+  readonly channels: ChannelFacts[] = [];
+
+  add(plan: MonitorPlan, created: { id: string; name: string; createdAt: string }): void {
+    this.monitors.push({
+      id: created.id,
+      plan,
+      createdAt: Date.parse(created.createdAt),
+      names: [created.name],
+      thresholds: [],
+      deletedAt: null,
+    });
+  }
+
+  /** @throws Error where there is none */
+  monitor(key: string): KnownMonitor {
+    const known = this.monitors.find(({ plan }) => plan.key === key);
+    if (known === undefined) throw new Error(`there is no monitor ${key}`);
+    return known;
+  }
+
+  /** @throws Error where there is none */
+  channel(key: string): ChannelFacts {
+    const known = this.channels.find(({ plan }) => plan.key === key);
+    if (known === undefined) throw new Error(`there is no channel ${key}`);
+    return known;
+  }
+}

@@ -1,0 +1,88 @@
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Teardown } from '@tocsin/bench/lab/teardown';
+import { findViolations } from '../oracle/find-violations.ts';
+import type { CampaignRecord, FiredFault, Violation } from '../oracle/record.ts';
+import { describeCampaign } from '../report/describe-campaign.ts';
+import { figuresOf, type Figures } from '../report/figures.ts';
+import { planCampaign, runCampaign } from './run-campaign.ts';
+
+/** One campaign as the JSON file has it. */
+export interface CampaignResult {
+  readonly figures: Figures;
+  readonly faults: readonly FiredFault[];
+  readonly violations: readonly Violation[];
+}
+
+export interface RunOptions {
+  readonly seeds: readonly number[];
+  readonly minutes: number;
+  readonly parallel: number;
+  readonly libfaketime: string | null;
+  readonly teardowns: Teardown[];
+  readonly say: (line: string) => void;
+  /** Called after each campaign with all results so far. */
+  readonly onResult: (results: readonly CampaignResult[]) => Promise<void>;
+}
+
+/** Runs one campaign for each seed. @returns the results in the order of the seeds */
+export async function runSeeds(options: RunOptions): Promise<CampaignResult[]> {
+  const waiting = [...options.seeds];
+  const results: CampaignResult[] = [];
+  const lane = async (): Promise<void> => {
+    for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
+      results.push(await runSeed(options, seed));
+      results.sort((one, other) => one.figures.seed - other.figures.seed);
+      await options.onResult(results);
+    }
+  };
+  await Promise.all(Array.from({ length: options.parallel }, lane));
+  return results;
+}
+
+async function runSeed(options: RunOptions, seed: number): Promise<CampaignResult> {
+  const { minutes, libfaketime } = options;
+  const say = (line: string): void =>
+    options.say(options.seeds.length > 1 ? line.replaceAll(/^/gm, `[${seed}] `) : line);
+  const teardown = new Teardown();
+  options.teardowns.push(teardown);
+  const results: CampaignResult[] = [];
+  try {
+    await runCampaign({
+      plan: planCampaign(seed, minutes),
+      libfaketime,
+      teardown,
+      say,
+      onRecord: async (record, folder) => {
+        const violations = findViolations(record);
+        const figures = figuresOf(record, violations);
+        say(describeCampaign(record, figures, violations));
+        if (violations.length > 0) say(`Logs and record: ${await keep(record, violations, folder)}`);
+        results.push({ figures, faults: record.faults, violations });
+      },
+    });
+  } finally {
+    await teardown.run();
+  }
+  const [result] = results;
+  if (result === undefined) throw new Error(`the campaign of seed ${seed} came to no result`);
+  return result;
+}
+
+/** Keeps what explains violations. @returns where */
+async function keep(
+  record: CampaignRecord,
+  violations: readonly Violation[],
+  folder: string,
+): Promise<string> {
+  const parent = resolve(process.env['DATA_DIR'] ?? '.data', 'failed-campaigns');
+  const kept = join(
+    parent,
+    `seed-${record.seed}-${new Date(record.startedAt).toISOString().replaceAll(':', '-')}`,
+  );
+  await mkdir(kept, { recursive: true });
+  await cp(join(folder, 'logs'), join(kept, 'logs'), { recursive: true });
+  const asJson = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value);
+  await writeFile(join(kept, 'record.json'), JSON.stringify({ violations, ...record }, asJson, 1));
+  return kept;
+}

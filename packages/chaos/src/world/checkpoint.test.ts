@@ -1,0 +1,26 @@
+import { expect, test } from '@jest/globals';
+import { Checkpoint } from './checkpoint.ts';
+
+test('a visit that nobody waits for passes', async () => {
+  await new Checkpoint<string>().pass('somebody');
+});
+
+test('the awaited one is held until it is released, others pass', async () => {
+  const checkpoint = new Checkpoint<string>();
+  const awaited = checkpoint.next((visit) => visit === 'b', 10_000);
+  await checkpoint.pass('a');
+  let passed = false;
+  const passing = checkpoint.pass('b').then(() => (passed = true));
+  const held = await awaited;
+  expect([held?.visit, passed]).toEqual(['b', false]);
+  await checkpoint.pass('b');
+  held?.release();
+  await passing;
+  expect(passed).toBe(true);
+});
+
+test('who waits in vain gets null, and holds nobody later', async () => {
+  const checkpoint = new Checkpoint<string>();
+  expect(await checkpoint.next(() => true, 1)).toBeNull();
+  await checkpoint.pass('late');
+});

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+/** The built one, as a process of its own: `npm test` builds first. */
+const MAIN = new URL('../dist/main.js', import.meta.url).href;
+const onLinux = process.platform === 'linux' ? describe : describe.skip;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'chaos-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Run {
+  readonly child: ReturnType<typeof spawn>;
+  /** Resolves once it has said this, or ended. */
+  readonly said: (text: string) => Promise<void>;
+  readonly ended: Promise<{ code: unknown; stdout: string; stderr: string }>;
+}
+
+function campaign(args: readonly string[], dataDir: string): Run {
+  const script = `import(${JSON.stringify(MAIN)}).then(({ main }) => main(process.argv.slice(1)))`;
+  const child = spawn(process.execPath, ['-e', script, '--', ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
+  child.stdout.on('data', (chunk) => (stdout += String(chunk)));
+  const ended = Promise.all([once(child, 'exit'), once(child.stderr, 'end'), once(child.stdout, 'end')]).then(
+    ([[code]]) => ({ code: code as unknown, stdout, stderr }),
+  );
+  const said = async (text: string): Promise<void> => {
+    while (!stdout.includes(text) && child.exitCode === null) {
+      await Promise.race([once(child.stdout, 'data'), ended]);
+    }
+  };
+  return { child, said, ended };
+}
+
+/** The processes that were told of a folder, and those that work in it. */
+async function processesOf(path: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
+  const told = await Promise.all(
+    pids.map(async (pid) => {
+      const read = (file: string): Promise<string> =>
+        readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
+      return `${await read('environ')}${await read('cmdline')}`.includes(path);
+    }),
+  );
+  return pids.filter((_, index) => told[index]);
+}
+
+onLinux('npm run test:faults', () => {
+  test('two minutes of every kind of fault: nothing is lost, nothing leaks, nothing is left behind', async () => {
+    const dataDir = join(folder, 'two minutes');
+    await mkdir(dataDir);
+    const json = join(folder, 'campaign.json');
+    const { code, stdout, stderr } = await campaign(
+      ['--seed', '1', '--minutes', '2', '--json', json],
+      dataDir,
+    ).ended;
+    const [result] = JSON.parse(await readFile(json, 'utf8'));
+    expect(result.violations).toEqual([]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/violations +0$/m);
+    expect(result.figures.kinds).toBe(result.figures.kindsWanted);
+    expect(await readdir(dataDir)).toEqual([]);
+    expect(await processesOf(dataDir)).toEqual([]);
+  }, 300_000);
+
+  test('leaves nothing behind when it is stopped half-way', async () => {
+    const dataDir = join(folder, 'stopped');
+    await mkdir(dataDir);
+    const run = campaign(['--minutes', '2'], dataDir);
+    await run.said('faults …');
+    expect(await processesOf(dataDir)).not.toEqual([]);
+    run.child.kill('SIGINT');
+    expect((await run.ended).code).toBe(130);
+    expect(await readdir(dataDir)).toEqual([]);
+    expect(await processesOf(dataDir)).toEqual([]);
+  }, 120_000);
+});
