@@ -68,11 +68,31 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
   // A session that ends between two statements of a transaction fails the next one; unheard, it would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return {
-    db: drizzle(pool),
+    db: openDrizzle(pool),
     pool,
     ping: async () => void (await pool.query('select 1')),
     close: () => pool.end(),
   };
+}
+
+/**
+ * Drizzle on a pool, but for its transactions: those of its own lose a connection of the pool for good where `begin` fails, as
+ * it does on one that has just broken; after a few restarts of Postgres the process would have none left.
+ */
+function openDrizzle(pool: Pool): Database {
+  const transaction: Database['transaction'] = async (work, config) => {
+    const client = await pool.connect();
+    let begun = false;
+    try {
+      return await drizzle(client).transaction((tx) => {
+        begun = true;
+        return work(tx);
+      }, config);
+    } finally {
+      client.release(!begun);
+    }
+  };
+  return Object.assign(drizzle(pool), { transaction });
 }
 
 /** A socket that breaks when Postgres says nothing for too long: a half-open connection must not hang its user. */
