@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
-import { channels } from '@tocsin/db/channels/table';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { createSystem, type System } from '@tocsin/e2e/system';
@@ -11,8 +8,6 @@ import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { startRedis } from '@tocsin/embedded/redis';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
-import { eq } from 'drizzle-orm';
-import { Redis } from 'ioredis';
 import { Client } from 'pg';
 
 let target: HttpTarget;
@@ -78,55 +73,6 @@ describe('no alert is lost', () => {
     await until('both webhooks', () => receiver.received.length === 2);
     expect(kinds()).toEqual(['monitor.down', 'incident.created']);
   }, 60_000);
-
-  test('a notifier that is killed between send and record delivers again: the same id, the same bytes, once more', async () => {
-    await system.service('api').start();
-    const id = await idleMonitor();
-    await system.createChannel(receiver.url(), [id]);
-    const answer = receiver.answer;
-    receiver.answer = () => undefined;
-    const notifier = system.service('notifier');
-    await notifier.start();
-    await fail(id);
-    await until('the first attempt', () => receiver.received.length === 1);
-    await notifier.signal('SIGKILL');
-    receiver.answer = answer;
-    await system.service('notifier').start();
-    await until('everything', () => kinds().includes('incident.created'), 40_000);
-    expect(kinds()).toEqual(['monitor.down', 'monitor.down', 'incident.created']);
-    const [first, again] = receiver.received;
-    expect(again?.body).toBe(first?.body);
-    expect(again?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
-  }, 90_000);
-
-  test('a notifier that is killed after it took a delivery and before it sent it: delivered once', async () => {
-    await system.service('api').start();
-    // Takes connections and says nothing: whoever sends here hangs before the first byte of the request.
-    let connections = 0;
-    const silent = createServer(() => {
-      connections += 1;
-    }).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    try {
-      const { port } = silent.address() as AddressInfo;
-      const id = await idleMonitor();
-      const channel = await system.createChannel(`https://127.0.0.1:${port}/`, [id]);
-      const notifier = system.service('notifier');
-      await notifier.start();
-      await fail(id);
-      await until('the attempt to be under way', () => connections > 0);
-      await notifier.signal('SIGKILL');
-      await system.context.db
-        .update(channels)
-        .set({ url: receiver.url() })
-        .where(eq(channels.id, channel.id));
-      await system.service('notifier').start();
-      await until('both webhooks', () => receiver.received.length >= 2, 40_000);
-      expect(kinds()).toEqual(['monitor.down', 'incident.created']);
-    } finally {
-      silent.close();
-    }
-  }, 90_000);
 
   test('alerts flow while Redis is gone', async () => {
     const folder = await createTemporaryFolder();
@@ -208,33 +154,6 @@ describe('a service ends within 30 s of SIGTERM, with exit code 0,', () => {
 });
 
 describe('no monitor stays unchecked', () => {
-  test('a check whose checker was killed runs again in another one', async () => {
-    await system.service('api').start();
-    const doomed = system.service('checker');
-    await doomed.start();
-    target.hangs = true;
-    const monitor = await system.createMonitor({
-      name: 'Slow',
-      url: target.url('/slow'),
-      interval: 86_400,
-      timeout: 60,
-    });
-    await until('the check to be under way', () => target.requests.get('/slow') === 1);
-    await doomed.signal('SIGKILL');
-    target.hangs = false;
-    await system.service('checker').start();
-    const { events } = await until(
-      'the event',
-      async () => {
-        const got = await system.getMonitor(monitor.id);
-        return got.events.length > 0 && got;
-      },
-      30_000,
-    );
-    expect(events).toEqual([expect.objectContaining({ status: 'UP', source: 'schedule' })]);
-    expect(target.requests.get('/slow')).toBe(2);
-  }, 90_000);
-
   test('a check that kills its checker is run twice, and then given up', async () => {
     await system.service('api').start();
     target.hangs = true;
@@ -259,27 +178,6 @@ describe('no monitor stays unchecked', () => {
     );
     expect((await system.getMonitor(monitor.id)).events).toEqual([]);
   }, 120_000);
-
-  test('after a flush of Redis every monitor is scheduled again', async () => {
-    await system.startAll();
-    const monitor = await system.createMonitor({ name: 'Shop', url: target.url(), interval: 5 });
-    await until('a check', async () => (await system.getMonitor(monitor.id)).events.length > 0);
-    const redis = new Redis(system.queueUrl);
-    await redis.flushdb();
-    redis.disconnect();
-    const flushedAt = new Date().toISOString();
-    await until(
-      'two checks after the flush',
-      async () => {
-        const { body } = await system.request(
-          'GET',
-          `/api/cli/monitors/${monitor.id}/events?since=${flushedAt}`,
-        );
-        return (body as { events: unknown[] }).events.length >= 2;
-      },
-      30_000,
-    );
-  }, 60_000);
 
   test('each service ends cleanly at SIGTERM, and a check under way is recorded before', async () => {
     const { api, checker, notifier } = await system.startAll();
