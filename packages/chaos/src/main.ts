@@ -76,14 +76,19 @@ function stopOnSignals(teardowns: readonly Teardown[]): { readonly requested: bo
       if (stop.requested) return;
       stop.requested = true;
       say('\nStopping …');
-      void Promise.all(teardowns.map((teardown) => teardown.run())).then(() => process.exit(130));
+      void endAll(teardowns, 130);
     });
   }
-  process.on('uncaughtException', (error) => {
-    process.stderr.write(`${describe(error)}\n`);
-    void Promise.all(teardowns.map((teardown) => teardown.run())).then(() => process.exit(1));
+  process.on('uncaughtException', (problem) => {
+    process.stderr.write(`${describe(problem)}\n`);
+    void endAll(teardowns, 1);
   });
   return stop;
+}
+
+async function endAll(teardowns: readonly Teardown[], exitCode: number): Promise<never> {
+  await Promise.all(teardowns.map((teardown) => teardown.run()));
+  process.exit(exitCode);
 }
 
 function say(line: string): void {

@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 25;
 const READY_WITHIN_MS = 60_000;
 
 /** Takes a replica that is ready, for a fault of its own; null where none is in time. Whoever has it gives it back. */
-export async function takeReady(scene: Scene, name: string | null): Promise<Slot | null> {
+async function takeReady(scene: Scene, name: string | null): Promise<Slot | null> {
   const slot = slotNamed(scene, name);
   while (Date.now() < scene.deadline) {
     if (slot.isReady && slot.take()) return slot;

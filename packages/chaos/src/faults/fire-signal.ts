@@ -1,9 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Slot } from '../lab/slot.ts';
-import type { FaultAction } from '../plan/fault-kinds.ts';
+import type { FaultAction, FaultSignal } from '../plan/fault-kinds.ts';
 import type { PlannedFault } from '../plan/plan-faults.ts';
-import type { Scene } from '../run/scene.ts';
-import { takeReady } from './fire-at-services.ts';
+import { slotNamed, type Scene } from '../run/scene.ts';
 import type { Firing } from './fire-fault.ts';
 import { reachStage } from './reach-stage.ts';
 
@@ -15,26 +14,30 @@ export async function fireSignal(
   { name, victim, lastsMs }: PlannedFault,
   { signal, service, stage }: SignalFault,
 ): Promise<Firing> {
-  const slot = await takeReady(scene, victim);
-  if (slot === null) return { missed: 'its replica was never ready' };
-  let firedAt: number | null = null;
-  const hit = async (): Promise<void> => {
-    firedAt = Date.now();
+  const slot = slotNamed(scene, victim);
+  const firings: Promise<Firing>[] = [];
+  const hit = async (): Promise<boolean> => {
+    // Another fault may have it just now.
+    if (!slot.isReady || !slot.take()) return false;
+    const firedAt = Date.now();
     await slot.signal(signal);
+    // What it is kept from is let go at once; it goes on when its time is over.
+    firings.push(recover(slot, signal, lastsMs).then((endedAt) => ({ firedAt, endedAt })));
+    return true;
   };
-  try {
-    const reached = await reachStage(scene, { slot, service, stage, name }, hit);
-    if (!reached || firedAt === null) return { missed: 'its replica did not come to that stage' };
-    if (signal === 'SIGKILL') return { firedAt, endedAt: firedAt };
-    await wait(lastsMs);
-    return { firedAt, endedAt: await thaw(slot) };
-  } finally {
-    if (signal === 'SIGSTOP') await slot.signal('SIGCONT');
-    slot.giveBack();
-  }
+  await reachStage(scene, { slot, service, stage, name }, hit);
+  const [firing] = await Promise.all(firings);
+  return firing ?? { missed: 'its replica did not come to that stage' };
 }
 
-async function thaw(slot: Slot): Promise<number> {
-  await slot.signal('SIGCONT');
-  return Date.now();
+async function recover(slot: Slot, signal: FaultSignal, lastsMs: number): Promise<number> {
+  try {
+    if (signal === 'SIGSTOP') {
+      await wait(lastsMs);
+      await slot.signal('SIGCONT');
+    }
+    return Date.now();
+  } finally {
+    slot.giveBack();
+  }
 }

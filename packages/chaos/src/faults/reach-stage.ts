@@ -16,9 +16,12 @@ export interface StageOf {
   readonly name: string;
 }
 
-type Hit = () => Promise<void>;
+/** @returns false where it cannot be hit now */
+type Hit = () => Promise<boolean>;
 
 const LOOK_EVERY_MS = 5;
+/** Before the next try where it could not be hit. */
+const REST_MS = 200;
 /** A check, or an attempt, is recorded by then, or never. */
 const VISIBLE_WITHIN_MS = 3_000;
 
@@ -34,29 +37,38 @@ export async function reachStage(scene: Scene, where: StageOf, hit: Hit): Promis
   }
 }
 
-/** A monitor is made for it: one more that must not be lost, once the client was told of it. */
+/** Monitors are made for it: some more that must not be lost, once the client was told of them. */
 async function reachInApi(scene: Scene, { slot, stage, name }: StageOf, hit: Hit): Promise<boolean> {
-  const { api, registry, targets, stores } = scene;
-  const plan = extraMonitor(`${name}-${registry.monitors.length}`);
-  const url = targets.urlOf(plan);
-  let over = false;
-  const ask = async (): Promise<void> => {
-    // The answer may be a 409 of a try before; whoever is asked then writes nothing and cannot be hit.
-    while (!over) {
-      await api.send(slot, 'POST', '/api/cli/monitors', monitorFields(plan, url)).catch(() => wait(200));
-      if (await isStored(scene, plan.key).catch(() => false)) return;
-    }
+  const asked: MonitorPlan[] = [];
+  const ask = (): MonitorPlan => {
+    const plan = extraMonitor(`${name}-${scene.registry.monitors.length}-${asked.length}`);
+    asked.push(plan);
+    const fields = monitorFields(plan, scene.targets.urlOf(plan));
+    // Nobody waits for the one that is hit: the client goes to another one.
+    scene.api.send(slot, 'POST', '/api/cli/monitors', fields).catch(() => undefined);
+    return plan;
   };
-  const asking = ask();
   const reached =
     stage === 'before-commit'
-      ? await holdCommit(stores, 'monitor created', slot.name, withinMs(scene), hit)
-      : await untilVisible(scene, withinMs(scene), () => isStored(scene, plan.key), hit);
-  over = true;
-  // Nobody waits for the one that was hit: the client goes to the next.
-  registry.add(plan, await createMonitor(api, plan, url));
-  await asking;
+      ? await reachCommit(scene, 'monitor created', slot, hit, ask)
+      : await reachCreated(scene, slot, hit, ask);
+  for (const plan of asked) {
+    scene.registry.add(plan, await createMonitor(scene.api, plan, scene.targets.urlOf(plan)));
+  }
   return reached;
+}
+
+async function reachCreated(scene: Scene, slot: Slot, hit: Hit, ask: () => MonitorPlan): Promise<boolean> {
+  while (Date.now() < scene.deadline) {
+    if (slot.isReady) {
+      const { key } = ask();
+      const isStored = (): Promise<boolean> =>
+        isThere(scene, 'select from monitors where external_id = $1', [key]);
+      if (await untilVisible(scene, VISIBLE_WITHIN_MS, isStored, hit)) return true;
+    }
+    await wait(REST_MS);
+  }
+  return false;
 }
 
 function extraMonitor(key: string): MonitorPlan {
@@ -73,11 +85,6 @@ function extraMonitor(key: string): MonitorPlan {
   };
 }
 
-async function isStored({ stores }: Scene, key: string): Promise<boolean> {
-  const rows = await stores.query('select from monitors where external_id = $1', [key]);
-  return rows.length > 0;
-}
-
 async function reachInChecker(scene: Scene, { slot, stage }: StageOf, hit: Hit): Promise<boolean> {
   if (stage === 'before-commit') return reachCommit(scene, 'checks recorded', slot, hit);
   const isFromIt = ({ address }: { address: string }): boolean => address === slot.plan.address;
@@ -85,9 +92,11 @@ async function reachInChecker(scene: Scene, { slot, stage }: StageOf, hit: Hit):
     const held = await scene.targets.requests.next(isFromIt, withinMs(scene));
     if (held === null) return false;
     if (stage === 'probing') {
-      await hit();
+      const done = await hit();
       held.release();
-      return true;
+      if (done) return true;
+      await wait(REST_MS);
+      continue;
     }
     held.release();
     const since = Date.now();
@@ -113,9 +122,11 @@ async function reachInNotifier(scene: Scene, { slot, stage }: StageOf, hit: Hit)
     const held = await checkpoint.next(isFromIt, withinMs(scene));
     if (held === null) return false;
     if (stage !== 'after-commit') {
-      await hit();
+      const done = await hit();
       held.release();
-      return true;
+      if (done) return true;
+      await wait(REST_MS);
+      continue;
     }
     const before = Date.now();
     held.release();
@@ -131,8 +142,16 @@ async function reachInNotifier(scene: Scene, { slot, stage }: StageOf, hit: Hit)
   return false;
 }
 
-function reachCommit(scene: Scene, point: HoldPoint, slot: Slot, hit: Hit): Promise<boolean> {
-  return holdCommit(scene.stores, point, slot.name, withinMs(scene), hit);
+/** @param onHeld called each time that commits begin to be held there */
+function reachCommit(
+  scene: Scene,
+  point: HoldPoint,
+  slot: Slot,
+  hit: Hit,
+  onHeld: () => unknown = () => undefined,
+): Promise<boolean> {
+  const whileHeld = { onHeld: () => void onHeld(), onReached: hit };
+  return holdCommit(scene.stores, point, slot.name, withinMs(scene), whileHeld);
 }
 
 async function isThere({ stores }: Scene, text: string, values: readonly unknown[]): Promise<boolean> {
@@ -148,10 +167,7 @@ async function untilVisible(
 ): Promise<boolean> {
   const until = Math.min(Date.now() + within, scene.deadline);
   while (Date.now() < until) {
-    if (await isVisible().catch(() => false)) {
-      await hit();
-      return true;
-    }
+    if (await isVisible().catch(() => false)) return hit();
     await wait(LOOK_EVERY_MS);
   }
   return false;

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import type { Stores } from './stores.ts';
 
 /** Where a transaction can be held before it commits: after it has written there. */
-export const HOLDS = {
+const HOLDS = {
   'monitor created': { key: 7_700_001, trigger: 'insert on monitors' },
   'checks recorded': { key: 7_700_002, trigger: 'insert on events' },
   'status change fanned out': { key: 7_700_003, trigger: 'insert on deliveries' },
@@ -14,7 +14,7 @@ export type HoldPoint = keyof typeof HOLDS;
 /** How long all transactions may be held there at a time; theirs end by themselves after 5 s. */
 const HELD_MS = 2_000;
 const LOOK_EVERY_MS = 10;
-const REST_MS = 100;
+const REST_MS = 200;
 
 /** Lets transactions be held: each waits at these points while we have its lock to ourselves. */
 export async function installHolds(stores: Stores): Promise<void> {
@@ -33,6 +33,14 @@ export async function installHolds(stores: Stores): Promise<void> {
       .join('\n')}`);
 }
 
+/** What to do while transactions are held. */
+export interface WhileHeld {
+  /** Called each time that they begin to be. */
+  readonly onHeld: () => void;
+  /** Called when the one that is waited for is there; false: it is to be waited for again. */
+  readonly onReached: () => Promise<boolean>;
+}
+
 /**
  * Waits until the session of this replica is about to commit there, and calls back while it is kept from it.
  * @returns whether that came about in time
@@ -42,7 +50,7 @@ export async function holdCommit(
   point: HoldPoint,
   replica: string,
   withinMs: number,
-  whileHeld: () => Promise<void>,
+  whileHeld: WhileHeld,
 ): Promise<boolean> {
   const deadline = Date.now() + withinMs;
   while (Date.now() < deadline) {
@@ -58,18 +66,16 @@ async function tryToHold(
   stores: Stores,
   point: HoldPoint,
   replica: string,
-  whileHeld: () => Promise<void>,
+  whileHeld: WhileHeld,
 ): Promise<boolean> {
   const client = await stores.connect();
   try {
     await client.query(`set lock_timeout = '${HELD_MS}ms'`);
     await client.query('select pg_advisory_lock($1)', [HOLDS[point].key]);
+    whileHeld.onHeld();
     const until = Date.now() + HELD_MS;
     while (Date.now() < until) {
-      if (await isHeld(client, point, replica)) {
-        await whileHeld();
-        return true;
-      }
+      if (await isHeld(client, point, replica)) return await whileHeld.onReached();
       await wait(LOOK_EVERY_MS);
     }
     return false;

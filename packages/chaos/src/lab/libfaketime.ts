@@ -8,7 +8,7 @@ const LIBRARIES = '/usr/lib';
 const NAME = 'libfaketimeMT.so.1';
 
 /** The library that gives one process a clock of its own; null where there is none. */
-export function findLibfaketime(): string | null {
+function findLibfaketime(): string | null {
   const folders = ['', ...readdirSync(LIBRARIES)].map((folder) => `${LIBRARIES}/${folder}/faketime/${NAME}`);
   return folders.find((file) => existsSync(file)) ?? null;
 }

@@ -3,7 +3,7 @@ import { ServiceProcess } from '@tocsin/e2e/service-process';
 import type { SlotPlan } from '../plan/slots.ts';
 
 /** A process that ended, or could not start, without anybody having told it to. */
-export interface UnexpectedEnd {
+interface UnexpectedEnd {
   readonly slot: string;
   readonly at: number;
   readonly how: string;

@@ -18,22 +18,16 @@ export function missingDeliveries(record: CampaignRecord): Violation[] {
     const assigned = record.channels.filter(
       ({ plan }) => plan.monitors === null || plan.monitors.includes(monitor.plan.key),
     );
-    return assigned.flatMap(({ id, plan }) => [
-      ...(change.channelIds.includes(id)
-        ? []
-        : [
-            {
-              invariant,
-              detail: `${monitor.plan.key}: status change ${change.id} does not name channel ${plan.key}`,
-            },
-          ]),
-      ...change.webhookEvents
+    const of = `${monitor.plan.key}: status change ${change.id}`;
+    const forgotten = assigned
+      .filter(({ id }) => !change.channelIds.includes(id))
+      .map(({ plan }) => ({ invariant, detail: `${of} does not name channel ${plan.key}` }));
+    const missing = assigned.flatMap(({ id, plan }) =>
+      change.webhookEvents
         .filter(({ event }) => !made.has(`${change.id} ${event} ${id}`))
-        .map(({ event }) => ({
-          invariant,
-          detail: `${monitor.plan.key}: ${event} of status change ${change.id} has no delivery to ${plan.key}`,
-        })),
-    ]);
+        .map(({ event }) => ({ invariant, detail: `${of} has no delivery of ${event} to ${plan.key}` })),
+    );
+    return forgotten.concat(missing);
   });
 }
 

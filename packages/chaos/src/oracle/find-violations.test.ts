@@ -43,6 +43,12 @@ describe('is found:', () => {
       /api-1/,
     ],
     [
+      'an answer of the API that is an internal error',
+      { ...good, apiStatuses: new Map([[500, 2]]) },
+      'the API says what is wrong',
+      /^2 requests were answered 500$/,
+    ],
+    [
       'an event that no target gave cause for',
       { ...good, answers: good.answers.slice(0, -1) },
       'every event is a check',
@@ -186,7 +192,7 @@ describe('is found:', () => {
       'a webhook event that went to a channel less',
       withDatabase({ deliveries: database.deliveries.slice(1) }),
       'each webhook event goes to each channel',
-      /^shop: monitor.down .* has no delivery to steady/,
+      /^shop: .* has no delivery of monitor.down to steady/,
     ],
     [
       'a status change that forgot a channel',

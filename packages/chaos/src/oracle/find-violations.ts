@@ -21,6 +21,7 @@ export function findViolations(record: CampaignRecord): Violation[] {
     unfiredFaults,
     idleCampaign,
     serviceTroubles,
+    internalErrors,
     unfoundedEvents,
     repeatedSlots,
     longUnchecked,
@@ -65,4 +66,14 @@ function idleCampaign({ monitors, database, receipts, channels }: CampaignRecord
 /** Services end when they are told to, cleanly, and come back by themselves. */
 function serviceTroubles(record: CampaignRecord): Violation[] {
   return record.serviceTroubles.map((detail) => ({ invariant: 'services recover by themselves', detail }));
+}
+
+/** What the API answers while something is away: a 503 or a 504, and never that it does not know what happened. */
+function internalErrors({ apiStatuses }: CampaignRecord): Violation[] {
+  return [...apiStatuses]
+    .filter(([status]) => status >= 500 && status !== 503 && status !== 504)
+    .map(([status, count]) => ({
+      invariant: 'the API says what is wrong',
+      detail: `${count} requests were answered ${status}`,
+    }));
 }

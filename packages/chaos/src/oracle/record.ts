@@ -78,7 +78,7 @@ export interface DeliveryFacts {
   readonly createdAt: number;
 }
 
-export interface IncidentFacts {
+interface IncidentFacts {
   readonly monitorId: string;
   readonly openedAt: number;
   readonly resolvedAt: number | null;

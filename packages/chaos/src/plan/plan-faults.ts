@@ -17,8 +17,9 @@ export interface PlannedFault extends Omit<FaultKind, 'lastsMs'> {
 /** Of a campaign this long at its end nothing breaks any more. */
 const QUIET_MS = 35_000;
 const FIRST_FAULT_MS = 4_000;
-/** What a track is filled to in longer campaigns, and at most in short ones. */
+/** What a track is filled to at most, and at least where there is time for repetitions. */
 const FILLED = { least: 0.25, most: 0.75 } as const;
+const REPEATING_MINUTES = 3;
 /** What a fault of no length takes all the same: its victim starts again. */
 const LEAST_MS = 2_000;
 
@@ -53,7 +54,8 @@ function planTrack(
   const chosen = random.shuffle(kinds).map((kind) => ({ kind, lastsMs: random.integer(...kind.lastsMs) }));
   const total = (): number => chosen.reduce((sum, { lastsMs }) => sum + Math.max(LEAST_MS, lastsMs), 0);
   // A long fault is not repeated: the campaign would consist of it.
-  const repeatable = kinds.filter(({ lastsMs: [, most] }) => most <= windowMs / 4);
+  const repeatable =
+    minutes < REPEATING_MINUTES ? [] : kinds.filter(({ lastsMs: [, most] }) => most <= windowMs / 4);
   while (repeatable.length > 0 && total() < windowMs * FILLED.least) {
     const kind = random.pick(repeatable);
     chosen.push({ kind, lastsMs: random.integer(...kind.lastsMs) });
@@ -67,10 +69,11 @@ function planTrack(
   let atMs = FIRST_FAULT_MS;
   return chosen.map(({ kind, lastsMs }, index) => {
     atMs += (gaps[index] ?? 0) * gapMs;
-    const { lastsMs: _, ...rest } = kind;
     const isClock = kind.action.type === 'clock';
     const planned = {
-      ...rest,
+      name: kind.name,
+      track: kind.track,
+      action: kind.action,
       atMs: Math.round(atMs),
       lastsMs: Math.round(lastsMs * scale),
       victim: victimOf(random, kind, receivers),

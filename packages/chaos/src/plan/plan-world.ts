@@ -5,7 +5,7 @@ import { Random } from './random.ts';
 export type TargetState = 'up' | 'down' | 'hang' | 'reset';
 
 /** From then on, milliseconds since the start of the campaign. */
-export interface TargetTurn {
+interface TargetTurn {
   readonly atMs: number;
   readonly state: TargetState;
 }

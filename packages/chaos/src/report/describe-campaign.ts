@@ -54,11 +54,8 @@ function describeViolations(violations: readonly Violation[]): string[] {
   return invariants.flatMap((invariant) => {
     const details = violations.filter((one) => one.invariant === invariant).map(({ detail }) => detail);
     const more = details.length - EXPLAINED;
-    return [
-      `VIOLATED: ${invariant}`,
-      ...details.slice(0, EXPLAINED).map((detail) => `  ${detail}`),
-      ...(more > 0 ? [`  and ${more} more`] : []),
-    ];
+    const explained = details.slice(0, EXPLAINED).map((detail) => `  ${detail}`);
+    return [`VIOLATED: ${invariant}`].concat(explained, more > 0 ? [`  and ${more} more`] : []);
   });
 }
 

@@ -27,8 +27,6 @@ export function figuresOf(record: CampaignRecord, violations: readonly Violation
   const { database, receipts, faults, apiStatuses } = record;
   const fired = faults.filter(({ firedAt }) => firedAt !== null);
   const statuses = [...apiStatuses];
-  const sum = (counts: readonly (readonly [number, number])[]): number =>
-    counts.reduce((total, [, count]) => total + count, 0);
   return {
     seed: record.seed,
     minutes: record.minutes,
@@ -46,4 +44,8 @@ export function figuresOf(record: CampaignRecord, violations: readonly Violation
     apiFailures: sum(statuses.filter(([status]) => status === 0 || status >= 500)),
     violations: violations.length,
   };
+}
+
+function sum(counts: readonly (readonly [status: number, count: number])[]): number {
+  return counts.reduce((total, [, count]) => total + count, 0);
 }

@@ -39,7 +39,7 @@ export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
 }
 
 /** Deliveries whose attempt is due, and that nobody makes. */
-export async function countOverdue(stores: Stores): Promise<number> {
+async function countOverdue(stores: Stores): Promise<number> {
   const [row] = await stores.query<{ count: number }>(
     `select count(*)::int as count from deliveries
      where state = 'pending' and next_attempt_at < now() - make_interval(secs => $1)

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Teardown } from '@tocsin/bench/lab/teardown';
+import type { Teardown } from '@tocsin/bench/lab/teardown';
 import { fireFault } from '../faults/fire-fault.ts';
 import type { CampaignRecord, FiredFault } from '../oracle/record.ts';
 import { planCalls, type PlannedCall } from '../plan/plan-calls.ts';

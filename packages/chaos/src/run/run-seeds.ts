@@ -82,7 +82,10 @@ async function keep(
   );
   await mkdir(kept, { recursive: true });
   await cp(join(folder, 'logs'), join(kept, 'logs'), { recursive: true });
-  const asJson = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value);
   await writeFile(join(kept, 'record.json'), JSON.stringify({ violations, ...record }, asJson, 1));
   return kept;
+}
+
+function asJson(_: string, value: unknown): unknown {
+  return value instanceof Map ? [...value] : value;
 }

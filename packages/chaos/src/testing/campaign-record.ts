@@ -66,7 +66,7 @@ export function answerAt(second: number, up: boolean): TargetAnswer {
 }
 
 /** What an event brings about, with its webhook events. */
-export function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
+function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
   const kinds =
     from === 'PENDING' && to === 'UP'
       ? []
@@ -100,7 +100,7 @@ export function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOW
   };
 }
 
-export function deliveriesOf(change: StatusChangeFacts): DeliveryFacts[] {
+function deliveriesOf(change: StatusChangeFacts): DeliveryFacts[] {
   return change.webhookEvents.map(({ event, payload }, index) => ({
     id: `delivery-${change.id}-${event}`,
     channelId: CHANNEL.id,
@@ -117,7 +117,7 @@ export function deliveriesOf(change: StatusChangeFacts): DeliveryFacts[] {
 }
 
 /** A delivery as its receiver got it. */
-export function receiptOf(delivery: DeliveryFacts): Receipt {
+function receiptOf(delivery: DeliveryFacts): Receipt {
   const signedAt = '1767225600';
   const signature = createHmac('sha256', Buffer.from(SECRET, 'base64'))
     .update(`${delivery.id}.${signedAt}.${delivery.payload}`)

@@ -8,7 +8,7 @@ import { Checkpoint } from './checkpoint.ts';
 import { listenOn, type Listeners } from './listen.ts';
 
 /** What the receivers are called. */
-export const RECEIVERS_NAME = 'receivers.tocsin.test';
+const RECEIVERS_NAME = 'receivers.tocsin.test';
 
 const RETRY_AFTER_SECONDS = 2;
 
@@ -59,14 +59,7 @@ export class Receivers {
     const { ca, key, cert } = await createCertificate([RECEIVERS_NAME]);
     const receivers = new Receivers(channels, createServer({ key, cert, keepAlive: false }), ca);
     receivers.#listeners = await listenOn(addresses, (socket, address) => {
-      void receivers.connections.pass({ address }).then(() => {
-        if (socket.destroyed) return;
-        const peer = peerOf(socket);
-        receivers.#sockets.set(peer, socket);
-        socket.on('close', () => receivers.#sockets.delete(peer));
-        receivers.#server.emit('connection', socket);
-        socket.resume();
-      });
+      void receivers.#admit(socket, address);
     });
     return receivers;
   }
@@ -84,6 +77,16 @@ export class Receivers {
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     await this.#listeners?.close();
+  }
+
+  async #admit(socket: Socket, address: string): Promise<void> {
+    await this.connections.pass({ address });
+    if (socket.destroyed) return;
+    const peer = peerOf(socket);
+    this.#sockets.set(peer, socket);
+    socket.on('close', () => this.#sockets.delete(peer));
+    this.#server.emit('connection', socket);
+    socket.resume();
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {

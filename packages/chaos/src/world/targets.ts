@@ -1,11 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { MonitorPlan, TargetState } from '../plan/plan-world.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { listenOn, type Listeners } from './listen.ts';
 
 /** What the targets are called; who asks by another name than their address can be named, see `fake-resolver.ts`. */
-export const TARGETS_NAME = 'targets.tocsin.test';
+const TARGETS_NAME = 'targets.tocsin.test';
 
 /** A request that a target got. */
 export interface TargetVisit {
@@ -73,7 +72,7 @@ export class Targets {
     const at = Date.now();
     request.resume();
     const key = /^\/([\w-]+)/.exec(request.url ?? '')?.[1] ?? '';
-    const address = (request.socket as Socket).localAddress ?? '';
+    const address = request.socket.localAddress ?? '';
     await this.requests.pass({ key, address });
     const state = this.#stateOf(key);
     const answer: TargetAnswer = { key, address, at, state, answeredAt: null };
