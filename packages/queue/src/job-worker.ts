@@ -57,6 +57,7 @@ export class JobWorker {
   readonly #worker: StoredWorker;
   readonly #concurrency: number;
   #more = true;
+  #halted = false;
   #running = 0;
   #lastProgressAt = Date.now();
 
@@ -71,10 +72,22 @@ export class JobWorker {
     if (more === this.#more) return;
     this.#more = more;
     this.#worker.concurrency = more ? this.#concurrency : 1;
-    if (!more) return;
+    if (!more || this.#halted) return;
     // A higher concurrency alone is seen when a job ends, which may be long after: resuming makes the worker look now.
     this.#worker.pause(true).catch(() => undefined);
     this.#worker.resume().catch(() => undefined);
+  }
+
+  /** Takes no job at all from now on, or takes them again; those that run go on. */
+  halt(halted: boolean): void {
+    if (halted === this.#halted) return;
+    this.#halted = halted;
+    const changing = halted ? this.#worker.pause(true) : this.#worker.resume();
+    changing.catch(() => undefined);
+  }
+
+  get isHalted(): boolean {
+    return this.#halted;
   }
 
   /**
@@ -82,7 +95,8 @@ export class JobWorker {
    * @throws JobReturnedError where none was to be taken: the worker was waiting for it when that was said
    */
   async run(job: () => Promise<void>): Promise<void> {
-    if (!this.#more && this.#running > 0) throw new JobReturnedError('this process takes no more');
+    if (this.#halted || (!this.#more && this.#running > 0))
+      throw new JobReturnedError('this process takes no more');
     this.#running += 1;
     this.noteProgress();
     try {

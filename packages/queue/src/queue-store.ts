@@ -30,6 +30,8 @@ export interface QueueStore {
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker;
   /** How many workers take jobs of this queue now. */
   countWorkers(queue: StoredQueue): Promise<number>;
+  /** The store's clock, epoch milliseconds. */
+  readClock(): Promise<number>;
   /** Throws where the store does not answer. */
   ping(): Promise<void>;
   /** Closes the connections; queues and workers are closed by who opened them. */
@@ -103,6 +105,11 @@ class RedisQueueStore implements QueueStore {
     return (await queue.getWorkers()).filter((worker) => worker['db'] === database).length;
   }
 
+  async readClock(): Promise<number> {
+    const [seconds = 0, microseconds = 0] = (await this.#producerClient.time()).map(Number);
+    return seconds * 1_000 + microseconds / 1_000;
+  }
+
   async ping(): Promise<void> {
     const client = this.#producerClient;
     // A producer's commands fail until it is connected: the first ping after a start is no outage.
@@ -157,6 +164,13 @@ class PostgresQueueStore implements QueueStore {
 
   countWorkers(queue: StoredQueue): Promise<number> {
     return queue.getWorkersCount();
+  }
+
+  async readClock(): Promise<number> {
+    const { rows } = await this.#pool.query<{ now: number }>(
+      'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
+    );
+    return rows[0]?.now ?? 0;
   }
 
   async ping(): Promise<void> {

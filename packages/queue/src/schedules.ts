@@ -1,5 +1,6 @@
 import { JOBS } from '@tocsin/contracts/jobs';
-import { waveId, type Wave } from '@tocsin/core/schedule/wave';
+import { MOST_FAST_MS } from '@tocsin/core/schedule/lateness';
+import { parseWaveId, waveId, type Wave } from '@tocsin/core/schedule/wave';
 import { withDeadline } from './deadline.ts';
 import { FORGET_FINISHED, type Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
@@ -19,6 +20,8 @@ export interface ScheduleAudit {
   readonly missing: readonly string[];
   /** Listed, but the job of their next run is gone: such a chain ends silently. */
   readonly lost: readonly string[];
+  /** Their next run is later than it can be: who planned it had a clock that was fast. */
+  readonly ahead: readonly string[];
   readonly stray: readonly string[];
 }
 
@@ -60,13 +63,23 @@ export class RegionSchedules {
     await inBatches(ids, (id) => this.#queue.removeJobScheduler(id));
   }
 
-  /** Compares the store with the waves that are wanted in this region, by their ids. */
-  async audit(wanted: ReadonlySet<string>): Promise<ScheduleAudit> {
+  /** Begins these anew from now on, wherever they were. */
+  async restart(waves: readonly Wave[]): Promise<void> {
+    await this.remove(waves.map(waveId));
+    await this.apply(waves);
+  }
+
+  /**
+   * Compares the store with the waves that are wanted in this region, by their ids.
+   * @param now the true time, epoch milliseconds
+   */
+  async audit(wanted: ReadonlySet<string>, now: number = Date.now()): Promise<ScheduleAudit> {
     const nextRuns = await this.#nextRuns();
-    const overdue = [...nextRuns].filter(([id, next]) => wanted.has(id) && next < Date.now() - LOST_AFTER_MS);
+    const ours = [...nextRuns].filter(([id]) => wanted.has(id));
     return {
       missing: [...wanted].filter((id) => !nextRuns.has(id)),
-      lost: await this.#withoutJob(overdue),
+      lost: await this.#withoutJob(ours.filter(([, next]) => next < now - LOST_AFTER_MS)),
+      ahead: ours.filter((run) => isAhead(run, now)).map(([id]) => id),
       stray: [...nextRuns.keys()].filter((id) => !wanted.has(id)),
     };
   }
@@ -102,6 +115,12 @@ export class RegionSchedules {
     const listed = new Set(await withDeadline(listing, BATCH_DEADLINE_MS, 'listing the jobs'));
     return runs.filter(({ jobId }) => !listed.has(jobId));
   }
+}
+
+/** @param run a scheduler and its next run */
+function isAhead([id, next]: readonly [string, number], now: number): boolean {
+  const wave = parseWaveId(id);
+  return wave !== null && next > now + wave.intervalSeconds * 1_000 + MOST_FAST_MS;
 }
 
 async function inBatches<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {

@@ -75,6 +75,39 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     await until('all to run', () => running.size === 6, 5_000);
   });
 
+  test('takes none at all while it is halted, and goes on after that', async () => {
+    await addJobs(2);
+    await until('two to run', () => running.size === 2);
+    worker.halt(true);
+    await addJobs(4);
+    // Nor where checks end that others waited for.
+    worker.takeMore(false);
+    worker.takeMore(true);
+    endOne();
+    endOne();
+    const elsewhere: string[] = [];
+    others.push(start(1, async (jobId) => void elsewhere.push(jobId)));
+    await until('the others', () => elsewhere.length === 4);
+    expect(running.size).toBe(0);
+    await Promise.all(others.map((one) => one.close()));
+    await addJobs(3);
+    worker.halt(false);
+    await until('all to run', () => running.size === 3, 5_000);
+  });
+
+  test('takes none from the beginning where it is halted at once, and goes on after that', async () => {
+    const late: string[] = [];
+    const halted = start(1, async (jobId) => void late.push(jobId));
+    others.push(halted);
+    halted.halt(true);
+    await until('the worker to be ready', () => halted.waitUntilReady().then(() => true));
+    worker.halt(true);
+    await addJobs(2);
+    halted.halt(false);
+    await until('both', () => late.length === 2, 5_000);
+    expect(running.size).toBe(0);
+  });
+
   test('takes one when none runs, and goes on after many changes of mind', async () => {
     worker.takeMore(false);
     await addJobs(3);

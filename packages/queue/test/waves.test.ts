@@ -148,11 +148,28 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     expect(await schedules.audit(wanted)).toEqual({
       missing: ['wave-1-51'],
       lost: ['wave-1-151'],
+      ahead: [],
       stray: ['wave-1-101'],
     });
     await schedules.apply([lost]);
     const seen = startChecks();
     await until('the lost chain to run again', () => seen.some(({ wave }) => wave === waveId(lost)));
+  });
+
+  test('an audit finds what was planned too far ahead, which then begins anew', async () => {
+    const waves = [1, 51].map((phaseMs) => ({ intervalSeconds: 60, phaseMs }));
+    await schedules.ensure(waves);
+    const wanted = new Set(waves.map(waveId));
+    const before = Date.now() - 11_000;
+    expect((await schedules.audit(wanted)).ahead).toEqual([]);
+    const { ahead } = await schedules.audit(wanted, before - 60_000);
+    expect(ahead.toSorted()).toEqual([...wanted].toSorted());
+    await schedules.restart(waves);
+    for (const wave of waves) {
+      const slot = slotOfJob(await plannedJob(wave)) ?? 0;
+      expect(slot % 60_000).toBe(wave.phaseMs);
+      expect(slot - Date.now()).toBeLessThanOrEqual(60_000);
+    }
   });
 
   test('of thousands that are overdue in a backlog only the lost one is', async () => {
@@ -173,7 +190,12 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
       (await queue.getJobSchedulers()).filter(({ next }) => (next ?? 0) < Date.now() - 3_500).length;
     try {
       await until('the backlog', async () => seen.length > 0 && (await overdue()) >= 2_300);
-      expect(await schedules.audit(wanted)).toEqual({ missing: [], lost: [waveId(lost)], stray: [] });
+      expect(await schedules.audit(wanted)).toEqual({
+        missing: [],
+        lost: [waveId(lost)],
+        ahead: [],
+        stray: [],
+      });
     } finally {
       end();
     }

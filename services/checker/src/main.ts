@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
+import { readClock } from '@tocsin/db/database/read-clock';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
 import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
 import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
@@ -12,12 +13,14 @@ import { openQueueStores } from '@tocsin/queue/queue-stores';
 import { parseEnv } from '@tocsin/runtime/env';
 import { startHealthServer } from '@tocsin/runtime/health-server';
 import type { Logger } from '@tocsin/runtime/logger';
+import { createLoop } from '@tocsin/runtime/loop';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
 import { runService, type RunningService } from '@tocsin/runtime/shutdown';
 import type { CheckContext } from './checks/check-runner.ts';
 import { createCheckerMetrics } from './metrics.ts';
 import { Recorder } from './record/recorder.ts';
+import { ClockGuard } from './regions/clock-guard.ts';
 import { startRegionWorkers, type RegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
 
@@ -28,6 +31,8 @@ const ABORT_PROBES_AFTER_MS = 20_000;
  * is in use: with 50,000 monitors, 90 MB more of nothing but garbage.
  */
 const HEAP_GROWTH_PERCENT = 100;
+
+const LOOK_AT_CLOCK_EVERY_MS = 2_500;
 
 const checkerSettings = settings.pick({
   DATABASE_URL: true,
@@ -89,6 +94,15 @@ async function start(logger: Logger): Promise<RunningService> {
       });
     },
   };
+  const clock = new ClockGuard({
+    clocks: [
+      () => readClock(database.db),
+      ...env.REGION.map((region) => () => stores.forRegion(region).readClock()),
+    ],
+    logger,
+  });
+  // Before any check is taken: with a clock that is fast the first would be one too many.
+  await clock.look();
   const regions = env.REGION.map((region) =>
     startRegionWorkers({
       region,
@@ -100,15 +114,26 @@ async function start(logger: Logger): Promise<RunningService> {
       logger,
     }),
   );
+  for (const workers of regions) workers.halt(clock.isFast);
+  const halting = createLoop({
+    name: 'Looking at the clock',
+    everyMs: LOOK_AT_CLOCK_EVERY_MS,
+    logger,
+    work: async () => {
+      await clock.look();
+      for (const workers of regions) workers.halt(clock.isFast);
+    },
+  });
   const health = await startHealthServer({
     port: env.HEALTH_PORT,
     metrics: registry,
     live: Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
-    ready: { postgres: () => database.ping(), queue: () => stores.ping() },
+    ready: { postgres: () => database.ping(), queue: () => stores.ping(), clock: () => clock.check() },
   });
   return {
     ready: { regions: env.REGION, healthPort: health.port },
     stop: async () => {
+      await halting.stop();
       const abort = setTimeout(() => {
         shutdown.abort();
         recorder.abandon();

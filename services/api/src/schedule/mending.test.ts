@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { waveId, waveOf } from '@tocsin/core/schedule/wave';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
@@ -251,4 +251,44 @@ test('a backlog that no worker takes is not mistaken for lost jobs', async () =>
   await reconciler.run(never);
   expect(await storedSchedules(queue, 'default')).toEqual([before]);
   expect(await synced()).not.toContain('cause="lost"');
+});
+
+test('a wave that an api with a fast clock planned begins again, on its phase; that api itself leaves it', async () => {
+  const { id } = await commitMonitor(api, { interval: 5 });
+  await checkOnce(api, id);
+  const reconciler = reconcilerWith();
+  const right = Date.now.bind(Date);
+  const fast = jest.spyOn(Date, 'now').mockImplementation(() => right() + 60_000);
+  const planned = await (async () => {
+    try {
+      await reconciler.run(never);
+      const [schedule] = await storedSchedules(queue, 'default');
+      await reconciler.run(never);
+      expect(await storedSchedules(queue, 'default')).toEqual([schedule]);
+      return schedule;
+    } finally {
+      fast.mockRestore();
+    }
+  })();
+  expect(planned?.next).toBeGreaterThan(Date.now() + 50_000);
+  await reconciler.run(never);
+  const [schedule] = await storedSchedules(queue, 'default');
+  expect(schedule?.next).toBeLessThanOrEqual(Date.now() + 5_000);
+  expect((schedule?.next ?? 0) % 5_000).toBe(waveOf(id, 5).phaseMs);
+  expect(await storedJobs(queue, 'default')).toEqual([`repeat:${planned?.id}:${schedule?.next}`]);
+  expect(await synced()).toContain('region="default",cause="ahead",action="applied"} 1');
+});
+
+test('an api with a slow clock takes no wave for one that is planned too far ahead', async () => {
+  const reconciler = reconcilerWith();
+  await scheduledMonitor(reconciler);
+  const before = await storedSchedules(queue, 'default');
+  const right = Date.now.bind(Date);
+  const slow = jest.spyOn(Date, 'now').mockImplementation(() => right() - 3_600_000);
+  try {
+    await reconciler.run(never);
+  } finally {
+    slow.mockRestore();
+  }
+  expect(await storedSchedules(queue, 'default')).toEqual(before);
 });

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseWaveId, waveId, type Wave } from '@tocsin/core/schedule/wave';
+import { MOST_FAST_MS } from '@tocsin/core/schedule/lateness';
+import { readClock } from '@tocsin/db/database/read-clock';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-region';
 import { listUnappliedSchedules } from '@tocsin/db/monitor-regions/list-schedules';
 import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
 import { RegionSchedules } from '@tocsin/queue/schedules';
+import { measureClockOffset } from '@tocsin/runtime/clock-offset';
 import type { Logger } from '@tocsin/runtime/logger';
 import { OutageLog } from './outage-log.ts';
 import type { ScheduleMetrics, SyncCause } from './schedule-metrics.ts';
@@ -96,11 +99,18 @@ export class Reconciler {
 
   /** Postgres is read before the stores: what changes in between is read again before anything is done about it. */
   async #auditAll(signal: AbortSignal): Promise<void> {
-    const wanted = await listWaves(this.#options.db);
+    const { db } = this.#options;
+    const wanted = await listWaves(db);
+    const { aheadMs, behindMs } = await measureClockOffset(() => readClock(db));
+    const now = Date.now() - aheadMs + behindMs;
+    // Whose own clock is wrong would plan them as wrongly again.
+    const restarts = Math.max(aheadMs, behindMs) < MOST_FAST_MS;
     for (const region of wanted.keys()) this.#regions.add(region);
     await Promise.all(
       [...this.#regions].map((region) =>
-        this.#inRegion(region, () => this.#audit(region, wanted.get(region) ?? [], signal)),
+        this.#inRegion(region, () =>
+          this.#audit(region, wanted.get(region) ?? [], { now, restarts }, signal),
+        ),
       ),
     );
   }
@@ -110,16 +120,22 @@ export class Reconciler {
     this.#options.metrics.synced(region, 'unapplied', applied);
   }
 
-  async #audit(region: string, wanted: readonly Wave[], signal: AbortSignal): Promise<void> {
+  async #audit(
+    region: string,
+    wanted: readonly Wave[],
+    clock: { readonly now: number; readonly restarts: boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
     const schedules = new RegionSchedules(this.#options.producers, region);
-    const { missing, lost, stray } = await schedules.audit(new Set(wanted.map(waveId)));
+    const { missing, lost, ahead, stray } = await schedules.audit(new Set(wanted.map(waveId)), clock.now);
     for (const [cause, ids] of [
       ['missing', missing],
       ['lost', lost],
+      ['ahead', clock.restarts ? ahead : []],
     ] as const) {
       if (signal.aborted) return;
       const waves = ids.map(parseWaveId).filter((wave) => wave !== null);
-      await schedules.apply(waves);
+      await (cause === 'ahead' ? schedules.restart(waves) : schedules.apply(waves));
       this.#repaired(region, cause, waves.length);
     }
     if (stray.length > 0 && !signal.aborted) await this.#removeStray(schedules, region, stray);

@@ -2,7 +2,7 @@ import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Gauge } from 'prom-client';
 
 /** Why a wave was put into the store, or (`stray`) taken out of it: right after a commit, or what the reconciler found. */
-export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'stray';
+export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'ahead' | 'stray';
 
 /** What the api measures of keeping the queue's store as Postgres wants it. */
 export interface ScheduleMetrics {
@@ -20,7 +20,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   const auditedAt = new Map<string, number>();
   const synced = new Counter({
     name: 'tocsin_schedules_synced_total',
-    help: 'Waves put into and taken out of the queue, by cause: commit, unapplied, missing, lost or stray.',
+    help: 'Waves put into and taken out of the queue, by cause: commit, unapplied, missing, lost, ahead or stray.',
     labelNames: ['region', 'cause', 'action'],
     registers,
   });

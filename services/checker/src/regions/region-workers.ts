@@ -32,6 +32,8 @@ export interface RegionWorkers {
   readonly region: string;
   /** Throws where jobs wait and the workers make no progress. */
   checkProgress(): Promise<void>;
+  /** Takes no scheduled checks from now on, or takes them again; triggered ones are run all the same. */
+  halt(halted: boolean): void;
   /** Stops taking jobs and waits for those that run. */
   close(): Promise<void>;
 }
@@ -77,12 +79,13 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   return {
     region,
     checkProgress: async () => {
-      if (checks.idleMs < STUCK_AFTER_MS || context.recorder.stalled) return;
+      if (checks.isHalted || checks.idleMs < STUCK_AFTER_MS || context.recorder.stalled) return;
       const counting = producers.queue('check', region).getWaitingCount();
       // A store that does not answer is no fault of this process: a restart would not help.
       const waiting = await withDeadline(counting, COUNT_WITHIN_MS, 'counting').catch(() => 0);
       if (waiting > 0) throw new Error(`${waiting} checks wait in ${region} and none was started`);
     },
+    halt: (halted) => checks.halt(halted),
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
     },

@@ -1,0 +1,35 @@
+import { expect, test } from '@jest/globals';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { ClockGuard } from './clock-guard.ts';
+
+const off = (aheadMs: number) => async () => Date.now() - aheadMs;
+const away = (): Promise<number> => Promise.reject(new Error('away'));
+
+test.each<[string, (() => Promise<number>)[], boolean]>([
+  ['right', [off(0), off(0)], false],
+  ['a little fast', [off(9_000), off(9_000)], false],
+  ['fast', [off(60_000), off(60_000)], true],
+  ['slow', [off(-60_000), off(-60_000)], false],
+  ['right, and a store is slow', [off(60_000), off(0)], false],
+])('a clock that is %s', async (_, clocks, fast) => {
+  const guard = new ClockGuard({ clocks, logger: createSilentLogger() });
+  await guard.look();
+  expect(guard.isFast).toBe(fast);
+  if (fast) await expect(guard.check()).rejects.toThrow('the clock is 60 s ahead');
+  else await guard.check();
+});
+
+test('what was seen stays true while a store is away, and not after', async () => {
+  let clocks = [off(60_000), off(60_000)];
+  const guard = new ClockGuard({
+    clocks: [0, 1].map((index) => () => clocks[index]?.() ?? away()),
+    logger: createSilentLogger(),
+  });
+  await guard.look();
+  clocks = [off(0), away];
+  await guard.look();
+  expect(guard.isFast).toBe(true);
+  clocks = [off(0), off(0)];
+  await guard.look();
+  expect(guard.isFast).toBe(false);
+});
