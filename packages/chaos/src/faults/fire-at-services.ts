@@ -8,16 +8,6 @@ import type { Firing } from './fire-fault.ts';
 const LOOK_EVERY_MS = 25;
 const READY_WITHIN_MS = 60_000;
 
-/** Takes a replica that is ready, for a fault of its own; null where none is in time. Whoever has it gives it back. */
-async function takeReady(scene: Scene, name: string | null): Promise<Slot | null> {
-  const slot = slotNamed(scene, name);
-  while (Date.now() < scene.deadline) {
-    if (slot.isReady && slot.take()) return slot;
-    await wait(LOOK_EVERY_MS);
-  }
-  return null;
-}
-
 /** Kills the api that leads; of the notifiers, which have no leader, the one that was at work last. */
 export async function killLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Firing> {
   while (Date.now() < scene.deadline) {
@@ -56,8 +46,8 @@ export async function fireClock(
   lastsMs: number,
 ): Promise<Firing> {
   if (scene.libfaketime === null) return { missed: 'there is no libfaketime' };
-  const slot = await takeReady(scene, victim);
-  if (slot === null) return { missed: 'its replica was never ready' };
+  const slot = slotNamed(scene, victim);
+  if (!(await slot.takeNext(scene.deadline))) return { missed: 'its replica was never ready' };
   try {
     await replace(scene, slot, clockOff(scene.libfaketime, offsetSeconds));
     const firedAt = Date.now();
@@ -72,9 +62,9 @@ export async function fireClock(
 /** Replaces every replica by a new one, one after the other, as a deployment does. */
 export async function restartAll(scene: Scene): Promise<Firing> {
   const firedAt = Date.now();
-  for (const { name } of scene.slots) {
-    const slot = await takeReady(scene, name);
-    if (slot === null) return { missed: `${name} was never ready` };
+  for (const slot of scene.slots) {
+    if (!(await slot.takeNext(Date.now() + READY_WITHIN_MS)))
+      return { missed: `${slot.name} was never ready` };
     try {
       await replace(scene, slot, {});
     } finally {

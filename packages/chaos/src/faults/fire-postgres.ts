@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from 'pg';
-import type { Stores } from '../lab/stores.ts';
 import type { FaultAction } from '../plan/fault-kinds.ts';
 import type { Scene } from '../run/scene.ts';
 import type { Firing } from './fire-fault.ts';
@@ -9,9 +8,12 @@ type PostgresFault = Extract<FaultAction, { type: 'postgres' }>['what'];
 
 const TOO_MANY_CONNECTIONS = '53300';
 const TRY_EVERY_MS = 50;
+/** Connections that are asked for at the same time. */
+const GREEDY = 5;
 
 /** Takes Postgres away for a while, or its connections. */
-export async function firePostgres({ stores }: Scene, what: PostgresFault, lastsMs: number): Promise<Firing> {
+export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: number): Promise<Firing> {
+  const { stores } = scene;
   const firedAt = Date.now();
   switch (what) {
     case 'restart':
@@ -27,18 +29,18 @@ export async function firePostgres({ stores }: Scene, what: PostgresFault, lasts
       );
       break;
     case 'exhaust':
-      return exhaust(stores, lastsMs);
+      return exhaust(scene, lastsMs);
   }
   return { firedAt, endedAt: Date.now() };
 }
 
 /** Takes every connection that is free, and those that become free, for so long. */
-async function exhaust(stores: Stores, lastsMs: number): Promise<Firing> {
+async function exhaust({ stores, deadline }: Scene, lastsMs: number): Promise<Firing> {
   const taken: Client[] = [];
   let firedAt: number | null = null;
-  const until = Date.now() + lastsMs;
-  try {
-    while (Date.now() < until) {
+  const isOver = (): boolean => Date.now() > (firedAt === null ? deadline : firedAt + lastsMs);
+  const grab = async (): Promise<void> => {
+    while (!isOver()) {
       try {
         taken.push(await stores.connect('chaos greedy'));
       } catch (error) {
@@ -46,9 +48,9 @@ async function exhaust(stores: Stores, lastsMs: number): Promise<Firing> {
         await wait(TRY_EVERY_MS);
       }
     }
-  } finally {
-    await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
-  }
+  };
+  await Promise.all(Array.from({ length: GREEDY }, grab));
+  await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
   if (firedAt === null) return { missed: 'Postgres never ran out of connections' };
   return { firedAt, endedAt: Date.now() };
 }

@@ -18,6 +18,7 @@ export interface SlotOptions {
   readonly onUnexpectedEnd: (end: UnexpectedEnd) => void;
 }
 
+const LOOK_EVERY_MS = 25;
 const RESTART_MS = { first: 300, most: 3_000 } as const;
 
 /** One replica, which is started again whenever it ends, as an orchestrator would; nothing else helps it. */
@@ -31,6 +32,7 @@ export class Slot {
   #stopped = false;
   #closing = false;
   #taken = false;
+  #reserved = 0;
   #extraEnv: Readonly<Record<string, string>> = {};
   #running: Promise<void> | undefined;
 
@@ -59,11 +61,25 @@ export class Slot {
     return this.#starts;
   }
 
-  /** Takes it for a fault, so that no other one hits it meanwhile. @returns false where another one has it */
+  /** Takes it for a fault, so that no other one hits it meanwhile. @returns false where another one has it, or is to have it next */
   take(): boolean {
-    if (this.#taken) return false;
+    if (this.#taken || this.#reserved > 0) return false;
     this.#taken = true;
     return true;
+  }
+
+  /** Takes it as soon as it is ready and nobody has it; until then nobody else gets it. @returns false where that is not in time */
+  async takeNext(until: number): Promise<boolean> {
+    this.#reserved += 1;
+    try {
+      while (Date.now() < until) {
+        if (this.isReady && !this.#taken) return (this.#taken = true);
+        await wait(LOOK_EVERY_MS);
+      }
+      return false;
+    } finally {
+      this.#reserved -= 1;
+    }
   }
 
   giveBack(): void {

@@ -59,15 +59,24 @@ export class Stores {
 
   /** Asks in the one session that we keep; fails while Postgres is away. */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    this.#session ??= this.connect();
-    const session = this.#session;
+    const session = (this.#session ??= this.#openSession());
     try {
       return (await (await session).query<Row>(text, [...values])).rows;
     } catch (error) {
-      if (this.#session === session) this.#session = undefined;
       session.then((client) => client.end()).catch(() => undefined);
+      if (this.#session === session) this.#session = undefined;
       throw error;
     }
+  }
+
+  #openSession(): Promise<Client> {
+    const session = this.connect();
+    const forget = (): void => {
+      if (this.#session === session) this.#session = undefined;
+    };
+    // What is asked after Postgres ended it is asked in a new one.
+    session.then((client) => client.once('end', forget), forget);
+    return session;
   }
 
   async commandRedis(work: (redis: Redis) => Promise<unknown>): Promise<void> {

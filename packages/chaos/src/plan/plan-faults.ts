@@ -21,7 +21,7 @@ const FIRST_FAULT_MS = 4_000;
 const FILLED = { least: 0.25, most: 0.75 } as const;
 const REPEATING_MINUTES = 3;
 /** What a fault of no length takes all the same: its victim starts again. */
-const LEAST_MS = 2_000;
+const LEAST_MS = 5_000;
 
 /** How long faults go on in a campaign, milliseconds. */
 export function faultWindowMs(minutes: number): number {

@@ -25,7 +25,7 @@ import type { Scene } from './scene.ts';
 
 /** Small, so that a Postgres of few connections serves all replicas. */
 const POOL_SIZE = 5;
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 120_000;
 
 export interface SceneOptions {
   readonly world: World;

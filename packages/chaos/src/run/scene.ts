@@ -20,7 +20,7 @@ export interface Scene {
   /** What went wrong with services, in words. */
   readonly troubles: string[];
   /** Until when a fault may wait for its moment, epoch milliseconds. */
-  deadline: number;
+  readonly deadline: number;
 }
 
 /** @throws Error where there is none of that name */

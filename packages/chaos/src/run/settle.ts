@@ -6,9 +6,9 @@ import type { Scene } from './scene.ts';
 
 /** As long as a monitor may be unchecked, and a little more: only then the longest span can be told. */
 const WATCHED_MS = 25_000;
-const READY_WITHIN_MS = 20_000;
-const STATUSES_WITHIN_MS = 45_000;
-const DELIVERED_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 60_000;
+const STATUSES_WITHIN_MS = 75_000;
+const DELIVERED_WITHIN_MS = 90_000;
 const LOOK_EVERY_MS = 250;
 const PAGE = 500;
 const UNDELIVERED = ['pending', 'held', 'failed'] as const;

@@ -1,0 +1,53 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { PlannedFault } from '../plan/plan-faults.ts';
+import { fireAll, type Firing } from './fire-all.ts';
+import type { Scene } from './scene.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'chaos-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** One that cannot be fired before this folder is there. */
+function scene(): Scene {
+  return { dnsDownFile: join(folder, 'later', 'dns-down'), libfaketime: null } as unknown as Scene;
+}
+
+function planned(name: string, action: PlannedFault['action']): PlannedFault {
+  return { name, action, track: 'dns', atMs: 0, lastsMs: 1, victim: null, offsetSeconds: null };
+}
+
+function firing(faults: PlannedFault[], windowMs: number, lateMs: number): Firing {
+  return { faults, startedAt: Date.now(), windowMs, lateMs };
+}
+
+const dns = planned('dns', { type: 'dns' });
+
+test('a fault whose moment does not come is tried again until it does, after the window too', async () => {
+  const running = fireAll(scene(), firing([dns, dns], 1, 60_000));
+  setTimeout(() => void mkdir(join(folder, 'later')), 1_200);
+  const fired = await running;
+  expect(fired.map(({ firedAt }) => firedAt === null)).toEqual([...fired.slice(1).map(() => true), false]);
+  expect(fired.length).toBeGreaterThan(1);
+});
+
+test('it is given up when it is too late', async () => {
+  const fired = await fireAll(scene(), firing([dns], 1, 700));
+  expect(fired.every(({ firedAt }) => firedAt === null)).toBe(true);
+});
+
+test('nobody waits for a clock that cannot be set off', async () => {
+  const clock = planned('clock-api', { type: 'clock', service: 'api' });
+  const [fault, ...more] = await fireAll(scene(), firing([clock], 60_000, 60_000));
+  expect([fault?.firedAt, fault?.note, more]).toEqual([null, 'there is no libfaketime', []]);
+});
+
+test('what was fired is not repeated after the window', async () => {
+  await mkdir(join(folder, 'later'));
+  const fired = await fireAll(scene(), firing([dns, { ...dns, atMs: 5 }, { ...dns, atMs: 5 }], 2, 60_000));
+  expect(fired).toHaveLength(1);
+});
