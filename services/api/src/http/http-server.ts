@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { RequestListener, ServerResponse } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { SettingsError } from '@tocsin/runtime/env';
 import { errorCode } from '@tocsin/runtime/error-code';
@@ -25,14 +25,21 @@ export interface HttpServer {
 /** @param port 0 for any free one. @throws SettingsError where it is taken or not allowed */
 export async function startHttpServer(app: RequestListener, port: number): Promise<HttpServer> {
   const underWay = new Set<ServerResponse>();
+  /** Connections that have not brought a request yet: to Node they are not idle. */
+  const unused = new Set<Socket>();
   let stopping = false;
   const server = createServer({ headersTimeout: 20_000, requestTimeout: 30_000 }, (req, res) => {
     if (stopping) endConnection(res);
+    unused.delete(req.socket);
     underWay.add(res);
     res.once('close', () => underWay.delete(res));
     app(req, res);
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.on('connection', (socket: Socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
   server.on('clientError', answerClientError);
   server.listen(port);
   try {
@@ -54,7 +61,9 @@ export async function startHttpServer(app: RequestListener, port: number): Promi
       NetServer.prototype.close.call(server);
       const stoppedAt = performance.now();
       const idle = setInterval(() => {
-        if (performance.now() - stoppedAt > LAST_REQUEST_WITHIN_MS) server.closeIdleConnections();
+        if (performance.now() - stoppedAt <= LAST_REQUEST_WITHIN_MS) return;
+        server.closeIdleConnections();
+        for (const socket of unused) socket.destroy();
       }, 50);
       const late = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
       await closed;

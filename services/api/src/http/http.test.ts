@@ -233,6 +233,24 @@ describe('the server', () => {
     await stopped;
   });
 
+  test('closes a connection that never brought a request, before those whose request is under way', async () => {
+    let finish: (() => void) | undefined;
+    const server = await startHttpServer((_req, res) => {
+      finish = () => res.end('done');
+    }, 0);
+    const unused = connect(server.port, '127.0.0.1');
+    await once(unused, 'connect');
+    // Taken after the other one.
+    const answer = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(() => finish);
+    const closed = once(unused, 'close');
+    const stopped = server.stop();
+    await closed;
+    finish?.();
+    expect(await answer).toMatch(/done$/);
+    await stopped;
+  });
+
   test('answers what a kept connection sends while it stops, and says that it is the last answer', async () => {
     const held: ServerResponse[] = [];
     const server = await startHttpServer((req, res) => {
