@@ -2,15 +2,19 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { generateApiKey } from '@tocsin/core/api-key/api-key';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import type { TestDatabase } from '@tocsin/embedded/testing/database';
+import { openDatabase } from '@tocsin/db/database/open';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import type { Monitor } from '@tocsin/contracts/monitor';
+import { openQueueStores } from '@tocsin/queue/queue-stores';
 import supertest from 'supertest';
+import { startFakeChecker } from './testing/fake-checker.ts';
 import { MONITORS } from './testing/monitors.ts';
 import { until } from './testing/until.ts';
 
@@ -56,6 +60,30 @@ function start(settings: NodeJS.ProcessEnv = {}): Started {
   return { child, end: output.then(([[code], out, err]) => ({ code, out, err })) };
 }
 
+/** A checker that takes the triggers of the default region meanwhile. */
+async function withFakeChecker(work: () => Promise<void>): Promise<void> {
+  const ignore = (): void => undefined;
+  const opened = openDatabase({
+    url: database.url,
+    poolSize: 2,
+    applicationName: 'test',
+    onIdleError: ignore,
+  });
+  const stores = openQueueStores(env['QUEUE_URL'] ?? '', () => undefined, ignore);
+  const checker = startFakeChecker(stores, opened.db, 'default');
+  await work();
+  await checker.close();
+  await stores.close();
+  await opened.close();
+}
+
+async function isRefused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(false)).once('error', () => resolve(true));
+  }).finally(() => socket.destroy());
+}
+
 async function portOf({ child }: Started): Promise<number> {
   const [message] = (await once(child, 'message')) as [{ type: string; port: number }];
   if (message.type !== 'ready') throw new Error('not ready');
@@ -63,7 +91,7 @@ async function portOf({ child }: Started): Promise<number> {
 }
 
 describe('the service', () => {
-  test('serves, keeps schedules, and stops cleanly: a waiting trigger ends with 503', async () => {
+  test('serves, keeps schedules, and stops cleanly: a trigger that waits is answered', async () => {
     const service = start();
     const port = await portOf(service);
     const http = supertest(`http://127.0.0.1:${port}`);
@@ -84,7 +112,8 @@ describe('the service', () => {
       return text.includes('tocsin_schedule_audit_age_seconds{region="default"}');
     });
     service.child.kill('SIGTERM');
-    expect((await trigger).status).toBe(503);
+    await until(() => isRefused(port));
+    await withFakeChecker(async () => expect((await trigger).status).toBe(200));
     const { code, out } = await service.end;
     expect([code, out.includes('"Stopped"')]).toEqual([0, true]);
     expect(out).not.toContain(key);

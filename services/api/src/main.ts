@@ -63,6 +63,9 @@ const apiSettings = settings.pick({
 });
 type Env = Pick<Settings, keyof typeof apiSettings.shape>;
 
+/** At SIGTERM a request that waits for a checker or a notifier has this long; the server waits two seconds longer for all. */
+const WAIT_AT_STOP_MS = 8_000;
+
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(apiSettings);
   const regionUrls = parseRegionQueueUrls();
@@ -133,9 +136,10 @@ async function start(logger: Logger): Promise<RunningService> {
   return {
     ready: { port: server.port },
     async stop() {
-      shutdown.abort();
+      const giveUp = setTimeout(() => shutdown.abort(), WAIT_AT_STOP_MS);
       const streamsEnded = streams.stop();
       await server.stop();
+      clearTimeout(giveUp);
       await Promise.all([streamsEnded, stopBackground(), lastUsed.stop()]);
       await producers.close();
       await queues.close();
