@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { DENIED_IPV4, DENIED_IPV6, GLOBAL_UNICAST_IPV6, type DeniedRange } from './denied-ranges.ts';
+import type { OwnAddresses } from './own-addresses.ts';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [Address, number];
@@ -27,15 +28,21 @@ const deniedIPv6 = DENIED_IPV6.map(named);
  * The policy of design §6 with some ranges opened.
  * @param allowCidrs ranges that may be reached whatever they are. They open what they say and nothing else: an IPv4
  *   range also covers the IPv4-mapped form of its addresses (the same hosts), never their NAT64, 6to4 or Teredo form.
+ * @param ownAddresses denied even where they are public: what listens there trusts a firewall that this machine's own
+ *   connections never pass
  * @throws TypeError naming the entry that is no CIDR
  */
-export function createAddressPolicy(allowCidrs: readonly string[]): AddressPolicy {
+export function createAddressPolicy(
+  allowCidrs: readonly string[],
+  ownAddresses: OwnAddresses = () => [],
+): AddressPolicy {
   const allowed = allowCidrs.map((cidr) => parseAllowed(cidr));
+  const isOwn = createOwnTest(ownAddresses);
   return {
     blockedReason(ip) {
       const address = parseAddress(ip);
       if (address === null) return 'not a valid IP address';
-      const reason = deniedReason(address);
+      const reason = deniedReason(address) ?? (isOwn(address) ? 'an address of this machine' : null);
       if (reason === null || allowed.some((range) => contains(range, address))) return null;
       return reason;
     },
@@ -117,6 +124,21 @@ function deniedReason(address: Address): string | null {
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   const [fifth = -1, sixth] = parts.slice(4, 6);
   return ISATAP_FIFTH.has(fifth) && sixth === ISATAP_SIXTH;
+}
+
+function createOwnTest(ownAddresses: OwnAddresses): (address: Address) => boolean {
+  let parsed: readonly string[] = [];
+  let hosts = new Set<string>();
+  let ranges: Range[] = [];
+  return (address) => {
+    const own = ownAddresses();
+    if (own !== parsed) {
+      parsed = own;
+      hosts = new Set(own.flatMap((text) => parseAddress(text)?.toString() ?? []));
+      ranges = own.filter((text) => text.includes('/')).map(parseRange);
+    }
+    return hosts.has(address.toString()) || ranges.some((range) => contains(range, address));
+  };
 }
 
 function contains(range: Range, address: Address): boolean {

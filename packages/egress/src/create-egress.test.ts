@@ -1,3 +1,4 @@
+import os from 'node:os';
 import { describe, expect, test } from '@jest/globals';
 import { createEgress } from './create-egress.ts';
 import type { LookupAll } from './guarded-lookup.ts';
@@ -43,6 +44,59 @@ describe('checkUrl', () => {
   `),
   )('%s may be reached', async (url) => {
     expect(await egress.checkUrl(url)).toBeNull();
+  });
+});
+
+describe("the machine's own public addresses", () => {
+  const ownAddresses = (): string[] => ['8.8.8.8', '2606:4700:0:0:0:0:0:1111'];
+  const own = [
+    'https://8.8.8.8/',
+    'https://public.test/',
+    'https://[::ffff:8.8.8.8]/',
+    'https://[2606:4700::1111]/',
+  ];
+
+  test.each(own)('%s is refused: no firewall stands before it', async (url) => {
+    const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
+    expect(await egress.checkUrl(url)).toMatch(
+      / is an address of this machine; allow it with EGRESS_ALLOW_CIDRS$/,
+    );
+  });
+
+  test.each(own)('%s may be reached where it is allowed', async (url) => {
+    const egress = createEgress({ allowCidrs: ['8.8.8.8', '2606:4700::/32'], lookup, ownAddresses });
+    expect(await egress.checkUrl(url)).toBeNull();
+  });
+
+  test('of a range each, and not those beside it', async () => {
+    const egress = createEgress({ allowCidrs: [], lookup, ownAddresses: () => ['8.8.4.5/24'] });
+    expect(await egress.checkUrl('https://8.8.4.0/')).toContain('is an address of this machine');
+    expect(await egress.checkUrl('https://[::ffff:8.8.4.255]/')).toContain('is an address of this machine');
+    expect(await egress.checkUrl('https://8.8.3.255/')).toBeNull();
+    expect(await egress.checkUrl('https://8.8.5.0/')).toBeNull();
+  });
+
+  test('those that come and go', async () => {
+    let own = ['8.8.8.8'];
+    const egress = createEgress({ allowCidrs: [], lookup, ownAddresses: () => own });
+    expect(await egress.checkUrl('https://8.8.8.8/')).not.toBeNull();
+    own = ['8.8.4.4'];
+    expect(await egress.checkUrl('https://8.8.8.8/')).toBeNull();
+    expect(await egress.checkUrl('https://8.8.4.4/')).not.toBeNull();
+  });
+
+  test('its neighbours may be reached', async () => {
+    const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
+    expect(await egress.checkUrl('https://8.8.8.9/')).toBeNull();
+    expect(await egress.checkUrl('https://[2606:4700::1112]/')).toBeNull();
+  });
+
+  test('by default they are those of the interfaces', () => {
+    for (const addresses of Object.values(os.networkInterfaces())) {
+      for (const { address } of addresses ?? []) {
+        expect(createEgress({ allowCidrs: [] }).policy.blockedReason(address)).not.toBeNull();
+      }
+    }
   });
 });
 

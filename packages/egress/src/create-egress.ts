@@ -8,6 +8,7 @@ import { createAddressPolicy, type AddressPolicy } from './address-policy.ts';
 import { EgressBlockedError } from './egress-blocked-error.ts';
 import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
 import { blockedError, createGuardedLookup, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
+import { createOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 
 const CHECK_URL_LOOKUP_MS = 3_000;
 /** Classic groups only: a hybrid post-quantum key, which newer OpenSSL sends by default, costs a tenth of a whole check. */
@@ -21,6 +22,8 @@ export interface EgressOptions {
   readonly extraCa?: string | null;
   /** Replaces `dns.lookup`, for tests. */
   readonly lookup?: LookupAll;
+  /** Replaces the addresses of this machine's interfaces, for tests. */
+  readonly ownAddresses?: OwnAddresses;
 }
 
 /** The one way out to addresses that users gave (design §6). */
@@ -40,7 +43,7 @@ export interface Egress {
  * @throws TypeError where `allowCidrs` holds no CIDR or `extraCa` no readable certificate
  */
 export function createEgress(options: EgressOptions): Egress {
-  const policy = createAddressPolicy(options.allowCidrs);
+  const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
   const lookup = options.lookup ?? dns.lookup;
   const guard = { policy, lookup: createGuardedLookup(lookup, policy) };
   return {

@@ -1,0 +1,44 @@
+import type { NetworkInterfaceInfo } from 'node:os';
+import { expect, test } from '@jest/globals';
+import { createOwnAddresses } from './own-addresses.ts';
+
+function addressOf(address: string, cidr: string | null = null): NetworkInterfaceInfo {
+  return { address, family: 'IPv4', netmask: '', mac: '', internal: false, cidr };
+}
+
+test('the addresses of all interfaces, read again after ten seconds', () => {
+  let now = 0;
+  let reads = 0;
+  const interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = { lo: [addressOf('127.0.0.1')], gone: undefined };
+  const own = createOwnAddresses(
+    () => {
+      reads += 1;
+      return interfaces;
+    },
+    () => now,
+  );
+  expect(own()).toEqual(['127.0.0.1']);
+  interfaces['eth0'] = [addressOf('8.8.8.8'), addressOf('2606:4700::1')];
+  now = 9_999;
+  expect([own(), reads]).toEqual([['127.0.0.1'], 1]);
+  now = 10_000;
+  expect([own(), reads]).toEqual([['127.0.0.1', '8.8.8.8', '2606:4700::1'], 2]);
+});
+
+test('of a loopback interface the whole IPv4 range, of any other the address alone', () => {
+  const ranged = { ...addressOf('8.8.4.5', '8.8.4.5/24'), internal: true };
+  const ipv6: NetworkInterfaceInfo = {
+    ...{ address: '2606:4700::1', cidr: '2606:4700::1/64', family: 'IPv6', scopeid: 0 },
+    ...{ netmask: '', mac: '', internal: true },
+  };
+  const interfaces = {
+    lo: [ranged, { ...addressOf('8.8.6.6'), internal: true }, ipv6],
+    eth0: [addressOf('8.8.8.8', '8.8.8.8/24')],
+  };
+  expect(createOwnAddresses(() => interfaces)()).toEqual([
+    '8.8.4.5/24',
+    '8.8.6.6',
+    '2606:4700::1',
+    '8.8.8.8',
+  ]);
+});
