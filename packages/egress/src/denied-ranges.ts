@@ -15,6 +15,7 @@ export const DENIED_IPV4: readonly DeniedRange[] = [
   ['172.16.0.0/12', 'in a private range'],
   ['192.0.0.192/32', 'a cloud metadata address'],
   ['192.0.0.0/24', 'in a reserved range'],
+  ['192.80.8.124/32', 'a cloud metadata address'],
   ['192.0.2.0/24', 'in a documentation range'],
   ['192.31.196.0/24', 'in a reserved range'],
   ['192.52.193.0/24', 'in a reserved range'],
