@@ -1,0 +1,105 @@
+import http from 'node:http';
+import https from 'node:https';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createEgress, type Egress } from './create-egress.ts';
+import { AttackGround, CANARY_ADDRESSES } from './testing/attack-ground.ts';
+import { ATTACK_VECTORS, FIXED_VECTORS, halfByKind, vectorsByKind } from './testing/attack-vectors.ts';
+import { PUBLIC_ADDRESS } from './testing/attack-vectors/hostile-names.ts';
+
+const GUARDED = /^(address \S+|.+) is .+; allow it with EGRESS_ALLOW_CIDRS$/;
+
+let ground: AttackGround;
+let egress: Egress;
+beforeAll(async () => {
+  ground = await AttackGround.open();
+  egress = createEgress({
+    allowCidrs: [PUBLIC_ADDRESS],
+    extraCa: ground.ca,
+    lookup: ground.dns.lookup,
+  });
+});
+afterAll(() => ground.close());
+
+/** What comes of a GET through the agents: a vector's outcome, or what else happened. */
+async function outcomeOf(url: string, { httpAgent, httpsAgent }: Egress): Promise<string> {
+  if (!URL.canParse(url)) return 'no URL';
+  const { protocol } = new URL(url);
+  if (protocol !== 'http:' && protocol !== 'https:') return 'no URL';
+  const secure = protocol === 'https:';
+  return new Promise((resolve) => {
+    const request = (secure ? https : http).get(
+      new URL(url),
+      { agent: secure ? httpsAgent : httpAgent },
+      (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode === 200 ? 'public' : `${response.statusCode}`));
+      },
+    );
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EGRESS_BLOCKED' && GUARDED.test(error.message)) resolve('blocked');
+      else resolve(error.code === 'ENOTFOUND' ? 'unknown name' : `${error.code}: ${error.message}`);
+    });
+  });
+}
+
+/** What telling a user at once comes to. */
+async function verdictOn(url: string): Promise<string> {
+  const refusal = await egress.checkUrl(url);
+  if (refusal === null) return 'reachable';
+  if (GUARDED.test(refusal)) return 'blocked';
+  return refusal === 'not a valid URL' || refusal === 'the scheme must be http or https' ? 'no URL' : refusal;
+}
+
+test('the catalogue holds at least 300 vectors, none twice', () => {
+  const urls = FIXED_VECTORS.map(({ url }) => url);
+  expect(urls.length).toBeGreaterThanOrEqual(300);
+  expect(urls.filter((url, index) => urls.indexOf(url) !== index)).toEqual([]);
+});
+
+test('each half of it holds at least 300 too, of every class, and both make the whole', () => {
+  const halves = (['first', 'second'] as const).map((half) => halfByKind(half));
+  for (const half of halves) {
+    expect(half.map(([kind]) => kind)).toEqual(vectorsByKind().map(([kind]) => kind));
+    expect(half.every(([, count]) => count > 0)).toBe(true);
+    expect(half.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThanOrEqual(300);
+  }
+  const together = halves.flatMap((half) => half.flatMap(([, , vectors]) => vectors));
+  expect(new Set(together)).toEqual(new Set(ATTACK_VECTORS));
+});
+
+describe('through the agents, over http and https, and told beforehand', () => {
+  afterEach(() => {
+    expect(ground.canaryConnections).toBe(0);
+    expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
+  });
+
+  test.each(vectorsByKind())('%s: %i vectors', async (_kind, _count, vectors) => {
+    const seen = await Promise.all(
+      vectors.map(async ({ url: text }) => ({
+        url: text,
+        http: await outcomeOf(ground.url(text), egress),
+        https: await outcomeOf(ground.secureUrl(text), egress),
+        told: await verdictOn(ground.url(text)),
+      })),
+    );
+    const expected = vectors.map(({ url, outcome }) => ({
+      url,
+      http: outcome,
+      https: outcome,
+      told: outcome === 'public' || outcome === 'unknown name' ? 'reachable' : outcome,
+    }));
+    expect(seen).toEqual(expected);
+  });
+});
+
+test('the canary counts, and the watch sees: each address opened is one connection to it', async () => {
+  for (const address of CANARY_ADDRESSES) {
+    const open = createEgress({ allowCidrs: [address], extraCa: ground.ca });
+    const host = address.includes(':') ? `[${address}]` : address;
+    for (const url of [`http://${host}:${ground.port}/`, `https://${host}:${ground.port}/`]) {
+      ground.canaryConnections = 0;
+      expect(await outcomeOf(url, open)).toBe('public');
+      expect([url, ground.canaryConnections, ground.watch.take()]).toEqual([url, 1, [address]]);
+    }
+  }
+});

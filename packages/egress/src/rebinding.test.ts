@@ -1,0 +1,86 @@
+import http from 'node:http';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { createEgress, type Egress } from './create-egress.ts';
+import { AttackGround } from './testing/attack-ground.ts';
+import { PUBLIC_ADDRESS } from './testing/attack-vectors/hostile-names.ts';
+import type { DnsAnswer } from './testing/dns-server.ts';
+
+const NAME = 'rebinding.attack.test';
+const PRIVATE = ['127.0.0.1', '::1'];
+const ROUNDS = 12;
+
+let ground: AttackGround;
+let egress: Egress;
+beforeAll(async () => {
+  ground = await AttackGround.open();
+  egress = createEgress({ allowCidrs: [PUBLIC_ADDRESS], lookup: ground.dns.lookup });
+});
+afterAll(() => ground.close());
+afterEach(() => {
+  expect(ground.canaryConnections).toBe(0);
+  expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
+});
+
+/** 200 where the public server answered, otherwise the code of the error. */
+function get(host: string): Promise<number | string | undefined> {
+  return new Promise((resolve) => {
+    const request = http.get(`http://${host}:${ground.port}/`, { agent: egress.httpAgent }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+  });
+}
+
+/** What the names' changing answers bring about, request after request. */
+async function rounds(name: string, answer: DnsAnswer): Promise<(number | string | undefined)[]> {
+  ground.dns.zone.set(name, answer);
+  const seen: (number | string | undefined)[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) seen.push(await get(name));
+  return seen;
+}
+
+test('public first, private from the second question on', async () => {
+  const seen = await rounds(NAME, (question) => (question === 1 ? [PUBLIC_ADDRESS] : PRIVATE));
+  expect(seen).toEqual([200, ...Array.from({ length: ROUNDS - 1 }, () => 'EGRESS_BLOCKED')]);
+});
+
+test('turn and turn about: each connection goes where the answer it was judged by says', async () => {
+  const seen = await rounds('turns.attack.test', (question) =>
+    question % 2 === 1 ? [PUBLIC_ADDRESS] : PRIVATE,
+  );
+  expect(seen).toEqual(Array.from({ length: ROUNDS / 2 }, () => [200, 'EGRESS_BLOCKED']).flat());
+});
+
+test('one question a connection: there is no second answer to gain from', async () => {
+  const before = ground.dns.questions('public.attack.test');
+  for (let round = 0; round < ROUNDS; round += 1) expect(await get('public.attack.test')).toBe(200);
+  expect(ground.dns.questions('public.attack.test') - before).toBe(ROUNDS);
+});
+
+test('an alias that turns to a private name', async () => {
+  const seen = await rounds('alias-turns.attack.test', (question) =>
+    question === 1 ? ['public.attack.test'] : ['loopback.attack.test'],
+  );
+  expect(seen).toEqual([200, ...Array.from({ length: ROUNDS - 1 }, () => 'EGRESS_BLOCKED')]);
+});
+
+test('told reachable, then turned private: the connection is refused all the same', async () => {
+  ground.dns.zone.set('told.attack.test', (question) => (question === 1 ? [PUBLIC_ADDRESS] : PRIVATE));
+  expect(await egress.checkUrl(`http://told.attack.test:${ground.port}/`)).toBeNull();
+  expect(await get('told.attack.test')).toBe('EGRESS_BLOCKED');
+});
+
+test('a public address that refuses is no way to the private one beside it', async () => {
+  // Nobody listens on that public address; whoever tries the next answer in turn comes to the canary.
+  const egressOfTwo = createEgress({ allowCidrs: ['127.200.0.2'], lookup: ground.dns.lookup });
+  ground.dns.zone.set('refusing.attack.test', ['127.200.0.2', '127.0.0.1', '::1']);
+  const code = await new Promise((resolve) => {
+    const url = `http://refusing.attack.test:${ground.port}/`;
+    http
+      .get(url, { agent: egressOfTwo.httpAgent })
+      .on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+  });
+  expect(code).toBe('ECONNREFUSED');
+  expect(ground.watch.take()).toEqual(['127.200.0.2']);
+});

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import http, { type RequestListener } from 'node:http';
+import https from 'node:https';
+import net, { type AddressInfo, type Socket } from 'node:net';
+import { createCertificate } from '@tocsin/embedded/certificates';
+import { interfaceAddresses } from './attack-vectors.ts';
+import { HOSTILE_ZONE, PUBLIC_ADDRESS } from './attack-vectors/hostile-names.ts';
+import { ConnectionWatch } from './connection-watch.ts';
+import { DnsServer } from './dns-server.ts';
+
+const TLS_HANDSHAKE = 0x16;
+const TRIES = 10;
+
+/** Where the canary listens: what an attacker wants to reach. */
+export const CANARY_ADDRESSES: readonly string[] = [
+  '127.0.0.1',
+  '127.0.0.2',
+  '127.0.0.3',
+  '127.1.1.1',
+  '127.2.2.2',
+  '127.127.127.127',
+  '::1',
+  ...interfaceAddresses(),
+];
+
+/**
+ * One machine as an attacker sees it: a public server, a canary on every address that must stay closed, and a DNS server
+ * that answers as the attacker likes. All listen on one port, for http and https alike.
+ */
+export class AttackGround {
+  readonly dns: DnsServer;
+  readonly port: number;
+  /** PEM of the CA of every certificate here. */
+  readonly ca: string;
+  /** What the public server answers; by default 200 to everything. */
+  answer: RequestListener = okay;
+  /** TCP connections that the canary took. */
+  canaryConnections = 0;
+  readonly watch = new ConnectionWatch();
+  readonly #servers: net.Server[] = [];
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(dns: DnsServer, port: number, ca: string) {
+    this.dns = dns;
+    this.port = port;
+    this.ca = ca;
+  }
+
+  static async open(): Promise<AttackGround> {
+    const certificate = await createCertificate(['*.attack.test', PUBLIC_ADDRESS, ...CANARY_ADDRESSES]);
+    const dns = await DnsServer.start(HOSTILE_ZONE);
+    for (let left = TRIES; ; left -= 1) {
+      const ground = new AttackGround(dns, await freePort(), certificate.ca);
+      try {
+        await ground.#listen(certificate);
+        return ground;
+      } catch (error) {
+        await ground.#stop();
+        // Somebody else took the port on one of the addresses.
+        if (left === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      }
+    }
+  }
+
+  /** The URL of a vector, with the port of this ground. */
+  url(text: string): string {
+    return text.replaceAll('PORT', String(this.port));
+  }
+
+  /** The same over https, where the text begins with http at all. */
+  secureUrl(text: string): string {
+    return this.url(text).replace(/^http(?!s)/i, 'https');
+  }
+
+  async close(): Promise<void> {
+    await this.#stop();
+    await this.dns.stop();
+  }
+
+  async #listen(tls: { key: string; cert: string }): Promise<void> {
+    const answer: RequestListener = (request, response) => this.answer(request, response);
+    const open = eitherProtocol(http.createServer(answer), https.createServer(tls, answer));
+    const trap = eitherProtocol(http.createServer(okay), https.createServer(tls, okay));
+    await this.#serve(PUBLIC_ADDRESS, open);
+    for (const address of CANARY_ADDRESSES) {
+      await this.#serve(address, (socket) => {
+        this.canaryConnections += 1;
+        trap(socket);
+      });
+    }
+  }
+
+  async #serve(address: string, take: (socket: Socket) => void): Promise<void> {
+    const server = net.createServer((socket) => {
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+      socket.on('error', () => undefined);
+      take(socket);
+    });
+    this.#servers.push(server);
+    server.listen(this.port, address);
+    await once(server, 'listening');
+  }
+
+  async #stop(): Promise<void> {
+    this.watch.stop();
+    for (const socket of this.#sockets) socket.destroy();
+    const listening = this.#servers.filter((server) => server.listening);
+    await Promise.all(listening.map((server) => new Promise((resolve) => server.close(resolve))));
+  }
+}
+
+function okay(...[request, response]: Parameters<RequestListener>): void {
+  request.resume();
+  response.writeHead(200, { connection: 'close' }).end();
+}
+
+/** Hands a connection to the server of the protocol that its first byte speaks. */
+function eitherProtocol(plain: http.Server, secure: https.Server): (socket: Socket) => void {
+  secure.on('tlsClientError', () => undefined);
+  return (socket) => {
+    socket.once('data', (first: Buffer) => {
+      socket.pause();
+      socket.unshift(first);
+      (first[0] === TLS_HANDSHAKE ? secure : plain).emit('connection', socket);
+      process.nextTick(() => socket.resume());
+    });
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

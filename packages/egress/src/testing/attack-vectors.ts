@@ -1,0 +1,59 @@
+import os from 'node:os';
+import { vectors, type AttackVector } from './attack-vectors/attack-vector.ts';
+import { DENIED_ADDRESSES } from './attack-vectors/denied-addresses.ts';
+import { ENCODED_HOSTS } from './attack-vectors/encoded-hosts.ts';
+import { HOSTILE_NAMES } from './attack-vectors/hostile-names.ts';
+import { IPV4_NOTATIONS } from './attack-vectors/ipv4-notations.ts';
+import { IPV6_NOTATIONS } from './attack-vectors/ipv6-notations.ts';
+import { METADATA_SERVICES } from './attack-vectors/metadata-services.ts';
+import { PORTS_AND_SCHEMES } from './attack-vectors/ports-and-schemes.ts';
+import { URL_SYNTAX } from './attack-vectors/url-syntax.ts';
+
+/** Addresses of this machine that are not loopback, without those that need a zone id. */
+export function interfaceAddresses(): string[] {
+  return Object.values(os.networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, family, scopeid }) => !internal && (family === 'IPv4' || scopeid === 0))
+    .map(({ address }) => address);
+}
+
+/** The same on every machine: every class of OWASP's and PayloadsAllTheThings' pages on SSRF, and more. */
+export const FIXED_VECTORS: readonly AttackVector[] = [
+  ...IPV4_NOTATIONS,
+  ...IPV6_NOTATIONS,
+  ...DENIED_ADDRESSES,
+  ...METADATA_SERVICES,
+  ...HOSTILE_NAMES,
+  ...ENCODED_HOSTS,
+  ...URL_SYNTAX,
+  ...PORTS_AND_SCHEMES,
+];
+
+/** All attacks on the egress guard, those on the addresses of this machine among them. */
+export const ATTACK_VECTORS: readonly AttackVector[] = [
+  ...FIXED_VECTORS,
+  ...vectors(
+    "the machine's own addresses",
+    'blocked',
+    interfaceAddresses().map((ip) => `http://${ip.includes(':') ? `[${ip}]` : ip}:PORT/`),
+  ),
+];
+
+/** The vectors by class, in the order of the catalogue, for `test.each`. */
+export function vectorsByKind(): [kind: string, count: number, vectors: readonly AttackVector[]][] {
+  const kinds = new Map<string, AttackVector[]>();
+  for (const vector of ATTACK_VECTORS) kinds.set(vector.kind, [...(kinds.get(vector.kind) ?? []), vector]);
+  return [...kinds].map(([kind, members]) => [kind, members.length, members]);
+}
+
+/**
+ * Half of each class, for what costs a database's work per vector: every other vector, from the first or the second on.
+ * The two halves make up the catalogue; a class of one vector is in both.
+ */
+export function halfByKind(half: 'first' | 'second'): ReturnType<typeof vectorsByKind> {
+  return vectorsByKind().map(([kind, count, all]) => {
+    const rest = half === 'first' || count === 1 ? 0 : 1;
+    const vectors = all.filter((_vector, index) => index % 2 === rest);
+    return [kind, vectors.length, vectors];
+  });
+}

@@ -1,0 +1,142 @@
+import { createSocket, type Socket } from 'node:dgram';
+import dns, { type LookupAddress } from 'node:dns';
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { callbackify } from 'node:util';
+import ipaddr from 'ipaddr.js';
+import type { LookupAll } from '../guarded-lookup.ts';
+
+/** Addresses or another name (CNAME); a function is asked with the number of the question, from 1 on. */
+export type DnsAnswer = readonly string[] | ((question: number) => readonly string[]);
+
+interface ResourceRecord {
+  readonly name: string;
+  readonly type: number;
+  readonly data: Buffer;
+}
+
+const A = 1;
+const CNAME = 5;
+const AAAA = 28;
+const HEADER_BYTES = 12;
+const NAME_ERROR = 3;
+/** Standard answer, recursion desired and available. */
+const ANSWER_FLAGS = 0x8180;
+
+/** A DNS server on loopback that answers A and AAAA questions as its zone says, with a time to live of 0. */
+export class DnsServer {
+  readonly zone = new Map<string, DnsAnswer>();
+  readonly #questions = new Map<string, number>();
+  readonly #socket: Socket;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('message', (query, { port, address }) => socket.send(this.#answer(query), port, address));
+  }
+
+  static async start(zone: Readonly<Record<string, DnsAnswer>>): Promise<DnsServer> {
+    const socket = createSocket('udp4');
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    const server = new DnsServer(socket);
+    for (const [name, answer] of Object.entries(zone)) server.zone.set(name, answer);
+    return server;
+  }
+
+  /** How often the A records of a name were asked for. */
+  questions(name: string): number {
+    return this.#questions.get(name) ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#socket, 'close');
+    this.#socket.close();
+    await closed;
+  }
+
+  /** `dns.lookup` on this server. Only `localhost` is left to the machine, which asks no server for it. */
+  readonly lookup: LookupAll = (hostname, options, callback) => {
+    if (/^localhost\.?$/i.test(hostname)) return dns.lookup('localhost', options, callback);
+    callbackify(() => this.#resolve(hostname))((error, addresses) => {
+      if (error === null && addresses.length > 0) callback(null, addresses);
+      else callback(notFound(hostname), []);
+    });
+  };
+
+  async #resolve(hostname: string): Promise<LookupAddress[]> {
+    const resolver = new dns.promises.Resolver({ timeout: 2_000, tries: 3 });
+    resolver.setServers([`127.0.0.1:${this.#socket.address().port}`]);
+    const [ipv4, ipv6] = await Promise.all([
+      resolver.resolve4(hostname).catch(() => []),
+      resolver.resolve6(hostname).catch(() => []),
+    ]);
+    return [
+      ...ipv6.map((address) => ({ address, family: 6 })),
+      ...ipv4.map((address) => ({ address, family: 4 })),
+    ];
+  }
+
+  #answer(query: Buffer): Buffer {
+    const { name, type, end } = readQuestion(query);
+    if (type === A) this.#questions.set(name, this.questions(name) + 1);
+    const records = this.#records(name, type, this.questions(name));
+    const header = Buffer.alloc(HEADER_BYTES);
+    query.copy(header, 0, 0, 2);
+    header.writeUInt16BE(ANSWER_FLAGS | (records === null ? NAME_ERROR : 0), 2);
+    header.writeUInt16BE(1, 4);
+    header.writeUInt16BE(records?.length ?? 0, 6);
+    return Buffer.concat([header, query.subarray(HEADER_BYTES, end), ...(records ?? []).map(encodeRecord)]);
+  }
+
+  /** Null where there is no such name. */
+  #records(name: string, type: number, question: number): ResourceRecord[] | null {
+    const answer = this.zone.get(name);
+    if (answer === undefined) return null;
+    const values = typeof answer === 'function' ? answer(question) : answer;
+    return values.flatMap((value) => {
+      const family = isIP(value);
+      if (family === 0) {
+        const alias = { name, type: CNAME, data: encodeName(value) };
+        return [alias, ...(this.#records(value, type, question) ?? [])];
+      }
+      const isWanted = (family === 4 ? A : AAAA) === type;
+      return isWanted ? [{ name, type, data: addressBytes(value) }] : [];
+    });
+  }
+}
+
+function readQuestion(query: Buffer): { name: string; type: number; end: number } {
+  const labels: string[] = [];
+  let at = HEADER_BYTES;
+  for (let length = query.readUInt8(at); length > 0; length = query.readUInt8(at)) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+}
+
+function encodeRecord({ name, type, data }: ResourceRecord): Buffer {
+  const fixed = Buffer.alloc(10);
+  fixed.writeUInt16BE(type, 0);
+  fixed.writeUInt16BE(1, 2);
+  fixed.writeUInt16BE(data.length, 8);
+  return Buffer.concat([encodeName(name), fixed, data]);
+}
+
+function encodeName(name: string): Buffer {
+  const labels = name
+    .split('.')
+    .map((label) => Buffer.from(`${String.fromCharCode(label.length)}${label}`, 'latin1'));
+  return Buffer.concat([...labels, Buffer.alloc(1)]);
+}
+
+/** In the family that it is written in: ipaddr.js takes `::7f00:1` for what it is, but `::127.0.0.1` for mapped. */
+function addressBytes(address: string): Buffer {
+  if (isIP(address) === 4) return Buffer.from(ipaddr.IPv4.parse(address).toByteArray());
+  const { hostname } = new URL(`http://[${address}]`);
+  return Buffer.from(ipaddr.IPv6.parse(hostname.slice(1, -1)).toByteArray());
+}
+
+function notFound(hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' });
+}
