@@ -1,0 +1,153 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { takeTrigger } from '@tocsin/db/triggers/take-trigger';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { AttackGround } from '@tocsin/egress/testing/attack-ground';
+import { halfByKind, vectorsByKind } from '@tocsin/egress/testing/attack-vectors';
+import type { AttackVector } from '@tocsin/egress/testing/attack-vectors/attack-vector';
+import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
+import type { Response } from 'supertest';
+import type TestAgent from 'supertest/lib/agent.js';
+import { CHANNELS, newChannel } from '../testing/channels.ts';
+import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+/** Requests under way at a time. */
+const ABREAST = 12;
+
+let ground: AttackGround;
+let api: TestApi;
+let owner: TestAgent;
+beforeAll(async () => {
+  ground = await AttackGround.open();
+  api = await openTestApi({
+    egress: createEgress({ allowCidrs: [PUBLIC_ADDRESS], lookup: ground.dns.lookup }),
+    producers: { addTrigger, addStatusChanges: async () => undefined, addDeliveries: async () => undefined },
+  });
+  owner = await signIn(api);
+});
+afterAll(async () => {
+  await api.close();
+  await ground.close();
+});
+/** Neither a monitor nor a channel makes the api connect to anything but its database. */
+afterEach(() => {
+  expect(ground.canaryConnections).toBe(0);
+  expect(ground.watch.take([api.port, Number(new URL(api.databaseUrl).port)])).toEqual([]);
+});
+
+let recorded: Promise<void> = Promise.resolve();
+
+/** A checker that records a result without probing (what a probe does is tested in the checker): one after another. */
+function addTrigger(region: string, { triggerId }: { triggerId: string }): Promise<void> {
+  const { db } = api.context;
+  recorded = recorded.then(async () => {
+    const trigger = await takeTrigger(db, triggerId);
+    if (trigger === null) return;
+    const fields = { slot: null, source: 'trigger', triggerId, region, urlOverride: trigger.url } as const;
+    await recordChecks(db, [checkOf(trigger.monitorId, fields)]);
+  });
+  return recorded;
+}
+
+/** The answers to one request for each vector, in their order. */
+async function answers(
+  vectors: readonly AttackVector[],
+  ask: (vector: AttackVector) => Promise<Response>,
+): Promise<{ url: string; status: number; faults: string[] }[]> {
+  const all: { url: string; status: number; faults: string[] }[] = [];
+  for (let from = 0; from < vectors.length; from += ABREAST) {
+    const some = vectors.slice(from, from + ABREAST);
+    const responses = await Promise.all(some.map((vector) => ask(vector)));
+    for (const [index, { status, body }] of responses.entries()) {
+      const { errors = [] } = body as { errors?: { path: string }[] };
+      all.push({ url: some[index]?.url ?? '', status, faults: errors.map(({ path }) => path) });
+    }
+  }
+  return all;
+}
+
+function expected(vectors: readonly AttackVector[], status: (vector: AttackVector) => number): unknown {
+  return vectors.map((vector) => {
+    const answer = status(vector);
+    return { url: vector.url, status: answer, faults: answer === 400 ? ['url'] : [] };
+  });
+}
+
+describe('monitors', () => {
+  // A blocked target is a result of its checks (design §6): the api refuses only what is no URL by its rules.
+  test.each(halfByKind('first'))('create, %s: %i vectors', async (_kind, _count, vectors) => {
+    const seen = await answers(vectors, ({ url }) =>
+      api
+        .as()
+        .post(MONITORS)
+        .send({ name: 'Attack', url: ground.url(url) }),
+    );
+    expect(seen).toEqual(expected(vectors, ({ accepted }) => (accepted ? 201 : 400)));
+  });
+
+  test.each(halfByKind('second'))('update, %s: %i vectors', async (_kind, _count, vectors) => {
+    const { id } = await newMonitor(api);
+    const seen = await answers(vectors, ({ url }) =>
+      api
+        .as()
+        .put(`${MONITORS}/${id}`)
+        .send({ url: ground.url(url) }),
+    );
+    expect(seen).toEqual(expected(vectors, ({ accepted }) => (accepted ? 200 : 400)));
+  });
+
+  test.each(halfByKind('first'))('trigger override, %s: %i vectors', async (_kind, _count, vectors) => {
+    const { id } = await newMonitor(api);
+    const seen = await answers(vectors, ({ url }) =>
+      api
+        .as()
+        .post(`${MONITORS}/${id}/trigger`)
+        .send({ url: ground.url(url) }),
+    );
+    expect(seen).toEqual(expected(vectors, ({ accepted }) => (accepted ? 200 : 400)));
+    const { rows } = await api.database.pool.query<{ url: string }>(
+      'select url from events where monitor_id = $1',
+      [id],
+    );
+    const recorded = rows.map(({ url }) => url).sort();
+    expect(recorded).toEqual(
+      vectors
+        .filter(({ accepted }) => accepted)
+        .map(({ url }) => ground.url(url))
+        .sort(),
+    );
+  });
+});
+
+describe('channels', () => {
+  /** A receiver that the guard blocks is refused at once (design §6), and so is all that is not https. */
+  const isReceiver = ({ url, outcome, accepted }: AttackVector): boolean =>
+    accepted && outcome !== 'blocked' && ground.secureUrl(url) !== ground.url(url);
+
+  test.each(halfByKind('second'))(
+    'create and update in turn, %s: %i vectors',
+    async (_kind, _count, vectors) => {
+      const { channel } = await newChannel(owner, { url: 'https://public.attack.test/', allMonitors: false });
+      const created = new Set(vectors.filter((_vector, index) => index % 2 === 0));
+      const seen = await answers(vectors, (vector) => {
+        const url = ground.secureUrl(vector.url);
+        return created.has(vector)
+          ? owner.post(CHANNELS).send({ name: 'Attack', url, monitorIds: [] })
+          : owner.patch(`${CHANNELS}/${channel.id}`).send({ url });
+      });
+      const taken = (vector: AttackVector): number => (created.has(vector) ? 201 : 200);
+      expect(seen).toEqual(expected(vectors, (vector) => (isReceiver(vector) ? taken(vector) : 400)));
+    },
+  );
+
+  test('over plain http each class is refused, whatever its hosts', async () => {
+    const firsts = vectorsByKind().flatMap(([, , vectors]) => vectors.slice(0, 1));
+    const seen = await answers(firsts, ({ url }) =>
+      owner.post(CHANNELS).send({ name: 'Attack', url: ground.url(url), monitorIds: [] }),
+    );
+    expect(seen).toEqual(expected(firsts, () => 400));
+  });
+});

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createMonitorSchema } from '@tocsin/contracts/monitor';
+import { firstCheckJobId } from '@tocsin/core/schedule/slot';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { DbContext } from '@tocsin/db/database/context';
+import { openDatabase } from '@tocsin/db/database/open';
+import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { findMonitorRow } from '@tocsin/db/monitors/find-monitor-row';
+import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
+import { createTrigger } from '@tocsin/db/triggers/create-trigger';
+import { takeTrigger } from '@tocsin/db/triggers/take-trigger';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { AttackGround } from '@tocsin/egress/testing/attack-ground';
+import { halfByKind } from '@tocsin/egress/testing/attack-vectors';
+import type { AttackVector, Outcome } from '@tocsin/egress/testing/attack-vectors/attack-vector';
+import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { createCheckerMetrics } from '../metrics.ts';
+import { Recorder } from '../record/recorder.ts';
+import { TargetCache } from '../targets/target-cache.ts';
+import { runTriggeredCheck } from '../triggers/triggered-check.ts';
+import { ScheduledChecks } from './scheduled-check.ts';
+
+const logger = createSilentLogger();
+
+let ground: AttackGround;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let open: ReturnType<typeof openDatabase>;
+let context: DbContext;
+let accountId: string;
+let checks: ScheduledChecks;
+let triggered: (triggerId: string) => Promise<void>;
+beforeAll(async () => {
+  ground = await AttackGround.open();
+  database = await createTestDatabase();
+  open = openDatabase({
+    url: database.url,
+    poolSize: 5,
+    applicationName: 'checker test',
+    onIdleError: () => undefined,
+  });
+  const { db } = open;
+  context = { db, secrets: new SecretBox([randomBytes(32)]) };
+  accountId = (await ensureAccount(db)).id;
+  const checker = {
+    region: 'default',
+    targets: new TargetCache((ids) => loadCheckTargets(context, ids)),
+    recorder: new Recorder({
+      record: (batch) => recordChecks(db, batch),
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+    }),
+    egress: createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup }),
+    metrics: createCheckerMetrics(createMetrics()),
+    shutdown: new AbortController().signal,
+    announce: () => undefined,
+    overlapGuard: { enter: async () => async () => undefined },
+    logger,
+    takeTrigger: (id: string) => takeTrigger(db, id),
+  };
+  checks = new ScheduledChecks(checker);
+  triggered = (triggerId) => runTriggeredCheck(checker, { triggerId });
+});
+afterAll(async () => {
+  await open.close();
+  await database.drop();
+  await ground.close();
+});
+afterEach(() => {
+  expect(ground.canaryConnections).toBe(0);
+  const elsewhere = [Number(new URL(database.url).port)];
+  expect(ground.watch.take(elsewhere).filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
+});
+
+/** A monitor of any URL, as an older version with laxer rules may have left it behind. */
+async function monitorOf(url: string): Promise<string> {
+  const input = createMonitorSchema.parse({ name: 'Attack', url: 'https://public.attack.test/', timeout: 5 });
+  return (await createMonitor(context, accountId, { ...input, url }, 'default')).monitor.id;
+}
+
+interface EventText {
+  readonly status: string;
+  readonly error_reason: string | null;
+  readonly error_detail: string | null;
+  /** Null where no trigger overrode the monitor's. */
+  readonly url: string | null;
+}
+
+/** What the events of a monitor say, in the order of the checks. */
+async function eventsOf(
+  monitorId: string,
+): Promise<[outcome: Outcome | undefined, override: string | null][]> {
+  const { rows } = await open.pool.query<EventText>(
+    'select status, error_reason, error_detail, url from events where monitor_id = $1 order by timestamp',
+    [monitorId],
+  );
+  return rows.map((row) => [outcomeOf(row), row.url]);
+}
+
+/** In the words of the catalogue; undefined for what must not happen. */
+function outcomeOf({ status, error_reason: reason, error_detail: detail }: EventText): Outcome | undefined {
+  if (status === 'UP') return 'public';
+  if (reason === 'DNS_ERROR') return 'unknown name';
+  if (reason !== 'UNKNOWN_ERROR') return undefined;
+  if (detail?.endsWith('; allow it with EGRESS_ALLOW_CIDRS')) return 'blocked';
+  return detail === 'the target is not a valid http or https URL' ? 'no URL' : undefined;
+}
+
+/** Postgres takes no NUL: no row can hold such a URL. */
+const storable = ({ url }: AttackVector): boolean => !url.includes('\0');
+
+describe('a scheduled check of half the vectors, and a trigger with the other half', () => {
+  const overriding = new Map(
+    halfByKind('second').map(([kind, , vectors]) => [kind, vectors.filter(storable)]),
+  );
+
+  test.each(halfByKind('first'))('%s: %i vectors', async (kind, _count, half) => {
+    const vectors = half.filter(storable);
+    const overrides = overriding.get(kind) ?? [];
+    const seen = await Promise.all(
+      vectors.map(async ({ url }, index) => {
+        const monitorId = await monitorOf(ground.url(url));
+        await checks.run({ monitorId, revision: 1 }, firstCheckJobId(monitorId, Date.now()));
+        const override = overrides[index];
+        if (override !== undefined) {
+          const row = await findMonitorRow(context.db, accountId, monitorId);
+          await triggered((await createTrigger(context.db, row, ground.url(override.url), 20_000)).id);
+        }
+        return [url, ...(await eventsOf(monitorId))];
+      }),
+    );
+    const expected = vectors.map(({ url, outcome }, index) => {
+      const override = overrides[index];
+      const scheduled = [url, [outcome, null]];
+      if (override === undefined) return scheduled;
+      return [...scheduled, [override.outcome, ground.url(override.url).toWellFormed()]];
+    });
+    expect(seen).toEqual(expected);
+    expect(vectors.length).toBeGreaterThanOrEqual(overrides.length);
+  });
+});

@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { AttackGround } from '@tocsin/egress/testing/attack-ground';
+import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
+import { runBehindProxy } from '@tocsin/egress/testing/proxy-environment';
+
+const CHECKER = fileURLToPath(new URL('../../', import.meta.url));
+
+const CHECKS = `
+  import { createEgress } from '@tocsin/egress/create-egress';
+  import { probe } from './dist/probe/probe.js';
+  const [, address, extraCa, ...urls] = process.argv;
+  const egress = createEgress({ allowCidrs: [address], extraCa });
+  const target = { method: 'GET', headers: null, body: null, timeoutMs: 5_000, assertions: null };
+  const results = await Promise.all(urls.map((url) => probe({ ...target, url }, egress)));
+  console.log(JSON.stringify(results.map(({ status, statusCode, errorDetail }) => [status, statusCode, errorDetail])));
+`;
+
+const PLAIN_REQUEST = `
+  import http from 'node:http';
+  const [, url] = process.argv;
+  http.get(url, (response) => {
+    response.resume();
+    response.on('end', () => console.log(response.statusCode));
+  });
+`;
+
+let ground: AttackGround;
+let proxyUrl: string;
+beforeAll(async () => {
+  ground = await AttackGround.open();
+  proxyUrl = `http://127.0.0.1:${ground.port}`;
+});
+afterAll(() => ground.close());
+beforeEach(() => {
+  ground.canaryConnections = 0;
+});
+
+test('proxies of the environment do not divert checks, in a process of its own', async () => {
+  const urls = ['http', 'https'].map((scheme) => `${scheme}://${PUBLIC_ADDRESS}:${ground.port}/`);
+  const results = await runBehindProxy(proxyUrl, CHECKER, CHECKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);
+  expect(results).toEqual(urls.map(() => ['UP', 200, null]));
+  expect(ground.canaryConnections).toBe(0);
+});
+
+test('they do not hide from the guard where a check goes', async () => {
+  const urls = ['http', 'https'].map((scheme) => `${scheme}://10.0.0.1:${ground.port}/`);
+  const results = await runBehindProxy(proxyUrl, CHECKER, CHECKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);
+  const detail = 'address 10.0.0.1 is in a private range; allow it with EGRESS_ALLOW_CIDRS';
+  expect(results).toEqual(urls.map(() => ['DOWN', null, detail]));
+  expect(ground.canaryConnections).toBe(0);
+});
+
+test('a request without the guarded agents is diverted, where this Node knows how', async () => {
+  const url = `http://${PUBLIC_ADDRESS}:${ground.port}/`;
+  expect(await runBehindProxy(proxyUrl, CHECKER, PLAIN_REQUEST, [url])).toBe(200);
+  expect(ground.canaryConnections).toBe(process.allowedNodeEnvironmentFlags.has('--use-env-proxy') ? 1 : 0);
+});

@@ -1,0 +1,35 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { AttackGround } from '@tocsin/egress/testing/attack-ground';
+import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
+import { runBehindProxy } from '@tocsin/egress/testing/proxy-environment';
+
+const NOTIFIER = fileURLToPath(new URL('../../', import.meta.url));
+
+const WEBHOOKS = `
+  import { createEgress } from '@tocsin/egress/create-egress';
+  import { sendWebhook } from './dist/deliver/send-webhook.js';
+  const [, address, extraCa, ...urls] = process.argv;
+  const egress = createEgress({ allowCidrs: [address], extraCa });
+  const secrets = ['whsec_' + Buffer.from('a secret of some channel').toString('base64')];
+  const request = { id: 'delivery-1', payload: '{}', secrets };
+  const answers = await Promise.all(urls.map((url) => sendWebhook({ ...request, url }, egress)));
+  console.log(JSON.stringify(answers.map(({ statusCode, error }) => [statusCode, error])));
+`;
+
+let ground: AttackGround;
+beforeAll(async () => {
+  ground = await AttackGround.open();
+});
+afterAll(() => ground.close());
+
+test('proxies of the environment do not divert webhooks, nor hide where they go', async () => {
+  const urls = [PUBLIC_ADDRESS, '10.0.0.1'].map((host) => `https://${host}:${ground.port}/`);
+  const proxyUrl = `http://127.0.0.1:${ground.port}`;
+  const answers = await runBehindProxy(proxyUrl, NOTIFIER, WEBHOOKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);
+  expect(answers).toEqual([
+    [200, null],
+    [null, 'address 10.0.0.1 is in a private range; allow it with EGRESS_ALLOW_CIDRS'],
+  ]);
+  expect(ground.canaryConnections).toBe(0);
+});
