@@ -28,8 +28,13 @@ test('the addresses of all interfaces, read again after ten seconds', () => {
 test('of a loopback interface the whole IPv4 range, of any other the address alone', () => {
   const ranged = { ...addressOf('8.8.4.5', '8.8.4.5/24'), internal: true };
   const ipv6: NetworkInterfaceInfo = {
-    ...{ address: '2606:4700::1', cidr: '2606:4700::1/64', family: 'IPv6', scopeid: 0 },
-    ...{ netmask: '', mac: '', internal: true },
+    address: '2606:4700::1',
+    cidr: '2606:4700::1/64',
+    family: 'IPv6',
+    scopeid: 0,
+    netmask: '',
+    mac: '',
+    internal: true,
   };
   const interfaces = {
     lo: [ranged, { ...addressOf('8.8.6.6'), internal: true }, ipv6],

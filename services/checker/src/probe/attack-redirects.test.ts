@@ -35,14 +35,12 @@ afterEach(() => {
 });
 
 /** The vectors that fit into a header line, each with a status and a scheme in turn, so that every class sees them all. */
-const REDIRECTS = ATTACK_VECTORS.filter(({ url }) => !/[\0-\x08\x0a-\x1f\x7f]/.test(url)).map(
-  (vector, index) => ({
-    ...vector,
-    status: STATUSES[index % STATUSES.length] ?? 302,
-    scheme: index % 2 === 0 ? 'http' : 'https',
-    path: `/${index}`,
-  }),
-);
+const REDIRECTS = ATTACK_VECTORS.filter(({ url }) => !/[^\P{Cc}\t]/u.test(url)).map((vector, index) => ({
+  ...vector,
+  status: STATUSES[index % STATUSES.length] ?? 302,
+  scheme: index % 2 === 0 ? 'http' : 'https',
+  path: `/${index}`,
+}));
 
 const origin = (scheme = 'http'): string => `${scheme}://public.attack.test:${ground.port}`;
 
