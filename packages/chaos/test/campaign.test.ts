@@ -19,7 +19,14 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'chaos-'));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  // One that a test did not wait for leaves nothing behind either.
+  for (const { child, ended } of runs) {
+    child.kill('SIGTERM');
+    await ended;
+  }
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
 
 interface Run {
   readonly child: ReturnType<typeof spawn>;
@@ -27,6 +34,8 @@ interface Run {
   readonly said: (text: string) => Promise<void>;
   readonly ended: Promise<{ code: unknown; stdout: string; stderr: string }>;
 }
+
+const runs: Run[] = [];
 
 function campaign(args: readonly string[], dataDir: string): Run {
   const script = `import(${JSON.stringify(MAIN)}).then(({ main }) => main(process.argv.slice(1)))`;
@@ -46,7 +55,9 @@ function campaign(args: readonly string[], dataDir: string): Run {
       await Promise.race([once(child.stdout, 'data'), ended]);
     }
   };
-  return { child, said, ended };
+  const run = { child, said, ended };
+  runs.push(run);
+  return run;
 }
 
 /** The processes that were told of a folder, and those that work in it. */
@@ -79,7 +90,7 @@ onLinux('npm run test:faults', () => {
     expect(figures.kinds).toBe(figures.kindsWanted - clocks.length);
     expect(await readdir(dataDir)).toEqual(clocks.length === 0 ? [] : ['failed-campaigns']);
     expect(await processesOf(dataDir)).toEqual([]);
-  }, 600_000);
+  }, 1_200_000);
 
   test('leaves nothing behind when it is stopped half-way', async () => {
     const dataDir = join(folder, 'stopped');

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
+import type { ServiceName } from '@tocsin/e2e/service-process';
 import { clockOff } from '../lab/libfaketime.ts';
 import type { Slot } from '../lab/slot.ts';
 import { slotNamed, type Scene } from '../run/scene.ts';
@@ -59,19 +60,26 @@ export async function fireClock(
   }
 }
 
-/** Replaces every replica by a new one, one after the other, as a deployment does. */
+/** Replaces every replica by a new one, those of a service one after the other, as deployments of three services do. */
 export async function restartAll(scene: Scene): Promise<Firing> {
   const firedAt = Date.now();
-  for (const slot of scene.slots) {
-    if (!(await slot.takeNext(Date.now() + READY_WITHIN_MS)))
-      return { missed: `${slot.name} was never ready` };
+  const services = [...new Set(scene.slots.map(({ plan }) => plan.service))];
+  const missed = await Promise.all(services.map((service) => restartService(scene, service)));
+  const reason = missed.find((one) => one !== null);
+  return reason === undefined ? { firedAt, endedAt: Date.now() } : { missed: reason };
+}
+
+/** @returns why it did not come about; null: it did */
+async function restartService(scene: Scene, service: ServiceName): Promise<string | null> {
+  for (const slot of scene.slots.filter(({ plan }) => plan.service === service)) {
+    if (!(await slot.takeNext(Date.now() + READY_WITHIN_MS))) return `${slot.name} was never ready`;
     try {
       await replace(scene, slot, {});
     } finally {
       slot.giveBack();
     }
   }
-  return { firedAt, endedAt: Date.now() };
+  return null;
 }
 
 async function replace(scene: Scene, slot: Slot, env: Readonly<Record<string, string>>): Promise<void> {

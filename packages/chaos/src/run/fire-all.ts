@@ -41,8 +41,11 @@ async function fireTrack(
     const { name } = fault;
     await wait(Math.max(0, startedAt + fault.atMs - Date.now()));
     const overMs = Date.now() - startedAt - windowMs;
-    if (overMs > lateMs || (overMs > 0 && done.some((one) => one.name === name && one.firedAt !== null)))
+    if (overMs > 0 && done.some((one) => one.name === name && one.firedAt !== null)) continue;
+    if (overMs > lateMs) {
+      done.push({ name, victim: fault.victim, firedAt: null, endedAt: null, note: 'it was too late' });
       continue;
+    }
     const deadline = Date.now() + (fault.track === 'replace' ? PATIENCE_MS.replacing : PATIENCE_MS.moment);
     const result = await fireFault({ ...scene, deadline }, fault);
     done.push(result);

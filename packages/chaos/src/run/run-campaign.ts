@@ -13,7 +13,7 @@ import { deliverTheRest, endCheckers, listUndelivered, settle } from './settle.t
 import { Tails } from './tails.ts';
 
 /** On a slow machine kinds of faults that were not fired yet may take so much longer. */
-const LATE_MS = 240_000;
+const LATE_MS = 600_000;
 
 export interface CampaignPlan {
   readonly seed: number;
