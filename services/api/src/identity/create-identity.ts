@@ -26,6 +26,8 @@ interface SignedIn {
   readonly cookies: readonly string[];
 }
 
+const MOST_LOOKS = 3;
+
 /** Who people are: the sessions of the dashboard. better-auth does the work and stays behind this. */
 export interface Identity {
   /** Answers everything under `/api/auth`. */
@@ -46,18 +48,27 @@ export function createIdentity(options: IdentityOptions): Identity {
   const auth = betterAuth(authOptions(options));
   const handle = toNodeHandler(auth);
   const singleSignOn = options.oidc === null ? null : createSingleSignOn(options, options.oidc);
-  /** better-auth keeps the cause of an error to itself: this throws it where Postgres is away. */
-  const orOutage = <Found>(session: Promise<Found>): Promise<Found> =>
-    session.catch(async (error: unknown) => {
-      await ping(options.db);
-      throw error;
-    });
+  /**
+   * better-auth keeps the cause of an error to itself: where Postgres is away this throws that. Where it answers again, a connection
+   * of ours broke, as others may have, and the session is looked up anew.
+   */
+  const orOutage = async <Found>(look: () => Promise<Found>): Promise<Found> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await look();
+      } catch (error) {
+        await ping(options.db);
+        if (tries === MOST_LOOKS) throw error;
+      }
+    }
+  };
   return {
     handle: (req, res) => handle(withAddress(req), res),
     handleSingleSignOn: (req, res) => (singleSignOn ?? handle)(withAddress(req), res),
     hasSingleSignOn: singleSignOn !== null,
     find: async (req) => {
-      const found = await orOutage(auth.api.getSession({ headers: headersOf(req), returnHeaders: true }));
+      const asked = { headers: headersOf(req), returnHeaders: true } as const;
+      const found = await orOutage(() => auth.api.getSession(asked));
       if (found.response === null) return null;
       const { session, user } = found.response;
       const { id: userId, accountId, role } = userFields.parse(user);
@@ -70,8 +81,8 @@ export function createIdentity(options: IdentityOptions): Identity {
       };
     },
     isSignedIn: async (req) => {
-      const query = { disableRefresh: true };
-      return (await orOutage(auth.api.getSession({ headers: headersOf(req), query }))) !== null;
+      const asked = { headers: headersOf(req), query: { disableRefresh: true } };
+      return (await orOutage(() => auth.api.getSession(asked))) !== null;
     },
     signIn: async (req, email, password) => {
       const { headers } = await auth.api.signInEmail({

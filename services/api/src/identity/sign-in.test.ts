@@ -5,6 +5,7 @@ import { deleteUser } from '@tocsin/db/users/delete-user';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
+import { until } from '../testing/until.ts';
 import { authSecret } from './auth-secret.ts';
 
 const ME = '/api/dashboard/me';
@@ -262,6 +263,27 @@ describe('without a database', () => {
       await Promise.all([light.close(), dark.close()]);
     }
   });
+});
+
+test('a connection to Postgres that breaks while a session is looked up costs nobody the request', async () => {
+  const { agent } = await newSignedInUser(api);
+  const { pool } = api.database;
+  const holder = await pool.connect();
+  try {
+    await holder.query('begin');
+    await holder.query('lock table sessions in access exclusive mode');
+    const answered = agent.get(ME).then(({ status }) => status);
+    const ended = await until(async () => {
+      const { rowCount } = await holder.query(
+        `select pg_terminate_backend(pid) from pg_locks where not granted and relation = 'sessions'::regclass`,
+      );
+      return (rowCount ?? 0) > 0;
+    });
+    await holder.query('rollback');
+    expect([ended, await answered]).toEqual([true, 200]);
+  } finally {
+    holder.release(true);
+  }
 });
 
 test('the secret depends on the current key alone', () => {

@@ -7,7 +7,9 @@ import { CheckJobs, type CheckJobsOptions } from './check-jobs.ts';
 
 const WAVE = { intervalSeconds: 60, phaseMs: 51 };
 const OTHER = { intervalSeconds: 60, phaseMs: 101 };
-const JOB = 'repeat:wave-60-51:1795177260051';
+const SLOT = Date.now();
+const JOB = `repeat:wave-60-51:${SLOT}`;
+const NEXT_JOB = `repeat:wave-60-51:${SLOT + 60_000}`;
 
 function membersOf(count: number): WaveMember[] {
   return Array.from({ length: count }, (_, index) => ({ monitorId: randomUUID(), revision: index + 1 }));
@@ -121,7 +123,7 @@ describe('more checks than may run at once', () => {
     const jobs = checkJobs({ members: membersOf(7), concurrency: 5, runCheck: gate.pass });
     const running = [
       jobs.run(WAVE, JOB, 0),
-      jobs.run(OTHER, 'repeat:wave-60-101:1', 0),
+      jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, 0),
       jobs.run({ monitorId: randomUUID(), revision: 1 }, 'first-x-1', 0),
     ];
     await settle();
@@ -137,7 +139,7 @@ describe('more checks than may run at once', () => {
     const first = jobs.run(WAVE, JOB, 0);
     await settle();
     expect(told).toEqual([]);
-    const second = jobs.run(OTHER, 'repeat:wave-60-101:1', 0);
+    const second = jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, 0);
     await settle();
     expect(told).toEqual([true]);
     await gate.letGo(3);
@@ -164,10 +166,10 @@ describe('while Postgres does not say who is in a wave', () => {
     await jobs.run(WAVE, JOB, 0);
     up = false;
     ran = [];
-    await jobs.run(WAVE, 'repeat:wave-60-51:1795177320051', 0);
+    await jobs.run(WAVE, NEXT_JOB, 0);
     expect(ran).toEqual(members);
     ran = [];
-    await expect(jobs.run(OTHER, 'repeat:wave-60-101:1', 0)).rejects.toThrow(JobPostponedError);
+    await expect(jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, 0)).rejects.toThrow(JobPostponedError);
     expect([ran, failed]).toEqual([[], []]);
   });
 
@@ -220,13 +222,31 @@ describe.each([
     await expect(jobs.run(WAVE, JOB, 0)).rejects.toBe(error);
     refuse = false;
     ran = [];
-    await jobs.run(WAVE, 'repeat:wave-60-51:1795177320051', 0);
+    await jobs.run(WAVE, NEXT_JOB, 0);
     expect(ran).toEqual(members);
     await jobs.run(WAVE, JOB, 0);
     ran = [];
     await jobs.run(WAVE, JOB, 0);
     expect(ran).toEqual(members);
   });
+});
+
+test('a slot that is too late is skipped for those that are known, and nobody is asked who they are', async () => {
+  const members = membersOf(3);
+  let asked = 0;
+  const jobs = checkJobs({
+    listMembers: async () => {
+      asked += 1;
+      return members;
+    },
+  });
+  const late = `repeat:wave-60-51:${SLOT - 76_000}`;
+  await jobs.run(WAVE, late, 0);
+  expect([asked, ran]).toEqual([0, []]);
+  await jobs.run(WAVE, JOB, 0);
+  ran = [];
+  await jobs.run(WAVE, late, 0);
+  expect([asked, ran]).toEqual([1, members]);
 });
 
 test('waves of which no job comes any more are forgotten', async () => {

@@ -1,4 +1,6 @@
 import type { JobPayload, SingleCheck } from '@tocsin/contracts/jobs';
+import { isTooLate } from '@tocsin/core/schedule/lateness';
+import { slotOfJob } from '@tocsin/core/schedule/slot';
 import { waveId, type Wave } from '@tocsin/core/schedule/wave';
 import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
 import { withDeadline } from '@tocsin/queue/deadline';
@@ -54,7 +56,7 @@ export class CheckJobs {
    * @throws JobReturnedError, JobPostponedError where some of them must be run again
    */
   async run(payload: JobPayload<'check'>, jobId: string, stalls: number): Promise<void> {
-    const all = 'monitorId' in payload ? [payload] : await this.#listMembers(payload);
+    const all = 'monitorId' in payload ? [payload] : await this.#membersOf(payload, jobId);
     const done = this.#done.get(jobId);
     const checks = done === undefined ? all : all.filter(({ monitorId }) => !done.has(monitorId));
     const running = checks.map((check) =>
@@ -91,6 +93,16 @@ export class CheckJobs {
     const [oldest] = this.#done.keys();
     if (this.#done.size > MOST_UNFINISHED && oldest !== undefined) this.#done.delete(oldest);
     throw again;
+  }
+
+  /**
+   * Of a slot that is too late for everybody those that are known: each is skipped and counted, and nobody is asked. After an overload
+   * there are many of these, and they must not cost what is missing for those that are due.
+   */
+  async #membersOf(wave: Wave, jobId: string): Promise<readonly WaveMember[]> {
+    const slot = slotOfJob(jobId);
+    if (slot === null || !isTooLate(slot, wave.intervalSeconds, Date.now())) return this.#listMembers(wave);
+    return this.#members.get(waveId(wave)) ?? [];
   }
 
   /** While Postgres is away, those of last time: their results wait in the recorder. */
