@@ -18,7 +18,7 @@ export async function createWorld(scene: Scene, world: World): Promise<void> {
   await until(
     'every monitor to be UP',
     async () => (await statusesOf(api)).every((one) => one === 'UP'),
-    120_000,
+    600_000,
   );
   for (const plan of world.channels) {
     const answer = await api.request('POST', '/api/dashboard/channels', {

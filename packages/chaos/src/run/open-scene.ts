@@ -25,7 +25,8 @@ import type { Scene } from './scene.ts';
 
 /** Small, so that a Postgres of few connections serves all replicas. */
 const POOL_SIZE = 5;
-const READY_WITHIN_MS = 120_000;
+/** Nothing is broken yet: a slow machine may take its time. */
+const READY_WITHIN_MS = 600_000;
 
 export interface SceneOptions {
   readonly world: World;
