@@ -80,8 +80,16 @@ describe('createMonitorSchema', () => {
     },
   );
 
-  test('the body is bounded in bytes', () => {
-    const fits = 'ä'.repeat(32 * 1024);
+  test.each([
+    ['a', 1],
+    ['ä', 2],
+    ['€', 3],
+    ['🔔', 4],
+    ['\ufeff', 3],
+  ])('the body is bounded in bytes of UTF-8: %j has %i', (character, bytes) => {
+    const most = 64 * 1024;
+    const fits = character.repeat(Math.floor(most / bytes)) + 'a'.repeat(most % bytes);
+    expect(Buffer.byteLength(fits)).toBe(most);
     expect(createMonitorSchema.safeParse({ ...minimal, body: fits }).success).toBe(true);
     expect(createMonitorSchema.safeParse({ ...minimal, body: `${fits}a` }).success).toBe(false);
   });

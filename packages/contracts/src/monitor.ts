@@ -32,7 +32,8 @@ const regionList = z
   .max(LIMITS.regionCount, { error: `must hold at most ${LIMITS.regionCount} regions` })
   .refine((regions) => new Set(regions).size === regions.length, { error: 'must not name a region twice' });
 
-const requestBody = storableText.refine((body) => Buffer.byteLength(body) <= LIMITS.requestBodyBytes, {
+const utf8 = new TextEncoder();
+const requestBody = storableText.refine((body) => utf8.encode(body).length <= LIMITS.requestBodyBytes, {
   error: `must be at most ${LIMITS.requestBodyBytes} bytes`,
 });
 

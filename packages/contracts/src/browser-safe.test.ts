@@ -1,0 +1,20 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+
+const SOURCES = new URL('./', import.meta.url);
+const NODE_ONLY =
+  /\bnode:|\b(?:Buffer|process|require|__dirname|__filename|setImmediate)\b|\bfrom '(?!\.\/|zod')/;
+
+function* sources(): Iterable<[file: string, code: string]> {
+  for (const file of readdirSync(SOURCES)) {
+    if (file.endsWith('.test.ts')) continue;
+    const text = readFileSync(new URL(file, SOURCES), 'utf8');
+    yield [file, text.replaceAll(/\/\*[^]*?\*\/|\/\/.*$/gm, '')];
+  }
+}
+
+test('nothing here needs Node: the dashboard runs it in browsers', () => {
+  const needing = [...sources()].filter(([, code]) => NODE_ONLY.test(code)).map(([file]) => file);
+  expect(needing).toEqual([]);
+  expect([...sources()].map(([file]) => file)).toContain('monitor.ts');
+});
