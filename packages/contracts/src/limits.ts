@@ -19,6 +19,7 @@ export const LIMITS = {
   apiBodyBytes: 256 * 1024,
   eventsPerRequest: { default: 50, max: 500 },
   recentEvents: 10,
+  recentChecks: { monitors: 200, checks: 30, days: 14 },
 } as const;
 
 /** A region code: lower-case letters, digits and inner hyphens, at most 63 characters. */

@@ -14,6 +14,7 @@ import { acceptInvitationHandler } from '../invitations/accept-invitation.ts';
 import { invitationsRouter } from '../invitations/router.ts';
 import { maintenanceWindowsRouter } from '../maintenance-windows/router.ts';
 import { getStatsHandler } from '../monitors/get-stats.ts';
+import { listRecentChecksHandler } from '../monitors/list-recent-checks.ts';
 import { requireMonitorId } from '../monitors/monitor-id.ts';
 import { monitorsRouter } from '../monitors/router.ts';
 import { regionsRouter } from '../regions/router.ts';
@@ -37,6 +38,7 @@ export function dashboardRouter(context: ApiContext): Router {
   router.use('/api-keys', apiKeysRouter(context));
   router.use('/users', usersRouter(context));
   router.use('/invitations', invitationsRouter(context));
+  resource(router, '/monitors/recent-checks', { get: [listRecentChecksHandler(context)] });
   resource(router, '/monitors/:id/stats', { get: [requireMonitorId, getStatsHandler(context)] });
   router.use('/monitors', monitorsRouter(context));
   router.use('/channels', channelsRouter(context));

@@ -23,6 +23,8 @@ export interface AccessRow {
   /** The status for who may. */
   readonly ok: number;
   readonly body?: (resource: Resource) => object;
+  /** With its question mark. */
+  readonly query?: (resource: Resource) => string;
   /** The status for another account, where it is not 404 with an `:id` and `ok` without. */
   readonly foreign?: number;
   /** The answer has no end: its beginning is looked at. */
@@ -110,6 +112,12 @@ const D = '/api/dashboard';
 export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   ...monitorRows('/api/cli/monitors', 'any key', 'write key'),
   ...monitorRows(`${D}/monitors`, 'member', 'member'),
+  [`GET ${D}/monitors/recent-checks`]: {
+    kind: 'monitor',
+    needs: 'member',
+    ok: 200,
+    query: ({ id }) => `?monitorIds=${id}`,
+  },
   [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor', needs: 'member', ok: 200 },
   [`GET ${D}/me`]: { kind: 'user', needs: 'member', ok: 200 },
   [`GET ${D}/api-keys`]: { kind: 'apiKey', needs: 'member', ok: 200 },

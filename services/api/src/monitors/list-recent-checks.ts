@@ -1,0 +1,14 @@
+import { recentChecksQuerySchema } from '@tocsin/contracts/recent-checks';
+import { listRecentChecks } from '@tocsin/db/events/list-recent-checks';
+import type { RequestHandler } from 'express';
+import type { ApiContext } from '../context.ts';
+import { parseFields } from '../http/parse-fields.ts';
+import { callerOf } from '../http/request-state.ts';
+
+/** The latest checks of the monitors that a list has on screen (design §3 "Dashboard API"). */
+export function listRecentChecksHandler({ db }: Pick<ApiContext, 'db'>): RequestHandler {
+  return async function answerRecentChecks(req, res) {
+    const { monitorIds } = parseFields(recentChecksQuerySchema, req.query);
+    res.json({ recentChecks: await listRecentChecks(db, callerOf(res).accountId, monitorIds) });
+  };
+}
