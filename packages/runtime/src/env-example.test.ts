@@ -36,7 +36,7 @@ describe('.env.example', () => {
         expect.stringContaining(String(schema.meta()?.['description'])),
       ]);
       const unset = schema.safeParse(undefined);
-      if (name.endsWith('_FILE')) continue;
+      if (/_FILE$|^DASHBOARD_DIR$/.test(name)) continue;
       expect([name, schema.safeParse(entry?.value).success]).toEqual([name, true]);
       const preset = unset.success && unset.data !== undefined && String(unset.data) !== '';
       if (preset) expect([name, entry?.value]).toEqual([name, String(unset.data)]);

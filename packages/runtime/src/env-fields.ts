@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from './error-code.ts';
 
@@ -66,6 +67,14 @@ export function certificateFile(): Field<string> {
       });
     }
   });
+}
+
+/** A folder with an `index.html`. */
+export function builtPages(): Field<string> {
+  return z
+    .string()
+    .refine((path) => existsSync(join(path, 'index.html')), 'must name a folder with an index.html')
+    .transform((path) => resolve(path));
 }
 
 function splitList(value: string): string[] {

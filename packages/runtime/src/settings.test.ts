@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEnv } from './env.ts';
 import { parseRegionQueueUrls, queueUrlVariable, secretValues, settings } from './settings.ts';
@@ -44,8 +44,9 @@ describe('settings', () => {
       const unset = schema.safeParse(undefined);
       if (!unset.success || unset.data === undefined) {
         const example = String(meta?.['example']);
-        // The example of a file names one that is not there.
-        if (!name.endsWith('_FILE')) expect([name, schema.safeParse(example).success]).toEqual([name, true]);
+        // The example of a file or folder names one that is not there.
+        if (!/_FILE$|^DASHBOARD_DIR$/.test(name))
+          expect([name, schema.safeParse(example).success]).toEqual([name, true]);
       }
     }
   });
@@ -87,6 +88,16 @@ describe('settings', () => {
     );
     expect(() => read(wrong)).toThrow(/CHECK_CA_FILE must name a file with PEM certificates/);
     expect(read(right)).toEqual({ CHECK_CA_FILE: right });
+  });
+
+  it('takes a folder for the dashboard only where its page is', async () => {
+    const readFolder = (path: string): unknown =>
+      parseEnv(settings.pick({ DASHBOARD_DIR: true }), { DASHBOARD_DIR: path });
+    const rule = `DASHBOARD_DIR must name a folder with an index.html, not ${JSON.stringify(folder)}`;
+    expect(() => readFolder(folder)).toThrow(rule);
+    await writeFile(join(folder, 'index.html'), '');
+    expect(readFolder(folder)).toEqual({ DASHBOARD_DIR: folder });
+    expect(readFolder(relative(process.cwd(), folder))).toEqual({ DASHBOARD_DIR: folder });
   });
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { certificateFile, list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
+import { builtPages, certificateFile, list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
 import { isSecret, SettingsError } from './env.ts';
 import type { EnvSource, SettingMeta } from './env.ts';
 
@@ -47,6 +47,11 @@ export const settings = z.object({
   TRUST_PROXY: described(trustProxy().default(false), {
     description:
       'Proxies in front of the API: their number, or their addresses (comma-separated, CIDRs allowed); false for none.',
+  }),
+  DASHBOARD_DIR: described(builtPages().optional(), {
+    description:
+      'The folder of the built dashboard, which the api serves at /. `npm start` builds it; not set: the api alone.',
+    example: '/usr/share/tocsin/dashboard',
   }),
   API_RATE_LIMIT_PER_MINUTE: described(wholeNumber(0, 1_000_000).default(1200), {
     description: 'Requests a minute for each API key or session and api process; 0 for no limit.',

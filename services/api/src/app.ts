@@ -4,6 +4,7 @@ import type { Express } from 'express';
 import helmet from 'helmet';
 import { authenticate } from './auth/authenticate.ts';
 import type { ApiContext } from './context.ts';
+import { serveDashboard } from './dashboard-files/serve-dashboard.ts';
 import { dashboardRouter } from './dashboard/router.ts';
 import { handleErrors } from './http/handle-errors.ts';
 import { observeRequests } from './http/observe-requests.ts';
@@ -17,7 +18,7 @@ import { monitorsRouter } from './monitors/router.ts';
 
 /** The whole HTTP side of the api, ready to listen. */
 export function createApp(context: ApiContext): Express {
-  const { trustProxy } = context.settings;
+  const { trustProxy, dashboardDir } = context.settings;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -28,6 +29,7 @@ export function createApp(context: ApiContext): Express {
   app.use('/api/cli', cliRouter(context));
   app.use('/api/auth', authRouter(context));
   app.use('/api/dashboard', dashboardRouter(context));
+  if (dashboardDir !== null) app.use(serveDashboard(dashboardDir));
   app.use(notFound);
   app.use(handleErrors(context.logger));
   return app;

@@ -21,6 +21,8 @@ export interface ApiSettings {
   readonly publicUrl: string;
   /** Origins of pages that may act for a signed-in user. */
   readonly trustedOrigins: readonly string[];
+  /** The folder of the built dashboard; null: the api alone. */
+  readonly dashboardDir: string | null;
 }
 
 /** Everything the handlers use; `main.ts` builds it. */

@@ -43,6 +43,7 @@ const apiSettings = settings.pick({
   PORT: true,
   PUBLIC_URL: true,
   TRUST_PROXY: true,
+  DASHBOARD_DIR: true,
   API_RATE_LIMIT_PER_MINUTE: true,
   DATABASE_URL: true,
   DATABASE_DIRECT_URL: true,
@@ -201,6 +202,7 @@ function requestSettings(env: Env): ApiSettings {
     trustProxy: env.TRUST_PROXY,
     publicUrl,
     trustedOrigins: [new URL(publicUrl).origin],
+    dashboardDir: env.DASHBOARD_DIR ?? null,
   };
 }
 

@@ -5,6 +5,7 @@ import { listApiKeys } from '@tocsin/db/api-keys/list-api-keys';
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
+import { keepUncompressed } from '../http/compress.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { parseFields } from '../http/parse-fields.ts';
 import { pathIdOf, requirePathId } from '../http/path-id.ts';
@@ -16,7 +17,7 @@ export function apiKeysRouter(context: ApiContext): Router {
   const router = Router({ caseSensitive: true });
   resource(router, '/', {
     get: [listHandler(context)],
-    post: [parseJsonBody, createHandler(context)],
+    post: [keepUncompressed, parseJsonBody, createHandler(context)],
   });
   resource(router, '/:id', {
     delete: [requirePathId(apiKeyNotFound), deleteHandler(context)],

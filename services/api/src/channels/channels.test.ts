@@ -176,7 +176,7 @@ describe('the secret', () => {
     const { channel, secret } = await newChannel(owner);
     const revealed = await owner.get(`${CHANNELS}/${channel.id}/secret`);
     expect([revealed.status, revealed.body]).toEqual([200, { secret }]);
-    expect(revealed.headers['cache-control']).toBe('no-store');
+    expect(revealed.headers['cache-control']).toBe('no-store, no-transform');
     expect((await member.get(`${CHANNELS}/${channel.id}/secret`)).status).toBe(403);
   });
 

@@ -3,6 +3,7 @@ import { Router } from 'express';
 import type { ApiContext } from '../context.ts';
 import { listDeliveriesHandler } from '../deliveries/list-deliveries.ts';
 import { redeliverChannelHandler } from '../deliveries/redeliver-channel.ts';
+import { keepUncompressed } from '../http/compress.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { requireNoFields } from '../http/parse-fields.ts';
 import { requirePathId } from '../http/path-id.ts';
@@ -23,7 +24,7 @@ export function channelsRouter(context: ApiContext): Router {
   const requireId = requirePathId(channelNotFound);
   resource(router, '/', {
     get: [listChannelsHandler(context)],
-    post: [parseJsonBody, createChannelHandler(context)],
+    post: [keepUncompressed, parseJsonBody, createChannelHandler(context)],
   });
   resource(router, '/:id', {
     get: [requireId, getChannelHandler(context)],
@@ -31,10 +32,17 @@ export function channelsRouter(context: ApiContext): Router {
     delete: [requireId, deleteChannelHandler(context)],
   });
   resource(router, '/:id/secret', {
-    get: [requireOwner, requireId, revealSecretHandler(context)],
+    get: [keepUncompressed, requireOwner, requireId, revealSecretHandler(context)],
   });
   resource(router, '/:id/rotate-secret', {
-    post: [parseJsonBody, requireOwner, requireId, requireNoFields, rotateSecretHandler(context)],
+    post: [
+      keepUncompressed,
+      parseJsonBody,
+      requireOwner,
+      requireId,
+      requireNoFields,
+      rotateSecretHandler(context),
+    ],
   });
   resource(router, '/:id/test', {
     post: [parseJsonBody, requireId, requireNoFields, testChannelHandler(context)],

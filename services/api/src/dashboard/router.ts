@@ -3,6 +3,7 @@ import { apiKeysRouter } from '../api-keys/router.ts';
 import { channelsRouter } from '../channels/router.ts';
 import type { ApiContext } from '../context.ts';
 import { deliveriesRouter } from '../deliveries/router.ts';
+import { compress } from '../http/compress.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { keepPrivate } from '../http/keep-private.ts';
 import { limitRate } from '../http/rate-limit.ts';
@@ -34,7 +35,9 @@ export function dashboardRouter(context: ApiContext): Router {
   router.use(authenticateSession(context));
   if (rateLimitPerMinute > 0) router.use(limitRate(rateLimitPerMinute));
   resource(router, '/me', { get: [meHandler(context)] });
+  // Before `compress`, which would hold messages back.
   resource(router, '/stream', { get: [openStreamHandler(context)] });
+  router.use(compress);
   router.use('/api-keys', apiKeysRouter(context));
   router.use('/users', usersRouter(context));
   router.use('/invitations', invitationsRouter(context));

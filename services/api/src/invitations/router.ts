@@ -6,6 +6,7 @@ import { listInvitations } from '@tocsin/db/invitations/list-invitations';
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
+import { keepUncompressed } from '../http/compress.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { parseFields } from '../http/parse-fields.ts';
 import { pathIdOf, requirePathId } from '../http/path-id.ts';
@@ -18,7 +19,7 @@ export function invitationsRouter(context: ApiContext): Router {
   const router = Router({ caseSensitive: true });
   resource(router, '/', {
     get: [requireOwner, listHandler(context)],
-    post: [parseJsonBody, requireOwner, createHandler(context)],
+    post: [keepUncompressed, parseJsonBody, requireOwner, createHandler(context)],
   });
   resource(router, '/:id', {
     delete: [requireOwner, requirePathId(invitationNotFound), deleteHandler(context)],

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { requireWrite, requireWriteIf } from '../auth/require-write.ts';
 import type { ApiContext } from '../context.ts';
+import { keepUncompressed } from '../http/compress.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { resource } from '../http/resource.ts';
 import { createMonitorHandler } from './create-monitor.ts';
@@ -21,7 +22,8 @@ export function monitorsRouter(context: ApiContext): Router {
     post: [parseJsonBody, requireWrite, createMonitorHandler(context)],
   });
   resource(router, '/:id', {
-    get: [requireMonitorId, getMonitorHandler(context)],
+    // Custom headers in clear, beside what targets said in the details of errors.
+    get: [keepUncompressed, requireMonitorId, getMonitorHandler(context)],
     put: [parseJsonBody, requireWrite, requireMonitorId, updateMonitorHandler(context)],
     delete: [requireWrite, requireMonitorId, deleteMonitorHandler(context)],
   });

@@ -5,7 +5,8 @@ import type { Replay } from './replay.ts';
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
-  'Cache-Control': 'no-store',
+  // A proxy that compresses would keep messages back, too.
+  'Cache-Control': 'no-store, no-transform',
   // nginx would keep the messages until it has a buffer full of them.
   'X-Accel-Buffering': 'no',
 };

@@ -31,6 +31,7 @@ const SETTINGS: ApiSettings = {
   trustProxy: false,
   publicUrl: ORIGIN,
   trustedOrigins: [ORIGIN],
+  dashboardDir: null,
 };
 
 /** An account with a key of each kind. */

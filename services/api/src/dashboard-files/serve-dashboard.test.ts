@@ -1,0 +1,188 @@
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+import type supertest from 'supertest';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+const PAGE = '<!doctype html><title>Tocsin</title>';
+const SCRIPT = `export const text = '${'tocsin '.repeat(1_000)}';`;
+/** As browsers ask for a page. */
+const NAVIGATION = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+let api: TestApi;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+beforeAll(async () => {
+  folder = await createTemporaryFolder();
+  await mkdir(join(folder.path, 'assets'));
+  await writeFile(join(folder.path, 'index.html'), PAGE);
+  await writeFile(join(folder.path, 'favicon.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
+  await writeFile(join(folder.path, 'assets', 'index-C0ffee.js'), SCRIPT);
+  api = await openTestApi({ settings: { dashboardDir: folder.path } });
+});
+afterAll(async () => {
+  await api.close();
+  await folder.remove();
+});
+
+function get(path: string, headers: Record<string, string> = {}): supertest.Test {
+  return api.as(null).get(path).set(headers);
+}
+
+describe('pages', () => {
+  test.each([
+    '/',
+    '/monitors/0190a0c4-7e5d-7000-8000-000000000000?tab=events',
+    '/setup?token=x',
+    '/apis',
+    '/%zz',
+  ])('%s: the page, to be asked for anew', async (path) => {
+    const response = await get(path, { Accept: NAVIGATION });
+    expect([response.status, response.type, response.text]).toEqual([200, 'text/html', PAGE]);
+    expect(response.headers).toMatchObject({
+      'cache-control': 'no-cache',
+      etag: expect.stringMatching(/^W\/"[\w-]{43}"$/),
+      vary: expect.stringContaining('Accept'),
+    });
+    expect((await api.as(null).head(path).set('Accept', NAVIGATION)).status).toBe(200);
+  });
+
+  test('/ for whoever asks; other paths as a page only for who asks for one', async () => {
+    expect((await get('/')).text).toBe(PAGE);
+    for (const Accept of ['*/*', 'application/json', 'image/*']) {
+      expect((await get('/', { Accept })).text).toBe(PAGE);
+      const response = await get('/monitors', { Accept });
+      expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
+    }
+  });
+
+  test('are as they were, or new where one byte is another, whatever their size and time', async () => {
+    const file = join(folder.path, 'index.html');
+    const long = new Date('2020-01-01T00:00:00Z');
+    await utimes(file, long, long);
+    const { etag = '' } = (await get('/')).headers;
+    const same = await get('/', { 'If-None-Match': etag });
+    expect([same.status, same.text]).toEqual([304, '']);
+    await writeFile(file, PAGE.toUpperCase());
+    await utimes(file, long, long);
+    try {
+      const changed = await get('/', { 'If-None-Match': etag });
+      expect([changed.status, changed.text]).toEqual([200, PAGE.toUpperCase()]);
+    } finally {
+      await writeFile(file, PAGE);
+    }
+  });
+
+  test('may load what is here and nothing else, and tell nobody where they were', async () => {
+    for (const path of ['/', '/assets/index-C0ffee.js', '/favicon.svg']) {
+      const { headers } = await get(path);
+      expect(headers['content-security-policy']?.split(';').sort()).toEqual([
+        "base-uri 'none'",
+        "connect-src 'self'",
+        "default-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "img-src 'self' data:",
+        "object-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+      ]);
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'same-origin',
+        'x-request-id': expect.any(String),
+      });
+    }
+  });
+
+  test('are read, not written', async () => {
+    for (const path of ['/', '/monitors', '/assets/index-C0ffee.js']) {
+      const response = await api.as(null).post(path).set('Accept', NAVIGATION).send({});
+      expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
+    }
+  });
+});
+
+describe('files', () => {
+  test('assets may be kept for a year, others are asked for anew', async () => {
+    const script = await get('/assets/index-C0ffee.js');
+    expect([script.status, script.headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8']);
+    expect(script.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    const icon = await get('/favicon.svg');
+    expect([icon.status, icon.type, icon.headers['cache-control']]).toEqual([
+      200,
+      'image/svg+xml',
+      'no-cache',
+    ]);
+    expect((await get('/index.html')).headers['cache-control']).toBe('no-cache');
+  });
+
+  test.each([
+    '/assets/index-0ld.js',
+    '/assets',
+    '/assets/',
+    '/assets/..%2f..%2fpackage.json',
+    '/assets/%00',
+    `/assets/${'a'.repeat(5_000)}`,
+  ])('%.40s: not there, and no page', async (path) => {
+    const response = await get(path, { Accept: NAVIGATION });
+    expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
+    expect(response.headers['cache-control']).toBe('no-store');
+  });
+
+  test.each(['br', 'gzip'])('go as %s to who takes it', async (encoding) => {
+    const response = await get('/assets/index-C0ffee.js', { 'Accept-Encoding': encoding });
+    expect([response.headers['content-encoding'], response.headers['vary']]).toEqual([
+      encoding,
+      'Accept-Encoding',
+    ]);
+    const plain = await get('/assets/index-C0ffee.js', { 'Accept-Encoding': 'identity' });
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    expect(plain.text).toBe(SCRIPT);
+  });
+});
+
+describe('beside the API', () => {
+  test.each([
+    '/api',
+    '/api/',
+    '/API',
+    '/api/nothing',
+    '/api/cli/nothing',
+    '/api/dashboard/nothing',
+    '/metrics/nothing',
+  ])('%s is no page, though a page is asked for', async (path) => {
+    const response = await get(path, { Accept: NAVIGATION });
+    expect([401, 404]).toContain(response.status);
+    expect(response.type).toBe('application/problem+json');
+  });
+
+  test('the API answers as without it', async () => {
+    const member = await signIn(api, { role: 'member' });
+    expect((await member.get('/api/dashboard/me').set('Accept', NAVIGATION)).type).toBe('application/json');
+    expect((await get('/healthz', { Accept: NAVIGATION })).body).toEqual({ status: 'ok' });
+    const { headers } = await get('/api/nothing');
+    expect(headers['content-security-policy']).toContain("script-src 'self'");
+    expect(headers['referrer-policy']).toBe('no-referrer');
+  });
+
+  test('all pages and files are two routes in the metrics', async () => {
+    await get('/monitors/abc', { Accept: NAVIGATION });
+    await get('/assets/abc.js');
+    const { text } = await get('/metrics');
+    expect(text).toContain('tocsin_http_request_duration_seconds_count{method="GET",route="/",status="200"}');
+    expect(text).toContain('route="/assets",status="404"');
+    expect(text).not.toContain('abc');
+  });
+});
+
+test('without a folder there is the API alone', async () => {
+  const alone = await openTestApi();
+  for (const path of ['/', '/monitors', '/assets/index-C0ffee.js']) {
+    const response = await alone.as(null).get(path).set('Accept', NAVIGATION);
+    expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
+  }
+  await alone.close();
+});

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type supertest from 'supertest';
+import type TestAgent from 'supertest/lib/agent.js';
+import { newChannel } from '../testing/channels.ts';
+import { newMonitor } from '../testing/monitors.ts';
+import { signIn } from '../testing/sign-in.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+const DASHBOARD = '/api/dashboard';
+/** Larger than what is too small to be worth it. */
+const LONG = '€'.repeat(255);
+
+let api: TestApi;
+let owner: TestAgent;
+let monitorIds: string[];
+beforeAll(async () => {
+  api = await openTestApi();
+  owner = await signIn(api);
+  const monitors = Array.from({ length: 10 }, () =>
+    newMonitor(api, { name: LONG, headers: { Authorization: 'Bearer 1234' } }),
+  );
+  monitorIds = (await Promise.all(monitors)).map(({ id }) => id);
+});
+afterAll(() => api.close());
+
+async function answered(request: supertest.Test): Promise<supertest.Response> {
+  const response = await request.set('Accept-Encoding', 'gzip');
+  expect([200, 201]).toContain(response.status);
+  return response;
+}
+
+test.each(['/monitors', `/channels`])('%s is compressed, and whole', async (path) => {
+  await newChannel(owner, { name: LONG, allMonitors: false, monitorIds });
+  const response = await answered(owner.get(DASHBOARD + path));
+  expect(response.headers).toMatchObject({
+    'content-encoding': 'gzip',
+    'cache-control': 'no-store',
+    vary: expect.stringContaining('Accept-Encoding'),
+  });
+  const plain = await owner.get(DASHBOARD + path).set('Accept-Encoding', 'identity');
+  expect(plain.headers['content-encoding']).toBeUndefined();
+  expect(response.body).toEqual(plain.body);
+});
+
+test('answers with a secret are compressed by nobody', async () => {
+  const { channel } = await newChannel(owner, { name: 'Short', allMonitors: false, monitorIds: [] });
+  const channelBody = { name: LONG, url: 'https://hooks.invalid/a', monitorIds };
+  const answers: [request: supertest.Test, secret: string][] = [
+    [owner.post(`${DASHBOARD}/channels`).send(channelBody), 'whsec_'],
+    [owner.post(`${DASHBOARD}/channels/${channel.id}/rotate-secret`).send({}), 'whsec_'],
+    [owner.get(`${DASHBOARD}/channels/${channel.id}/secret`), 'whsec_'],
+    [owner.post(`${DASHBOARD}/api-keys`).send({ name: LONG }), 'tocsin_live_'],
+    [owner.post(`${DASHBOARD}/invitations`).send({ role: 'member' }), 'token='],
+    [owner.get(`${DASHBOARD}/monitors/${monitorIds[0]}`), 'Bearer 1234'],
+  ];
+  for (const [request, secret] of answers) {
+    const response = await answered(request);
+    expect(response.text).toContain(secret);
+    expect([request.url, response.headers['content-encoding']]).toEqual([request.url, undefined]);
+    expect(response.headers['cache-control']).toBe('no-store, no-transform');
+  }
+});
