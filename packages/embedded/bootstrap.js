@@ -5,7 +5,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildDashboard } from './build-dashboard.js';
 
 const PNPM = 'pnpm@12.21.0';
 const PROGRAMS = {
@@ -24,6 +26,7 @@ if (program === undefined)
 checkNode();
 install();
 build();
+if (command !== 'bench') buildDashboard(root, runVite);
 const { main } = await import(program);
 await main(args);
 
@@ -53,6 +56,12 @@ function install() {
 function build() {
   if (readIfThere(`${root}packages/embedded/dist/.tsbuildinfo`) === undefined) say('Building …');
   run(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-b'], 'Building failed');
+}
+
+function runVite(folder) {
+  say('Building the dashboard …');
+  const vite = join(folder, 'node_modules', 'vite', 'bin', 'vite.js');
+  run(process.execPath, [vite, 'build'], 'Building the dashboard failed', { cwd: folder });
 }
 
 /** Quiet, unless it fails. */

@@ -6,6 +6,7 @@ import { WebhookReceiver } from '../local-web/webhook-receiver.ts';
 import { findFreePort } from '../ports.ts';
 import { makeFolder } from '../server-folder.ts';
 import { createFirstApiKey } from '../start/first-api-key.ts';
+import { dashboardEnv } from '../start/dashboard-env.ts';
 import { LogFile } from '../start/log-file.ts';
 import { Service } from '../start/service.ts';
 import { parseStartSettings } from '../start/settings.ts';
@@ -57,9 +58,15 @@ async function run(stop: StopHandler): Promise<void> {
     EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
     WEBHOOK_CA_FILE: caFile,
   });
-  const stores = await openStores(parseStartSettings(), folder, stop.onStop);
+  const settings = parseStartSettings();
+  const stores = await openStores(settings, folder, stop.onStop);
   const key = await secretsKey(undefined, folder);
-  const env = { DATABASE_URL: stores.databaseUrl, QUEUE_URL: stores.queueUrl, SECRETS_KEY: key };
+  const env = {
+    ...dashboardEnv(settings.DASHBOARD_DIR),
+    DATABASE_URL: stores.databaseUrl,
+    QUEUE_URL: stores.queueUrl,
+    SECRETS_KEY: key,
+  };
   await startServices({ ...process.env, ...env, HEALTH_PORT: '0', LOG_FORMAT: 'json' }, folder, stop);
   stop.check();
 

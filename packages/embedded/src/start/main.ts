@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { SettingsError } from '@tocsin/runtime/env';
 import { EmbeddedError } from '../embedded-error.ts';
 import { findFreePort, isPortFree } from '../ports.ts';
+import { dashboardEnv } from './dashboard-env.ts';
 import { lockDataFolder } from './data-folder.ts';
 import { createFirstApiKey } from './first-api-key.ts';
 import { LogFile } from './log-file.ts';
@@ -48,6 +49,7 @@ async function start(stop: StopHandler): Promise<void> {
   stop.check();
   const env = {
     ...process.env,
+    ...dashboardEnv(settings.DASHBOARD_DIR),
     PORT: String(port),
     DATABASE_URL: stores.databaseUrl,
     QUEUE_URL: stores.queueUrl,
