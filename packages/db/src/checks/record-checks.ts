@@ -94,7 +94,9 @@ function decideOne(check: CheckRecord, monitor: LockedMonitor, plan: Plan): Deci
   monitor.touched = true;
   if (check.urlOverride === null) monitor.lastCheckedAt = timestamp;
   monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
-  if (effect.region) rememberRegion(monitor, effect.region, check.certificateExpiresAt, plan);
+  // What was probed before a change of the URL had a certificate of its own.
+  const certificate = check.revision < monitor.probeRevision ? null : check.certificateExpiresAt;
+  if (effect.region) rememberRegion(monitor, effect.region, certificate, plan);
   for (const state of effect.awaited) rememberRegion(monitor, state, null, plan);
   if (effect.status === null) return { check, timestamp, outdated, gap, statusChange: null };
   plan.statusChanges.push({

@@ -19,7 +19,7 @@ export const monitorRegions = pgTable(
     lastResultAt: instant('last_result_at'),
     lastLatencyMs: integer('last_latency_ms'),
     lastErrorReason: text('last_error_reason').$type<ErrorReason>(),
-    /** Of the last https check; null: never seen. */
+    /** Of the last check that came to a TLS connection, its last hop; null: none since the URL was given. */
     certificateExpiresAt: instant('certificate_expires_at'),
     /** Epoch milliseconds of the last few recorded slots: a result in one of them is dropped. */
     recentSlots: bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),

@@ -73,6 +73,7 @@ export async function updateMonitor(
         await replanSpans(tx, [id], planned);
       }
       if (probeChanged) await resetStreaks(tx, id);
+      if (changed.includes('url')) await forgetCertificates(tx, id);
       const judge = changed.some((field) => STATUS_FIELDS.some((name) => name === field));
       const judged = judge ? await judgeNow(tx, written) : null;
       return {
@@ -131,6 +132,11 @@ async function resetStreaks(tx: Transaction, id: string): Promise<void> {
       since: clockNow,
     })
     .where(eq(monitorRegions.monitorId, id));
+}
+
+/** Of the target before. */
+async function forgetCertificates(tx: Transaction, id: string): Promise<void> {
+  await tx.update(monitorRegions).set({ certificateExpiresAt: null }).where(eq(monitorRegions.monitorId, id));
 }
 
 /** Applies the rules to what the regions last said, without a check. Null where the status stays: maintenance's end judges itself. */

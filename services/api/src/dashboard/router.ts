@@ -15,6 +15,7 @@ import { acceptInvitationHandler } from '../invitations/accept-invitation.ts';
 import { invitationsRouter } from '../invitations/router.ts';
 import { maintenanceWindowsRouter } from '../maintenance-windows/router.ts';
 import { getStatsHandler } from '../monitors/get-stats.ts';
+import { listMonitorRegionsHandler } from '../monitors/list-monitor-regions.ts';
 import { listRecentChecksHandler } from '../monitors/list-recent-checks.ts';
 import { requireMonitorId } from '../monitors/monitor-id.ts';
 import { monitorsRouter } from '../monitors/router.ts';
@@ -43,6 +44,9 @@ export function dashboardRouter(context: ApiContext): Router {
   router.use('/invitations', invitationsRouter(context));
   resource(router, '/monitors/recent-checks', { get: [listRecentChecksHandler(context)] });
   resource(router, '/monitors/:id/stats', { get: [requireMonitorId, getStatsHandler(context)] });
+  resource(router, '/monitors/:id/regions', {
+    get: [requireMonitorId, listMonitorRegionsHandler(context)],
+  });
   router.use('/monitors', monitorsRouter(context));
   router.use('/channels', channelsRouter(context));
   router.use('/deliveries', deliveriesRouter(context));

@@ -119,6 +119,7 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
     query: ({ id }) => `?monitorIds=${id}`,
   },
   [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor', needs: 'member', ok: 200 },
+  [`GET ${D}/monitors/:id/regions`]: { kind: 'monitor', needs: 'member', ok: 200 },
   [`GET ${D}/me`]: { kind: 'user', needs: 'member', ok: 200 },
   [`GET ${D}/api-keys`]: { kind: 'apiKey', needs: 'member', ok: 200 },
   [`POST ${D}/api-keys`]: { kind: 'apiKey', needs: 'member', ok: 201, body: () => ({ name: 'New' }) },

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { HttpMethod } from '@tocsin/contracts/vocabulary';
+import { createCertificate } from '@tocsin/embedded/certificates';
 import type { RequestListener } from 'node:http';
 import { check, createLocalTargets, loopbackEgress, withBody } from './test-targets.ts';
 
@@ -157,6 +158,21 @@ describe('the chain', () => {
     expect(result).toMatchObject({ status: 'DOWN', errorReason: 'TIMEOUT', statusCode: null });
     expect(result.latencyMs).toBeGreaterThanOrEqual(119);
     expect(result.latencyMs).toBeLessThan(1_000);
+  });
+
+  test('has the certificate of its last hop, whatever the others had', async () => {
+    const certificate = await createCertificate(['localhost', '127.0.0.1']);
+    const trusting = loopbackEgress(certificate.ca);
+    const plain = await targets.http((_request, response) => response.end('arrived'));
+    const moved = await targets.https(certificate, (request, response) => {
+      if (request.url === '/') response.writeHead(302, { location: plain.origin }).end();
+      else response.end('arrived');
+    });
+    const entry = await targets.http((_request, response) => {
+      response.writeHead(302, { location: `${moved.origin}/here` }).end();
+    });
+    expect((await check(entry.origin, trusting)).certificateExpiresAt).toEqual(expect.any(Date));
+    expect((await check(moved.origin, trusting)).certificateExpiresAt).toBeNull();
   });
 
   test('that ends at a closed port is a failure to connect', async () => {
