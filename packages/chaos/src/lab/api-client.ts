@@ -65,7 +65,7 @@ export class ApiClient {
   }
 
   /** A request that is repeated, at one replica or another, until one answers that it works. @throws where none does in time */
-  async request(method: string, path: string, body?: object, withinMs = 90_000): Promise<ApiAnswer> {
+  async request(method: string, path: string, body?: object, withinMs = 600_000): Promise<ApiAnswer> {
     const deadline = Date.now() + withinMs;
     for (;;) {
       this.#turn += 1;

@@ -4,7 +4,7 @@ import { isRunning } from '@tocsin/embedded/processes';
 import { startPostgres, type PostgresServer } from '@tocsin/embedded/postgres';
 import { startRedis, type RedisServer } from '@tocsin/embedded/redis';
 import { Redis } from 'ioredis';
-import { Client } from 'pg';
+import { Client, Pool, type ClientConfig } from 'pg';
 
 /** Few, so that they can be used up; the services of a campaign take about half of them. */
 const MOST_CONNECTIONS = 70;
@@ -15,12 +15,16 @@ export class Stores {
   readonly #folder: string;
   #postgres: PostgresServer;
   #redis: RedisServer;
-  #session: Promise<Client> | undefined;
+  readonly #session: Pool;
 
   private constructor(folder: string, postgres: PostgresServer, redis: RedisServer) {
     this.#folder = folder;
     this.#postgres = postgres;
     this.#redis = redis;
+    // Kept, since there may be no other one to be had; one that Postgres has ended is replaced.
+    this.#session = new Pool({ ...sessionOptions(postgres.url, 'chaos'), max: 1, idleTimeoutMillis: 0 });
+    this.#session.on('error', () => undefined);
+    this.#session.on('connect', (client) => client.on('error', () => undefined));
   }
 
   /** @param folder of which `postgres` and `redis` are ready for the servers */
@@ -46,37 +50,16 @@ export class Stores {
 
   /** A session of our own, to be ended by whoever asked for it. */
   async connect(name = 'chaos'): Promise<Client> {
-    const client = new Client({
-      connectionString: this.databaseUrl,
-      application_name: name,
-      connectionTimeoutMillis: 5_000,
-    });
+    const client = new Client(sessionOptions(this.databaseUrl, name));
     // Postgres is taken away now and then: whatever is asked next fails.
     client.on('error', () => undefined);
     await client.connect();
     return client;
   }
 
-  /** Asks in the one session that we keep; fails while Postgres is away. */
+  /** Asks in the one session that we keep, one question after the other; fails while Postgres is away. */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    const session = (this.#session ??= this.#openSession());
-    try {
-      return (await (await session).query<Row>(text, [...values])).rows;
-    } catch (error) {
-      session.then((client) => client.end()).catch(() => undefined);
-      if (this.#session === session) this.#session = undefined;
-      throw error;
-    }
-  }
-
-  #openSession(): Promise<Client> {
-    const session = this.connect();
-    const forget = (): void => {
-      if (this.#session === session) this.#session = undefined;
-    };
-    // What is asked after Postgres ended it is asked in a new one.
-    session.then((client) => client.once('end', forget), forget);
-    return session;
+    return (await this.#session.query<Row>(text, [...values])).rows;
   }
 
   async commandRedis(work: (redis: Redis) => Promise<unknown>): Promise<void> {
@@ -115,10 +98,14 @@ export class Stores {
   }
 
   async stop(): Promise<void> {
-    await this.#session?.then((client) => client.end()).catch(() => undefined);
+    await this.#session.end();
     if (isRunning(this.#redis.pid)) this.signalRedis('SIGCONT');
     await Promise.all([this.#postgres.stop(), this.#redis.stop()]);
   }
+}
+
+function sessionOptions(connectionString: string, name: string): ClientConfig {
+  return { connectionString, application_name: name, connectionTimeoutMillis: 5_000 };
 }
 
 function runPostgres(folder: string, port?: number): Promise<PostgresServer> {

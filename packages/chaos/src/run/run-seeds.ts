@@ -29,14 +29,23 @@ export interface RunOptions {
 export async function runSeeds(options: RunOptions): Promise<CampaignResult[]> {
   const waiting = [...options.seeds];
   const results: CampaignResult[] = [];
+  const broken: number[] = [];
   const lane = async (): Promise<void> => {
     for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-      results.push(await runSeed(options, seed));
+      try {
+        results.push(await runSeed(options, seed));
+      } catch (error) {
+        // The others are run all the same.
+        broken.push(seed);
+        options.say(`[${seed}] came to no result: ${error instanceof Error ? error.stack : String(error)}`);
+        continue;
+      }
       results.sort((one, other) => one.figures.seed - other.figures.seed);
       await options.onResult(results);
     }
   };
   await Promise.all(Array.from({ length: options.parallel }, lane));
+  if (broken.length > 0) throw new Error(`no result of seed ${broken.join(', ')}`);
   return results;
 }
 
