@@ -106,17 +106,23 @@ class RedisQueueStore implements QueueStore {
   }
 
   async readClock(): Promise<number> {
-    const [seconds = 0, microseconds = 0] = (await this.#producerClient.time()).map(Number);
+    const client = await this.#connectedProducer();
+    const [seconds = 0, microseconds = 0] = (await client.time()).map(Number);
     return seconds * 1_000 + microseconds / 1_000;
   }
 
   async ping(): Promise<void> {
+    const client = await this.#connectedProducer();
+    await client.ping();
+  }
+
+  /** A producer's commands fail until it is connected: the first one after a start is no outage. */
+  async #connectedProducer(): Promise<RedisClient> {
     const client = this.#producerClient;
-    // A producer's commands fail until it is connected: the first ping after a start is no outage.
     if (client.status !== 'ready') {
       await once(client, 'ready', { signal: AbortSignal.timeout(CONNECT_DEADLINE_MS) });
     }
-    await client.ping();
+    return client;
   }
 
   async close(): Promise<void> {

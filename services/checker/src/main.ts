@@ -114,14 +114,14 @@ async function start(logger: Logger): Promise<RunningService> {
       logger,
     }),
   );
-  for (const workers of regions) workers.halt(clock.isFast);
+  for (const workers of regions) workers.halt(!clock.isRight);
   const halting = createLoop({
     name: 'Looking at the clock',
     everyMs: LOOK_AT_CLOCK_EVERY_MS,
     logger,
     work: async () => {
       await clock.look();
-      for (const workers of regions) workers.halt(clock.isFast);
+      for (const workers of regions) workers.halt(!clock.isRight);
     },
   });
   const health = await startHealthServer({

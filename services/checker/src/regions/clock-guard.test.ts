@@ -14,22 +14,26 @@ test.each<[string, (() => Promise<number>)[], boolean]>([
 ])('a clock that is %s', async (_, clocks, fast) => {
   const guard = new ClockGuard({ clocks, logger: createSilentLogger() });
   await guard.look();
-  expect(guard.isFast).toBe(fast);
+  expect([guard.isFast, guard.isRight]).toEqual([fast, !fast]);
   if (fast) await expect(guard.check()).rejects.toThrow('the clock is 60 s ahead');
   else await guard.check();
 });
 
-test('what was seen stays true while a store is away, and not after', async () => {
-  let clocks = [off(60_000), off(60_000)];
+test('nobody knows before a store has answered; what was seen stays true while none does', async () => {
+  let clocks = [away, away];
   const guard = new ClockGuard({
     clocks: [0, 1].map((index) => () => clocks[index]?.() ?? away()),
     logger: createSilentLogger(),
   });
   await guard.look();
-  clocks = [off(0), away];
+  expect([guard.isFast, guard.isRight]).toEqual([false, false]);
+  clocks = [off(60_000), away];
   await guard.look();
-  expect(guard.isFast).toBe(true);
-  clocks = [off(0), off(0)];
+  expect([guard.isFast, guard.isRight]).toEqual([true, false]);
+  clocks = [away, away];
   await guard.look();
-  expect(guard.isFast).toBe(false);
+  expect([guard.isFast, guard.isRight]).toEqual([true, false]);
+  clocks = [away, off(0)];
+  await guard.look();
+  expect([guard.isFast, guard.isRight]).toEqual([false, true]);
 });

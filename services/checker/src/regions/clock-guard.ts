@@ -17,29 +17,30 @@ export interface ClockGuardOptions {
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
-  #aheadMs = 0;
+  /** Null: nobody knows yet. */
+  #aheadMs: number | null = null;
 
   constructor(options: ClockGuardOptions) {
     this.#options = options;
   }
 
   get isFast(): boolean {
-    return this.#aheadMs > MOST_FAST_MS;
+    return this.#aheadMs !== null && this.#aheadMs > MOST_FAST_MS;
   }
 
-  /** Looks at all clocks; where one does not answer, what was seen last stays true. */
+  /** Whether checks may be taken: the clock is known not to be fast. */
+  get isRight(): boolean {
+    return this.#aheadMs !== null && !this.isFast;
+  }
+
+  /** Looks at all clocks that answer; where none does, what was seen last stays true. */
   async look(): Promise<void> {
     const { clocks, logger } = this.#options;
     const before = this.isFast;
-    try {
-      const looks = clocks.map((clock) =>
-        withDeadline(measureClockOffset(clock), ANSWER_WITHIN_MS, 'a clock'),
-      );
-      const offsets = await Promise.all(looks);
-      this.#aheadMs = Math.min(...offsets.map(({ aheadMs }) => aheadMs));
-    } catch {
-      return;
-    }
+    const looks = clocks.map((clock) => withDeadline(measureClockOffset(clock), ANSWER_WITHIN_MS, 'a clock'));
+    const answered = (await Promise.allSettled(looks)).filter((look) => look.status === 'fulfilled');
+    if (answered.length === 0) return;
+    this.#aheadMs = Math.min(...answered.map(({ value }) => value.aheadMs));
     if (this.isFast === before) return;
     if (this.isFast) {
       logger.error("This process' clock is fast: it takes no checks until it is right", {
@@ -52,6 +53,6 @@ export class ClockGuard {
   async check(): Promise<void> {
     await Promise.resolve();
     if (this.isFast)
-      throw new Error(`the clock is ${Math.round(this.#aheadMs / 1_000)} s ahead of the stores'`);
+      throw new Error(`the clock is ${Math.round((this.#aheadMs ?? 0) / 1_000)} s ahead of the stores'`);
   }
 }
