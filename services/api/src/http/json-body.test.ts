@@ -113,6 +113,14 @@ describe('400: a body that is not a JSON object', () => {
     expect(await count()).toBe(before);
   });
 
+  test('a body that is nothing but levels holds up nobody', async () => {
+    const deep = `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`;
+    // Whoever has no session may ask here.
+    const path = '/api/dashboard/invitations/accept';
+    const answers = await Promise.all([send(deep), send(deep, JSON_TYPE, { path })]);
+    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
+  });
+
   test('constructor and prototype are unknown fields like any other', async () => {
     const answer = await send(
       '{"name":"a","url":"http://a.example","constructor":1,"prototype":{},"toString":1}',

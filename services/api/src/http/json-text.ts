@@ -57,13 +57,17 @@ function findRefusedKey(text: string): { path: string; message: string } | null 
       const key = String(JSON.parse(token));
       level.position = key;
       level.expectsKey = false;
-      const path = levels.map(({ position }) => position).join('.');
-      if (key === '__proto__') return { path, message: 'is not a known field' };
-      if (level.keys.has(key)) return { path, message: 'is given twice' };
+      if (key === '__proto__') return { path: pathOf(levels), message: 'is not a known field' };
+      if (level.keys.has(key)) return { path: pathOf(levels), message: 'is given twice' };
       level.keys.add(key);
     }
   }
   return null;
+}
+
+/** Made for a refusal only: for each key of a body that is nothing but levels it would take minutes. */
+function pathOf(levels: readonly Level[]): string {
+  return levels.map(({ position }) => position).join('.');
 }
 
 function advance(level: Level): void {
