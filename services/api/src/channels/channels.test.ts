@@ -171,6 +171,17 @@ describe('channels', () => {
   });
 });
 
+test('where there is nothing to say, a channel or delivery that is not there is said first', async () => {
+  for (const path of [
+    `channels/${UNKNOWN}/test`,
+    `channels/${UNKNOWN}/rotate-secret`,
+    `deliveries/${UNKNOWN}/redeliver`,
+  ]) {
+    const response = await owner.post(`/api/dashboard/${path}`).send({ force: true });
+    expect([path, response.status]).toEqual([path, 404]);
+  }
+});
+
 describe('the secret', () => {
   test('is revealed to an owner, and not to a member', async () => {
     const { channel, secret } = await newChannel(owner);

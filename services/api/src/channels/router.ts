@@ -1,4 +1,4 @@
-import { channelNotFound } from '@tocsin/db/channels/find-channel-row';
+import { channelNotFound, findChannelRow } from '@tocsin/db/channels/find-channel-row';
 import { Router } from 'express';
 import type { ApiContext } from '../context.ts';
 import { listDeliveriesHandler } from '../deliveries/list-deliveries.ts';
@@ -22,6 +22,7 @@ import { updateChannelHandler } from './update-channel.ts';
 export function channelsRouter(context: ApiContext): Router {
   const router = Router({ caseSensitive: true });
   const requireId = requirePathId(channelNotFound);
+  const requireNothing = requireNoFields((accountId, id) => findChannelRow(context.db, accountId, id));
   resource(router, '/', {
     get: [listChannelsHandler(context)],
     post: [keepUncompressed, parseJsonBody, createChannelHandler(context)],
@@ -40,12 +41,12 @@ export function channelsRouter(context: ApiContext): Router {
       parseJsonBody,
       requireOwner,
       requireId,
-      requireNoFields,
+      requireNothing,
       rotateSecretHandler(context),
     ],
   });
   resource(router, '/:id/test', {
-    post: [parseJsonBody, requireId, requireNoFields, testChannelHandler(context)],
+    post: [parseJsonBody, requireId, requireNothing, testChannelHandler(context)],
   });
   resource(router, '/:id/deliveries', {
     get: [requireId, listDeliveriesHandler(context)],

@@ -1,4 +1,4 @@
-import { deliveryNotFound } from '@tocsin/db/deliveries/find-delivery-row';
+import { deliveryNotFound, findDeliveryRow } from '@tocsin/db/deliveries/find-delivery-row';
 import { Router } from 'express';
 import type { ApiContext } from '../context.ts';
 import { parseJsonBody } from '../http/json-body.ts';
@@ -12,11 +12,12 @@ import { redeliverHandler } from './redeliver.ts';
 export function deliveriesRouter(context: ApiContext): Router {
   const router = Router({ caseSensitive: true });
   const requireId = requirePathId(deliveryNotFound);
+  const requireNothing = requireNoFields((accountId, id) => findDeliveryRow(context.db, accountId, id));
   resource(router, '/:id', {
     get: [requireId, getDeliveryHandler(context)],
   });
   resource(router, '/:id/redeliver', {
-    post: [parseJsonBody, requireId, requireNoFields, redeliverHandler(context)],
+    post: [parseJsonBody, requireId, requireNothing, redeliverHandler(context)],
   });
   return router;
 }

@@ -2,6 +2,8 @@ import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { fieldsOf, invalidFields, toFieldErrors } from './field-errors.ts';
 import { bodyOf } from './json-body.ts';
+import { pathIdOf } from './path-id.ts';
+import { callerOf } from './request-state.ts';
 
 const noFields = z.strictObject({});
 
@@ -12,8 +14,17 @@ export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: 
   throw invalidFields(toFieldErrors(result.error.issues, () => fieldsOf(schema)));
 }
 
-/** Refuses a body with anything in it, where there is nothing to say. */
-export const requireNoFields: RequestHandler = (req, _res, next) => {
-  parseFields(noFields, bodyOf(req));
-  next();
-};
+/**
+ * Refuses a body with anything in it, where there is nothing to say. What is not there is said first (design §3 "Validation").
+ * @param find throws not_found where the account has nothing with this id
+ */
+export function requireNoFields(find: (accountId: string, id: string) => Promise<unknown>): RequestHandler {
+  return async function refuseFields(req, res, next) {
+    const { success } = noFields.safeParse(bodyOf(req));
+    if (!success) {
+      await find(callerOf(res).accountId, pathIdOf(req));
+      parseFields(noFields, bodyOf(req));
+    }
+    next();
+  };
+}
