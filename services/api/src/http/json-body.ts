@@ -8,13 +8,18 @@ import { parseJsonObject } from './json-text.ts';
 /** Reads (and inflates) any body; what is in it is judged afterwards, so that a request without one needs no type. */
 const readBody = express.raw({ type: () => true, limit: LIMITS.apiBodyBytes });
 
+/** Reads the bytes of a body into `req.body`, not a buffer where there is none. */
+export const readBytes: RequestHandler = (req, res, next) => {
+  readBody(req, res, (error?: unknown) => next(error === undefined ? undefined : toBodyError(error)));
+};
+
 /**
  * Reads a JSON object into `req.body`, undefined where there is no body (design §3: 413, 415, 400, in this order).
  */
 export const parseJsonBody: RequestHandler = (req, res, next) => {
-  readBody(req, res, (error?: unknown) => {
+  readBytes(req, res, (error?: unknown) => {
     try {
-      if (error !== undefined) throw toBodyError(error);
+      if (error !== undefined) throw error;
       req.body = toObject(req);
       next();
     } catch (failure) {
@@ -32,7 +37,7 @@ function toObject(req: Request): Record<string, unknown> | undefined {
   const bytes: unknown = req.body;
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) return undefined;
   requireJson(req.get('content-type'));
-  return parseJsonObject(decode(bytes));
+  return parseJsonObject(decodeBody(bytes));
 }
 
 function requireJson(contentType: string | undefined): void {
@@ -54,7 +59,8 @@ function parseContentType(text: string): MIMEType | null {
   }
 }
 
-function decode(bytes: Buffer): string {
+/** @throws AppError malformed_body */
+export function decodeBody(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {

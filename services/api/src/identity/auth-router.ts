@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { keepPrivate } from '../http/keep-private.ts';
 import { notFound, resource } from '../http/resource.ts';
-import { limitBody } from './limit-body.ts';
+import { readAuthBody } from './read-body.ts';
 
 /**
  * What people may ask of better-auth, whose answers and errors these are. The rest of it (sign-up, linking, tokens of providers)
@@ -24,16 +24,17 @@ const SINGLE_SIGN_ON_PATHS = {
   '/callback/:provider': 'get',
 } as const;
 
-/** `/api/auth`: signing in and out. Stands before any body is read: better-auth reads it. */
+/** `/api/auth`: signing in and out. */
 export function authRouter({ identity }: Pick<ApiContext, 'identity'>): Router {
   const router = Router({ caseSensitive: true });
-  router.use(keepPrivate, limitBody);
+  router.use(keepPrivate);
   const handle: RequestHandler = (req, res) => identity.handle(req, res);
-  for (const [path, method] of Object.entries(PATHS)) resource(router, path, { [method]: [handle] });
+  for (const [path, method] of Object.entries(PATHS))
+    resource(router, path, { [method]: [...readAuthBody, handle] });
   if (identity.hasSingleSignOn) {
     const handleSingleSignOn: RequestHandler = (req, res) => identity.handleSingleSignOn(req, res);
     for (const [path, method] of Object.entries(SINGLE_SIGN_ON_PATHS)) {
-      resource(router, path, { [method]: [handleSingleSignOn] });
+      resource(router, path, { [method]: [...readAuthBody, handleSingleSignOn] });
     }
   }
   router.use(notFound);

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { openDatabase } from '@tocsin/db/database/open';
 import { deleteUser } from '@tocsin/db/users/delete-user';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { until } from '../testing/until.ts';
 import { authSecret } from './auth-secret.ts';
@@ -188,18 +190,35 @@ describe('what nobody needs', () => {
 });
 
 describe('a body', () => {
-  test('that is too long, or does not say how long it is: 413 before it is read', async () => {
+  const stream = (bytes: number): Promise<Response> =>
+    fetch(`http://127.0.0.1:${api.port}${SIGN_IN}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: ORIGIN },
+      body: new Blob([' '.repeat(bytes), '{}']).stream(),
+      duplex: 'half',
+    });
+
+  test('that is too long: 413, whether it says so or not', async () => {
     const long = await browser(api)
       .post(SIGN_IN)
       .send({ email: 'a@example.com', password: 'x'.repeat(256 * 1024) });
     expect([long.status, long.type]).toEqual([413, 'application/problem+json']);
-    const endless = await fetch(`http://127.0.0.1:${api.port}${SIGN_IN}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: new Blob(['{}']).stream(),
-      duplex: 'half',
-    });
-    expect(endless.status).toBe(413);
+    expect((await stream(256 * 1024)).status).toBe(413);
+    // It is read, and lacks what is needed.
+    expect((await stream(0)).status).toBe(400);
+  });
+
+  test('that its client does not end is no error of ours', async () => {
+    const said = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const socket = connect(api.port, '127.0.0.1');
+    const answer = text(socket);
+    socket.end(
+      `POST ${SIGN_IN} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+    );
+    await answer;
+    await browser(api).post(SIGN_IN).send({ email: 'a@example.com', password: PASSWORD });
+    expect(said).not.toHaveBeenCalled();
+    said.mockRestore();
   });
 });
 
