@@ -63,8 +63,8 @@ export function createIdentity(options: IdentityOptions): Identity {
     }
   };
   return {
-    handle: (req, res) => handle(withAddress(req), res),
-    handleSingleSignOn: (req, res) => (singleSignOn ?? handle)(withAddress(req), res),
+    handle: (req, res) => handle(withOwnAddress(req, options.publicUrl), res),
+    handleSingleSignOn: (req, res) => (singleSignOn ?? handle)(withOwnAddress(req, options.publicUrl), res),
     hasSingleSignOn: singleSignOn !== null,
     find: async (req) => {
       const asked = { headers: headersOf(req), returnHeaders: true } as const;
@@ -108,4 +108,13 @@ function withAddress(req: Request): Request {
   if (req.ip === undefined) delete req.headers[CLIENT_IP_HEADER];
   else req.headers[CLIENT_IP_HEADER] = req.ip;
   return req;
+}
+
+/** better-auth makes a URL of what a client says of our own address, which may be no address at all: it is told the true one. */
+function withOwnAddress(req: Request, publicUrl: string): Request {
+  const { host, protocol } = new URL(publicUrl);
+  req.headers.host = host;
+  req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+  delete req.headers['x-forwarded-host'];
+  return withAddress(req);
 }

@@ -61,6 +61,24 @@ describe('better-auth', () => {
     expect((await http().post('/api/auth/sign-in/email').set(headers).send(body)).status).toBe(status);
   });
 
+  test.each([
+    { Host: 'a b' },
+    { Host: '' },
+    { Host: '[' },
+    { Host: 'a.example:99999' },
+    { 'X-Forwarded-Proto': 'a b' },
+    { 'X-Forwarded-Proto': 'javascript' },
+    { 'X-Forwarded-Host': 'a b' },
+  ])('does not ask a client for our own address: %j', async (headers) => {
+    const body = { email: user.email, password: PASSWORD };
+    const response = await http()
+      .post('/api/auth/sign-in/email')
+      .set('Origin', ORIGIN)
+      .set(headers)
+      .send(body);
+    expect(response.status).toBe(200);
+  });
+
   test('does not sign out for another site', async () => {
     const signOut = await http()
       .post('/api/auth/sign-out')
