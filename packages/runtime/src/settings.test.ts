@@ -30,6 +30,8 @@ describe('settings', () => {
       REGION: ['default'],
       DEFAULT_REGION: 'default',
       API_RATE_LIMIT_PER_MINUTE: 1200,
+      API_REQUEST_TIMEOUT_SECONDS: 30,
+      API_KEEP_ALIVE_SECONDS: 65,
       EVENT_RETENTION_DAYS: 90,
       EGRESS_ALLOW_CIDRS: [],
       TRUST_PROXY: false,
@@ -71,6 +73,8 @@ describe('settings', () => {
     ['EGRESS_ALLOW_CIDRS', 'localhost'],
     ['BOOTSTRAP_API_KEY', 'tocsin_live_abc'],
     ['HEALTH_PORT', 'eighty'],
+    ['BOOTSTRAP_ADMIN_PASSWORD', 'seven 7'],
+    ['API_REQUEST_TIMEOUT_SECONDS', '0'],
   ])('refuse %s=%s', (name, value) => {
     expect(() => parseEnv(settings, { ...REQUIRED, [name]: value })).toThrow(
       new RegExp(`^${name} must [^\n]+$`),

@@ -56,6 +56,14 @@ export const settings = z.object({
   API_RATE_LIMIT_PER_MINUTE: described(wholeNumber(0, 1_000_000).default(1200), {
     description: 'Requests a minute for each API key or session and api process; 0 for no limit.',
   }),
+  API_REQUEST_TIMEOUT_SECONDS: described(wholeNumber(1, 300).default(30), {
+    description:
+      'A request that has not arrived after this, its head after two thirds of it, ends with its connection, and so does an answer that is not taken after twice this.',
+  }),
+  API_KEEP_ALIVE_SECONDS: described(wholeNumber(1, 3600).default(65), {
+    description:
+      'How long the API keeps an idle connection open; longer than the proxy in front of it, or now and then a request meets a closed one.',
+  }),
   DATABASE_URL: described(databaseUrl, {
     description: 'PostgreSQL, the truth. `npm start` runs an embedded one if this is not set.',
     secret: true,

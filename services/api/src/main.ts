@@ -45,6 +45,8 @@ const apiSettings = settings.pick({
   TRUST_PROXY: true,
   DASHBOARD_DIR: true,
   API_RATE_LIMIT_PER_MINUTE: true,
+  API_REQUEST_TIMEOUT_SECONDS: true,
+  API_KEEP_ALIVE_SECONDS: true,
   DATABASE_URL: true,
   DATABASE_DIRECT_URL: true,
   DATABASE_POOL_SIZE: true,
@@ -132,7 +134,12 @@ async function start(logger: Logger): Promise<RunningService> {
     ready: { postgres: () => database.ping(), queue: () => queues.main.ping() },
     shutdown: shutdown.signal,
   });
-  const server = await startHttpServer(app, env.PORT);
+  const server = await startHttpServer(app, env.PORT, {
+    headMs: Math.ceil((env.API_REQUEST_TIMEOUT_SECONDS * 2_000) / 3),
+    requestMs: env.API_REQUEST_TIMEOUT_SECONDS * 1_000,
+    answerMs: 2 * env.API_REQUEST_TIMEOUT_SECONDS * 1_000,
+    keepAliveMs: env.API_KEEP_ALIVE_SECONDS * 1_000,
+  });
   const stopBackground = keeper.start();
   return {
     ready: { port: server.port },

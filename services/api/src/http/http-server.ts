@@ -1,17 +1,20 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { SettingsError } from '@tocsin/runtime/env';
 import { errorCode } from '@tocsin/runtime/error-code';
+import { answerClientErrors, refuseRequest } from './answer-client-error.ts';
+import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
+import { judgeHead } from './judge-head.ts';
+import { OpenRequests } from './open-requests.ts';
+import { UntakenAnswers } from './untaken-answers.ts';
 
 const FINISH_WITHIN_MS = 10_000;
 /** How long a connection without a request may still bring one when the server stops, to be told not to bring another. */
 const LAST_REQUEST_WITHIN_MS = 1_000;
-/** Longer than a load balancer keeps its connections, so that it is the one to close them. */
-const KEEP_ALIVE_MS = 65_000;
+/** From one look for requests that take too long to the next. */
+const LOOK_EVERY_MS = 1_000;
 
 export interface HttpServer {
   readonly port: number;
@@ -23,40 +26,34 @@ export interface HttpServer {
 }
 
 /** @param port 0 for any free one. @throws SettingsError where it is taken or not allowed */
-export async function startHttpServer(app: RequestListener, port: number): Promise<HttpServer> {
-  const underWay = new Set<ServerResponse>();
+export async function startHttpServer(
+  app: RequestListener,
+  port: number,
+  closerLimits: Partial<HttpLimits> = {},
+): Promise<HttpServer> {
+  const limits = { ...HTTP_LIMITS, ...closerLimits };
+  const open = new OpenRequests();
   /** Connections that have not brought a request yet: to Node they are not idle. */
   const unused = new Set<Socket>();
   let stopping = false;
-  const server = createServer({ headersTimeout: 20_000, requestTimeout: 30_000 }, (req, res) => {
+  const server = guardedServer(open, limits, (req, res) => {
     if (stopping) endConnection(res);
     unused.delete(req.socket);
-    underWay.add(res);
-    res.once('close', () => underWay.delete(res));
     app(req, res);
   });
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('connection', (socket: Socket) => {
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));
   });
-  server.on('clientError', answerClientError);
-  server.listen(port);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    const code = errorCode(error);
-    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
-    const reason = code === 'EACCES' ? 'may not be used by this user' : 'is in use';
-    throw new SettingsError(`PORT must be a free port, but ${port} ${reason}: set PORT to another one`);
-  }
+  await listen(server, port);
+  const answers = new UntakenAnswers(open, { forMs: limits.answerMs, bytes: limits.unsentBytes });
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,
     async stop() {
       const closed = once(server, 'close');
       stopping = true;
-      for (const res of underWay) endConnection(res);
+      for (const res of open.lastAnswers()) endConnection(res);
       // Not its own close(): that cuts the connections without a request, and with them requests that are on their way.
       NetServer.prototype.close.call(server);
       const stoppedAt = performance.now();
@@ -67,47 +64,56 @@ export async function startHttpServer(app: RequestListener, port: number): Promi
       }, 50);
       const late = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
       await closed;
+      answers.stop();
       clearInterval(idle);
       clearTimeout(late);
     },
   };
 }
 
+/** @throws SettingsError */
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+    const reason = code === 'EACCES' ? 'may not be used by this user' : 'is in use';
+    throw new SettingsError(`PORT must be a free port, but ${port} ${reason}: set PORT to another one`);
+  }
+}
+
+/** A server that slow and hostile clients cannot hold up for others (docs/reliability.md). */
+function guardedServer(open: OpenRequests, limits: HttpLimits, app: RequestListener): Server {
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
+    const waiting = open.add(req, res);
+    if (waiting > limits.pipelined) {
+      req.socket.destroy();
+      return;
+    }
+    const fault = judgeHead(req, limits.headerLines);
+    if (fault === null) app(req, res);
+    else refuseRequest(res, fault.status, fault.title);
+  };
+  const server = createServer({
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.min(LOOK_EVERY_MS, limits.requestMs),
+    // Node's own answer to a request without Host has no body.
+    requireHostHeader: false,
+  });
+  // Node would drop what is beyond a number without a word, `Transfer-Encoding` too: the listener sees, and refuses, them all.
+  server.maxHeadersCount = 0;
+  server.on('request', listener);
+  // An expectation that is none of ours is none that must be met (RFC 9110 section 10.1.1).
+  server.on('checkExpectation', listener);
+  server.on('clientError', answerClientErrors(open));
+  return server;
+}
+
 /** The connection closes after this answer; a client that is told so does not send its next request into it. */
 function endConnection(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader('Connection', 'close');
-}
-
-const STATUS_LINES: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
-
-/** What is not even HTTP reaches no handler; it is answered like any other error. */
-function answerClientError(error: Error, socket: Duplex): void {
-  if (errorCode(error) === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const line = STATUS_LINES[errorCode(error) ?? ''] ?? '400 Bad Request';
-  const [status = '400', ...words] = line.split(' ');
-  const requestId = randomUUID();
-  const body = JSON.stringify({
-    type: 'about:blank',
-    title: words.join(' '),
-    status: Number(status),
-    detail: 'The request could not be read as HTTP.',
-    instance: requestId,
-  });
-  socket.end(
-    [
-      `HTTP/1.1 ${line}`,
-      'Connection: close',
-      `X-Request-Id: ${requestId}`,
-      'Content-Type: application/problem+json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      '',
-      body,
-    ].join('\r\n'),
-  );
 }

@@ -1,0 +1,204 @@
+import type { RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { problemSchema } from '@tocsin/contracts/errors';
+import { until } from '../testing/until.ts';
+import type { HttpLimits } from './http-limits.ts';
+import { startHttpServer, type HttpServer } from './http-server.ts';
+
+let server: HttpServer | undefined;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server?.stop();
+});
+
+const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n';
+
+async function serve(app: RequestListener, limits: Partial<HttpLimits> = {}): Promise<void> {
+  server = await startHttpServer(app, 0, limits);
+}
+
+interface Client {
+  readonly socket: Socket;
+  received: string;
+  readonly closed: Promise<unknown>;
+}
+
+/** @param text what is sent; the client's side stays open */
+function client(text: string | Buffer): Client {
+  const socket = connect({ port: server?.port ?? 0, host: '127.0.0.1', allowHalfOpen: true });
+  sockets.push(socket);
+  const one: Client = {
+    socket,
+    received: '',
+    closed: new Promise((resolve) => socket.once('close', resolve)),
+  };
+  socket.on('error', () => undefined);
+  socket.setEncoding('latin1').on('data', (chunk: string) => (one.received += chunk));
+  // A hostile client does not close its side when the server has: what is written then shows whether the connection is gone.
+  const poke = setInterval(() => socket.readableEnded && socket.write('x'), 20);
+  socket.once('close', () => clearInterval(poke));
+  socket.write(text);
+  return one;
+}
+
+async function exchange(text: string): Promise<string> {
+  const one = client(text);
+  await one.closed;
+  return one.received;
+}
+
+function expectProblem(answer: string, status: number): void {
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  const requestId = /X-Request-Id: (\S+)/.exec(head)?.[1];
+  expect(head).toContain('Content-Type: application/problem+json');
+  expect(problemSchema.parse(JSON.parse(body))).toMatchObject({ status, instance: requestId });
+}
+
+const answerUrl: RequestListener = (req, res) => {
+  res.setHeader('Connection', 'close').end(`url ${req.url} ${req.headers['transfer-encoding'] ?? ''}`);
+};
+
+describe('a head that breaks HTTP', () => {
+  test.each([
+    ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400],
+    ['two of Host', `${HEAD}Host: b\r\n\r\n`, 400],
+    ['a target that is no URL', 'GET http://[::1/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a target of another scheme', 'GET gopher://a/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['more header lines than are read', `${HEAD}${'A: b\r\n'.repeat(200)}\r\n`, 431],
+    ['a longer head than is read', `${HEAD}A: ${'b'.repeat(20_000)}\r\n\r\n`, 431],
+    ['a length given twice', `${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, 400],
+    ['a length and chunks', `${HEAD}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
+    ['a folded line', `${HEAD}A: b\r\n c: d\r\n\r\n`, 400],
+    ['lines that end in LF alone', 'GET / HTTP/1.1\nHost: a\n\n', 400],
+    ['a blank before the colon', `${HEAD}Transfer-Encoding : chunked\r\n\r\n`, 400],
+    ['a coding that is none', `${HEAD}Transfer-Encoding: xchunked\r\n\r\n`, 400],
+  ])('%s', async (_, text, status) => {
+    let handled = 0;
+    await serve(() => (handled += 1));
+    expectProblem(await exchange(text), status);
+    expect(handled).toBe(0);
+  });
+
+  test.each([
+    ['a whole URL as target', 'GET http://b/c?d=e HTTP/1.1\r\nHost: b\r\n\r\n', 'url /c?d=e'],
+    ['no Host in HTTP/1.0', 'GET /c HTTP/1.0\r\n\r\n', 'url /c'],
+    ['an expectation that is none of ours', 'GET /c HTTP/1.1\r\nHost: a\r\nExpect: b\r\n\r\n', 'url /c'],
+  ])('%s is none', async (_, text, answer) => {
+    await serve(answerUrl);
+    expect(await exchange(text)).toContain(answer);
+  });
+
+  test('no header line is overlooked, however many come before it', async () => {
+    await serve(answerUrl, { headerLines: 3_000 });
+    expect(
+      await exchange(`${HEAD}${'A:\r\n'.repeat(1_500)}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
+    ).toContain('url / chunked');
+  });
+});
+
+describe('a client that takes its time', () => {
+  const SOON = { headMs: 100, requestMs: 200, keepAliveMs: 100, answerMs: 100 };
+
+  test.each([
+    ['says nothing', '', 408],
+    ['does not end its head', 'GET / HTTP/1.1\r\nHost', 408],
+    ['does not end its body', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\na`, 408],
+    [
+      'does not end its chunks',
+      `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n`,
+      408,
+    ],
+    [
+      'sends chunks that are none',
+      `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      400,
+    ],
+  ])('and %s is told so, and let go, also where it does not close', async (_, text, status) => {
+    await serve(() => undefined, SOON);
+    expectProblem(await exchange(text), status);
+  });
+
+  test('between two requests is let go', async () => {
+    await serve((_req, res) => res.end('done'), SOON);
+    expect(await exchange(`${HEAD}\r\n`)).toContain('done');
+  });
+
+  test('to take an answer is let go, and others are served', async () => {
+    let length = 0;
+    await serve((req, res) => {
+      if (req.url === '/long') res.once('close', () => (length = res.socket?.bytesWritten ?? -1));
+      res.end(Buffer.alloc(req.url === '/long' ? 50_000_000 : 5));
+    }, SOON);
+    const reader = client('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');
+    reader.socket.pause();
+    await until(() => length !== 0);
+    expect(await exchange(`${HEAD}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  test('to take an answer that is compressed while it is taken is let go, and a live stream is not', async () => {
+    const gone: string[] = [];
+    await serve((req, res) => {
+      res.once('close', () => gone.push(req.url ?? ''));
+      // Helmet has set some by then, so that those of a stream can be asked for.
+      res.setHeader('A', 'b');
+      res.writeHead(200, { 'Content-Type': req.url === '/stream' ? 'text/event-stream' : 'text/plain' });
+      res.write('begun');
+    }, SOON);
+    client('GET /stream HTTP/1.1\r\nHost: a\r\n\r\n');
+    for (const path of ['/first', '/second'])
+      expect(await exchange(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(/begun\r\n$/);
+    expect(gone).toEqual(['/first', '/second']);
+  });
+
+  test('with others of its kind, and much to take, makes room: the one that has waited longest goes first', async () => {
+    const gone: string[] = [];
+    await serve(
+      (req, res) => {
+        res.once('close', () => gone.push(req.url ?? ''));
+        res.end(Buffer.alloc(30_000_000));
+      },
+      { unsentBytes: 45_000_000 },
+    );
+    const readers = ['/first', '/second'].map((path) => client(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`));
+    for (const { socket } of readers) socket.pause();
+    await until(() => gone[0]);
+    expect(gone).toHaveLength(1);
+    readers[gone[0] === '/first' ? 1 : 0]?.socket.resume();
+    await until(() => gone[1]);
+    expect(readers.map(({ received }) => received.length > 30_000_000)).toContain(true);
+  });
+});
+
+describe('requests one behind the other', () => {
+  test('are answered in their order', async () => {
+    await serve((req, res) => res.end(`<${req.url}>`), { keepAliveMs: 100 });
+    const answers = await exchange(
+      Array.from({ length: 20 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''),
+    );
+    expect(answers.match(/<\/\d+>/g)).toEqual(Array.from({ length: 20 }, (_, index) => `</${index}>`));
+  });
+
+  test('are too many to wait for: the connection ends, and no more of them are begun', async () => {
+    let begun = 0;
+    await serve(() => (begun += 1), { pipelined: 10 });
+    expect(await exchange(`${HEAD}\r\n`.repeat(500))).toBe('');
+    expect(begun).toBe(10);
+  });
+
+  test('what is no HTTP is not answered inside of another answer', async () => {
+    await serve((_req, res) => res.write('begun'));
+    const one = client(`${HEAD}\r\n`);
+    await until(() => one.received.includes('begun'));
+    one.socket.write('NONSENSE\r\n\r\n');
+    await one.closed;
+    expect(one.received.split('HTTP/1.1')).toHaveLength(2);
+  });
+
+  test('what is no HTTP is not answered in place of a request under way', async () => {
+    await serve(() => undefined);
+    expect(await exchange(`${HEAD}\r\nNONSENSE\r\n\r\n`)).toBe('');
+  });
+});
