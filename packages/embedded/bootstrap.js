@@ -16,6 +16,7 @@ const PROGRAMS = {
   demo: './dist/demo/main.js',
   bench: '../bench/dist/main.js',
   'test:faults': '../chaos/dist/main.js',
+  'test:fuzz': '../fuzz/dist/main.js',
 };
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

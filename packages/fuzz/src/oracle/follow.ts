@@ -1,0 +1,177 @@
+import { createApiKeySchema } from '@tocsin/contracts/api-key';
+import { createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channel';
+import {
+  createMaintenanceWindowSchema,
+  updateMaintenanceWindowSchema,
+} from '@tocsin/contracts/maintenance-window';
+import { createMonitorSchema, updateMonitorSchema } from '@tocsin/contracts/monitor';
+import { createInvitationSchema, updateUserSchema } from '@tocsin/contracts/user';
+import type { z } from 'zod';
+import type { Kind } from '../values/references.ts';
+import type { Known, Pools } from '../world/pools.ts';
+import { demand } from './finding.ts';
+import { demandFields } from './judge-answer.ts';
+
+/** A kind of thing whose fields are followed from what was written to whatever is read. */
+interface Followed {
+  readonly kind: Kind;
+  readonly record: string;
+  readonly list: string;
+  readonly create?: z.ZodType;
+  readonly update?: z.ZodType;
+  /** Whether a list shows all of them, and no other. */
+  readonly isListComplete: boolean;
+}
+
+/** By the last fixed part of the path. */
+const FOLLOWED: Readonly<Record<string, Followed>> = {
+  monitors: {
+    kind: 'monitor',
+    record: 'monitor',
+    list: 'monitors',
+    create: createMonitorSchema,
+    update: updateMonitorSchema,
+    isListComplete: true,
+  },
+  channels: {
+    kind: 'channel',
+    record: 'channel',
+    list: 'channels',
+    create: createChannelSchema,
+    update: updateChannelSchema,
+    isListComplete: true,
+  },
+  'maintenance-windows': {
+    kind: 'maintenanceWindow',
+    record: 'maintenanceWindow',
+    list: 'maintenanceWindows',
+    create: createMaintenanceWindowSchema,
+    update: updateMaintenanceWindowSchema,
+    isListComplete: false,
+  },
+  'api-keys': {
+    kind: 'apiKey',
+    record: 'apiKey',
+    list: 'apiKeys',
+    create: createApiKeySchema,
+    isListComplete: false,
+  },
+  users: { kind: 'user', record: 'user', list: 'users', update: updateUserSchema, isListComplete: false },
+  invitations: {
+    kind: 'invitation',
+    record: 'invitation',
+    list: 'invitations',
+    create: createInvitationSchema,
+    isListComplete: false,
+  },
+};
+
+export interface Exchange {
+  readonly method: string;
+  /** Without its root, as `/monitors/:id`. */
+  readonly pattern: string;
+  readonly id: string;
+  readonly sent: unknown;
+  readonly received: unknown;
+}
+
+/**
+ * Notes what a success changed, and demands that what it tells is what was written, now and before.
+ * @returns the path under the root that must now read back the same record; null where there is none
+ * @throws Finding
+ */
+export function follow(pools: Pools, { method, pattern, id, sent, received }: Exchange): string | null {
+  const [, place = '', hasId, more] = pattern.split('/');
+  const followed = Object.hasOwn(FOLLOWED, place) ? FOLLOWED[place] : undefined;
+  noteToken(pools, received);
+  if (pattern === '/invitations/accept') noteUser(pools, received);
+  if (followed === undefined || more !== undefined || (hasId !== undefined && hasId !== ':id')) return null;
+  const { kind, record } = followed;
+  if (method === 'DELETE') {
+    pools.remove(kind, id);
+    return null;
+  }
+  if (method === 'GET' && hasId === undefined) {
+    followList(pools, followed, received);
+    return null;
+  }
+  const told = (received as Record<string, Record<string, unknown>>)[record];
+  demand(told !== undefined, `no ${record} in the answer`);
+  const before = method === 'POST' ? {} : (pools.known(kind, String(told['id'])) ?? {});
+  const schema = method === 'POST' ? followed.create : followed.update;
+  const written = method === 'GET' || schema === undefined ? {} : (schema.parse(sent) as object);
+  demandFields(
+    `${method} ${pattern}`,
+    comparable(pools, told),
+    comparable(pools, { ...inputOf(before), ...written }),
+  );
+  pools.add(kind, String(told['id']), before === null ? null : told);
+  return method === 'GET' || ['apiKey', 'user', 'invitation'].includes(kind)
+    ? null
+    : `/${place}/${String(told['id'])}`;
+}
+
+/** What people write; the rest, as a status, goes its own ways. */
+const INPUT_FIELDS = new Set([
+  ...Object.keys(createMonitorSchema.shape),
+  'monitorIds',
+  'allMonitors',
+  'enabled',
+  'startsAt',
+  'endsAt',
+  'rrule',
+  'timeZone',
+  'createdAt',
+  'role',
+  'email',
+  'expiresAt',
+]);
+
+function inputOf(known: Known): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(known ?? {}).filter(([name]) => INPUT_FIELDS.has(name)));
+}
+
+/** Fields as they are told: instants as text; ids of monitors in one order, without those that are gone. */
+function comparable(pools: Pools, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      if (value instanceof Date) return [name, value.toISOString()];
+      if (name === 'monitorIds' && Array.isArray(value)) {
+        return [
+          name,
+          value
+            .map(String)
+            .filter((id) => pools.has('monitor', id))
+            .toSorted(),
+        ];
+      }
+      return [name, value ?? null];
+    }),
+  );
+}
+
+function followList(pools: Pools, { kind, list, isListComplete }: Followed, received: unknown): void {
+  const told = (received as Record<string, Record<string, unknown>[]>)[list] ?? [];
+  for (const one of told) {
+    const known = pools.known(kind, String(one['id']));
+    if (known !== null)
+      demandFields(`a list of ${list}`, comparable(pools, one), comparable(pools, inputOf(known)));
+  }
+  if (!isListComplete) return;
+  const [ids, wanted] = [told.map(({ id }) => String(id)).toSorted(), pools.ids(kind).toSorted()];
+  demand(ids.join() === wanted.join(), `a list of ${list} holds ${ids.join()}, not ${wanted.join()}`);
+}
+
+function noteToken(pools: Pools, received: unknown): void {
+  if (typeof received !== 'object' || received === null) return;
+  for (const name of ['token', 'key', 'secret'] as const) {
+    const value = (received as Record<string, unknown>)[name];
+    if (typeof value !== 'string') continue;
+    pools.secrets.add(value);
+    if (name === 'token') pools.add('token', value, null);
+  }
+}
+
+function noteUser(pools: Pools, received: unknown): void {
+  pools.add('user', (received as { user: { id: string } }).user.id, null);
+}

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import * as fc from 'fast-check';
+import type { z } from 'zod';
+import { safeParse } from 'zod/v4/core';
+import { valuesOfField } from './fields.ts';
+import { anyJson } from './any-json.ts';
+import { referenceTo, resolveReferences, type Kind } from './references.ts';
+import { textOf } from './text.ts';
+
+type Schema = z.core.$ZodType;
+
+/** What the checks on a schema say. */
+interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+  readonly pattern?: RegExp;
+}
+
+/**
+ * Values for a schema of the contracts, read from the schema itself: inside, at and just outside of its bounds. What they are in truth,
+ * the schema says: refinements and transformations cannot be read, so a few of the values are refused.
+ * @param field the name of the field, for what its schema does not say
+ * @param ids what an id in this place names
+ */
+export function valuesOf(schema: Schema, field = '', ids: Kind = 'monitor'): fc.Arbitrary<unknown> {
+  const def = defOf(schema);
+  if (def.type === 'nullable') return fc.option(valuesOf(def.innerType, field, ids), { freq: 5 });
+  if (def.type === 'optional' || def.type === 'default') return valuesOf(def.innerType, field, ids);
+  const known = valuesOfField(field);
+  if (known !== undefined) return known;
+  if (def.type === 'object') return objectOf(def.shape, (part, name) => valuesOf(part, name, ids));
+  if (def.type === 'array') return arraysOf(def.element, field, ids);
+  if (def.type === 'pipe') return valuesOf(def.in, field, ids);
+  if (def.type === 'enum') return fc.constantFrom(...Object.values(def.entries));
+  if (def.type === 'literal') return fc.constantFrom(...def.values);
+  if (def.type === 'union') return fc.oneof(...def.options.map((option) => valuesOf(option, field, ids)));
+  if (def.type === 'boolean') return fc.boolean();
+  if (def.type === 'number') return numbersOf(boundsOf(def));
+  if (def.type === 'string') return textsOf(boundsOf(def), 'format' in def ? String(def.format) : '', ids);
+  return anyJson;
+}
+
+/** The same, but each field of an object by itself is one that its schema takes. What is between fields, the api says. */
+export function goodValuesOf(schema: Schema): fc.Arbitrary<unknown> {
+  const def = defOf(schema);
+  if (def.type === 'pipe') return goodValuesOf(def.in);
+  if (def.type !== 'object') return valuesOf(schema);
+  return objectOf(def.shape, (part, name) => valuesOf(part, name).filter((value) => takes(part, value)));
+}
+
+/** An id stands where a reference does. */
+function takes(schema: Schema, value: unknown): boolean {
+  const text = resolveReferences(JSON.stringify(value) ?? 'null', () => randomUUID());
+  return safeParse(schema, JSON.parse(text)).success;
+}
+
+function defOf({ _zod: { def } }: Schema): z.core.$ZodTypes['_zod']['def'] {
+  return def as z.core.$ZodTypes['_zod']['def'];
+}
+
+function boundsOf({ checks = [] }: { checks?: readonly z.core.$ZodCheck[] | undefined }): Bounds {
+  const bounds = checks.map(({ _zod: { def: checkDef } }): Bounds => {
+    const def = checkDef as z.core.$ZodChecks['_zod']['def'];
+    if (def.check === 'greater_than') return { min: Number(def.value) };
+    if (def.check === 'less_than') return { max: Number(def.value) };
+    if (def.check === 'min_length') return { min: def.minimum };
+    if (def.check === 'max_length') return { max: def.maximum };
+    if (def.check === 'string_format' && def.pattern !== undefined) return { pattern: def.pattern };
+    return {};
+  });
+  return Object.assign({}, ...bounds) as Bounds;
+}
+
+function objectOf(
+  shape: Readonly<Record<string, Schema>>,
+  valuesFor: (schema: Schema, name: string) => fc.Arbitrary<unknown>,
+): fc.Arbitrary<unknown> {
+  const fields = Object.entries(shape);
+  const required = fields
+    .filter(
+      ([
+        ,
+        {
+          _zod: { optin },
+        },
+      ]) => optin !== 'optional',
+    )
+    .map(([name]) => name);
+  const values = Object.fromEntries(fields.map(([name, schema]) => [name, valuesFor(schema, name)]));
+  return fc.record(values, { requiredKeys: required });
+}
+
+function arraysOf(element: Schema, field: string, ids: Kind): fc.Arbitrary<unknown> {
+  const values = valuesOf(element, field, ids);
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.array(values, { maxLength: 3 }) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(values, fc.constantFrom(21, 500)).map(([value, count]) => Array(count).fill(value)),
+    },
+  );
+}
+
+function numbersOf({ min = -1_000, max = 1_000 }: Bounds): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min, max }) },
+    { weight: 1, arbitrary: fc.constantFrom(min - 1, min, min + 1, max - 1, max, max + 1, min + 0.5, -0, 0) },
+  );
+}
+
+function textsOf(
+  { min = 0, max = 1_000, pattern }: Bounds,
+  format: string,
+  ids: Kind,
+): fc.Arbitrary<unknown> {
+  if (format === 'uuid') {
+    const anyId = fc.oneof(
+      fc.uuid(),
+      fc.constantFrom(
+        '',
+        '00000000-0000-0000-0000-000000000000',
+        'ffffffff-ffff-ffff-ffff-ffffffffffff',
+        'x',
+      ),
+    );
+    const upperCase = referenceTo(ids).map((reference) => `${reference}:upper`);
+    return fc.oneof(
+      { weight: 8, arbitrary: referenceTo(ids) },
+      { weight: 1, arbitrary: anyId },
+      { weight: 1, arbitrary: upperCase },
+    );
+  }
+  if (pattern !== undefined) {
+    return fc.oneof(
+      { weight: 4, arbitrary: fc.stringMatching(pattern) },
+      { weight: 1, arbitrary: textOf(0, 20) },
+    );
+  }
+  return textOf(min, max);
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startFakeChecker } from '@tocsin/api/testing/fake-checker';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import type { DbContext } from '@tocsin/db/database/context';
+import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { ServiceProcess } from '@tocsin/e2e/service-process';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { migrateQueue } from '@tocsin/queue/migrate';
+import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { startFakeNotifier } from './fake-notifier.ts';
+
+/** The address that people see: the one origin that the api takes from browsers. */
+export const PUBLIC_URL = 'http://tocsin.example';
+/** The regions a monitor may name; each has somebody who answers triggers. */
+const REGIONS = ['default', 'eu-west-1'] as const;
+
+/** An api process on stores of its own, and what stands for checkers and notifiers. */
+export interface FuzzSystem {
+  readonly context: DbContext;
+  readonly database: OpenDatabase;
+  readonly api: ServiceProcess;
+  readonly secretsKey: string;
+  /** What the api has logged since this was last asked, by line. */
+  newLogLines(): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+/** Only where a test run's servers are up. */
+export async function openSystem(env: Readonly<Record<string, string>> = {}): Promise<FuzzSystem> {
+  const testDatabase = await createTestDatabase();
+  const queueUrl = (await createTestRedis()).url;
+  await migrateQueue(queueUrl);
+  const folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'fuzz-'));
+  const logFile = join(folder, 'api.log');
+  const key = randomBytes(32);
+  const secretsKey = key.toString('base64');
+  const database = openDatabase({
+    url: testDatabase.url,
+    poolSize: 5,
+    applicationName: 'tocsin fuzz',
+    onIdleError: () => undefined,
+  });
+  const context = { db: database.db, secrets: new SecretBox([key]) };
+  const api = new ServiceProcess(
+    'api',
+    {
+      DATABASE_URL: testDatabase.url,
+      QUEUE_URL: queueUrl,
+      SECRETS_KEY: secretsKey,
+      PORT: '0',
+      PUBLIC_URL,
+      LOG_LEVEL: 'warn',
+      LOG_FORMAT: 'json',
+      REGIONS: REGIONS.join(','),
+      API_RATE_LIMIT_PER_MINUTE: '0',
+      // Each address has its own count of sign-ins: a request says its own.
+      TRUST_PROXY: '1',
+      ...env,
+    },
+    logFile,
+  );
+  await api.start();
+  const stores = openQueueStores(
+    queueUrl,
+    () => undefined,
+    () => undefined,
+  );
+  const workers = [
+    ...REGIONS.map((region) => startFakeChecker(stores, context.db, region)),
+    startFakeNotifier(stores, context, database),
+  ];
+  let read = 0;
+  return {
+    context,
+    database,
+    api,
+    secretsKey,
+    newLogLines: async () => {
+      const text = await readFile(logFile, 'utf8');
+      const end = text.lastIndexOf('\n') + 1;
+      const lines = text.slice(read, end).split('\n').filter(Boolean);
+      read = end;
+      return lines.map(toLine);
+    },
+    close: async () => {
+      await Promise.all(workers.map((worker) => worker.close()));
+      await api.signal('SIGKILL');
+      await stores.close();
+      await database.close();
+      await testDatabase.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What is not JSON was not logged by the logger: the process said it as it died. */
+function toLine(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return { level: 'error', message: text };
+  }
+}
