@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -7,11 +8,12 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { countSealed } from '@tocsin/db/secrets/count-sealed';
 import { ADMIN_ENV, openSession } from '@tocsin/e2e/dashboard-session';
-import type { ServiceProcess } from '@tocsin/e2e/service-process';
+import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { until } from '@tocsin/e2e/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { Client } from 'pg';
 import { Webhook } from 'standardwebhooks';
 
 const COMMAND = fileURLToPath(new URL('../../../services/api/dist/reseal-secrets/main.js', import.meta.url));
@@ -20,7 +22,6 @@ const [OLD, NEW, STRANGE] = [randomBytes(32), randomBytes(32), randomBytes(32)].
 ) as [string, string, string];
 const idOf = (key: string): string => new SecretBox([Buffer.from(key, 'base64')]).currentKeyId;
 const HEADERS = { Authorization: 'Bearer of the monitor' };
-const NAMES = ['api', 'checker', 'notifier'] as const;
 
 let receiver: WebhookReceiver;
 let target: HttpTarget;
@@ -31,36 +32,59 @@ beforeAll(async () => {
   receiver = await WebhookReceiver.start();
   target = await HttpTarget.start();
   system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await system.close();
   await Promise.all([receiver, target].map((one) => one.stop()));
 });
 
-/** One service after the other, as a rolling restart does: between the two, both settings run side by side. */
+/** First the api, then the others, as a rolling restart may: between the two, both settings run side by side. */
 async function rollOut(secretsKey: string): Promise<ServiceProcess> {
-  const before = services;
-  services = [];
-  for (const [index, name] of NAMES.entries()) {
-    const env = { ...ADMIN_ENV, SECRETS_KEY: secretsKey };
-    const service = system.service(name, env);
+  const [apiBefore, ...othersBefore] = services;
+  const start = async (name: ServiceName): Promise<ServiceProcess> => {
+    const service = system.service(name, { ...ADMIN_ENV, SECRETS_KEY: secretsKey });
     await service.start();
-    services.push(service);
-    expect(await before[index]?.signal('SIGTERM')).toBe(before.length === 0 ? undefined : 0);
-    if (before.length > 0 && name !== 'checker') await expectWhole();
+    return service;
+  };
+  const api = await start('api');
+  services = [api, ...othersBefore];
+  if (apiBefore !== undefined) {
+    expect(await apiBefore.signal('SIGTERM')).toBe(0);
+    await expectWhole();
   }
-  const [api] = services;
-  if (api === undefined) throw new Error('no api');
+  services = [api, ...(await Promise.all([start('checker'), start('notifier')]))];
+  expect(await Promise.all(othersBefore.map((one) => one.signal('SIGTERM')))).toEqual(
+    othersBefore.map(() => 0),
+  );
+  if (apiBefore !== undefined) await expectWhole();
   return api;
 }
 
+const resealEnv = (secretsKey: string): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  DATABASE_URL: system.databaseUrl,
+  SECRETS_KEY: secretsKey,
+});
+
 async function reseal(secretsKey: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { PATH: process.env['PATH'], DATABASE_URL: system.databaseUrl, SECRETS_KEY: secretsKey };
   return new Promise((resolve) => {
-    execFile(process.execPath, [COMMAND], { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [COMMAND], { env: resealEnv(secretsKey) }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr });
     });
   });
+}
+
+/** Ends the command when it has sealed the monitors and waits for a channel that somebody holds. */
+async function resealUntilKilled(secretsKey: string): Promise<void> {
+  const client = new Client({ connectionString: system.databaseUrl });
+  await client.connect();
+  await client.query('begin; select from channels for no key update');
+  const command = spawn(process.execPath, [COMMAND], { env: resealEnv(secretsKey), stdio: 'ignore' });
+  const exit = once(command, 'exit');
+  await until('sealed monitors', async () => (await countSealed(system.context.db)).get(idOf(OLD)) === 1);
+  command.kill('SIGKILL');
+  await exit;
+  await client.end();
 }
 
 let turns = 0;
@@ -118,13 +142,15 @@ async function isSignedIn({ port }: ServiceProcess, cookie: string): Promise<boo
 }
 
 test('a key is rotated under a running system, which loses nothing', async () => {
-  const first = await rollOut(OLD);
+  // What they seal is sealed with the old key, as before; they can read what others will seal with the new one.
+  const first = await rollOut(`${OLD},${NEW}`);
   monitor = await system.createMonitor({
     name: 'Shop',
     url: target.url(),
     interval: 86_400,
     headers: HEADERS,
   });
+  await system.createMonitor({ name: 'Not touched', url: target.url(), interval: 86_400, headers: HEADERS });
   await until('UP', async () => (await system.getMonitor(monitor.id)).monitor.status === 'UP');
   const { request, cookie } = await openSession(first);
   const created = await request('POST', '/channels', {
@@ -135,33 +161,37 @@ test('a key is rotated under a running system, which loses nothing', async () =>
   ({ secret } = (await created.json()) as { secret: string });
   await expectWhole();
 
-  // Every service learns to read the new key, then begins to seal with it, then what is old is sealed anew.
-  expect(await isSignedIn(await rollOut(`${OLD},${NEW}`), cookie)).toBe(true);
-  expect(await countSealed(system.context.db)).toEqual(new Map([[idOf(OLD), 2]]));
+  expect(await isSignedIn(first, cookie)).toBe(true);
+  expect(await countSealed(system.context.db)).toEqual(new Map([[idOf(OLD), 3]]));
   expect(await isSignedIn(await rollOut(`${NEW},${OLD}`), cookie)).toBe(false);
+  await resealUntilKilled(`${NEW},${OLD}`);
   expect(await reseal(`${NEW},${OLD}`)).toEqual({
     code: 0,
     stdout: [
-      // The monitor's by the api.
-      `Sealed 1 of 2 secrets with key ${idOf(NEW)}.`,
+      // One monitor's by the api, the other's before the command was killed.
+      `Sealed 1 of 3 secrets with key ${idOf(NEW)}.`,
       `Nothing needs the other keys any more. They may leave SECRETS_KEY: ${idOf(OLD)}.`,
       '',
     ].join('\n'),
     stderr: '',
   });
   const last = await rollOut(NEW);
-  expect(await countSealed(system.context.db)).toEqual(new Map([[idOf(NEW), 2]]));
+  expect(await countSealed(system.context.db)).toEqual(new Map([[idOf(NEW), 3]]));
   expect(await isSignedIn(last, (await openSession(last)).cookie)).toBe(true);
-}, 120_000);
+}, 240_000);
 
 test('the wrong key is told of, changes nothing and can be mended', async () => {
   const rows = async (): Promise<unknown> =>
-    (await system.context.db.execute('select sealed_headers, sealed_body, revision from monitors')).rows;
+    (
+      await system.context.db.execute(
+        'select sealed_headers, sealed_body, revision from monitors order by id',
+      )
+    ).rows;
   const before = await rows();
   expect(await reseal(STRANGE)).toMatchObject({
     code: 1,
     stdout: expect.stringContaining(
-      `2 secrets are sealed with key ${idOf(NEW)}, which SECRETS_KEY does not hold`,
+      `3 secrets are sealed with key ${idOf(NEW)}, which SECRETS_KEY does not hold`,
     ),
   });
   expect(await reseal('short')).toEqual({
@@ -174,7 +204,7 @@ test('the wrong key is told of, changes nothing and can be mended', async () => 
   const api = system.service('api', { ...ADMIN_ENV, SECRETS_KEY: STRANGE });
   await api.start();
   services = [api];
-  const complaint = `SECRETS_KEY lacks the key ${idOf(NEW)}, with which 2 secrets are sealed`;
+  const complaint = `SECRETS_KEY lacks the key ${idOf(NEW)}, with which 3 secrets are sealed`;
   await until('the complaint', async () => (await readFile(api.logFile, 'utf8')).includes(complaint));
   const read = await call('GET', `/api/cli/monitors/${monitor.id}`);
   expect([read.status, JSON.stringify(read.body)]).toEqual([500, expect.not.stringContaining('SECRETS_KEY')]);
@@ -183,4 +213,4 @@ test('the wrong key is told of, changes nothing and can be mended', async () => 
   services = running;
   expect(await rows()).toEqual(before);
   await expectWhole();
-}, 60_000);
+}, 120_000);
