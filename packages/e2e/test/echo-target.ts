@@ -34,7 +34,9 @@ function answerEcho(request: IncomingMessage, response: ServerResponse): void {
       case '/app':
         return response.writeHead(302, { location: `app://${custom}/${cookie}?${body}` }).end(everything);
       case '/invalid':
-        return response.writeHead(302, { location: `http://[${authorization}` }).end();
+        return response
+          .writeHead(302, { location: `http://[${authorization} ${decoded(authorization)}` })
+          .end();
       case '/name':
         return response.writeHead(302, { location: `http://${custom.toLowerCase()}.invalid/` }).end();
       case '/coding':
@@ -43,6 +45,12 @@ function answerEcho(request: IncomingMessage, response: ServerResponse): void {
         return response.writeHead(500, everything.replace(/[^ -~]/g, '')).end(everything);
     }
   });
+}
+
+/** What a Basic header says. */
+function decoded(authorization: string): string {
+  const basic = /^Basic (\S+)$/.exec(authorization)?.[1] ?? '';
+  return Buffer.from(basic, 'base64').toString();
 }
 
 function openIdOf(request: IncomingMessage): object {

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { readTestRedis } from '@tocsin/embedded/testing/redis';
 import { Redis } from 'ioredis';
 import type { Pool } from 'pg';
 
@@ -61,37 +62,30 @@ export async function readTables(pool: Pool): Promise<Surface[]> {
   );
 }
 
-/** Every key with everything in it. */
-export async function readRedis(url: string): Promise<Surface[]> {
-  const redis = new Redis(url);
-  try {
-    const keys = await redis.keys('*');
-    return await Promise.all(
-      keys.map(async (key) => ({
-        where: key,
-        text: `${key} ${JSON.stringify(await contentOf(redis, key))}`,
-      })),
-    );
-  } finally {
-    redis.disconnect();
-  }
+/** Every key of the store with everything in it. */
+export async function readStore(url: string): Promise<Surface[]> {
+  const keys = await readTestRedis(url);
+  return keys.map(({ key, content }) => ({ where: key, text: `${key} ${content}` }));
 }
 
-async function contentOf(redis: Redis, key: string): Promise<unknown> {
-  switch (await redis.type(key)) {
-    case 'hash':
-      return redis.hgetall(key);
-    case 'stream':
-      return redis.xrange(key, '-', '+');
-    case 'zset':
-      return redis.zrange(key, '0', '-1');
-    case 'list':
-      return redis.lrange(key, 0, -1);
-    case 'set':
-      return redis.smembers(key);
-    default:
-      return redis.get(key);
-  }
+/** Every command that the store gets from now on: jobs, too, that are gone again at the end. */
+export async function watchStore(url: string): Promise<{ read(): Surface; stop(): void }> {
+  const redis = new Redis(url);
+  const monitor = await redis.monitor();
+  redis.disconnect();
+  const number = new URL(url).pathname.slice(1);
+  const commands: string[] = [];
+  monitor.on('monitor', (_time: string, args: string[], _source: string, database: string) => {
+    if (database === number) commands.push(args.join(' '));
+  });
+  return {
+    read: () => ({ where: 'a command of the store', text: commands.join('\n') }),
+    stop: () => monitor.disconnect(),
+  };
+}
+
+export async function readFiles(paths: readonly string[]): Promise<Surface[]> {
+  return Promise.all(paths.map(async (path) => ({ where: path, text: await readFile(path, 'utf8') })));
 }
 
 /** The command lines of all processes that can be seen. */

@@ -19,3 +19,33 @@ export async function createTestRedis(): Promise<{ url: string }> {
     redis.disconnect();
   }
 }
+
+/** Every key of a logical database with all that it holds, as text. */
+export async function readTestRedis(url: string): Promise<{ key: string; content: string }[]> {
+  const redis = new Redis(url);
+  try {
+    const keys = await redis.keys('*');
+    return await Promise.all(
+      keys.map(async (key) => ({ key, content: JSON.stringify(await contentOf(redis, key)) })),
+    );
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'hash':
+      return redis.hgetall(key);
+    case 'stream':
+      return redis.xrange(key, '-', '+');
+    case 'zset':
+      return redis.zrange(key, '0', '-1');
+    case 'list':
+      return redis.lrange(key, 0, -1);
+    case 'set':
+      return redis.smembers(key);
+    default:
+      return redis.get(key);
+  }
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+
+/** A secret that nothing else in the system looks like. */
+const mark = (name: string): string => `${name}-${randomBytes(9).toString('base64url')}-mark`;
+const apiKey = (): string => `tocsin_live_${randomBytes(24).toString('hex')}`;
+const secretsKey = (): string => randomBytes(32).toString('base64');
+
+/** By name; what the system makes itself joins them in the course of the test. */
+export const secrets: Record<string, string> = {
+  'first SECRETS_KEY': secretsKey(),
+  'second SECRETS_KEY': secretsKey(),
+  BOOTSTRAP_ADMIN_PASSWORD: mark('admin'),
+  BOOTSTRAP_API_KEY: apiKey(),
+  BOOTSTRAP_READ_KEY: apiKey(),
+  OIDC_CLIENT_SECRET: mark('oidc/&+'),
+  'OIDC code': mark('code'),
+  'wrong Redis password': mark('redis'),
+  'wrong database password': mark('postgres'),
+  'Bearer token of a monitor': mark('auth'),
+  'Basic password of a monitor': mark('basic'),
+  'Cookie of a monitor': mark('cookie'),
+  'custom header of a monitor': mark('Custom'),
+  'body of a monitor': mark('body'),
+  'wrong password': mark('wrong'),
+  'password of an invited person': mark('invited'),
+  'unknown API key': apiKey(),
+  // Kept in clear where design §5 has them, see `IN_CLEAR`, and nowhere else.
+  'token in the URL of a monitor': mark('url'),
+  'token in a trigger override': mark('override'),
+  'token in the URL of a channel': mark('hook'),
+};
+
+export function secretOf(name: string): string {
+  const secret = secrets[name];
+  if (secret === undefined) throw new Error(`no secret is called ${name}`);
+  return secret;
+}
+
+/**
+ * What the database keeps in clear on purpose: URLs (design §5 seals header values, bodies and channel secrets), for people
+ * must see what is watched, and session tokens, which sign nobody in without the signature of the cookie.
+ */
+export const IN_CLEAR = [
+  'session token at sessions.token',
+  'token in a trigger override at events.url',
+  'token in a trigger override at triggers.url',
+  // What a receiver itself answers.
+  'token in the URL of a channel at attempts.response_excerpt',
+  'token in the URL of a channel at channels.url',
+  'token in the URL of a monitor at monitors.url',
+];
+
+export function monitorHeaders(scheme: 'Basic' | 'Bearer' = 'Bearer'): Record<string, string> {
+  const credentials =
+    scheme === 'Bearer'
+      ? secretOf('Bearer token of a monitor')
+      : Buffer.from(`ops:${secretOf('Basic password of a monitor')}`).toString('base64');
+  return {
+    Authorization: `${scheme} ${credentials}`,
+    Cookie: `theme=dark; session=${secretOf('Cookie of a monitor')}`,
+    'X-Custom': secretOf('custom header of a monitor'),
+  };
+}
