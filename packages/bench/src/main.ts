@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { Teardown } from './lab/teardown.ts';
-import { parseCommandLine, UsageError, type CommandLine } from './options.ts';
+import { parseCommandLine, type CommandLine } from './options.ts';
+import { runProgram, UsageError } from './program.ts';
 import type { Figure } from './report/figure.ts';
 import { helpText } from './report/help.ts';
 import { describeMachine } from './report/machine.ts';
@@ -19,19 +19,13 @@ interface Result extends Measurement {
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  const teardowns: Teardown[] = [];
-  const stopped = stopOnSignals(teardowns);
-  try {
-    await run(parseCommandLine(args), teardowns);
-  } catch (error) {
-    if (stopped.requested) return;
-    process.stderr.write(`${describe(error)}\n`);
-    process.exitCode = 1;
-  }
-  process.exit();
+  await runProgram(async (teardown) => {
+    await run(parseCommandLine(args), teardown);
+    return 0;
+  });
 }
 
-async function run(commandLine: CommandLine, teardowns: Teardown[]): Promise<void> {
+async function run(commandLine: CommandLine, all: Teardown): Promise<void> {
   const { scenario: wanted, json } = commandLine;
   if (wanted === null) return say(helpText(SCENARIOS));
   if (process.platform !== 'linux')
@@ -42,7 +36,7 @@ async function run(commandLine: CommandLine, teardowns: Teardown[]): Promise<voi
   const results: Result[] = [];
   for (const scenario of scenarios) {
     const teardown = new Teardown();
-    teardowns.push(teardown);
+    all.onStop(() => teardown.run());
     say(`\n${scenario.name}: ${scenario.about}`);
     try {
       results.push(await measure(scenario, commandLine, teardown));
@@ -67,26 +61,6 @@ async function measure(scenario: Scenario, commandLine: CommandLine, teardown: T
   say(`\n  ${settings.join(', ')}\n${tableOf(figures)}`);
   for (const note of measured.notes ?? []) say(note);
   return { scenario: scenario.name, startedAt, ...measured, figures };
-}
-
-/** What people can mend is one line; what is our mistake has a stack. */
-function describe(error: unknown): string {
-  if (error instanceof UsageError || error instanceof EmbeddedError) return error.message;
-  return error instanceof Error && error.stack !== undefined ? error.stack : String(error);
-}
-
-/** Whatever is under way fails when its servers go; nobody has to read that. */
-function stopOnSignals(teardowns: readonly Teardown[]): { readonly requested: boolean } {
-  const stop = { requested: false };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (stop.requested) return;
-      stop.requested = true;
-      say('\nStopping …');
-      void Promise.all(teardowns.map((teardown) => teardown.run())).then(() => process.exit(130));
-    });
-  }
-  return stop;
 }
 
 function say(line: string): void {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseCommandLine, UsageError } from './options.ts';
+import { parseCommandLine } from './options.ts';
+import { UsageError } from './program.ts';
 
 describe('parseCommandLine', () => {
   test('reads a scenario with its options', () => {

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { ServiceName } from '@tocsin/e2e/service-process';
+import { UsageError } from './program.ts';
 
 /** What may be set for a run; undefined: what the scenario says. */
 export interface Options {
@@ -25,11 +26,6 @@ export interface CommandLine {
 
 const NUMBERS = ['rate', 'interval', 'monitors', 'checkers', 'seconds', 'events'] as const;
 const SERVICES = ['api', 'checker', 'notifier'] as const;
-
-/** A mistake on the command line, in words for the person who made it. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
 
 /** @throws UsageError */
 export function parseCommandLine(args: readonly string[]): CommandLine {

@@ -7,16 +7,21 @@ const LOGIN = { email: 'admin@example.com', password: 'correct horse battery' };
 export const ADMIN_ENV = { BOOTSTRAP_ADMIN_EMAIL: LOGIN.email, BOOTSTRAP_ADMIN_PASSWORD: LOGIN.password };
 
 /** A request to a path under `/api/dashboard`, with the session's cookie. */
-export type DashboardRequest = (method: string, path: string, body?: object) => Promise<Response>;
+export type DashboardRequest = (
+  method: string,
+  path: string,
+  body?: object,
+  options?: Pick<RequestInit, 'signal'>,
+) => Promise<Response>;
 
 /** Signs in to the dashboard of an api that runs with `ADMIN_ENV`. */
-export async function signIn(api: ServiceProcess): Promise<DashboardRequest> {
+export async function signIn(api: Pick<ServiceProcess, 'port'>): Promise<DashboardRequest> {
   return (await openSession(api)).request;
 }
 
 /** The same, with the cookie that signs in. @param login by default that of `ADMIN_ENV` */
 export async function openSession(
-  { port }: ServiceProcess,
+  { port }: Pick<ServiceProcess, 'port'>,
   login: { readonly email: string; readonly password: string } = LOGIN,
 ): Promise<{ readonly request: DashboardRequest; readonly cookie: string }> {
   const headers = { 'Content-Type': 'application/json', Origin: PUBLIC_URL };
@@ -30,8 +35,9 @@ export async function openSession(
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ');
-  const request: DashboardRequest = (method, path, body) =>
+  const request: DashboardRequest = (method, path, body, options) =>
     fetch(`http://127.0.0.1:${port}/api/dashboard${path}`, {
+      ...options,
       method,
       headers: { ...headers, Cookie: cookie },
       ...(body && { body: JSON.stringify(body) }),

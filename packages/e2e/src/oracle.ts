@@ -11,27 +11,33 @@ export interface WatchedMonitor {
   readonly maintenance: { readonly startsAt: number; readonly endsAt: number } | null;
 }
 
+/** What of an event says which webhooks follow. */
+export type ImplyingEvent = Pick<Event, 'timestamp' | 'status' | 'latency' | 'errorReason' | 'region'>;
+
 type Status = WebhookPayload['previousStatus'];
 
 /**
  * What a monitor's webhooks must be, from nothing but what its target answered: an implementation of the rules of its own, to
  * be compared with the system's. Every region is assumed to stay fresh.
  */
-export function expectedWebhooks(monitor: WatchedMonitor, events: readonly Event[]): ExpectedWebhook[] {
+export function expectedWebhooks(
+  monitor: WatchedMonitor,
+  events: readonly ImplyingEvent[],
+): ExpectedWebhook[] {
   const expected: ExpectedWebhook[] = [];
   const streaks = new Map<string, number>();
   // As types, since the closures below change them.
   let status = 'PENDING' as Status;
   let covered = 'PENDING' as Status;
   let incident = false;
-  let lastFailure: Event | undefined;
-  let last: Event | undefined;
+  let lastFailure: ImplyingEvent | undefined;
+  let last: ImplyingEvent | undefined;
 
   const isDown = (): boolean =>
     2 * [...streaks.values()].filter((streak) => streak >= monitor.failureThreshold).length >
     monitor.regions.length;
 
-  const change = (to: 'UP' | 'DOWN', by: Event | undefined, covers: Status): void => {
+  const change = (to: 'UP' | 'DOWN', by: ImplyingEvent | undefined, covers: Status): void => {
     const facts = {
       status: to,
       previousStatus: status,

@@ -69,6 +69,7 @@ export class ServiceProcess {
       output?.on('data', (bytes: Buffer) => (said = `${said}${String(bytes)}`.slice(-SAID_CHARACTERS)));
     }
     // 'close' comes when all that it said has been read.
+    child.once('close', () => log.end());
     const [message] = (await Promise.race([once(child, 'message'), once(child, 'close')])) as unknown[];
     if (typeof message === 'object' && message !== null) {
       this.#ready = message as Record<string, unknown>;

@@ -26,9 +26,12 @@ export interface LabOptions {
 /** A started service. */
 export interface RunningService {
   readonly pid: number;
+  /** Where it answers `/metrics`. */
   readonly healthPort: number;
-  /** Ends it cleanly, as a deployment would. */
-  stop(): Promise<void>;
+  /** What it writes goes here, after what earlier ones of its name wrote. */
+  readonly logFile: string;
+  /** Ends it cleanly, as a deployment would. @returns its exit code, null where a signal killed it */
+  stop(): Promise<number | null>;
 }
 
 /** The real stores on this machine, with durable settings, and services as processes of their own, as in production. */
@@ -146,10 +149,12 @@ export class Lab {
     this.programs.set(name, one.pid);
     return {
       pid: one.pid,
-      healthPort: Number(ready['healthPort'] ?? 0),
+      healthPort: Number(ready['healthPort'] ?? ready['port'] ?? 0),
+      logFile: log,
       stop: async () => {
-        await one.signal('SIGTERM');
+        const code = await one.signal('SIGTERM');
         this.programs.delete(name);
+        return code;
       },
     };
   }

@@ -34,6 +34,41 @@ export function parseProcSize(text: string, name: string): number | null {
 
 /** The usage of several programs at one moment, each by the id of its first process. */
 export function readUsage<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Usage> {
+  return new Map([...readTrees(programs)].map(([name, tree]) => [name, usageOf(tree)]));
+}
+
+/** What a program holds on to: a process with all its descendants. */
+export interface Holdings {
+  /** Memory that it does not share with others or have from files, as heaps and stacks. */
+  readonly privateBytes: number;
+  /** Open file descriptors. */
+  readonly descriptors: number;
+}
+
+/** What several programs hold at one moment, each by the id of its first process. */
+export function readHoldings<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Holdings> {
+  return new Map([...readTrees(programs)].map(([name, tree]) => [name, holdingsOf(tree)]));
+}
+
+function holdingsOf(tree: readonly ProcStat[]): Holdings {
+  return {
+    privateBytes: sum(
+      tree.map(({ pid }) => parseProcSize(readProc(String(pid), 'status') ?? '', 'RssAnon') ?? 0),
+    ),
+    descriptors: sum(tree.map(({ pid }) => countDescriptors(pid))),
+  };
+}
+
+function countDescriptors(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
+}
+
+/** Each program's processes, the first one first. */
+function readTrees<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, ProcStat[]> {
   const children = new Map<number, ProcStat[]>();
   const all = new Map<number, ProcStat>();
   for (const entry of readdirSync('/proc')) {
@@ -46,9 +81,7 @@ export function readUsage<Name extends string>(programs: ReadonlyMap<Name, numbe
     if (siblings) siblings.push(stat);
     else children.set(stat.parent, [stat]);
   }
-  const usage = new Map<Name, Usage>();
-  for (const [name, pid] of programs) usage.set(name, usageOf(treeOf(pid, all, children)));
-  return usage;
+  return new Map([...programs].map(([name, pid]) => [name, treeOf(pid, all, children)]));
 }
 
 function treeOf(
