@@ -17,6 +17,8 @@ const PROGRAMS = {
   bench: '../bench/dist/main.js',
   'test:faults': '../chaos/dist/main.js',
   'test:fuzz': '../fuzz/dist/main.js',
+  'test:restarts': '../chaos/dist/life/restarts/main.js',
+  'test:soak': '../chaos/dist/life/soak/main.js',
 };
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

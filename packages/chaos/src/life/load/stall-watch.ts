@@ -1,0 +1,126 @@
+import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-names';
+import type { Redis } from 'ioredis';
+
+const QUEUES = [
+  storedName('check', 'default'),
+  storedName('trigger', 'default'),
+  storedName('statusChange', null),
+  storedName('delivery', null),
+];
+const BLOCK_MS = 200;
+const MOST_READ = 1_000;
+
+/** What the streams of events said that BullMQ keeps of its queues. */
+export interface StallTally {
+  /** Jobs that were taken and then left, as `queue job`. */
+  readonly stalled: readonly string[];
+  /** Events of any kind. */
+  readonly seen: number;
+  /** Events that were trimmed before they were read: among them may be a stall. */
+  readonly unseen: number;
+}
+
+/**
+ * BullMQ trims its streams about, by whole nodes: with larger ones it leaves more than a watch that is held up for some seconds
+ * has still to read.
+ */
+export async function keepMoreEvents(redis: Redis): Promise<void> {
+  await redis.config('SET', 'stream-node-max-entries', '10000', 'stream-node-max-bytes', '0');
+}
+
+/**
+ * Follows all queues for stalled jobs, from outside. The streams are short (the last hundred events), so what was added is compared
+ * with what was read.
+ */
+export class StallWatch {
+  readonly #redis: Redis;
+  /** By stream: the last entry read, how many were read, and how many had been added before. */
+  readonly #streams = new Map<string, { last: string; seen: number; before: number }>();
+  readonly #stalled: string[] = [];
+  #running: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  private constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  /** @param redis a connection of its own is made from it */
+  static async start(redis: Redis): Promise<StallWatch> {
+    const watch = new StallWatch(redis.duplicate());
+    for (const queue of QUEUES) {
+      const key = `${KEY_PREFIX}:${queue}:events`;
+      const { added, last } = await readInfo(watch.#redis, key);
+      watch.#streams.set(key, { last, seen: 0, before: added });
+    }
+    watch.#running = watch.#follow();
+    return watch;
+  }
+
+  /** Reads what is left, and says what there was. */
+  async stop(): Promise<StallTally> {
+    this.#stopped = true;
+    await this.#running;
+    // The queues go on: how many there have been is to be known of the moment before the last look.
+    const added = new Map<string, number>();
+    for (const key of this.#streams.keys()) added.set(key, (await readInfo(this.#redis, key)).added);
+    while (await this.#readOnce(null));
+    let seen = 0;
+    let unseen = 0;
+    for (const [key, stream] of this.#streams) {
+      seen += stream.seen;
+      unseen += Math.max(0, (added.get(key) ?? 0) - stream.before - stream.seen);
+    }
+    this.#redis.disconnect();
+    return { stalled: this.#stalled, seen, unseen };
+  }
+
+  /** Ends it where nobody wants to know any more. */
+  abandon(): void {
+    this.#stopped = true;
+    this.#redis.disconnect();
+  }
+
+  async #follow(): Promise<void> {
+    try {
+      while (!this.#stopped) await this.#readOnce(BLOCK_MS);
+    } catch (error) {
+      if (!this.#stopped) throw error;
+    }
+  }
+
+  /** @returns whether there was anything new */
+  async #readOnce(blockMs: number | null): Promise<boolean> {
+    const streams = [...this.#streams.keys(), ...[...this.#streams.values()].map(({ last }) => last)];
+    const answer = await (blockMs === null
+      ? this.#redis.xread('COUNT', MOST_READ, 'STREAMS', ...streams)
+      : this.#redis.xread('COUNT', MOST_READ, 'BLOCK', blockMs, 'STREAMS', ...streams));
+    for (const [key, entries] of answer ?? []) this.#take(key, entries);
+    return answer !== null;
+  }
+
+  #take(key: string, entries: readonly [string, string[]][]): void {
+    const stream = this.#streams.get(key);
+    if (stream === undefined) throw new TypeError(`no stream ${key} was asked for`);
+    stream.seen += entries.length;
+    stream.last = entries.at(-1)?.[0] ?? stream.last;
+    for (const [, fields] of entries) {
+      if (valueOf(fields, 'event') === 'stalled')
+        this.#stalled.push(`${key} ${String(valueOf(fields, 'jobId'))}`);
+    }
+  }
+}
+
+/** How many entries a stream has had, and the last one's id. */
+async function readInfo(redis: Redis, key: string): Promise<{ added: number; last: string }> {
+  if ((await redis.exists(key)) === 0) return { added: 0, last: '0-0' };
+  const info = (await redis.call('XINFO', 'STREAM', key)) as (string | number)[];
+  return {
+    added: Number(valueOf(info, 'entries-added')),
+    last: String(valueOf(info, 'last-generated-id')),
+  };
+}
+
+function valueOf(pairs: readonly unknown[], name: string): unknown {
+  const index = pairs.indexOf(name);
+  return index < 0 ? undefined : pairs[index + 1];
+}

@@ -1,0 +1,100 @@
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Teardown } from '@tocsin/bench/lab/teardown';
+import { runProgram } from '@tocsin/bench/program';
+import { settle, untilCheckedSince } from '../load/settle.ts';
+import { checkerNames, SystemLoad } from '../load/system-load.ts';
+import { helpText, parseCommandLine } from '../options.ts';
+import { judge } from '../oracle/judge.ts';
+import { readEnds } from '../oracle/read.ts';
+import { readLogs } from '../oracle/read-logs.ts';
+import { stopService } from '../load/stop-service.ts';
+import { faultsOf, SHORTEST_MINUTES, tableOf, trendsOf, type SoakReport } from './report.ts';
+import { takeSample, type Sample } from './sample.ts';
+
+const OPTIONS = {
+  minutes: { about: 'how long', usual: 30, least: 0.05, most: 10_000, fraction: true },
+  rate: { about: 'checks a second', usual: 300, least: 10, most: 2_000 },
+  interval: { about: 'of each monitor, seconds', usual: 5, least: 5, most: 300 },
+  checkers: { about: 'checkers', usual: 1, least: 1, most: 10 },
+  seed: { about: 'of what happens at random', usual: 1, least: 1, most: 2 ** 31 },
+} as const;
+type Numbers = Readonly<Record<keyof typeof OPTIONS, number>>;
+
+const ABOUT = `Keeps a whole system under a steady load and watches memory, connections and open files of every process
+(docs/reliability.md). Under ${SHORTEST_MINUTES} minutes it gives figures and no verdict on them.`;
+const SAMPLES_APART_MS = 5_000;
+/** So many that 1 KB kept of each would go beyond what counts as flat. */
+const CREATED_PER_SECOND = 5;
+
+/**
+ * `npm run test:soak`: whether anything grows that should not.
+ * @public called by `bootstrap.js`
+ */
+export async function main(args: readonly string[]): Promise<void> {
+  await runProgram(async (teardown) => {
+    const { help, numbers, json } = parseCommandLine(args, OPTIONS);
+    if (help) {
+      say(helpText('test:soak', ABOUT, OPTIONS));
+      return 0;
+    }
+    const { report, samples } = await run(numbers, teardown);
+    const written = {
+      ...report,
+      samples: samples.map(([at, sample]) => ({ at, values: Object.fromEntries(sample) })),
+    };
+    if (json !== null) await writeFile(json, `${JSON.stringify(written)}\n`);
+    say(`\n${tableOf(report)}\n`);
+    const faults = faultsOf(report);
+    for (const line of report.logs.errors.slice(0, 20)) say(`  ${line}`);
+    say(faults.length === 0 ? 'Nothing grows, and nothing was lost.' : `NOT IN ORDER: ${faults.join('; ')}.`);
+    return faults.length === 0 ? 0 : 1;
+  });
+}
+
+async function run(
+  { minutes, ...numbers }: Numbers,
+  teardown: Teardown,
+): Promise<{ report: SoakReport; samples: [number, Sample][] }> {
+  const options = { ...numbers, createdPerSecond: CREATED_PER_SECOND };
+  const load = await SystemLoad.start(options, teardown, say);
+  await load.stream.ready;
+  say('Under load; watching …');
+  const from = Date.now();
+  const samples = await sampleFor(load, minutes * 60_000);
+  const to = Date.now();
+  await untilCheckedSince(load, to);
+  await load.clients.stop();
+  for (const name of checkerNames(numbers.checkers)) await stopService(load, name);
+  await settle(load);
+  await load.stream.stop();
+  const logFiles = [...load.services.values()].map(({ logFile }) => logFile);
+  for (const name of ['notifier', 'api']) await stopService(load, name);
+  const report = {
+    seed: numbers.seed,
+    minutes,
+    trends: trendsOf(samples),
+    findings: judge(await readEnds(load, { from, to })),
+    api: load.clients.tally,
+    stream: load.stream.tally,
+    logs: await readLogs(logFiles),
+  };
+  return { report, samples };
+}
+
+/** Samples of the time, with their moments. */
+async function sampleFor(load: SystemLoad, forMs: number): Promise<[number, Sample][]> {
+  const samples: [number, Sample][] = [];
+  const startedAt = performance.now();
+  const apartMs = Math.min(SAMPLES_APART_MS, forMs / 10);
+  for (let next = 0; next <= forMs; next += apartMs) {
+    await wait(Math.max(0, startedAt + next - performance.now()));
+    samples.push([performance.now() - startedAt, await takeSample(load)]);
+    if (samples.length % 60 === 0) say(`${Math.round(next / 60_000)} minutes`);
+  }
+  return samples;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

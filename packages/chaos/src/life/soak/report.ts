@@ -1,0 +1,79 @@
+import { formatNumber } from '@tocsin/bench/report/table';
+import type { ApiTally } from '../load/api-clients.ts';
+import type { StreamTally } from '../load/stream-client.ts';
+import { faultsOf as faultsFound, type Findings } from '../oracle/judge.ts';
+import type { LogTally } from '../oracle/read-logs.ts';
+import { boundOf, isBytes, type Sample } from './sample.ts';
+import { trendOf, type Trend } from './trend.ts';
+
+/** What a soak has seen. */
+export interface SoakReport {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly trends: readonly (Trend & { readonly name: string })[];
+  readonly findings: Findings;
+  readonly api: ApiTally;
+  readonly stream: StreamTally;
+  readonly logs: LogTally;
+}
+
+/** A shorter run says nothing about an hour: what a process needs to warm up would look like a leak. */
+export const SHORTEST_MINUTES = 10;
+
+/** The trend of everything that was sampled. @param samples by their moment, in order */
+export function trendsOf(samples: readonly (readonly [number, Sample])[]): SoakReport['trends'] {
+  const names = [...(samples[0]?.[1].keys() ?? [])].sort();
+  return names.map((name) => {
+    const points = samples.map(([at, sample]) => ({ at, value: sample.get(name) ?? Number.NaN }));
+    return Object.assign(trendOf(points, boundOf(name)), { name });
+  });
+}
+
+/** What is wrong, in words; nothing where all is flat and in order. */
+export function faultsOf({ minutes, trends, findings, api, stream, logs }: SoakReport): string[] {
+  const growing = minutes < SHORTEST_MINUTES ? [] : trends.filter(({ flat }) => !flat);
+  const faults: [number, string][] = [
+    [api.broken.length + api.unexpected.length, 'calls of the API were not answered as they should be'],
+    [
+      stream.broken + stream.resets + stream.unavailable + stream.unexpected,
+      'times the live stream broke off or began anew',
+    ],
+    [logs.errors.length, 'lines in the logs are errors'],
+  ];
+  return [
+    ...growing.map(({ name }) => `${name} grows`),
+    ...faults.filter(([count]) => count !== 0).map(([count, what]) => `${count} ${what}`),
+    ...faultsFound(findings),
+  ];
+}
+
+/** The report as tables in Markdown. */
+export function tableOf({ minutes, trends, findings, api, stream, logs }: SoakReport): string {
+  const rows = trends.map((trend) => {
+    const unit = isBytes(trend.name) ? 1_000_000 : 1;
+    const [start, end, most, perHour, bound] = [
+      trend.start,
+      trend.end,
+      trend.most,
+      trend.perHour,
+      boundOf(trend.name),
+    ].map((value) => formatNumber(value / unit));
+    const verdict = minutes < SHORTEST_MINUTES ? '–' : trend.flat ? 'flat' : '**GROWS**';
+    return `| ${trend.name} | ${start} | ${end} | ${most} | ${perHour} | ${bound} | ${verdict} |`;
+  });
+  const totals = [
+    `events ${formatNumber(findings.events)}`,
+    `planned checks ${formatNumber(findings.slots)}, missed ${findings.missed}`,
+    `webhooks due ${formatNumber(findings.deliveries)}, received ${formatNumber(findings.received)}`,
+    `API calls ${formatNumber(api.answered)}`,
+    `records over the live stream ${formatNumber(stream.records)}, not brought ${findings.notStreamed.length}`,
+    `errors in the logs ${logs.errors.length}, warnings ${logs.warnings.length}`,
+  ];
+  return [
+    '| MB, or number | start | end | most | per hour | bound | verdict |',
+    '| -- | --: | --: | --: | --: | --: | -- |',
+    ...rows,
+    '',
+    ...totals.map((total) => `- ${total}`),
+  ].join('\n');
+}

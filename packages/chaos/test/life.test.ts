@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+const onLinux = process.platform === 'linux' ? describe : describe.skip;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'life-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The built program as a process of its own: `npm test` builds first. */
+async function run(
+  program: 'restarts' | 'soak',
+  args: readonly string[],
+  dataDir: string,
+): Promise<{ code: unknown; said: string }> {
+  const main = new URL(`../dist/life/${program}/main.js`, import.meta.url).href;
+  const script = `import(${JSON.stringify(main)}).then(({ main }) => main(process.argv.slice(1)))`;
+  const child = spawn(process.execPath, ['-e', script, '--', ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => (said += String(chunk)));
+  const [code] = (await once(child, 'close')) as [unknown];
+  return { code, said };
+}
+
+onLinux('npm run test:restarts', () => {
+  test('a restart of each service under load stalls, loses, repeats and breaks nothing', async () => {
+    const dataDir = join(folder, 'restarts');
+    await mkdir(dataDir);
+    const json = join(folder, 'restarts.json');
+    const args = ['--times', '1', '--rate', '20', '--json', json];
+    expect(await run('restarts', args, dataDir)).toMatchObject({ code: 0 });
+    const { restarts, findings, stalls, api } = JSON.parse(await readFile(json, 'utf8'));
+    expect(restarts).toHaveLength(7);
+    // All of it is about nothing where nothing happened.
+    for (const count of [findings.slots, findings.received, stalls.seen, api.answered]) {
+      expect(count).toBeGreaterThan(0);
+    }
+    expect(await readdir(dataDir)).toEqual([]);
+  }, 180_000);
+});
+
+onLinux('npm run test:soak', () => {
+  test.each([
+    [['--help'], 0, /--minutes N +how long; 30 by default/],
+    [['--minutes', 'x'], 1, /^--minutes must be a number/],
+  ])('%j', async (args, code, said) => {
+    expect(await run('soak', args, folder)).toEqual({ code, said: expect.stringMatching(said) });
+  });
+});

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { StallWatch } from '@tocsin/chaos/life/load/stall-watch';
+import { until } from '@tocsin/e2e/until';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-names';
+import { openQueueStore, type QueueStore } from '@tocsin/queue/queue-store';
+import { Redis } from 'ioredis';
+
+const QUEUE = storedName('delivery', null);
+let redis: Redis;
+let store: QueueStore;
+beforeEach(async () => {
+  const { url } = await createTestRedis();
+  redis = new Redis(url);
+  store = openQueueStore(url, () => undefined);
+});
+afterEach(async () => {
+  await store.close();
+  redis.disconnect();
+});
+
+test('sees a job that stalls, and each event once', async () => {
+  const queue = store.openQueue(QUEUE);
+  await queue.add('before', {});
+  const watch = await StallWatch.start(redis);
+  await queue.add('deliver', {}, { jobId: 'left-alone' });
+  const worker = store.openWorker(QUEUE, () => new Promise(() => undefined), {
+    lockDuration: 300,
+    skipLockRenewal: true,
+    stalledInterval: 200,
+    concurrency: 2,
+  });
+  const lost = new Set<string>();
+  worker.on('stalled', (id) => lost.add(id));
+  await until('the job to stall', () => lost.has('left-alone'));
+  await worker.close(true);
+  const { stalled, seen, unseen } = await watch.stop();
+  expect(stalled).toContain(`${KEY_PREFIX}:${QUEUE}:events left-alone`);
+  expect({ seen: seen > 3, unseen }).toEqual({ seen: true, unseen: 0 });
+  await queue.close();
+});
+
+test('says how many events were trimmed before it read them', async () => {
+  const key = `${KEY_PREFIX}:${QUEUE}:events`;
+  const watch = await StallWatch.start(redis);
+  const writes = redis.multi();
+  for (let number = 0; number < 5; number += 1) writes.xadd(key, 'MAXLEN', 2, '*', 'event', 'added');
+  await writes.exec();
+  expect(await watch.stop()).toEqual({ stalled: [], seen: 2, unseen: 3 });
+});
