@@ -4,7 +4,7 @@ import { expectedWebhooks, type ExpectedWebhook, type ImplyingEvent } from '@toc
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import type { Readings } from './read.ts';
 
-export interface AskedOtherwise {
+interface AskedOtherwise {
   readonly monitorId: string;
   /** In `monitorIds`. */
   readonly place: number;
