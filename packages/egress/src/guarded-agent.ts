@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import tls, { type SecureContext } from 'node:tls';
 import type { AddressPolicy } from './address-policy.ts';
 import { blockedError } from './guarded-lookup.ts';
+import { readCertificateCheaply } from './peer-certificate.ts';
 
 type OnCreate = (error: Error | null, stream: Duplex) => void;
 
@@ -80,7 +81,9 @@ export class GuardedHttpsAgent extends https.Agent {
       // Said outright: it would otherwise follow NODE_TLS_REJECT_UNAUTHORIZED.
       rejectUnauthorized: true,
     };
-    return tls.connect(connection);
+    const socket = tls.connect(connection);
+    readCertificateCheaply(socket, destination.host);
+    return socket;
   }
 }
 

@@ -11,6 +11,8 @@ export interface CertificateOptions {
   readonly validDays?: number;
   /** Days from now until it begins; default a day ago, and before its end. */
   readonly startsInDays?: number;
+  /** The subject names the first host, whatever the alternative names are. Default: `hosts`. */
+  readonly alternativeNames?: readonly string[];
 }
 
 /** All three as PEM: the CA to trust, the server's private key (PKCS #8) and its certificate. */
@@ -30,6 +32,7 @@ export async function createCertificate(
 ): Promise<Certificate> {
   const [commonName] = hosts;
   if (commonName === undefined) throw new TypeError('createCertificate needs at least one host');
+  const alternativeNames = options.alternativeNames ?? hosts;
   const authority = await createAuthority();
   const keys = await generateKeys();
   const notAfter = new Date(Date.now() + (options.validDays ?? 30) * DAY_MS);
@@ -52,9 +55,7 @@ export async function createCertificate(
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
         new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-        new x509.SubjectAlternativeNameExtension(
-          hosts.map((host) => ({ type: isIP(host) ? 'ip' : 'dns', value: host })),
-        ),
+        ...(alternativeNames.length > 0 ? [subjectAlternativeNames(alternativeNames)] : []),
         await x509.AuthorityKeyIdentifierExtension.create(authority.certificate.publicKey, false, webcrypto),
       ],
     },
@@ -65,6 +66,15 @@ export async function createCertificate(
     key: await privateKeyPem(keys.privateKey),
     cert: leaf.toString('pem'),
   };
+}
+
+function subjectAlternativeNames(names: readonly string[]): x509.Extension {
+  return new x509.SubjectAlternativeNameExtension(
+    names.map((name) => {
+      if (isIP(name) !== 0) return { type: 'ip', value: name };
+      return { type: name.includes('://') ? 'url' : 'dns', value: name };
+    }),
+  );
 }
 
 async function createAuthority(): Promise<{

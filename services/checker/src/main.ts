@@ -30,7 +30,7 @@ const ABORT_PROBES_AFTER_MS = 20_000;
  * V8 collects garbage when the heap has grown by this much since the last time. By default it waits for up to four times what
  * is in use: with 50,000 monitors, 90 MB more of nothing but garbage.
  */
-const HEAP_GROWTH_PERCENT = 100;
+const HEAP_GROWTH_PERCENT = 200;
 
 const LOOK_AT_CLOCK_EVERY_MS = 2_500;
 

@@ -18,7 +18,7 @@ const DRAIN_MS = 2_000;
 const MOST_WARM_UP_SECONDS = 5;
 /** The first checks of so many new monitors are a load of their own; this lag at most, in seconds, and it is over. */
 const SETTLED_LAG_P99 = 0.5;
-const SETTLE_WITHIN_ROUNDS = 8;
+const SETTLE_WITHIN_ROUNDS = 14;
 /** Outages take a while: only for a run that does so, too. */
 const WINDOW_WITH_OUTAGES_SECONDS = 10;
 

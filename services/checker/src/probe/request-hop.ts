@@ -1,5 +1,6 @@
 import { classifyError, type Failure } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
+import { certificateExpiry } from '@tocsin/egress/peer-certificate';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -84,9 +85,7 @@ class Hop {
     this.#clock.watch(socket, secure);
     if (!secure) return;
     socket.on('secureConnect', () => {
-      // Five times cheaper than getPeerCertificate(). Once only: in Node 20 the call takes the certificate off the chain.
-      const expiry = Date.parse(socket.getPeerX509Certificate()?.validTo ?? '');
-      this.#certificateExpiresAt = Number.isNaN(expiry) ? null : new Date(expiry);
+      this.#certificateExpiresAt = certificateExpiry(socket);
     });
   }
 

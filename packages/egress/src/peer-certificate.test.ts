@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import tls, { type TLSSocket } from 'node:tls';
+import { certificateExpiry, readCertificateCheaply } from './peer-certificate.ts';
+
+const HOSTS = [
+  'shop.test',
+  'a.shop.test',
+  'a.b.shop.test',
+  'SHOP.test',
+  'xn--bcher-kva.test',
+  '127.0.0.1',
+  '::1',
+];
+/** The subject's name, and the alternative names. */
+const CERTIFICATES: readonly (readonly [string, readonly string[]])[] = [
+  ['shop.test', ['shop.test']],
+  ['shop.test', []],
+  ['*.shop.test', []],
+  ['shop.test', ['*.shop.test']],
+  ['shop.test', ['other.test', '*.b.shop.test', 'shop.test']],
+  ['shop.test', ['127.0.0.1']],
+  ['127.0.0.1', []],
+  ['other.test', ['127.0.0.1', '::1', 'other.test']],
+  ['shop.test', ['https://shop.test/']],
+  ['shop.test', ['https://other.test/DNS:shop.test']],
+  ['shop.test', ['other.test, DNS:shop.test']],
+  ['shop.test', ['shop.test\0.other.test']],
+  ['bücher.test', ['xn--bcher-kva.test']],
+];
+
+let server: tls.Server;
+beforeAll(async () => {
+  server = tls.createServer((socket) => socket.end());
+  server.on('tlsClientError', () => {});
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+afterAll(() => void server.close());
+
+/** What a handshake with the server came to: null, or why the certificate was refused. */
+async function judge(
+  certificate: Certificate,
+  host: string,
+  prepare: (socket: TLSSocket) => void,
+): Promise<{ readonly refusal: string | null; readonly socket: TLSSocket }> {
+  server.setSecureContext(certificate);
+  const { port } = server.address() as AddressInfo;
+  const socket = tls.connect({
+    host: '127.0.0.1',
+    port,
+    ca: certificate.ca,
+    checkServerIdentity: (_host, peer) => tls.checkServerIdentity(host, peer),
+  });
+  prepare(socket);
+  const [error] = (await Promise.race([once(socket, 'secureConnect'), failureOf(socket)])) as [Error?];
+  socket.destroy();
+  return { refusal: error?.message ?? null, socket };
+}
+
+async function failureOf(socket: TLSSocket): Promise<[Error]> {
+  return new Promise((resolve) => socket.once('error', (error) => resolve([error])));
+}
+
+describe.each(CERTIFICATES)('a certificate of %s with %j', (subject, alternativeNames) => {
+  let certificate: Certificate;
+  beforeAll(async () => {
+    certificate = await createCertificate([subject], { alternativeNames });
+  });
+
+  test.each(HOSTS)('is for %s exactly where Node says so', async (host) => {
+    const plain = await judge(certificate, host, () => {});
+    const cheap = await judge(certificate, host, (socket) => readCertificateCheaply(socket, host));
+    expect(cheap.refusal).toBe(plain.refusal);
+  });
+});
+
+test('both kinds of certificates and of answers were among them', async () => {
+  const certificate = await createCertificate(['shop.test'], { alternativeNames: [] });
+  const read = (host: string) => (socket: TLSSocket) => readCertificateCheaply(socket, host);
+  expect((await judge(certificate, 'shop.test', read('shop.test'))).refusal).toBeNull();
+  expect((await judge(certificate, 'other.test', read('other.test'))).refusal).toContain('other.test');
+});
+
+test('the expiry is kept, and there is none where nobody looked', async () => {
+  const certificate = await createCertificate(['shop.test'], { validDays: 12 });
+  const { socket } = await judge(certificate, 'shop.test', (one) => readCertificateCheaply(one, 'shop.test'));
+  const days = ((certificateExpiry(socket)?.getTime() ?? 0) - Date.now()) / 86_400_000;
+  expect(days).toBeGreaterThan(11.9);
+  expect(days).toBeLessThan(12.1);
+  expect(certificateExpiry((await judge(certificate, 'shop.test', () => {})).socket)).toBeNull();
+});
