@@ -12,6 +12,7 @@ export default {
   testEnvironmentOptions: { customExportConditions: ['tocsin-source', 'node', 'node-addons'] },
   globalSetup: '<rootDir>/packages/embedded/jest/global-setup.js',
   globalTeardown: '<rootDir>/packages/embedded/jest/global-teardown.js',
+  testSequencer: '<rootDir>/packages/embedded/jest/longest-first.js',
   testTimeout: 30_000,
   maxWorkers: 2,
 };
