@@ -1,0 +1,21 @@
+import { migrate } from '@tocsin/db/migrate';
+import { migrateQueue } from '@tocsin/queue/migrate';
+import { parseEnv, SettingsError } from '@tocsin/runtime/env';
+import { createLogger } from '@tocsin/runtime/logger';
+import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/settings';
+
+/*
+ * A command, not a part of the service: brings the database, and queues that are on Postgres, to this version's schema. Run it
+ * before the services of a new version (docs/runbooks/upgrade.md); safe to run again, and by several at once. Exits 0 when done.
+ */
+const logger = createLogger({ service: 'migrate', secrets: secretValues() });
+try {
+  const env = parseEnv(settings.pick({ DATABASE_URL: true, DATABASE_DIRECT_URL: true, QUEUE_URL: true }));
+  await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL);
+  for (const url of new Set([env.QUEUE_URL, ...parseRegionQueueUrls().values()])) await migrateQueue(url);
+  logger.info('The schema is that of this version');
+} catch (error) {
+  if (error instanceof SettingsError) process.stderr.write(`${error.message}\n`);
+  else logger.error('Could not migrate', { error });
+  process.exitCode = 1;
+}
