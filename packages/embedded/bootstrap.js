@@ -15,6 +15,7 @@ const PROGRAMS = {
   test: './dist/test-run/main.js',
   demo: './dist/demo/main.js',
   bench: '../bench/dist/main.js',
+  'test:images': '../infra/dist/images/main.js',
   'test:faults': '../chaos/dist/main.js',
   'test:fuzz': '../fuzz/dist/main.js',
   'test:restarts': '../chaos/dist/life/restarts/main.js',

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Puts what one service needs at run time into a folder, from a tree that is installed and built: the Dockerfile and
+# `npm run test:images` do it by this script, so that what was tried is what is shipped.
+#   infra/images/assemble.sh api|checker|notifier FOLDER
+set -eu
+service=$1
+folder=$2
+pnpm="npx --yes pnpm@12.21.0"
+cd "$(dirname "$0")/../.."
+
+# The versions are those of the lockfile; dependencies of development are left out.
+pnpm_config_inject_workspace_packages=true CI=true $pnpm --filter "@tocsin/$service" deploy --prod "$folder"
+
+# The JavaScript alone: neither its sources nor its tests run there.
+rm -f "$folder/pnpm-lock.yaml" "$folder/pnpm-workspace.yaml" "$folder/tsconfig.json"
+rm -rf "$folder"/node_modules/.pnpm/@types+* "$folder"/node_modules/.pnpm/undici-types@*
+for part in "$folder" "$folder"/node_modules/.pnpm/@tocsin*/node_modules/@tocsin/*; do
+  [ -d "$part/dist" ] || continue
+  rm -rf "$part/src" "$part/test" "$part/tsconfig.json" "$part"/*.ts "$part/dist/test" "$part/dist/testing"
+  find "$part/dist" -type f \( -name '*.test.*' -o -name '*.d.ts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete
+done
+
+# What is inside, for scanners of vulnerabilities and licences.
+$pnpm --filter "@tocsin/$service" sbom --prod --sbom-format cyclonedx --sbom-type application --out "$folder/sbom.cdx.json"
+
+if [ "$service" = api ]; then
+  # Without it the api would answer no page: better to fail here.
+  cp -R services/dashboard/dist "$folder/dashboard"
+  find "$folder/dashboard" -type f -name '*.map' -delete
+fi

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
+import { findFreePort } from '@tocsin/embedded/ports';
+import { startPostgres } from '@tocsin/embedded/postgres';
+import { startRedis } from '@tocsin/embedded/redis';
+import { ROOT } from '../repository.ts';
+import { Container } from './container.ts';
+import { readImage } from './dockerfile.ts';
+import { judgeContents } from './judge-contents.ts';
+import { useSystem } from './use-system.ts';
+
+const SERVICES = ['api', 'checker', 'notifier'] as const;
+type ServiceName = (typeof SERVICES)[number];
+
+/**
+ * `npm run test:images`: what the Dockerfile does, as far as that goes without an engine. Puts the images' contents together by the
+ * same script, judges them, and runs their commands against a real PostgreSQL and Redis.
+ * @public called by `bootstrap.js`
+ */
+export async function main(_args: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'tocsin-images-'));
+  // The user of the images has to get in.
+  await chmod(folder, 0o755);
+  const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  try {
+    for (const service of SERVICES) await assemble(service, join(folder, service));
+    await tryImages(folder, ends);
+    say('The images hold what they should, start, work, are well and stop.');
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    process.exitCode = 1;
+  } finally {
+    for (const end of ends.toReversed()) await end().catch((error: unknown) => say(String(error)));
+  }
+}
+
+async function assemble(service: ServiceName, folder: string): Promise<void> {
+  say(`${service}: putting its contents together …`);
+  await promisify(execFile)('infra/images/assemble.sh', [service, folder], {
+    cwd: ROOT,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const problems = await judgeContents(folder);
+  if (problems.length > 0) throw new Error(`${service}: ${problems.join('\n  ')}`);
+}
+
+async function tryImages(folder: string, ends: (() => Promise<unknown>)[]): Promise<void> {
+  const postgres = await startPostgres({ dataDir: join(folder, 'postgres') });
+  ends.push(postgres.stop);
+  const redis = await startRedis({ dataDir: join(folder, 'redis'), appendOnly: true });
+  ends.push(redis.stop);
+  const target = await HttpTarget.start();
+  ends.push(() => target.stop());
+  const stores = { DATABASE_URL: postgres.url, QUEUE_URL: redis.url };
+  const apiKey = `tocsin_live_${randomBytes(24).toString('hex')}`;
+  const port = String(await findFreePort());
+  const env: Record<ServiceName, Record<string, string>> = {
+    api: { PORT: port, BOOTSTRAP_API_KEY: apiKey },
+    checker: { HEALTH_PORT: String(await findFreePort()) },
+    notifier: { HEALTH_PORT: String(await findFreePort()) },
+  };
+  await migrate(join(folder, 'api'), stores);
+  const files = await filesOf(folder);
+  const shared = {
+    ...stores,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+  };
+  const containers: Container[] = [];
+  for (const service of SERVICES) {
+    const container = new Container(await readImage(service), join(folder, service), {
+      ...shared,
+      ...env[service],
+    });
+    container.start();
+    containers.push(container);
+    ends.push(() => container.stop());
+  }
+  await useSystem({ url: `http://127.0.0.1:${port}`, apiKey, targetUrl: target.url(), containers });
+  for (const [at, container] of containers.entries()) {
+    const code = await container.stop();
+    if (code !== 0) throw new Error(`${SERVICES[at]} ended with ${code}:\n${container.said}`);
+  }
+  const written = (await filesOf(folder)).filter((file) => !files.includes(file));
+  if (written.length > 0) throw new Error(`A service wrote: ${written.join(', ')}`);
+}
+
+/** Twice: an upgrade that changes nothing runs it again. */
+async function migrate(folder: string, stores: Readonly<Record<string, string>>): Promise<void> {
+  const image = await readImage('migrate');
+  for (let time = 1; time <= 2; time += 1) {
+    const container = new Container(image, folder, stores);
+    container.start();
+    const code = await container.ended(120_000);
+    if (code !== 0) throw new Error(`migrate ended with ${code}:\n${container.said}`);
+  }
+  // And without what it needs it says so.
+  const poor = new Container(image, folder, {});
+  poor.start();
+  if ((await poor.ended(30_000)) !== 1 || !poor.said.includes('DATABASE_URL is not set'))
+    throw new Error(`migrate without settings said:\n${poor.said}`);
+}
+
+async function filesOf(folder: string): Promise<string[]> {
+  const lists = await Promise.all(
+    SERVICES.map(async (service) =>
+      (await readdir(join(folder, service), { recursive: true })).map((file) => `${service}/${file}`),
+    ),
+  );
+  return lists.flat();
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

