@@ -7,6 +7,7 @@ import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { parse } from 'yaml';
 
 const PAGE = new URL('../../../docs/metrics.md', import.meta.url);
+const RULES = new URL('../../../infra/prometheus/tocsin.rules.yaml', import.meta.url);
 
 interface Documented {
   readonly type: string;
@@ -14,13 +15,14 @@ interface Documented {
 }
 
 let page: string;
+let rulesFile: string;
 let system: System;
 let target: HttpTarget;
 let receiver: WebhookReceiver;
 /** What each service shows. */
 const scraped = new Map<string, string>();
 beforeAll(async () => {
-  page = await readFile(PAGE, 'utf8');
+  [page, rulesFile] = await Promise.all([readFile(PAGE, 'utf8'), readFile(RULES, 'utf8')]);
   [target, receiver] = await Promise.all([HttpTarget.start(), WebhookReceiver.start()]);
   system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
   const [api, checker, notifier] = await Promise.all(
@@ -87,12 +89,11 @@ describe('the alerting rules', () => {
     readonly expr: string;
     readonly for?: string;
     readonly labels: Record<string, string>;
-    readonly annotations: { summary: string };
+    readonly annotations: { summary: string; runbook_url: string };
   }
 
   function readRules(): Rule[] {
-    const [, yaml = ''] = /^```yaml\n(.*?)^```$/ms.exec(page) ?? [];
-    const { groups } = parse(yaml) as { groups: { name: string; rules: Rule[] }[] };
+    const { groups } = parse(rulesFile) as { groups: { name: string; rules: Rule[] }[] };
     expect(groups.map(({ name }) => name)).toEqual(['tocsin']);
     return groups.flatMap(({ rules }) => rules);
   }
@@ -106,7 +107,10 @@ describe('the alerting rules', () => {
         expr: expect.any(String),
         ...(rule.for !== undefined && { for: expect.stringMatching(/^\d+[smh]$/) }),
         labels: { severity: expect.stringMatching(/^(warning|critical)$/) },
-        annotations: { summary: expect.any(String) },
+        annotations: {
+          summary: expect.any(String),
+          runbook_url: expect.stringMatching(/^docs\/runbooks\/[a-z-]+\.md$/),
+        },
       });
     }
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
@@ -118,13 +122,13 @@ describe('the alerting rules', () => {
       const names = [...expr.matchAll(/\b(tocsin_\w+)(?:\{([^}]*)\})?/g)];
       expect(names.length).toBeGreaterThan(0);
       for (const [, series = '', matchers = ''] of names) {
-        const name = series.replace(/_bucket$/, '');
+        const name = series.replace(/_(?:bucket|count)$/, '');
         const metric = documented.get(name);
         expect({ series, found: metric?.type }).toEqual({
           series,
           found: series === name ? expect.stringMatching(/gauge|counter/) : 'histogram',
         });
-        const labels = [...matchers.matchAll(/(\w+)(?:=|!=)"/g)].map(([, label = '']) => label);
+        const labels = [...matchers.matchAll(/(\w+)(?:=|!=|=~)"/g)].map(([, label = '']) => label);
         const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */));
         const known = [...(metric?.labels ?? []), ...(metric?.type === 'histogram' ? ['le'] : [])];
         expect(known).toEqual(expect.arrayContaining([...labels, ...grouped]));
