@@ -1,0 +1,87 @@
+import { parseAllDocuments } from 'yaml';
+import { watched } from './watched.ts';
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [key: string]: unknown;
+}
+
+/** The modules of Kubernetes' kinds, and of those of the operators that we use, compiled from their OpenAPI schemas. */
+const KINDS: Readonly<Record<string, string>> = {
+  'apps/v1 Deployment': 'kubernetes-models/apps/v1/Deployment',
+  'batch/v1 CronJob': 'kubernetes-models/batch/v1/CronJob',
+  'batch/v1 Job': 'kubernetes-models/batch/v1/Job',
+  'networking.k8s.io/v1 Ingress': 'kubernetes-models/networking.k8s.io/v1/Ingress',
+  'networking.k8s.io/v1 NetworkPolicy': 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy',
+  'policy/v1 PodDisruptionBudget': 'kubernetes-models/policy/v1/PodDisruptionBudget',
+  'v1 ConfigMap': 'kubernetes-models/v1/ConfigMap',
+  'v1 Secret': 'kubernetes-models/v1/Secret',
+  'v1 Service': 'kubernetes-models/v1/Service',
+  'v1 ServiceAccount': 'kubernetes-models/v1/ServiceAccount',
+  'argoproj.io/v1alpha1 Application': '@kubernetes-models/argo-cd/argoproj.io/v1alpha1/Application',
+  'gateway.networking.k8s.io/v1 HTTPRoute':
+    '@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1/HTTPRoute',
+  'keda.sh/v1alpha1 ScaledObject': '@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject',
+  'keda.sh/v1alpha1 TriggerAuthentication': '@kubernetes-models/keda/keda.sh/v1alpha1/TriggerAuthentication',
+  'monitoring.coreos.com/v1 PrometheusRule':
+    '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule',
+  'monitoring.coreos.com/v1 ServiceMonitor':
+    '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor',
+};
+
+/** Throws an error whose message says what is wrong with the object that it is called on. */
+type Judge = (this: unknown) => void;
+
+/** The documents of a YAML text; empty ones are left out. @throws Error where it is no YAML, or a key stands twice */
+export function readManifests(text: string): Manifest[] {
+  return parseAllDocuments(text, { uniqueKeys: true }).flatMap((document) => {
+    const [error] = 'errors' in document ? document.errors : [];
+    if (error) throw error;
+    const value = document.toJS() as Manifest | null;
+    return value === null ? [] : [value];
+  });
+}
+
+/** The one manifest of a kind, with this name where one is given. @throws Error where there is none */
+export function findManifest(manifests: readonly Manifest[], kind: string, name?: string): Manifest {
+  const found = manifests.find(
+    (one) => one.kind === kind && (name === undefined || one.metadata.name === name),
+  );
+  if (found === undefined) throw new Error(`there is no ${kind} ${name ?? ''}`);
+  return found;
+}
+
+/** What is wrong with manifests by the schemas of their kinds, and which of their keys no schema knows; empty where all is well. */
+export async function findProblems(manifests: readonly Manifest[]): Promise<string[]> {
+  const problems: string[] = [];
+  // One after the other: they load modules.
+  for (const manifest of manifests) {
+    const kind = `${manifest.apiVersion} ${manifest.kind}`;
+    const found = await judge(kind, manifest);
+    problems.push(...found.map((problem) => `${kind} ${manifest.metadata.name}: ${problem}`));
+  }
+  return problems;
+}
+
+async function judge(kind: string, manifest: Manifest): Promise<string[]> {
+  const module = KINDS[kind];
+  if (module === undefined) return ['its kind has no schema here'];
+  const exported = (await import(module)) as Record<string, { prototype: { validate: Judge } } | undefined>;
+  const validate = exported[manifest.kind]?.prototype.validate;
+  if (validate === undefined) return [`${module} has no ${manifest.kind}`];
+  const { value, unread } = watched(manifest);
+  const problems: string[] = [];
+  try {
+    validate.call(value);
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
+  }
+  // Schemas of Kubernetes let pass what they do not know: it is what they never looked at.
+  return [...problems, ...unread().map((path) => `${path} is not known`)];
+}

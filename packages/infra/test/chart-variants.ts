@@ -1,0 +1,85 @@
+const SECRETS = {
+  DATABASE_URL: 'postgres://tocsin:secret@postgres.data:5432/tocsin',
+  QUEUE_URL: 'redis://:secret@redis.data:6379',
+  SECRETS_KEY: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+};
+const KEDA = {
+  enabled: true,
+  redis: { address: 'redis.data:6379', existingSecret: 'keda-redis', tls: true, database: 3 },
+  prometheus: { serverAddress: 'http://prometheus.monitoring:9090', matchers: 'namespace="monitoring"' },
+};
+
+/** Values that people have, from the fewest to all. */
+export const VARIANTS: Readonly<Record<string, object>> = {
+  'as it comes': { secrets: SECRETS },
+  'an existing Secret': { existingSecret: 'tocsin-secrets' },
+  'everything on': {
+    secrets: { ...SECRETS, BOOTSTRAP_API_KEY: 'x', OIDC_CLIENT_SECRET: 'x', QUEUE_URL_EU: 'redis://eu:6379' },
+    settings: {
+      OIDC_ISSUER: 'https://login.example.com',
+      EGRESS_ALLOW_CIDRS: '10.2.0.0/16, 10.3.4.5,fd00::1',
+      API_RATE_LIMIT_PER_MINUTE: 1_000_000,
+    },
+    image: { registry: 'registry.example.com', tag: '1.2.3', pullSecrets: [{ name: 'pull' }] },
+    ownQueues: ['eu'],
+    regions: {
+      default: null,
+      eu: { keda: { maxReplicas: 30, redis: { address: 'redis.eu:6379' } } },
+      us: {},
+    },
+    certificates: { configMap: 'authorities', checkKey: 'targets.pem', webhookKey: 'receivers.pem' },
+    serviceAccount: { annotations: { 'example.com/role': 'tocsin' } },
+    api: {
+      podAnnotations: { 'example.com/team': 'platform' },
+      nodeSelector: { pool: 'general' },
+      tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+      affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+      priorityClassName: 'high',
+      service: { type: 'LoadBalancer', port: 8080, annotations: { 'example.com/lb': 'internal' } },
+    },
+    notifier: { podAnnotations: { 'example.com/team': 'platform' } },
+    checker: { podAnnotations: { 'example.com/team': 'platform' } },
+    keda: KEDA,
+    ingress: {
+      enabled: true,
+      className: 'nginx',
+      host: 'up.example.com',
+      tlsSecret: 'up-tls',
+      annotations: { a: 'b' },
+    },
+    httpRoute: {
+      enabled: true,
+      parentRefs: [{ name: 'gateway', namespace: 'infra' }],
+      hostnames: ['up.example.com'],
+    },
+    networkPolicy: {
+      database: { port: 6432, to: [{ namespaceSelector: { matchLabels: { name: 'data' } } }] },
+      queue: { port: 6380, to: [{ ipBlock: { cidr: '10.9.0.0/24' } }] },
+      apiFrom: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
+      metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
+      checkerEgress: [{ to: [{ podSelector: { matchLabels: { app: 'internal' } } }] }],
+    },
+    serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
+    grafanaDashboard: { enabled: true },
+  },
+  'several regions': {
+    existingSecret: 'tocsin-secrets',
+    ownQueues: ['eu-west-1', 'ap-south-1'],
+    regions: {
+      default: null,
+      'eu-west-1': { replicas: 4 },
+      'us-east-1': { concurrency: 200, nodeSelector: { zone: 'us' } },
+    },
+    settings: { DEFAULT_REGION: 'eu-west-1', REGIONS: 'eu-west-1,us-east-1,ap-south-1' },
+  },
+  'a cluster that only checks': {
+    existingSecret: 'tocsin-secrets',
+    api: { enabled: false },
+    notifier: { enabled: false },
+    migrations: { enabled: false },
+    ownQueues: ['ap-south-1'],
+    regions: { default: null, 'ap-south-1': {}, 'ap-south-2': {}, 'ap-south-3': {}, 'ap-south-4': {} },
+    networkPolicy: { enabled: false },
+  },
+};

@@ -1,0 +1,104 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { findUnknown, readDocumentedMetrics } from '@tocsin/infra/documented-metrics';
+import { renderChart } from '@tocsin/infra/helm';
+import { findManifest, readManifests } from '@tocsin/infra/manifests';
+import { hasPromtool, runPromtool } from '@tocsin/infra/promtool';
+import { readRepositoryFile } from '@tocsin/infra/repository';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { stringify } from 'yaml';
+
+const DASHBOARD = 'infra/grafana/tocsin.json';
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly type: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string }[];
+}
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string }[] };
+}
+
+let dashboard: Dashboard;
+let expressions: readonly string[];
+beforeAll(async () => {
+  dashboard = JSON.parse(await readRepositoryFile(DASHBOARD)) as Dashboard;
+  expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+});
+
+describe('the Grafana dashboard', () => {
+  test('asks for metrics, series and labels that there are', async () => {
+    const documented = await readDocumentedMetrics();
+    const own = createMetrics();
+    const ofProcess = new Set((await own.getMetricsAsJSON()).map(({ name }) => name));
+    const unknown = expressions.flatMap((expr) => [
+      ...findUnknown(expr, documented),
+      ...(expr.match(/\b(?:process|nodejs)_\w+/g) ?? []).filter((name) => !ofProcess.has(name)),
+    ]);
+    expect(unknown).toEqual([]);
+    expect(expressions.length).toBeGreaterThan(20);
+  });
+
+  test('shows every metric that says how checks and alerts keep up', async () => {
+    const all = expressions.join('\n');
+    const documented = [...(await readDocumentedMetrics()).keys()];
+    // Of what only explains another one, the page of the metrics tells.
+    const others = [
+      'tocsin_region_monitors',
+      'tocsin_rollup_watermark_seconds',
+      'tocsin_rollup_gaps',
+      'tocsin_checks_skipped_total',
+      'tocsin_results_dropped_total',
+      'tocsin_record_batch_results',
+      'tocsin_channels_disabled_total',
+      'tocsin_maintenance_late_seconds',
+    ];
+    expect(documented.filter((name) => !all.includes(name)).toSorted()).toEqual(others.toSorted());
+  });
+
+  test('has panels that do not overlap, each with an id of its own, and variables that there are', () => {
+    const cells = new Map<string, number>();
+    for (const { id, gridPos } of dashboard.panels) {
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          expect({ id, over: cells.get(`${x},${y}`) }).toEqual({ id, over: undefined });
+          cells.set(`${x},${y}`, id);
+        }
+      }
+    }
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    const used = expressions
+      .flatMap((expr) => expr.match(/\$\w+/g) ?? [])
+      .filter((name) => name !== '$__rate_interval');
+    const known = dashboard.templating.list.map(({ name }) => `$${name}`);
+    expect(known).toEqual(expect.arrayContaining(used));
+  });
+
+  (hasPromtool() ? test : test.skip)('has expressions that Prometheus takes', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tocsin-grafana-'));
+    try {
+      const file = join(folder, 'rules.yaml');
+      const rules = expressions.map((expr, at) => ({
+        record: `panel:${at}`,
+        expr: expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$\w+/g, '.*'),
+      }));
+      await writeFile(file, stringify({ groups: [{ name: 'panels', rules }] }));
+      expect(await runPromtool('check', 'rules', file)).toMatchObject({ content: true });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test('comes with the chart as it is', async () => {
+    const chart = await renderChart({ existingSecret: 'x', grafanaDashboard: { enabled: true } });
+    const found = findManifest(readManifests(chart), 'ConfigMap', 'up-tocsin-grafana');
+    expect(found.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
+    expect(JSON.parse((found['data'] as Record<string, string>)['tocsin.json'] ?? '')).toEqual(dashboard);
+  });
+});
