@@ -1,0 +1,67 @@
+import { problemSchema } from '@tocsin/contracts/errors';
+import { ApiError } from './api-error.ts';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+interface RequestOptions {
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Asks the api, with the cookie of the session. The types of answers are those that the api's own tests hold it to.
+ * @param path as `/api/dashboard/monitors`
+ * @returns the answer's JSON; undefined for a 204
+ * @throws ApiError
+ */
+export async function request<Answer>(
+  method: Method,
+  path: string,
+  { body, signal }: RequestOptions = {},
+): Promise<Answer> {
+  const response = await send(method, path, body, signal);
+  if (response.status === 204) return undefined as Answer;
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as Answer;
+  throw toApiError(response.status, text);
+}
+
+async function send(
+  method: Method,
+  path: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  try {
+    return await fetch(path, {
+      method,
+      credentials: 'same-origin',
+      ...(body !== undefined && {
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+      ...(signal && { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError({
+      status: 0,
+      title: 'No connection',
+      detail: 'Tocsin cannot be reached. Check your connection; this page tries again by itself.',
+    });
+  }
+}
+
+function toApiError(status: number, text: string): ApiError {
+  try {
+    const json: unknown = JSON.parse(text);
+    const problem = problemSchema.safeParse(json);
+    if (problem.success) return new ApiError(problem.data);
+    // Signing in answers errors of its own form.
+    if (typeof json === 'object' && json !== null && 'message' in json)
+      return new ApiError({ status, title: 'Refused', detail: String(json.message) });
+  } catch {
+    // A proxy in front may answer HTML.
+  }
+  return new ApiError({ status, title: 'Error', detail: `The server answered ${status}.` });
+}

@@ -1,0 +1,28 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { ApiError, isStatus } from '../api/api-error.ts';
+
+const MOST_RETRIES = 2;
+const STALE_AFTER_MS = 15_000;
+
+/** @param onSignedOut called where an answer says that nobody is signed in (any more) */
+export function createQueryClient(onSignedOut: () => void): QueryClient {
+  const onError = (error: unknown): void => {
+    if (isStatus(error, 401)) onSignedOut();
+  };
+  return new QueryClient({
+    queryCache: new QueryCache({
+      onError: (error, query) => query.meta?.['session'] !== true && onError(error),
+    }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      queries: {
+        staleTime: STALE_AFTER_MS,
+        retry: (failures, error) => failures < MOST_RETRIES && isWorthRetrying(error),
+      },
+    },
+  });
+}
+
+function isWorthRetrying(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || error.status >= 500);
+}

@@ -1,0 +1,69 @@
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { ErrorNotice } from '../app/page-states.tsx';
+
+interface ConfirmByNameProps {
+  /** What is to be typed. */
+  readonly name: string;
+  /** As "Delete monitor". */
+  readonly title: string;
+  /** What is lost. */
+  readonly children: ReactNode;
+  readonly opened: boolean;
+  readonly busy: boolean;
+  readonly error: unknown;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks for the name of what is about to be deleted. */
+export function ConfirmByName(props: ConfirmByNameProps): ReactNode {
+  const { name, title, children, opened, busy, error, onConfirm, onClose } = props;
+  const [typed, setTyped] = useState('');
+  const close = (): void => {
+    setTyped('');
+    onClose();
+  };
+  return (
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={title}
+      centered
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed.trim() === name) onConfirm();
+        }}
+      >
+        <Stack>
+          <Text size="sm" component="div">
+            {children}
+          </Text>
+          <TextInput
+            label={
+              <>
+                Type <b>{name}</b> to confirm
+              </>
+            }
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            autoComplete="off"
+            data-autofocus
+          />
+          {error !== null && error !== undefined && <ErrorNotice error={error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Keep it
+            </Button>
+            <Button type="submit" color="red" disabled={typed.trim() !== name} loading={busy}>
+              Delete
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,39 @@
+const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** Date and time in the reader's zone and language. */
+export function formatLocal(date: Date): string {
+  return LOCAL.format(date);
+}
+
+/** As `2026-03-01 12:00:00 UTC`. */
+export function formatUtc(date: Date): string {
+  return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** The two largest units of a span, as `2 d 4 h`; below a second `0 s`. */
+export function formatSpan(seconds: number): string {
+  let rest = Math.max(0, Math.floor(seconds));
+  const parts: string[] = [];
+  for (const [unit, size] of UNITS) {
+    const count = Math.floor(rest / size);
+    rest -= count * size;
+    if (count > 0) parts.push(`${count} ${unit}`);
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.join(' ') || '0 s';
+}
+
+/** How long ago `date` was, as `5 min ago`; what is to come is `in 5 min`. */
+export function formatAgo(date: Date, nowMs: number): string {
+  const seconds = (nowMs - date.getTime()) / 1_000;
+  if (Math.abs(seconds) < 10) return 'just now';
+  const [largest = ''] = formatSpan(Math.abs(seconds)).match(/^\d+ \w+/) ?? [];
+  return seconds > 0 ? `${largest} ago` : `in ${largest}`;
+}

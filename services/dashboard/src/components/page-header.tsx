@@ -1,0 +1,30 @@
+import { Group, Stack, Text, Title } from '@mantine/core';
+import { useEffect, type ReactNode } from 'react';
+
+interface PageHeaderProps {
+  readonly title: string;
+  readonly hint?: ReactNode;
+  readonly actions?: ReactNode;
+}
+
+/** The top of a page, which also names the browser's tab. */
+export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode {
+  useEffect(() => {
+    document.title = `${title} · Tocsin`;
+  }, [title]);
+  return (
+    <Group justify="space-between" align="flex-start" mb="md">
+      <Stack gap={2}>
+        <Title order={1} size="h2">
+          {title}
+        </Title>
+        {hint !== undefined && (
+          <Text size="sm" c="var(--text-quiet)" component="div">
+            {hint}
+          </Text>
+        )}
+      </Stack>
+      {actions !== undefined && <Group gap="xs">{actions}</Group>}
+    </Group>
+  );
+}

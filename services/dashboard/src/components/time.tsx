@@ -1,0 +1,43 @@
+import { useEffect, useState, type ReactNode } from 'react';
+import { formatAgo, formatLocal, formatUtc } from './format-time.ts';
+
+interface TimeProps {
+  /** ISO 8601. */
+  readonly value: string;
+  /** `ago`: "5 min ago"; `local`: date and time in the reader's zone. */
+  readonly as?: 'ago' | 'local';
+}
+
+/** A moment in the reader's zone; UTC on hover. */
+export function Time({ value, as = 'local' }: TimeProps): ReactNode {
+  const now = useNow(as === 'ago');
+  const date = new Date(value);
+  return (
+    <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`} className="tabular">
+      {as === 'ago' ? formatAgo(date, now) : formatLocal(date)}
+    </time>
+  );
+}
+
+const EVERY_MS = 10_000;
+const listeners = new Set<(now: number) => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** The time, a little behind; one clock for all that show it. */
+export function useNow(running = true): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!running) return undefined;
+    listeners.add(setNow);
+    timer ??= setInterval(() => {
+      for (const listener of listeners) listener(Date.now());
+    }, EVERY_MS);
+    return () => {
+      listeners.delete(setNow);
+      if (listeners.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+  }, [running]);
+  return now;
+}

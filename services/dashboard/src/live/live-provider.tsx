@@ -1,0 +1,28 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { createContext, useContext, useEffect, useState, type ReactNode } from 'react';
+import { applyToCache } from './apply-to-cache.ts';
+import { LiveStream } from './live-stream.ts';
+
+const LiveContext = createContext<LiveStream | null>(null);
+
+/** One live stream for all pages of somebody who is signed in. */
+export function LiveProvider({ children }: { readonly children: ReactNode }): ReactNode {
+  const queryClient = useQueryClient();
+  const [stream] = useState(() => new LiveStream());
+  useEffect(() => {
+    const forget = applyToCache(stream, queryClient);
+    stream.open();
+    return () => {
+      stream.close();
+      forget();
+    };
+  }, [stream, queryClient]);
+  return <LiveContext value={stream}>{children}</LiveContext>;
+}
+
+/** @throws outside of a `LiveProvider` */
+export function useLiveStream(): LiveStream {
+  const stream = useContext(LiveContext);
+  if (stream === null) throw new Error('useLiveStream needs a LiveProvider above');
+  return stream;
+}

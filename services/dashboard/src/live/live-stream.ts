@@ -1,0 +1,115 @@
+import type { Event } from '@tocsin/contracts/event';
+import type { StatusChange } from '@tocsin/contracts/status-change';
+
+const PATH = '/api/dashboard/stream';
+/** Pages redraw at most so often, however many records come. */
+const FLUSH_EVERY_MS = 250;
+/** Records are replayed from ten seconds before a drop; of these the ids are known. */
+const REMEMBERED_IDS = 20_000;
+const REOPEN_AFTER_MS = 5_000;
+
+export type LiveStateName = 'connecting' | 'live' | 'lost';
+
+/** What came since the last time. */
+export interface LiveBatch {
+  readonly checks: readonly Event[];
+  readonly statusChanges: readonly StatusChange[];
+  /** Something may be missing: lists are to be loaded again. */
+  readonly reset: boolean;
+}
+
+/** The account's records as they happen (`GET /api/dashboard/stream`), in batches, each record once, resumed after a drop. */
+export class LiveStream {
+  #source: EventSource | null = null;
+  #state: LiveStateName = 'connecting';
+  #lastEventId = '';
+  #pending: { checks: Event[]; statusChanges: StatusChange[]; reset: boolean } = empty();
+  #flush: ReturnType<typeof setTimeout> | null = null;
+  #reopen: ReturnType<typeof setTimeout> | null = null;
+  readonly #known = new Set<string>();
+  readonly #batchListeners = new Set<(batch: LiveBatch) => void>();
+  readonly #stateListeners = new Set<() => void>();
+
+  get state(): LiveStateName {
+    return this.#state;
+  }
+
+  open(): void {
+    const query = this.#lastEventId === '' ? '' : `?lastEventId=${encodeURIComponent(this.#lastEventId)}`;
+    const source = new EventSource(`${PATH}${query}`);
+    this.#source = source;
+    source.addEventListener('open', () => this.#setState('live'));
+    source.addEventListener('check', (message) =>
+      this.#take(message, (record: Event) => this.#pending.checks.push(record)),
+    );
+    source.addEventListener('status-change', (message) =>
+      this.#take(message, (record: StatusChange) => this.#pending.statusChanges.push(record)),
+    );
+    source.addEventListener('reset', (message) => {
+      this.#lastEventId = message.lastEventId;
+      this.#pending.reset = true;
+      this.#flushSoon();
+    });
+    source.addEventListener('error', () => {
+      this.#setState('lost');
+      // A browser comes back by itself after a drop, but gives up after an answer that is no stream.
+      if (source.readyState !== EventSource.CLOSED) return;
+      this.#reopen = setTimeout(() => this.open(), REOPEN_AFTER_MS);
+    });
+  }
+
+  close(): void {
+    this.#source?.close();
+    if (this.#flush !== null) clearTimeout(this.#flush);
+    if (this.#reopen !== null) clearTimeout(this.#reopen);
+    this.#flush = null;
+    this.#pending = empty();
+  }
+
+  /** @returns what ends it */
+  onBatch(listener: (batch: LiveBatch) => void): () => void {
+    this.#batchListeners.add(listener);
+    return () => this.#batchListeners.delete(listener);
+  }
+
+  /** @returns what ends it */
+  onState(listener: () => void): () => void {
+    this.#stateListeners.add(listener);
+    return () => this.#stateListeners.delete(listener);
+  }
+
+  #take<Record extends { readonly id: string }>(
+    { data, lastEventId }: MessageEvent<string>,
+    add: (record: Record) => void,
+  ): void {
+    this.#lastEventId = lastEventId;
+    const record = JSON.parse(data) as Record;
+    if (this.#known.has(record.id)) return;
+    this.#known.add(record.id);
+    if (this.#known.size > REMEMBERED_IDS) {
+      const [oldest] = this.#known;
+      if (oldest !== undefined) this.#known.delete(oldest);
+    }
+    add(record);
+    this.#flushSoon();
+  }
+
+  #flushSoon(): void {
+    this.#flush ??= setTimeout(() => {
+      this.#flush = null;
+      const batch = this.#pending;
+      this.#pending = empty();
+      for (const listener of this.#batchListeners) listener(batch);
+    }, FLUSH_EVERY_MS);
+  }
+
+  #setState(state: LiveStateName): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    for (const listener of this.#stateListeners) listener();
+  }
+}
+
+function empty(): { checks: Event[]; statusChanges: StatusChange[]; reset: boolean } {
+  return { checks: [], statusChanges: [], reset: false };
+}

@@ -1,0 +1,13 @@
+import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
+import { z } from 'zod';
+
+export const MONITOR_ORDERS = ['status', 'name', 'latency', 'newest'] as const;
+
+/** What the list of monitors shows, kept in the address so that it can be shared. Anything that is not right is left out. */
+export const monitorsSearchSchema = z.object({
+  q: z.string().optional().catch(undefined),
+  status: z.enum(MONITOR_STATUSES).optional().catch(undefined),
+  region: z.string().optional().catch(undefined),
+  order: z.enum(MONITOR_ORDERS).optional().catch(undefined),
+});
+export type MonitorsSearch = z.infer<typeof monitorsSearchSchema>;

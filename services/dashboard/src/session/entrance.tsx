@@ -1,0 +1,35 @@
+import { Center, Paper, Stack, Text, Title } from '@mantine/core';
+import { useEffect, type ReactNode } from 'react';
+import { Logo } from '../app/logo.tsx';
+import panel from '../components/panel.module.css';
+
+interface EntranceProps {
+  readonly title: string;
+  readonly hint: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** What surrounds the pages before signing in. */
+export function Entrance({ title, hint, children }: EntranceProps): ReactNode {
+  useEffect(() => {
+    document.title = `${title} · Tocsin`;
+  }, [title]);
+  return (
+    <Center mih="100vh" p="md" component="main">
+      <Paper p="xl" w="100%" maw={420} className={panel['panel'] ?? ''}>
+        <Stack>
+          <Stack gap={4} align="center">
+            <Logo size={48} />
+            <Title order={1} size="h3">
+              {title}
+            </Title>
+            <Text size="sm" c="var(--text-quiet)" ta="center">
+              {hint}
+            </Text>
+          </Stack>
+          {children}
+        </Stack>
+      </Paper>
+    </Center>
+  );
+}
