@@ -2,7 +2,7 @@ import { AppShell, Badge, Burger, Group, NavLink, ScrollArea, Text } from '@mant
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect, useRef, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState } from '../live/live-state.tsx';
@@ -16,10 +16,6 @@ import classes from './shell.module.css';
 export function Shell(): ReactNode {
   const [opened, { toggle, close }] = useDisclosure();
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const main = useRef<HTMLElement>(null);
-  useEffect(() => {
-    close();
-  }, [path, close]);
   return (
     <LiveProvider>
       <a className={classes['skip']} href="#main">
@@ -55,10 +51,10 @@ export function Shell(): ReactNode {
         </AppShell.Header>
         <AppShell.Navbar p="sm" className={classes['navbar'] ?? ''} aria-label="Pages">
           <AppShell.Section grow component={ScrollArea}>
-            <Pages path={path} />
+            <Pages path={path} onOpen={close} />
           </AppShell.Section>
         </AppShell.Navbar>
-        <AppShell.Main id="main" ref={main} tabIndex={-1}>
+        <AppShell.Main id="main" tabIndex={-1}>
           <Outlet />
         </AppShell.Main>
       </AppShell>
@@ -66,7 +62,7 @@ export function Shell(): ReactNode {
   );
 }
 
-function Pages({ path }: { readonly path: string }): ReactNode {
+function Pages({ path, onOpen }: { readonly path: string; readonly onOpen: () => void }): ReactNode {
   const { data: me } = useQuery(meQuery);
   const { data: incidents } = useQuery(openIncidentsQuery);
   const open = incidents?.length ?? 0;
@@ -75,6 +71,7 @@ function Pages({ path }: { readonly path: string }): ReactNode {
       key={page.to}
       component={Link}
       to={page.to}
+      onClick={onOpen}
       label={page.label}
       leftSection={<page.icon size={18} aria-hidden />}
       active={page.to === '/' ? path === '/' || path.startsWith('/monitors') : path.startsWith(page.to)}

@@ -39,12 +39,14 @@ export class LiveStream {
     const source = new EventSource(`${PATH}${query}`);
     this.#source = source;
     source.addEventListener('open', () => this.#setState('live'));
-    source.addEventListener('check', (message) =>
-      this.#take(message, (record: Event) => this.#pending.checks.push(record)),
-    );
-    source.addEventListener('status-change', (message) =>
-      this.#take(message, (record: StatusChange) => this.#pending.statusChanges.push(record)),
-    );
+    source.addEventListener('check', (message) => {
+      const event = JSON.parse(message.data) as Event;
+      if (this.#isNew(event.id, message)) this.#pending.checks.push(event);
+    });
+    source.addEventListener('status-change', (message) => {
+      const change = JSON.parse(message.data) as StatusChange;
+      if (this.#isNew(change.id, message)) this.#pending.statusChanges.push(change);
+    });
     source.addEventListener('reset', (message) => {
       this.#lastEventId = message.lastEventId;
       this.#pending.reset = true;
@@ -78,20 +80,16 @@ export class LiveStream {
     return () => this.#stateListeners.delete(listener);
   }
 
-  #take<Record extends { readonly id: string }>(
-    { data, lastEventId }: MessageEvent<string>,
-    add: (record: Record) => void,
-  ): void {
+  #isNew(id: string, { lastEventId }: MessageEvent): boolean {
     this.#lastEventId = lastEventId;
-    const record = JSON.parse(data) as Record;
-    if (this.#known.has(record.id)) return;
-    this.#known.add(record.id);
+    if (this.#known.has(id)) return false;
+    this.#known.add(id);
     if (this.#known.size > REMEMBERED_IDS) {
       const [oldest] = this.#known;
       if (oldest !== undefined) this.#known.delete(oldest);
     }
-    add(record);
     this.#flushSoon();
+    return true;
   }
 
   #flushSoon(): void {

@@ -40,7 +40,7 @@ export function JoinForm({ token, action, emailHint }: JoinFormProps): ReactNode
             {describeError(join.error)}
           </Alert>
         )}
-        <TextInput label="Your name" autoComplete="name" required autoFocus {...form.getInputProps('name')} />
+        <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
         <TextInput
           label="E-mail address"
           type="email"

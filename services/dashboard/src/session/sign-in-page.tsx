@@ -55,7 +55,6 @@ function PasswordForm({ from }: { readonly from: string }): ReactNode {
           type="email"
           autoComplete="username"
           required
-          autoFocus
           {...form.getInputProps('email')}
         />
         <PasswordInput
