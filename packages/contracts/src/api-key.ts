@@ -16,3 +16,21 @@ const future = storableText.transform((text, context) => {
 export const createApiKeySchema = z
   .strictObject({ name: label(LIMITS.nameCharacters), expiresAt: future.nullish() })
   .meta({ id: 'ApiKeyCreate' });
+
+const timestamp = z.iso.datetime({ precision: 3 });
+
+/** An API key as people of the account see it: never the key itself. */
+export const apiKeySchema = z
+  .strictObject({
+    id: z.uuid(),
+    name: z.string(),
+    /** The comma-separated string of the specification. */
+    scopes: z.enum(['read', 'write', 'read,write']),
+    /** Null: never expires. */
+    expiresAt: timestamp.nullable(),
+    /** Null: never used. */
+    lastUsedAt: timestamp.nullable(),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'ApiKey' });
+export type ApiKey = z.infer<typeof apiKeySchema>;

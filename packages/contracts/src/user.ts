@@ -30,3 +30,36 @@ export const acceptInvitationSchema = z
     password,
   })
   .meta({ id: 'InvitationAcceptance' });
+
+const timestamp = z.iso.datetime({ precision: 3 });
+
+/** A user as the account's people see one. */
+export const userSchema = z
+  .strictObject({
+    id: z.uuid(),
+    name: z.string(),
+    email: z.string(),
+    role: z.enum(USER_ROLES),
+    createdAt: timestamp,
+  })
+  .meta({ id: 'User' });
+export type User = z.infer<typeof userSchema>;
+
+/** An invitation as owners of the account see it; its token is shown only when it is made. */
+export const invitationSchema = z
+  .strictObject({
+    id: z.uuid(),
+    role: z.enum(USER_ROLES),
+    /** Null: whoever has the link chooses an address. */
+    email: z.string().nullable(),
+    expiresAt: timestamp,
+    createdAt: timestamp,
+  })
+  .meta({ id: 'Invitation' });
+export type Invitation = z.infer<typeof invitationSchema>;
+
+/** Who is signed in, and in which account. */
+export const meSchema = z
+  .strictObject({ user: userSchema, account: z.strictObject({ id: z.uuid(), name: z.string() }) })
+  .meta({ id: 'Me' });
+export type Me = z.infer<typeof meSchema>;

@@ -6,7 +6,7 @@ import { deleteInvitation } from '@tocsin/db/invitations/delete-invitation';
 import { createUser } from '@tocsin/db/users/create-user';
 import { deleteUser } from '@tocsin/db/users/delete-user';
 import { findUserByEmail } from '@tocsin/db/users/find-user-by-email';
-import type { User } from '@tocsin/db/users/user';
+import type { User } from '@tocsin/contracts/user';
 import { sql } from 'drizzle-orm';
 import { openTestContext, type TestContext } from './harness.ts';
 

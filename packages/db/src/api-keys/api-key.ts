@@ -1,16 +1,5 @@
+import type { ApiKey } from '@tocsin/contracts/api-key';
 import { apiKeys } from './table.ts';
-
-/** An API key as people of the account see it: never the key itself. */
-export interface ApiKey {
-  readonly id: string;
-  readonly name: string;
-  /** The comma-separated string of the specification, as `read,write`. */
-  readonly scopes: string;
-  /** Null: never expires. */
-  readonly expiresAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly createdAt: string;
-}
 
 export const apiKeyColumns = {
   id: apiKeys.id,
@@ -24,7 +13,7 @@ export const apiKeyColumns = {
 interface ApiKeyRow {
   readonly id: string;
   readonly name: string;
-  readonly scopes: string;
+  readonly scopes: ApiKey['scopes'];
   readonly expiresAt: Date | null;
   readonly lastUsedAt: Date | null;
   readonly createdAt: Date;

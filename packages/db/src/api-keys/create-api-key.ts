@@ -1,7 +1,8 @@
+import type { ApiKey } from '@tocsin/contracts/api-key';
 import { generateApiKey, hashApiKey } from '@tocsin/core/api-key/api-key';
 import { v7 as uuidv7 } from 'uuid';
 import type { Queryable } from '../database/open.ts';
-import { apiKeyColumns, toApiKey, type ApiKey } from './api-key.ts';
+import { apiKeyColumns, toApiKey } from './api-key.ts';
 import { apiKeys } from './table.ts';
 
 /** The scopes string of the specification: every key made in the dashboard has both. */

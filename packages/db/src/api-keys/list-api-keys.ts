@@ -1,6 +1,7 @@
+import type { ApiKey } from '@tocsin/contracts/api-key';
 import { desc, eq } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
-import { apiKeyColumns, toApiKey, type ApiKey } from './api-key.ts';
+import { apiKeyColumns, toApiKey } from './api-key.ts';
 import { apiKeys } from './table.ts';
 
 /** The account's keys, expired ones too, newest first. */

@@ -1,3 +1,4 @@
+import type { ApiKey } from '@tocsin/contracts/api-key';
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { accounts } from '../accounts/table.ts';
 import { clockNow, instant } from '../database/columns.ts';
@@ -14,7 +15,7 @@ export const apiKeys = pgTable(
     /** SHA-256 of the raw key, hexadecimal. */
     hash: text('hash').notNull().unique(),
     /** The comma-separated string of the specification: `read,write` or `read`. */
-    scopes: text('scopes').notNull(),
+    scopes: text('scopes').$type<ApiKey['scopes']>().notNull(),
     /** Null: never expires. */
     expiresAt: instant('expires_at'),
     lastUsedAt: instant('last_used_at'),

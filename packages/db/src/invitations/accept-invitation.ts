@@ -1,3 +1,4 @@
+import type { User } from '@tocsin/contracts/user';
 import { AppError } from '@tocsin/contracts/errors';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { hashInvitationToken } from '@tocsin/core/invitation/invitation-token';
@@ -9,7 +10,6 @@ import { findUserByEmail } from '../users/find-user-by-email.ts';
 import { lockUsers } from '../users/lock-users.ts';
 import { users } from '../users/table.ts';
 import { liftTombstone } from '../users/tombstones.ts';
-import type { User } from '../users/user.ts';
 import { deleteOpenInvitationsOf } from './delete-invitation.ts';
 import { invitationNotFound } from './invitation.ts';
 import { invitations } from './table.ts';

@@ -1,3 +1,4 @@
+import type { Invitation } from '@tocsin/contracts/user';
 import { AppError } from '@tocsin/contracts/errors';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { generateInvitationToken, hashInvitationToken } from '@tocsin/core/invitation/invitation-token';
@@ -5,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Queryable } from '../database/open.ts';
 import { findUserByEmail } from '../users/find-user-by-email.ts';
-import { invitationColumns, toInvitation, type Invitation } from './invitation.ts';
+import { invitationColumns, toInvitation } from './invitation.ts';
 import { invitations } from './table.ts';
 
 /** How long the link of an invitation works. */

@@ -1,16 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
+import type { Invitation } from '@tocsin/contracts/user';
 import { invitations } from './table.ts';
-
-/** An invitation as owners of the account see it; its token is shown only when it is made. */
-export interface Invitation {
-  readonly id: string;
-  readonly role: UserRole;
-  /** Null: whoever has the link chooses an address. */
-  readonly email: string | null;
-  readonly expiresAt: string;
-  readonly createdAt: string;
-}
 
 export const invitationColumns = {
   id: invitations.id,

@@ -1,6 +1,7 @@
+import type { Invitation } from '@tocsin/contracts/user';
 import { and, desc, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
-import { invitationColumns, toInvitation, type Invitation } from './invitation.ts';
+import { invitationColumns, toInvitation } from './invitation.ts';
 import { invitations } from './table.ts';
 
 /** The open invitations of the account, newest first. */

@@ -1,9 +1,10 @@
+import type { User } from '@tocsin/contracts/user';
 import { AppError } from '@tocsin/contracts/errors';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { v7 as uuidv7 } from 'uuid';
 import { brokenUniqueConstraint } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
-import { toUser, userColumns, type User } from './user.ts';
+import { toUser, userColumns } from './user.ts';
 import { userLogins, users } from './table.ts';
 
 export interface NewUser {

@@ -1,9 +1,10 @@
+import type { User } from '@tocsin/contracts/user';
 import { AppError } from '@tocsin/contracts/errors';
 import { and, eq } from 'drizzle-orm';
 import { accounts } from '../accounts/table.ts';
 import type { Queryable } from '../database/open.ts';
 import { users } from './table.ts';
-import { toUser, userColumns, type User } from './user.ts';
+import { toUser, userColumns } from './user.ts';
 
 /** An error that says the same for an unknown user and for another account's. */
 export function userNotFound(): AppError {

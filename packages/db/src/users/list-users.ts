@@ -1,7 +1,8 @@
+import type { User } from '@tocsin/contracts/user';
 import { asc, eq } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
 import { users } from './table.ts';
-import { toUser, userColumns, type User } from './user.ts';
+import { toUser, userColumns } from './user.ts';
 
 /** The people of the account, the longest-standing first. */
 export async function listUsers(db: Queryable, accountId: string): Promise<User[]> {

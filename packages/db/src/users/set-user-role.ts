@@ -1,3 +1,4 @@
+import type { User } from '@tocsin/contracts/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, eq, isNull } from 'drizzle-orm';
 import { clockNow } from '../database/columns.ts';
@@ -6,7 +7,7 @@ import { invitations } from '../invitations/table.ts';
 import { userNotFound } from './find-user.ts';
 import { lockUsers, requireAnotherOwner } from './lock-users.ts';
 import { users } from './table.ts';
-import { toUser, userColumns, type User } from './user.ts';
+import { toUser, userColumns } from './user.ts';
 
 /**
  * Who is no owner any more loses the invitations made as one: their links could make that person an owner again.

@@ -1,14 +1,5 @@
-import type { UserRole } from '@tocsin/contracts/vocabulary';
+import type { User } from '@tocsin/contracts/user';
 import { users } from './table.ts';
-
-/** A user as the account's people see one. */
-export interface User {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly role: UserRole;
-  readonly createdAt: string;
-}
 
 export const userColumns = {
   id: users.id,

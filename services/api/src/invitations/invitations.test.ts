@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { Invitation } from '@tocsin/db/invitations/invitation';
+import type { Invitation } from '@tocsin/contracts/user';
 import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';

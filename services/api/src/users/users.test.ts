@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { User } from '@tocsin/db/users/user';
+import type { User } from '@tocsin/contracts/user';
 import { newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import type { TestUser } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';

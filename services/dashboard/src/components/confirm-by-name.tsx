@@ -7,6 +7,8 @@ interface ConfirmByNameProps {
   readonly name: string;
   /** As "Delete monitor". */
   readonly title: string;
+  /** What the button says. Default: Delete. */
+  readonly action?: string;
   /** What is lost. */
   readonly children: ReactNode;
   readonly opened: boolean;
@@ -18,7 +20,7 @@ interface ConfirmByNameProps {
 
 /** Asks for the name of what is about to be deleted. */
 export function ConfirmByName(props: ConfirmByNameProps): ReactNode {
-  const { name, title, children, opened, busy, error, onConfirm, onClose } = props;
+  const { name, title, action = 'Delete', children, opened, busy, error, onConfirm, onClose } = props;
   const [typed, setTyped] = useState('');
   const close = (): void => {
     setTyped('');
@@ -59,7 +61,7 @@ export function ConfirmByName(props: ConfirmByNameProps): ReactNode {
               Keep it
             </Button>
             <Button type="submit" color="red" disabled={typed.trim() !== name} loading={busy}>
-              Delete
+              {action}
             </Button>
           </Group>
         </Stack>

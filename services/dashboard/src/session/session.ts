@@ -1,19 +1,6 @@
-import type { UserRole } from '@tocsin/contracts/vocabulary';
+import type { Me } from '@tocsin/contracts/user';
 import { queryOptions } from '@tanstack/react-query';
 import { request } from '../api/request.ts';
-
-export interface User {
-  readonly id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly role: UserRole;
-  readonly createdAt: string;
-}
-
-export interface Me {
-  readonly user: User;
-  readonly account: { readonly id: string; readonly name: string };
-}
 
 /** Who is signed in. Rejects with a 401 where nobody is. */
 export const meQuery = queryOptions({

@@ -1,0 +1,122 @@
+import { Alert, Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import { createApiKeySchema } from '@tocsin/contracts/api-key';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useId, type ReactNode } from 'react';
+import { ErrorNotice } from '../app/page-states.tsx';
+import { CodeBlock } from '../components/code-block.tsx';
+import { useApiForm } from '../components/use-api-form.ts';
+import { endOf, LIFETIMES, type Lifetime } from './expiry.ts';
+import { apiKeysQuery, createApiKey, type NewApiKey } from './queries.ts';
+
+interface CreateApiKeyProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+/** Asks for a name and a lifetime, then shows the key for the only time. */
+export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode {
+  const queryClient = useQueryClient();
+  const create = useMutation({
+    mutationFn: createApiKey,
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey }),
+  });
+  const close = (): void => {
+    create.reset();
+    onClose();
+  };
+  return (
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={create.data ? 'Your new API key' : 'New API key'}
+      size="lg"
+      centered
+      closeOnClickOutside={!create.data}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {create.data ? (
+        <NewKey apiKey={create.data.key} onDone={close} />
+      ) : (
+        <ApiKeyForm create={create} onCancel={close} />
+      )}
+    </Modal>
+  );
+}
+
+interface ApiKeyFormProps {
+  readonly create: {
+    readonly mutate: (input: NewApiKey, options: { onError: (error: unknown) => void }) => void;
+    readonly isPending: boolean;
+    readonly error: unknown;
+  };
+  readonly onCancel: () => void;
+}
+
+function ApiKeyForm({ create, onCancel }: ApiKeyFormProps): ReactNode {
+  const lifetimeLabel = useId();
+  const toBody = ({ name, lifetime }: { name: string; lifetime: Lifetime }): NewApiKey => {
+    const expiresAt = endOf(lifetime, Date.now());
+    return { name, ...(expiresAt !== undefined && { expiresAt }) };
+  };
+  const form = useApiForm({
+    schema: createApiKeySchema,
+    initialValues: { name: '', lifetime: '365' as Lifetime },
+    toBody,
+  });
+  return (
+    <form
+      noValidate
+      onSubmit={form.onSubmit((values) =>
+        create.mutate(toBody(values), { onError: (error) => form.applyErrors(error) }),
+      )}
+    >
+      <Stack>
+        <TextInput
+          label="Name"
+          description="Who uses it, as “terraform production” or “CI of the shop”."
+          required
+          data-autofocus
+          {...form.getInputProps('name')}
+        />
+        <Stack gap={4}>
+          <Text size="sm" fw={500} id={lifetimeLabel}>
+            Expires after
+          </Text>
+          <SegmentedControl
+            aria-labelledby={lifetimeLabel}
+            data={LIFETIMES.map((lifetime) => ({ ...lifetime }))}
+            {...form.getInputProps('lifetime')}
+          />
+        </Stack>
+        {create.error !== null && create.error !== undefined && <ErrorNotice error={create.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={create.isPending}>
+            Create
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: () => void }): ReactNode {
+  return (
+    <Stack>
+      <Alert color="yellow" variant="light" role="alert">
+        This is the only time it is shown. Copy it to where it is used; it can be replaced, but not looked up.
+      </Alert>
+      <CodeBlock code={apiKey} what="the key" />
+      <Text size="sm">Try it:</Text>
+      <CodeBlock
+        code={`curl -H 'Authorization: Bearer ${apiKey}' ${window.location.origin}/api/cli/monitors`}
+        what="the command"
+      />
+      <Group justify="flex-end">
+        <Button onClick={onDone}>I have copied it</Button>
+      </Group>
+    </Stack>
+  );
+}

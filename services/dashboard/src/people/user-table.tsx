@@ -1,0 +1,126 @@
+import { ActionIcon, NativeSelect, Table, Text, Tooltip } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import type { User } from '@tocsin/contracts/user';
+import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
+import { IconUserMinus } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { describeError } from '../api/api-error.ts';
+import { ConfirmByName } from '../components/confirm-by-name.tsx';
+import { Panel } from '../components/panel.tsx';
+import { Time } from '../components/time.tsx';
+import { meQuery } from '../session/session.ts';
+import { removeUser, setUserRole } from './queries.ts';
+
+export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
+  const [leaving, setLeaving] = useState<User | null>(null);
+  return (
+    <Panel>
+      <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
+        <Table verticalSpacing="sm">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th scope="col">Name</Table.Th>
+              <Table.Th scope="col">E-mail address</Table.Th>
+              <Table.Th scope="col">Role</Table.Th>
+              <Table.Th scope="col">Since</Table.Th>
+              <Table.Th scope="col" aria-label="Actions" />
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {users.map((user) => (
+              <UserRow key={user.id} user={user} onRemove={() => setLeaving(user)} />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+      <RemoveUser user={leaving} onClose={() => setLeaving(null)} />
+    </Panel>
+  );
+}
+
+function UserRow({ user, onRemove }: { readonly user: User; readonly onRemove: () => void }): ReactNode {
+  const queryClient = useQueryClient();
+  const { data: me } = useQuery(meQuery);
+  const change = useMutation({
+    mutationFn: (role: UserRole) => setUserRole(user.id, role),
+    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
+    onSettled: () =>
+      Promise.all([
+        queryClient.invalidateQueries({ queryKey: ['users'] }),
+        queryClient.invalidateQueries({ queryKey: ['me'] }),
+      ]),
+  });
+  const isMe = me?.user.id === user.id;
+  return (
+    <Table.Tr>
+      <Table.Th scope="row" fw={600}>
+        {user.name}{' '}
+        {isMe && (
+          <Text component="span" size="sm" c="var(--text-quiet)">
+            (you)
+          </Text>
+        )}
+      </Table.Th>
+      <Table.Td>{user.email}</Table.Td>
+      <Table.Td>
+        <NativeSelect
+          size="xs"
+          w={110}
+          aria-label={`Role of ${user.name}`}
+          data={[...USER_ROLES]}
+          value={change.isPending ? change.variables : user.role}
+          disabled={change.isPending}
+          onChange={(event) => change.mutate(event.currentTarget.value as UserRole)}
+        />
+      </Table.Td>
+      <Table.Td>
+        <Time value={user.createdAt} as="ago" />
+      </Table.Td>
+      <Table.Td ta="right">
+        <Tooltip label="Remove">
+          <ActionIcon variant="subtle" color="gray" onClick={onRemove} aria-label={`Remove ${user.name}`}>
+            <IconUserMinus size={18} aria-hidden />
+          </ActionIcon>
+        </Tooltip>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function RemoveUser({
+  user,
+  onClose,
+}: {
+  readonly user: User | null;
+  readonly onClose: () => void;
+}): ReactNode {
+  const queryClient = useQueryClient();
+  const remove = useMutation({
+    mutationFn: ({ id }: User) => removeUser(id),
+    onSuccess: async (_, { name }) => {
+      await queryClient.invalidateQueries({ queryKey: ['users'] });
+      await queryClient.invalidateQueries({ queryKey: ['invitations'] });
+      notifications.show({ message: `${name} is removed and signed out everywhere.` });
+      onClose();
+    },
+  });
+  return (
+    <ConfirmByName
+      title="Remove from the account"
+      action="Remove"
+      name={user?.name ?? ''}
+      opened={user !== null}
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => user && remove.mutate(user)}
+      onClose={() => {
+        remove.reset();
+        onClose();
+      }}
+    >
+      They are signed out at once, and the open invitations that they made end. API keys, monitors and
+      channels stay.
+    </ConfirmByName>
+  );
+}
