@@ -1,22 +1,27 @@
 import { useEffect, useState, type ReactNode } from 'react';
-import { formatAgo, formatLocal, formatUtc } from './format-time.ts';
+import { formatAgo, formatLocal, formatSpan, formatUtc } from './format-time.ts';
 
 interface TimeProps {
   /** ISO 8601. */
   readonly value: string;
-  /** `ago`: "5 min ago"; `local`: date and time in the reader's zone. */
-  readonly as?: 'ago' | 'local';
+  /** `ago`: "5 min ago"; `for`: "5 min 20 s", how long since; `local`: date and time in the reader's zone. */
+  readonly as?: 'ago' | 'for' | 'local';
 }
 
 /** A moment in the reader's zone; UTC on hover. */
 export function Time({ value, as = 'local' }: TimeProps): ReactNode {
-  const now = useNow(as === 'ago');
+  const now = useNow(as !== 'local');
   const date = new Date(value);
   return (
     <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`} className="tabular">
-      {as === 'ago' ? formatAgo(date, now) : formatLocal(date)}
+      {format(date, as, now)}
     </time>
   );
+}
+
+function format(date: Date, as: 'ago' | 'for' | 'local', now: number): string {
+  if (as === 'local') return formatLocal(date);
+  return as === 'ago' ? formatAgo(date, now) : formatSpan((now - date.getTime()) / 1_000);
 }
 
 const EVERY_MS = 10_000;
