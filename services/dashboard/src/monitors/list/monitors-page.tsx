@@ -1,6 +1,92 @@
-import type { ReactNode } from 'react';
+import { Button, VisuallyHidden } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { IconPlus } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { ErrorNotice } from '../../app/page-states.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { monitorsQuery } from '../queries.ts';
+import type { MonitorsSearch } from '../monitors-search.ts';
+import { MonitorArranger, type Arrangement } from './arrange-monitors.ts';
+import { describeTotals } from './describe-totals.ts';
+import { ListSkeleton } from './list-skeleton.tsx';
+import { CARD_HEIGHT, MonitorCards } from './monitor-cards.tsx';
+import { MonitorsToolbar } from './monitors-toolbar.tsx';
+import { MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
+import { NoMonitorsFound, NoMonitorsYet } from './no-monitors.tsx';
+import { RecentChecksProvider } from './recent-checks-provider.tsx';
+import { useLatencies } from './use-latencies.ts';
+
+const route = getRouteApi('/signed-in/');
+const PHONE = '(max-width: 48em)';
 
 export function MonitorsPage(): ReactNode {
-  return <PageHeader title="Monitors" />;
+  const search = route.useSearch();
+  const isPhone = useMediaQuery(PHONE, false, { getInitialValueInEffect: false });
+  const latencies = useLatencies(search.order === 'latency');
+  const [arranger] = useState(() => new MonitorArranger());
+  const {
+    data: arrangement,
+    error,
+    refetch,
+  } = useQuery({
+    ...monitorsQuery,
+    select: (monitors) => arranger.arrange(monitors, search, latencies),
+  });
+  return (
+    <>
+      <PageHeader
+        title="Monitors"
+        hint={arrangement === undefined ? 'Loading' : describeTotals(arrangement.totals)}
+        actions={
+          <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
+            New monitor
+          </Button>
+        }
+      />
+      {arrangement !== undefined && <Monitors arrangement={arrangement} search={search} isPhone={isPhone} />}
+      {arrangement === undefined && error !== null && (
+        <ErrorNotice error={error} retry={() => void refetch()} />
+      )}
+      {arrangement === undefined && error === null && (
+        <ListSkeleton rowHeight={isPhone ? CARD_HEIGHT : ROW_HEIGHT} />
+      )}
+    </>
+  );
+}
+
+interface MonitorsProps {
+  readonly arrangement: Arrangement;
+  readonly search: MonitorsSearch;
+  readonly isPhone: boolean;
+}
+
+function Monitors({ arrangement, search, isPhone }: MonitorsProps): ReactNode {
+  const navigate = route.useNavigate();
+  const { ids, totals } = arrangement;
+  const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
+  if (all === 0) return <NoMonitorsYet />;
+  const List = isPhone ? MonitorCards : MonitorTable;
+  return (
+    <>
+      <MonitorsToolbar
+        arrangement={arrangement}
+        search={search}
+        onChange={(change) =>
+          void navigate({ search: (before) => ({ ...before, ...change }), replace: true })
+        }
+      />
+      <VisuallyHidden role="status">
+        {ids.length === all ? '' : `${ids.length} of ${all} monitors shown`}
+      </VisuallyHidden>
+      {ids.length === 0 ? (
+        <NoMonitorsFound onClear={() => void navigate({ search: { order: search.order }, replace: true })} />
+      ) : (
+        <RecentChecksProvider>
+          <List ids={ids} />
+        </RecentChecksProvider>
+      )}
+    </>
+  );
 }

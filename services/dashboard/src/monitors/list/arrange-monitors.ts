@@ -1,0 +1,165 @@
+import type { Monitor } from '@tocsin/contracts/monitor';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { MonitorsSearch } from '../monitors-search.ts';
+
+/** Stands for the region of monitors that name none, whatever the settings call it. */
+export const DEFAULT_REGION = 'default';
+
+/** In the order in which they ask for attention. */
+export const STATUS_ORDER = ['DOWN', 'PENDING', 'MAINTENANCE', 'UP'] as const satisfies MonitorStatus[];
+
+export type StatusCounts = Readonly<Record<MonitorStatus, number>>;
+
+/** What the list shows. */
+export interface Arrangement {
+  /** Of the monitors to show, in their order. */
+  readonly ids: readonly string[];
+  /** Of the monitors that search and region leave. */
+  readonly counts: StatusCounts;
+  /** Of all monitors. */
+  readonly totals: StatusCounts;
+  /** Of all monitors, sorted. */
+  readonly regions: readonly string[];
+}
+
+/** Milliseconds of the latest check that was answered, by monitor. */
+export type Latencies = ReadonlyMap<string, number>;
+
+const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
+
+/**
+ * Filters and sorts the list, anew only where something changed that this depends on: that a monitor was checked
+ * again changes nothing, and the answer is the same object.
+ */
+export class MonitorArranger {
+  #monitors: readonly Monitor[] = [];
+  #search: MonitorsSearch = {};
+  #latencies: Latencies = new Map();
+  #ranks: ReadonlyMap<string, number> = new Map();
+  #arrangement: Arrangement | null = null;
+
+  arrange(monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies): Arrangement {
+    const before = this.#monitors;
+    const isSameQuestion = isSameSearch(this.#search, search) && this.#latencies === latencies;
+    this.#monitors = monitors;
+    if (this.#arrangement !== null && isSameQuestion && isSame(before, monitors, isSameInList))
+      return this.#arrangement;
+    if (!isSame(before, monitors, isSameName)) this.#ranks = rankByName(monitors);
+    this.#search = search;
+    this.#latencies = latencies;
+    this.#arrangement = arrange(monitors, search, toComparison(search.order, this.#ranks, latencies));
+    return this.#arrangement;
+  }
+}
+
+type Comparison = (one: Monitor, other: Monitor) => number;
+
+function arrange(
+  monitors: readonly Monitor[],
+  { q = '', status, region }: MonitorsSearch,
+  compare: Comparison,
+): Arrangement {
+  const terms = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const left = monitors.filter((monitor) => isInRegion(monitor, region) && holdsAll(monitor, terms));
+  const shown = status === undefined ? left : left.filter((monitor) => monitor.status === status);
+  return {
+    ids: shown.toSorted(compare).map(({ id }) => id),
+    counts: countByStatus(left),
+    totals: countByStatus(monitors),
+    regions: [...new Set(monitors.flatMap(regionsOf))].toSorted(),
+  };
+}
+
+function toComparison(
+  order: MonitorsSearch['order'] = 'status',
+  ranks: ReadonlyMap<string, number>,
+  latencies: Latencies,
+): Comparison {
+  const byName: Comparison = (one, other) => (ranks.get(one.id) ?? 0) - (ranks.get(other.id) ?? 0);
+  switch (order) {
+    case 'name':
+      return byName;
+    case 'newest':
+      return (one, other) => compareText(other.createdAt, one.createdAt) || byName(one, other);
+    case 'latency': {
+      const of = ({ id }: Monitor): number => latencies.get(id) ?? -1;
+      return (one, other) => of(other) - of(one) || byName(one, other);
+    }
+    case 'status':
+      return (one, other) => {
+        if (one.status !== other.status)
+          return STATUS_ORDER.indexOf(one.status) - STATUS_ORDER.indexOf(other.status);
+        // What broke last stands first.
+        if (one.status === 'DOWN' && one.statusSince !== other.statusSince)
+          return compareText(other.statusSince, one.statusSince);
+        return byName(one, other);
+      };
+  }
+}
+
+/** What a monitor's regions are called in the list. */
+export function regionsOf({ regions }: Pick<Monitor, 'regions'>): readonly string[] {
+  return regions.length === 0 ? [DEFAULT_REGION] : regions;
+}
+
+function isInRegion(monitor: Monitor, region: string | undefined): boolean {
+  return region === undefined || regionsOf(monitor).includes(region);
+}
+
+function holdsAll({ name, url, externalId, source }: Monitor, terms: readonly string[]): boolean {
+  if (terms.length === 0) return true;
+  const text = `${name}\n${url}\n${externalId ?? ''}\n${source ?? ''}`.toLowerCase();
+  return terms.every((term) => text.includes(term));
+}
+
+function countByStatus(monitors: readonly Monitor[]): StatusCounts {
+  const counts = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
+  for (const { status } of monitors) counts[status] += 1;
+  return counts;
+}
+
+function rankByName(monitors: readonly Monitor[]): ReadonlyMap<string, number> {
+  const sorted = monitors.toSorted(
+    (one, other) => NAMES.compare(one.name, other.name) || compareText(one.id, other.id),
+  );
+  return new Map(sorted.map(({ id }, rank) => [id, rank]));
+}
+
+function compareText(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+function isSameSearch(one: MonitorsSearch, other: MonitorsSearch): boolean {
+  return (['q', 'status', 'region', 'order'] as const).every((key) => one[key] === other[key]);
+}
+
+function isSame(
+  before: readonly Monitor[],
+  after: readonly Monitor[],
+  isSameMonitor: (one: Monitor, other: Monitor) => boolean,
+): boolean {
+  return (
+    before.length === after.length &&
+    after.every((monitor, index) => {
+      const old = before[index];
+      return old === monitor || (old !== undefined && isSameMonitor(old, monitor));
+    })
+  );
+}
+
+function isSameName(one: Monitor, other: Monitor): boolean {
+  return one.id === other.id && one.name === other.name;
+}
+
+function isSameInList(one: Monitor, other: Monitor): boolean {
+  return (
+    isSameName(one, other) &&
+    one.status === other.status &&
+    one.statusSince === other.statusSince &&
+    one.url === other.url &&
+    one.externalId === other.externalId &&
+    one.source === other.source &&
+    one.regions.join() === other.regions.join()
+  );
+}

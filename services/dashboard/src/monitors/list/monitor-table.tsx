@@ -1,0 +1,110 @@
+import { Link } from '@tanstack/react-router';
+import { memo, type ReactNode } from 'react';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { Time } from '../../components/time.tsx';
+import { regionsOf } from './arrange-monitors.ts';
+import { CheckBars, LatencySparkline } from './check-bars.tsx';
+import classes from './monitor-table.module.css';
+import { formatLatency, latestLatency } from './recent-checks.ts';
+import { useRecentChecks } from './recent-checks-provider.tsx';
+import { useMonitor } from './use-monitor.ts';
+import { useVirtualRows } from './use-virtual-rows.ts';
+
+/** As in monitor-table.module.css. */
+export const ROW_HEIGHT = 60;
+
+const COLUMNS = [
+  { key: 'status', label: 'Status' },
+  { key: 'name', label: 'Monitor' },
+  { key: 'checks', label: 'Latest checks' },
+  { key: 'latency', label: 'Latency' },
+  { key: 'regions', label: 'Regions' },
+  { key: 'checked', label: 'Last check' },
+] as const;
+
+/** The list on a wide screen. However many there are, only the rows on screen exist. */
+export function MonitorTable({ ids }: { readonly ids: readonly string[] }): ReactNode {
+  const { containerRef, indexes, before, after } = useVirtualRows<HTMLTableElement>(ids.length, ROW_HEIGHT);
+  return (
+    <table ref={containerRef} className={classes['table']} aria-rowcount={ids.length + 1}>
+      <caption className={classes['caption']}>Monitors</caption>
+      <thead>
+        <tr aria-rowindex={1}>
+          {COLUMNS.map(({ key, label }) => (
+            <th key={key} scope="col" className={classes[key]}>
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        <Gap height={before} />
+        {indexes.map((index) => {
+          const id = ids[index];
+          return id === undefined ? null : <MonitorRow key={id} id={id} index={index} />;
+        })}
+        <Gap height={after} />
+      </tbody>
+    </table>
+  );
+}
+
+function Gap({ height }: { readonly height: number }): ReactNode {
+  if (height === 0) return null;
+  return (
+    <tr aria-hidden className={classes['gap']}>
+      {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label -- nothing is there, and nobody is told of it */}
+      <td colSpan={COLUMNS.length} style={{ height }} />
+    </tr>
+  );
+}
+
+const MonitorRow = memo(function MonitorRow({ id, index }: { readonly id: string; readonly index: number }) {
+  const monitor = useMonitor(id);
+  if (monitor === undefined) return null;
+  const { name, url, status, statusSince, lastCheckedAt } = monitor;
+  const regions = regionsOf(monitor).join(', ');
+  return (
+    <tr aria-rowindex={index + 2} className={classes['row']} data-status={status}>
+      <td className={classes['status']}>
+        <StatusBadge status={status} />
+        <div className={classes['quiet']}>
+          <Time value={statusSince} as="for" />
+        </div>
+      </td>
+      <th scope="row" className={classes['name']}>
+        <Link to="/monitors/$monitorId" params={{ monitorId: id }} className={classes['link']} title={name}>
+          {name}
+        </Link>
+        <div className={classes['quiet']} title={url}>
+          {url}
+        </div>
+      </th>
+      <CheckCells id={id} />
+      <td className={classes['regions']} title={regions}>
+        {regions}
+      </td>
+      <td className={classes['checked']}>
+        {lastCheckedAt === null ? 'Not yet' : <Time value={lastCheckedAt} as="ago" />}
+      </td>
+    </tr>
+  );
+});
+
+function CheckCells({ id }: { readonly id: string }): ReactNode {
+  const checks = useRecentChecks(id);
+  const latency = latestLatency(checks ?? []);
+  return (
+    <>
+      <td className={classes['checks']}>
+        <CheckBars checks={checks} />
+      </td>
+      <td className={classes['latency']}>
+        <div className={classes['latencies']}>
+          <LatencySparkline checks={checks} />
+          <span className={classes['figure']}>{latency === null ? '–' : formatLatency(latency)}</span>
+        </div>
+      </td>
+    </>
+  );
+}

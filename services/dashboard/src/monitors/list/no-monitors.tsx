@@ -1,0 +1,65 @@
+import { Anchor, Box, Button, Code, Stack, Text } from '@mantine/core';
+import { IconActivityHeartbeat, IconFilterOff, IconPlus } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import classes from './no-monitors.module.css';
+
+/** Before the first monitor: how to make it, here or by the API. */
+export function NoMonitorsYet(): ReactNode {
+  const command = [
+    `curl ${window.location.origin}/api/cli/monitors \\`,
+    `  -H "Authorization: Bearer $TOCSIN_API_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{ "name": "Shop", "url": "https://shop.example.com/health" }'`,
+  ].join('\n');
+  return (
+    <EmptyState
+      icon={IconActivityHeartbeat}
+      title="No monitors yet"
+      action={
+        <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
+          Create a monitor
+        </Button>
+      }
+    >
+      <Stack gap="sm">
+        <Text inherit>
+          A monitor checks a URL as often as you say, and tells you when it breaks. The first result is there
+          within seconds.
+        </Text>
+        <Text inherit>
+          Or create it from a script, with an{' '}
+          <Anchor component={Link} to="/api-keys" underline="always">
+            API key
+          </Anchor>
+          :
+        </Text>
+        <Box className={classes['command'] ?? ''}>
+          <Code block>{command}</Code>
+          <div className={classes['copy']}>
+            <CopyButton value={command} what="the command" />
+          </div>
+        </Box>
+      </Stack>
+    </EmptyState>
+  );
+}
+
+/** Nothing is left by search and filters. */
+export function NoMonitorsFound({ onClear }: { readonly onClear: () => void }): ReactNode {
+  return (
+    <EmptyState
+      icon={IconFilterOff}
+      title="No monitor matches"
+      action={
+        <Button variant="default" onClick={onClear}>
+          Clear the filters
+        </Button>
+      }
+    >
+      None has this status, region and text at once.
+    </EmptyState>
+  );
+}
