@@ -1,6 +1,54 @@
-import type { ReactNode } from 'react';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import { Alert, Skeleton, Stack } from '@mantine/core';
+import { IconCode } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { isStatus } from '../../api/api-error.ts';
+import { ErrorNotice, NotFoundPage } from '../../app/page-states.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { monitorQuery } from '../queries.ts';
+import { DeleteMonitor } from './delete-monitor.tsx';
+import { MonitorForm } from './monitor-form.tsx';
+
+const route = getRouteApi('/signed-in/monitors/$monitorId/edit');
 
 export function EditMonitorPage(): ReactNode {
-  return <PageHeader title="Edit monitor" />;
+  const { monitorId } = route.useParams();
+  // What the form begins with is what the server has now, not what some page had before.
+  const { data, error, refetch, isFetching } = useQuery(monitorQuery(monitorId));
+  const [opened, setOpened] = useState<Monitor | null>(null);
+  const isOpen = opened?.id === monitorId;
+  if (!isOpen && data !== undefined && !isFetching) setOpened(data.monitor);
+  if (isStatus(error, 404)) return <NotFoundPage />;
+  if (isOpen) return <EditMonitor key={opened.id} monitor={opened} />;
+  return (
+    <>
+      <PageHeader title="Edit monitor" hint="Loading" />
+      {error === null ? (
+        <Stack maw={760} role="status" aria-label="Loading the monitor">
+          <Skeleton height={330} />
+          <Skeleton height={240} />
+          <Skeleton height={420} />
+        </Stack>
+      ) : (
+        <ErrorNotice error={error} retry={() => void refetch()} />
+      )}
+    </>
+  );
+}
+
+function EditMonitor({ monitor }: { readonly monitor: Monitor }): ReactNode {
+  return (
+    <>
+      <PageHeader title={`Edit ${monitor.name}`} actions={<DeleteMonitor monitor={monitor} />} />
+      {monitor.source !== null && (
+        <Alert variant="light" icon={<IconCode aria-hidden />} title="Managed as code" maw={760} mb="md">
+          It belongs to the set “{monitor.source}”: the next sync of its files overwrites what you change
+          here.
+        </Alert>
+      )}
+      <MonitorForm monitor={monitor} />
+    </>
+  );
 }

@@ -1,0 +1,76 @@
+import { LIMITS } from '@tocsin/contracts/limits';
+import { ActionIcon, Button, Group, Input, PasswordInput, TextInput } from '@mantine/core';
+import { randomId } from '@mantine/hooks';
+import { IconPlus, IconTrash } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import classes from './header-rows.module.css';
+import type { MonitorForm } from './use-monitor-form.ts';
+
+/** Names and values of the request's headers; values are hidden, as most are secrets. */
+export function HeaderRows({ form }: { readonly form: MonitorForm }): ReactNode {
+  const { headers } = form.values;
+  const problem = form.errors['headers'];
+  return (
+    <fieldset className={classes['rows']}>
+      <Input.Label component="legend">Headers</Input.Label>
+      {headers.map(({ key }, index) => (
+        <HeaderRow key={key} form={form} index={index} />
+      ))}
+      {problem !== undefined && <Input.Error role="alert">{problem}</Input.Error>}
+      <Group mt={headers.length > 0 ? 'xs' : 4}>
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconPlus size={14} aria-hidden />}
+          disabled={headers.length >= LIMITS.headerCount}
+          onClick={() => form.insertListItem('headers', { key: randomId(), name: '', value: '' })}
+        >
+          Add header
+        </Button>
+      </Group>
+    </fieldset>
+  );
+}
+
+function HeaderRow({ form, index }: { readonly form: MonitorForm; readonly index: number }): ReactNode {
+  const number = index + 1;
+  const name = form.getInputProps(`headers.${index}.name`);
+  // Whether a name is given twice hangs on the other rows too.
+  const judgeNames = (): void => {
+    for (const path of Object.keys(form.errors))
+      if (/^headers\.\d+\.name$/.test(path)) form.validateField(path as `headers.${number}.name`);
+  };
+  return (
+    <div className={classes['row']}>
+      <TextInput
+        aria-label={`Name of header ${number}`}
+        placeholder="Authorization"
+        autoComplete="off"
+        spellCheck={false}
+        {...name}
+        onChange={(event) => {
+          form.setFieldValue(`headers.${index}.name`, event.currentTarget.value);
+          judgeNames();
+        }}
+      />
+      <PasswordInput
+        aria-label={`Value of header ${number}`}
+        placeholder="Value"
+        autoComplete="new-password"
+        spellCheck={false}
+        visibilityToggleFocusable
+        visibilityToggleButtonProps={{ 'aria-label': `Show the value of header ${number}` }}
+        {...form.getInputProps(`headers.${index}.value`)}
+      />
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-label={`Remove header ${number}`}
+        onClick={() => form.removeListItem('headers', index)}
+      >
+        <IconTrash size={16} aria-hidden />
+      </ActionIcon>
+    </div>
+  );
+}
