@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 /** Asks before what was typed is lost. @param isDirty asked at the moment of leaving */
 export function LeaveGuard({ isDirty }: { readonly isDirty: () => boolean }): ReactNode {
   const blocker = useBlocker({
-    shouldBlockFn: () => isDirty(),
+    shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname && isDirty(),
     enableBeforeUnload: isDirty,
     withResolver: true,
   });

@@ -73,12 +73,15 @@ const MonitorRow = memo(function MonitorRow({ id, index }: { readonly id: string
         </div>
       </td>
       <th scope="row" className={classes['name']}>
-        <Link to="/monitors/$monitorId" params={{ monitorId: id }} className={classes['link']} title={name}>
+        <Link
+          to="/monitors/$monitorId"
+          params={{ monitorId: id }}
+          className={classes['link']}
+          title={`${name} · ${url}`}
+        >
           {name}
         </Link>
-        <div className={classes['quiet']} title={url}>
-          {url}
-        </div>
+        <div className={classes['quiet']}>{url}</div>
       </th>
       <CheckCells id={id} />
       <td className={classes['regions']} title={regions}>

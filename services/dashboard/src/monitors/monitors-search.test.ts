@@ -1,0 +1,14 @@
+import { expect, test } from '@jest/globals';
+import { monitorsSearchSchema } from './monitors-search.ts';
+
+test.each([
+  [{}, {}],
+  [
+    { q: 'shop', status: 'DOWN', region: 'eu', order: 'name' },
+    { q: 'shop', status: 'DOWN', region: 'eu', order: 'name' },
+  ],
+  [{ q: 404 }, { q: '404' }],
+  [{ q: ['a'], status: 'BROKEN', region: null, order: '', other: 1 }, {}],
+])('%j is read as %j', (address, search) => {
+  expect(JSON.parse(JSON.stringify(monitorsSearchSchema.parse(address)))).toEqual(search);
+});
