@@ -33,7 +33,7 @@ function updateList(queryClient: QueryClient, batch: LiveBatch, askedFor: Set<st
 }
 
 /** The monitors of the batch that the list does not have. */
-export function unknownMonitors(monitors: readonly Monitor[], batch: LiveBatch): string[] {
+function unknownMonitors(monitors: readonly Monitor[], batch: LiveBatch): string[] {
   const unknown = new Set([...batch.checks, ...batch.statusChanges].map(({ monitorId }) => monitorId));
   for (const { id } of monitors) unknown.delete(id);
   return [...unknown];

@@ -36,7 +36,7 @@ export type MonitorFormValues = {
 };
 
 /** A body of the API, not judged yet. */
-export type MonitorBody = Readonly<Record<Exclude<keyof MonitorInput, 'type'>, unknown>> & {
+type MonitorBody = Readonly<Record<Exclude<keyof MonitorInput, 'type'>, unknown>> & {
   readonly assertions: Readonly<Record<string, unknown>> | null;
 };
 

@@ -8,7 +8,7 @@ const NONE_HEIGHT = 3;
 export const DRAWING = { width: MOST_CHECKS * BAR_STEP - (BAR_STEP - BAR_WIDTH), height: 22 } as const;
 
 /** Paths of the bars by kind; empty where there are none. */
-export interface Bars {
+interface Bars {
   readonly up: string;
   /** Taller than the others: not told by colour alone. */
   readonly down: string;

@@ -19,6 +19,8 @@ import { RecentChecksProvider } from './recent-checks-provider.tsx';
 import { useLatencies } from './use-latencies.ts';
 
 const route = getRouteApi('/signed-in/');
+/** What the live stream does not tell: names, and what is gone. */
+const REFRESH_EVERY_MS = 5 * 60_000;
 const PHONE = '(max-width: 48em)';
 
 export function MonitorsPage(): ReactNode {
@@ -32,6 +34,7 @@ export function MonitorsPage(): ReactNode {
     refetch,
   } = useQuery({
     ...monitorsQuery,
+    refetchInterval: REFRESH_EVERY_MS,
     select: (monitors) => arranger.arrange(monitors, search, latencies),
   });
   return (
