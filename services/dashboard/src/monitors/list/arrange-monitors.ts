@@ -35,7 +35,8 @@ export class MonitorArranger {
   #monitors: readonly Monitor[] = [];
   #search: MonitorsSearch = {};
   #latencies: Latencies = new Map();
-  #ranks: ReadonlyMap<string, number> = new Map();
+  /** Places in the list, by name. */
+  #byName: readonly number[] = [];
   #arrangement: Arrangement | null = null;
 
   arrange(monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies): Arrangement {
@@ -44,56 +45,54 @@ export class MonitorArranger {
     this.#monitors = monitors;
     if (this.#arrangement !== null && isSameQuestion && isSame(before, monitors, isSameInList))
       return this.#arrangement;
-    if (!isSame(before, monitors, isSameName)) this.#ranks = rankByName(monitors);
+    if (!isSame(before, monitors, isSameName)) this.#byName = placesByName(monitors);
     this.#search = search;
     this.#latencies = latencies;
-    this.#arrangement = arrange(monitors, search, toComparison(search.order, this.#ranks, latencies));
+    this.#arrangement = arrange(
+      this.#byName.flatMap((place) => monitors[place] ?? []),
+      search,
+      latencies,
+    );
     return this.#arrangement;
   }
 }
 
-type Comparison = (one: Monitor, other: Monitor) => number;
-
-function arrange(
-  monitors: readonly Monitor[],
-  { q = '', status, region }: MonitorsSearch,
-  compare: Comparison,
-): Arrangement {
+/** @param monitors by name: what is equal in an order stays so */
+function arrange(monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies): Arrangement {
+  const { q = '', status, region, order = 'status' } = search;
   const terms = q.toLowerCase().split(/\s+/).filter(Boolean);
   const left = monitors.filter((monitor) => isInRegion(monitor, region) && holdsAll(monitor, terms));
   const shown = status === undefined ? left : left.filter((monitor) => monitor.status === status);
   return {
-    ids: shown.toSorted(compare).map(({ id }) => id),
+    ids: sort(shown, order, latencies).map(({ id }) => id),
     counts: countByStatus(left),
     totals: countByStatus(monitors),
     regions: [...new Set(monitors.flatMap(regionsOf))].toSorted(),
   };
 }
 
-function toComparison(
-  order: MonitorsSearch['order'] = 'status',
-  ranks: ReadonlyMap<string, number>,
+function sort(
+  byName: readonly Monitor[],
+  order: NonNullable<MonitorsSearch['order']>,
   latencies: Latencies,
-): Comparison {
-  const byName: Comparison = (one, other) => (ranks.get(one.id) ?? 0) - (ranks.get(other.id) ?? 0);
+): readonly Monitor[] {
   switch (order) {
     case 'name':
       return byName;
     case 'newest':
-      return (one, other) => compareText(other.createdAt, one.createdAt) || byName(one, other);
+      return byName.toSorted((one, other) => compareText(other.createdAt, one.createdAt));
     case 'latency': {
       const of = ({ id }: Monitor): number => latencies.get(id) ?? -1;
-      return (one, other) => of(other) - of(one) || byName(one, other);
+      return byName.toSorted((one, other) => of(other) - of(one));
     }
     case 'status':
-      return (one, other) => {
-        if (one.status !== other.status)
-          return STATUS_ORDER.indexOf(one.status) - STATUS_ORDER.indexOf(other.status);
+      return STATUS_ORDER.flatMap((status) => {
+        const same = byName.filter((monitor) => monitor.status === status);
         // What broke last stands first.
-        if (one.status === 'DOWN' && one.statusSince !== other.statusSince)
-          return compareText(other.statusSince, one.statusSince);
-        return byName(one, other);
-      };
+        return status === 'DOWN'
+          ? same.sort((one, other) => compareText(other.statusSince, one.statusSince))
+          : same;
+      });
   }
 }
 
@@ -118,11 +117,11 @@ function countByStatus(monitors: readonly Monitor[]): StatusCounts {
   return counts;
 }
 
-function rankByName(monitors: readonly Monitor[]): ReadonlyMap<string, number> {
-  const sorted = monitors.toSorted(
-    (one, other) => NAMES.compare(one.name, other.name) || compareText(one.id, other.id),
-  );
-  return new Map(sorted.map(({ id }, rank) => [id, rank]));
+function placesByName(monitors: readonly Monitor[]): readonly number[] {
+  const named = monitors.map(({ id, name }, place) => ({ id, name, place }));
+  return named
+    .sort((one, other) => NAMES.compare(one.name, other.name) || compareText(one.id, other.id))
+    .map(({ place }) => place);
 }
 
 function compareText(one: string, other: string): number {
