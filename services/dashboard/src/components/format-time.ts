@@ -1,4 +1,6 @@
 const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const UNITS = [
   ['d', 86_400],
   ['h', 3_600],
@@ -9,6 +11,12 @@ const UNITS = [
 /** Date and time in the reader's zone and language. */
 export function formatLocal(date: Date): string {
   return LOCAL.format(date);
+}
+
+/** The time of day in the reader's zone and language; with the day where that is not the day of `nowMs`. */
+export function formatClock(date: Date, nowMs: number): string {
+  const today = date.toDateString() === new Date(nowMs).toDateString();
+  return today ? CLOCK.format(date) : `${DAY.format(date)}, ${CLOCK.format(date)}`;
 }
 
 /** As `2026-03-01 12:00:00 UTC`. */

@@ -14,8 +14,8 @@ export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode
   }, [title]);
   return (
     <Group justify="space-between" align="flex-start" mb="md">
-      <Stack gap={2}>
-        <Title order={1} size="h2">
+      <Stack gap={2} miw={0}>
+        <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
           {title}
         </Title>
         {hint !== undefined && (

@@ -1,11 +1,14 @@
 import { useEffect, useState, type ReactNode } from 'react';
-import { formatAgo, formatLocal, formatSpan, formatUtc } from './format-time.ts';
+import { formatAgo, formatClock, formatLocal, formatSpan, formatUtc } from './format-time.ts';
 
 interface TimeProps {
   /** ISO 8601. */
   readonly value: string;
-  /** `ago`: "5 min ago"; `for`: "5 min 20 s", how long since; `local`: date and time in the reader's zone. */
-  readonly as?: 'ago' | 'for' | 'local';
+  /**
+   * `ago`: "5 min ago"; `for`: "5 min 20 s", how long since; `local`: date and time in the reader's zone; `clock`: the time of day, and
+   * the day if it is not today.
+   */
+  readonly as?: 'ago' | 'for' | 'local' | 'clock';
 }
 
 /** A moment in the reader's zone; UTC on hover. */
@@ -19,8 +22,9 @@ export function Time({ value, as = 'local' }: TimeProps): ReactNode {
   );
 }
 
-function format(date: Date, as: 'ago' | 'for' | 'local', now: number): string {
+function format(date: Date, as: 'ago' | 'for' | 'local' | 'clock', now: number): string {
   if (as === 'local') return formatLocal(date);
+  if (as === 'clock') return formatClock(date, now);
   return as === 'ago' ? formatAgo(date, now) : formatSpan((now - date.getTime()) / 1_000);
 }
 
