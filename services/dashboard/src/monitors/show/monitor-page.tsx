@@ -1,6 +1,66 @@
-import type { ReactNode } from 'react';
-import { PageHeader } from '../../components/page-header.tsx';
+import { Skeleton, Stack } from '@mantine/core';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { isStatus } from '../../api/api-error.ts';
+import { ErrorNotice, NotFoundPage } from '../../app/page-states.tsx';
+import { monitorQuery } from '../queries.ts';
+import { ChannelsPanel } from './channels-panel.tsx';
+import { LatencyPanel } from './chart/latency-panel.tsx';
+import { ConfigurationPanel } from './configuration-panel.tsx';
+import { IncidentsPanel } from './incidents-panel.tsx';
+import { MaintenancePanel } from './maintenance-panel.tsx';
+import { MonitorHead } from './monitor-head.tsx';
+import { RegionsPanel } from './regions-panel.tsx';
+import classes from './show.module.css';
+import { TailPanel } from './tail/tail-panel.tsx';
+import { UptimePanel } from './uptime-panel.tsx';
+import { useLiveMonitor } from './use-live-monitor.ts';
+
+const route = getRouteApi('/signed-in/monitors/$monitorId');
 
 export function MonitorPage(): ReactNode {
-  return <PageHeader title="Monitor" />;
+  const { monitorId } = route.useParams();
+  const { data, error, refetch } = useQuery(monitorQuery(monitorId));
+  useLiveMonitor(monitorId);
+  if (isStatus(error, 404)) return <NotFoundPage />;
+  if (data) return <MonitorView key={monitorId} monitor={data.monitor} />;
+  if (error) return <ErrorNotice error={error} retry={() => void refetch()} />;
+  return <MonitorSkeleton />;
+}
+
+function MonitorView({ monitor }: { readonly monitor: Monitor }): ReactNode {
+  const [window, setWindow] = useState<StatsWindow>('24h');
+  const { id } = monitor;
+  return (
+    <Stack gap="md">
+      <MonitorHead monitor={monitor} />
+      <UptimePanel monitor={monitor} />
+      <LatencyPanel monitorId={id} window={window} onWindow={setWindow} />
+      <RegionsPanel monitor={monitor} window={window} />
+      <div className={classes['columns']}>
+        <TailPanel monitorId={id} />
+        <Stack gap="md">
+          <IncidentsPanel monitorId={id} />
+          <ChannelsPanel monitorId={id} />
+          <MaintenancePanel monitorId={id} />
+        </Stack>
+      </div>
+      <ConfigurationPanel monitor={monitor} />
+    </Stack>
+  );
+}
+
+/** As tall as what comes. */
+function MonitorSkeleton(): ReactNode {
+  return (
+    <Stack gap="md" aria-busy aria-label="Loading the monitor">
+      <Skeleton height={96} />
+      <Skeleton height={120} />
+      <Skeleton height={372} />
+      <Skeleton height={160} />
+    </Stack>
+  );
 }

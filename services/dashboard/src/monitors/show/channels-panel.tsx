@@ -1,0 +1,89 @@
+import { Anchor, Skeleton, Stack, Text } from '@mantine/core';
+import type { Channel } from '@tocsin/contracts/channel';
+import { IconAlertTriangle, IconBellOff } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { ErrorNotice } from '../../app/page-states.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Time } from '../../components/time.tsx';
+import { allChannelsQuery } from './queries.ts';
+import classes from './show.module.css';
+
+/** Who is told when the monitor's status changes. */
+export function ChannelsPanel({ monitorId }: { readonly monitorId: string }): ReactNode {
+  const { data: channels, error, refetch } = useQuery(allChannelsQuery);
+  const assigned = channels?.filter(
+    ({ allMonitors, monitorIds }) => allMonitors || monitorIds.includes(monitorId),
+  );
+  return (
+    <Panel title="Channels">
+      {!assigned && !error && <Skeleton height={56} />}
+      {!assigned && error && <ErrorNotice error={error} retry={() => void refetch()} />}
+      {assigned && (
+        <Stack gap="sm">
+          {assigned.every(({ enabled }) => !enabled) && <NobodyIsTold anyAssigned={assigned.length > 0} />}
+          {assigned.length > 0 && (
+            <ul className={classes['list']}>
+              {assigned.map((channel) => (
+                <ChannelItem key={channel.id} channel={channel} />
+              ))}
+            </ul>
+          )}
+        </Stack>
+      )}
+    </Panel>
+  );
+}
+
+function NobodyIsTold({ anyAssigned }: { readonly anyAssigned: boolean }): ReactNode {
+  return (
+    <Text size="sm" component="div">
+      <b className={classes['soon']}>
+        <IconBellOff size={16} aria-hidden /> Nobody is told
+      </b>
+      <div>
+        {anyAssigned
+          ? 'Every channel of this monitor is disabled. Enable one, so that somebody hears when it goes down.'
+          : 'No channel is assigned to this monitor, so nobody hears when it goes down.'}
+      </div>
+      {!anyAssigned && (
+        <Anchor component={Link} to="/channels" size="sm">
+          Assign a channel
+        </Anchor>
+      )}
+    </Text>
+  );
+}
+
+function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
+  const { id, name, enabled, disabledReason, failingSince, allMonitors } = channel;
+  return (
+    <li>
+      <Anchor
+        size="sm"
+        fw={600}
+        className={classes['address'] ?? ''}
+        renderRoot={(props) => <Link {...props} to="/channels/$channelId" params={{ channelId: id }} />}
+      >
+        {name}
+      </Anchor>
+      {allMonitors && (
+        <Text size="xs" c="var(--text-quiet)">
+          Told of every monitor
+        </Text>
+      )}
+      {!enabled && (
+        <Text size="xs" className={classes['bad'] ?? ''}>
+          <IconAlertTriangle size={13} aria-hidden /> Disabled
+          {disabledReason === null ? '' : `: ${disabledReason}`}
+        </Text>
+      )}
+      {enabled && failingSince !== null && (
+        <Text size="xs" className={classes['soon'] ?? ''}>
+          <IconAlertTriangle size={13} aria-hidden /> Failing since <Time value={failingSince} />
+        </Text>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,16 @@
+import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
+import { bucketSeconds } from './plot-data.ts';
+
+const RANGE = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** When a bucket begins and ends, in the reader's zone. */
+export function describeBucket(start: string, window: StatsWindow): string {
+  const from = new Date(start);
+  return RANGE.formatRange(from, new Date(from.getTime() + bucketSeconds(window) * 1_000));
+}

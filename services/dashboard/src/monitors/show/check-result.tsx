@@ -1,0 +1,49 @@
+import { Alert, Group, Stack, Text } from '@mantine/core';
+import type { Event } from '@tocsin/contracts/event';
+import type { ReactNode } from 'react';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { formatLatency } from './figures.ts';
+import { PhaseList } from './phases.tsx';
+
+interface CheckResultProps {
+  readonly event: Event;
+  readonly onClose: () => void;
+}
+
+/** What "Check now" came to. */
+export function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
+  const { status, statusCode, latency, region, errorReason, errorDetail, timings } = event;
+  return (
+    <Alert
+      color={status === 'UP' ? 'green' : 'red'}
+      variant="light"
+      title={`Checked just now from ${region}`}
+      withCloseButton
+      closeButtonLabel="Close the result"
+      onClose={onClose}
+    >
+      <Stack gap={6}>
+        <Group gap="md">
+          <StatusBadge status={status} />
+          {statusCode !== null && <Text size="sm">HTTP {statusCode}</Text>}
+          {latency > 0 && (
+            <Text size="sm" className="tabular">
+              {formatLatency(latency)}
+            </Text>
+          )}
+          {errorReason !== null && (
+            <Text size="sm" fw={600}>
+              {errorReason}
+            </Text>
+          )}
+        </Group>
+        {errorDetail !== null && (
+          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {errorDetail}
+          </Text>
+        )}
+        <PhaseList timings={timings} />
+      </Stack>
+    </Alert>
+  );
+}

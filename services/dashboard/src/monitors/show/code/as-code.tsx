@@ -1,0 +1,48 @@
+import { Tabs, Text } from '@mantine/core';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import type { ReactNode } from 'react';
+import { CopyButton } from '../../../components/copy-button.tsx';
+import { ScrollRegion } from '../scroll-region.tsx';
+import classes from './code.module.css';
+import { monitorCurl } from './monitor-curl.ts';
+import { monitorYaml } from './monitor-yaml.ts';
+import { headerVariables } from './placeholders.ts';
+
+/** The monitor as a command and as a part of a file, to copy. */
+export function AsCode({ monitor }: { readonly monitor: Monitor }): ReactNode {
+  const variables = [...headerVariables(monitor).values()];
+  return (
+    <>
+      <Tabs defaultValue="curl" keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="curl">curl</Tabs.Tab>
+          <Tabs.Tab value="yaml">tocsin.yaml</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="curl">
+          <Snippet text={monitorCurl(monitor, window.location.origin)} what="the curl command" />
+        </Tabs.Panel>
+        <Tabs.Panel value="yaml">
+          <Snippet text={monitorYaml(monitor)} what="the part of tocsin.yaml" />
+        </Tabs.Panel>
+      </Tabs>
+      <Text size="xs" c="var(--text-quiet)" mt="xs">
+        {variables.length === 0
+          ? 'The command reads the API key from TOCSIN_API_KEY.'
+          : `Values of headers are left out: set ${variables.join(', ')} in the environment, and TOCSIN_API_KEY for the command.`}
+      </Text>
+    </>
+  );
+}
+
+function Snippet({ text, what }: { readonly text: string; readonly what: string }): ReactNode {
+  return (
+    <div className={classes['snippet']}>
+      <div className={classes['copy']}>
+        <CopyButton value={text} what={what} />
+      </div>
+      <ScrollRegion label={what} maxHeight={420}>
+        <pre className={classes['code']}>{text}</pre>
+      </ScrollRegion>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { headerVariables } from './placeholders.ts';
+
+const variablesOf = (name: string, ...headers: string[]): string[] => [
+  ...headerVariables({
+    name,
+    headers: Object.fromEntries(headers.map((header) => [header, 'x'])),
+  }).values(),
+];
+
+test('a variable is named after the monitor and the header', () => {
+  expect(variablesOf('Checkout API', 'Authorization', 'X-Api-Key')).toEqual([
+    'CHECKOUT_API_AUTHORIZATION',
+    'CHECKOUT_API_X_API_KEY',
+  ]);
+});
+
+test('headers that would share a name get one each', () => {
+  expect(variablesOf('a', 'x-key', 'x.key', 'x_key')).toEqual(['A_X_KEY', 'A_X_KEY_2', 'A_X_KEY_3']);
+});
+
+test('every name is one that a shell takes, whatever the monitor is called', () => {
+  for (const name of ['🔔', '監視', '3 in the morning', '', "it's; rm -rf", 'Ünïcode', 'x'.repeat(255)])
+    for (const variable of variablesOf(name, '!#$', 'Authorization'))
+      expect(variable).toMatch(/^[A-Z_][A-Z0-9_]*$/);
+  expect(variablesOf('Ünïcode', 'Key')).toEqual(['UNICODE_KEY']);
+});
+
+test('a monitor without headers has none', () => {
+  expect(headerVariables({ name: 'a', headers: null }).size).toBe(0);
+});

@@ -1,0 +1,31 @@
+import type { Monitor } from '@tocsin/contracts/monitor';
+
+const MOST_CHARACTERS = 40;
+
+/**
+ * The names of environment variables that stand for the values of a monitor's headers, which may be secret: made of the monitor's name
+ * and the header's, so that monitors in one file do not share them by chance, each different.
+ * @returns by header
+ */
+export function headerVariables({ name, headers }: Pick<Monitor, 'name' | 'headers'>): Map<string, string> {
+  const variables = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const header of Object.keys(headers ?? {})) {
+    const wanted = `${toVariable(name) || 'MONITOR'}_${toVariable(header) || 'HEADER'}`;
+    let variable = /^\d/.test(wanted) ? `_${wanted}` : wanted;
+    for (let count = 2; taken.has(variable); count += 1) variable = `${wanted}_${count}`;
+    taken.add(variable);
+    variables.set(header, variable);
+  }
+  return variables;
+}
+
+function toVariable(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, '_')
+    .slice(0, MOST_CHARACTERS)
+    .replaceAll(/^_+|_+$/g, '');
+}

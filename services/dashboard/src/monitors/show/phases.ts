@@ -1,0 +1,32 @@
+import type { Timings } from '@tocsin/contracts/event';
+
+type Phase = keyof Timings;
+
+/** The phases of an exchange in their order, with the names of the custom properties that colour them. */
+export const PHASES: readonly { readonly phase: Phase; readonly label: string; readonly color: string }[] = [
+  { phase: 'dns', label: 'DNS', color: '--phase-dns' },
+  { phase: 'tcp', label: 'TCP', color: '--phase-tcp' },
+  { phase: 'tls', label: 'TLS', color: '--phase-tls' },
+  { phase: 'firstByte', label: 'First byte', color: '--phase-first-byte' },
+  { phase: 'download', label: 'Download', color: '--phase-download' },
+];
+
+/** The next of 1, 2, 5, 10, 20, 50, … ms: a scale for bars that changes seldom. */
+export function barScale(longestMs: number): number {
+  let magnitude = 1;
+  while (magnitude * 10 < longestMs) magnitude *= 10;
+  return ([1, 2, 5].find((step) => step * magnitude >= longestMs) ?? 10) * magnitude;
+}
+
+/** What each phase that took place takes of a bar of `scaleMs`, in percent; together never more than 100. */
+export function phaseShares(
+  timings: Timings,
+  scaleMs: number,
+): { readonly phase: Phase; readonly color: string; readonly percent: number }[] {
+  const total = PHASES.reduce((sum, { phase }) => sum + (timings[phase] ?? 0), 0);
+  const whole = Math.max(scaleMs, total);
+  return PHASES.flatMap(({ phase, color }) => {
+    const ms = timings[phase] ?? 0;
+    return ms > 0 ? [{ phase, color, percent: (ms / whole) * 100 }] : [];
+  });
+}

@@ -1,0 +1,117 @@
+import { Skeleton, Text } from '@mantine/core';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import type { MonitorRegion } from '@tocsin/contracts/monitor-region';
+import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Panel } from '../../components/panel.tsx';
+import { Time } from '../../components/time.tsx';
+import { monitorStatsQuery } from '../queries.ts';
+import { formatCount, formatLatency, formatUptime, WINDOW_NAMES } from './figures.ts';
+import { describeRegion, joinRegions, type RegionRow } from './join-regions.ts';
+import { monitorRegionsQuery } from './queries.ts';
+import { ScrollRegion } from './scroll-region.tsx';
+import classes from './show.module.css';
+import { STATS_REFRESH } from './stats-refresh.ts';
+
+interface RegionsPanelProps {
+  readonly monitor: Monitor;
+  readonly window: StatsWindow;
+}
+
+/** How the monitor is and was as each region sees it. */
+export function RegionsPanel({ monitor: { id, url }, window }: RegionsPanelProps): ReactNode {
+  const stats = useQuery({ ...monitorStatsQuery(id, window), ...STATS_REFRESH });
+  const now = useQuery(monitorRegionsQuery(id));
+  const title = `Regions, last ${WINDOW_NAMES[window]}`;
+  // An error of the statistics is shown where the chart would be.
+  if (!stats.data || now.isPending)
+    return <Panel title={title}>{stats.error === null && <Skeleton height={72} />}</Panel>;
+  const rows = joinRegions(stats.data.regions, now.data ?? []);
+  if (rows.length === 0)
+    return (
+      <Panel title={title}>
+        <Text size="sm" c="var(--text-quiet)">
+          No region has checked it yet.
+        </Text>
+      </Panel>
+    );
+  return (
+    <Panel title={title}>
+      <ScrollRegion label={title}>
+        <RegionsTable
+          rows={rows}
+          withNow={(now.data ?? null) !== null}
+          withCertificates={/^https:/i.test(url)}
+        />
+      </ScrollRegion>
+    </Panel>
+  );
+}
+
+interface RegionsTableProps {
+  readonly rows: readonly RegionRow[];
+  readonly withNow: boolean;
+  readonly withCertificates: boolean;
+}
+
+const NUMBERS = ['Uptime', 'Checks', 'Failed', 'Gaps', 'p50', 'p95', 'p99'] as const;
+
+function RegionsTable({ rows, withNow, withCertificates }: RegionsTableProps): ReactNode {
+  return (
+    <table className={classes['table']}>
+      <thead>
+        <tr>
+          <th scope="col">Region</th>
+          {withNow && <th scope="col">Now</th>}
+          {NUMBERS.map((head) => (
+            <th key={head} scope="col" className={classes['number']}>
+              {head}
+            </th>
+          ))}
+          {withNow && <th scope="col">Last check</th>}
+          {withNow && withCertificates && <th scope="col">Certificate until</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.region}>
+            <th scope="row">{row.region}</th>
+            {withNow && <td>{row.now ? <Now region={row.now} /> : 'Not assigned'}</td>}
+            {figuresOf(row).map((text, index) => (
+              <td key={NUMBERS[index]} className={classes['number']}>
+                {text}
+              </td>
+            ))}
+            {withNow && (
+              <td>{row.now?.lastCheckedAt ? <Time value={row.now.lastCheckedAt} as="ago" /> : '–'}</td>
+            )}
+            {withNow && withCertificates && (
+              <td>{row.now?.certificateExpiresAt ? <Time value={row.now.certificateExpiresAt} /> : '–'}</td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Now({ region }: { readonly region: MonitorRegion }): ReactNode {
+  const look = region.hasSay && region.consecutiveFailures > 0 ? 'bad' : 'good';
+  return <span className={classes[look]}>{describeRegion(region)}</span>;
+}
+
+/** In the order of `NUMBERS`. */
+function figuresOf({ figures }: RegionRow): string[] {
+  if (figures === null) return NUMBERS.map(() => '–');
+  const { uptime, checks, failures, gaps, latency } = figures;
+  return [
+    uptime === null ? '–' : formatUptime(uptime),
+    formatCount(checks),
+    formatCount(failures),
+    formatCount(gaps),
+    ...(['p50', 'p95', 'p99'] as const).map((name) =>
+      latency === null ? '–' : formatLatency(latency[name]),
+    ),
+  ];
+}

@@ -1,0 +1,88 @@
+import { Skeleton } from '@mantine/core';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { ErrorNotice } from '../../app/page-states.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { Time, useNow } from '../../components/time.tsx';
+import { monitorStatsQuery } from '../queries.ts';
+import {
+  describeChecks,
+  describeExpiry,
+  formatUptime,
+  soonestExpiry,
+  WINDOW_NAMES,
+  WINDOWS,
+} from './figures.ts';
+import { monitorRegionsQuery } from './queries.ts';
+import classes from './show.module.css';
+import { STATS_REFRESH } from './stats-refresh.ts';
+
+/** The part of the checks that passed, of four windows, and how long the certificate still holds. */
+export function UptimePanel({ monitor: { id, url } }: { readonly monitor: Monitor }): ReactNode {
+  return (
+    <Panel title="Uptime">
+      <dl className={classes['figures']}>
+        {WINDOWS.map((window) => (
+          <Uptime key={window} monitorId={id} window={window} />
+        ))}
+        {/^https:/i.test(url) && <Certificate monitorId={id} />}
+      </dl>
+    </Panel>
+  );
+}
+
+function Uptime({
+  monitorId,
+  window,
+}: {
+  readonly monitorId: string;
+  readonly window: StatsWindow;
+}): ReactNode {
+  const { data: stats, error } = useQuery({ ...monitorStatsQuery(monitorId, window), ...STATS_REFRESH });
+  return (
+    <div className={classes['figure']}>
+      <dt>{WINDOW_NAMES[window]}</dt>
+      {stats ? (
+        <dd>
+          <span className={`${classes['value'] ?? ''} tabular`}>
+            {stats.uptime === null ? 'No checks yet' : formatUptime(stats.uptime)}
+          </span>
+          <div className={classes['note']}>
+            {stats.checks > 0 || stats.gaps > 0 ? describeChecks(stats) : 'It shows after the first check'}
+          </div>
+        </dd>
+      ) : (
+        <dd>{error ? <ErrorNotice error={error} /> : <Skeleton height={50} mt={4} />}</dd>
+      )}
+    </div>
+  );
+}
+
+function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
+  const { data: regions } = useQuery(monitorRegionsQuery(monitorId));
+  const now = useNow();
+  const expiry = soonestExpiry(regions ?? [], now);
+  return (
+    <div className={classes['figure']}>
+      <dt>Certificate</dt>
+      {expiry === null ? (
+        <dd>
+          <span className={`${classes['value'] ?? ''} ${classes['quiet'] ?? ''}`}>Not seen yet</span>
+          <div className={classes['note']}>Known after the next check over TLS</div>
+        </dd>
+      ) : (
+        <dd>
+          <span className={`${classes['value'] ?? ''} ${classes[expiry.state] ?? ''} tabular`}>
+            {expiry.state !== 'fine' && <IconAlertTriangle size={20} aria-hidden />} {describeExpiry(expiry)}
+          </span>
+          <div className={classes['note']}>
+            {expiry.state === 'expired' ? 'Since' : 'Until'} <Time value={expiry.expiresAt} />
+          </div>
+        </dd>
+      )}
+    </div>
+  );
+}
