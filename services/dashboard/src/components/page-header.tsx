@@ -14,7 +14,7 @@ export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode
   }, [title]);
   return (
     <Group justify="space-between" align="flex-start" mb="md">
-      <Stack gap={2} miw={0}>
+      <Stack gap={2} miw={0} flex="1 1 300px">
         <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
           {title}
         </Title>
