@@ -22,7 +22,9 @@ export function ChannelsPanel({ monitorId }: { readonly monitorId: string }): Re
       {!assigned && error && <ErrorNotice error={error} retry={() => void refetch()} />}
       {assigned && (
         <Stack gap="sm">
-          {assigned.every(({ enabled }) => !enabled) && <NobodyIsTold anyAssigned={assigned.length > 0} />}
+          {assigned.every(({ enabled }) => !enabled) && (
+            <NobodyIsTold anyAssigned={assigned.length > 0} anyMade={channels?.length !== 0} />
+          )}
           {assigned.length > 0 && (
             <ul className={classes['list']}>
               {assigned.map((channel) => (
@@ -36,7 +38,12 @@ export function ChannelsPanel({ monitorId }: { readonly monitorId: string }): Re
   );
 }
 
-function NobodyIsTold({ anyAssigned }: { readonly anyAssigned: boolean }): ReactNode {
+interface NobodyIsToldProps {
+  readonly anyAssigned: boolean;
+  readonly anyMade: boolean;
+}
+
+function NobodyIsTold({ anyAssigned, anyMade }: NobodyIsToldProps): ReactNode {
   return (
     <Text size="sm" component="div">
       <b className={classes['soon']}>
@@ -48,8 +55,8 @@ function NobodyIsTold({ anyAssigned }: { readonly anyAssigned: boolean }): React
           : 'No channel is assigned to this monitor, so nobody hears when it goes down.'}
       </div>
       {!anyAssigned && (
-        <Anchor component={Link} to="/channels" size="sm">
-          Assign a channel
+        <Anchor component={Link} to={anyMade ? '/channels' : '/channels/new'} size="sm">
+          {anyMade ? 'Assign a channel' : 'Make the first channel'}
         </Anchor>
       )}
     </Text>

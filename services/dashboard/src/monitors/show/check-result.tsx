@@ -2,6 +2,7 @@ import { Alert, Group, Stack, Text } from '@mantine/core';
 import type { Event } from '@tocsin/contracts/event';
 import type { ReactNode } from 'react';
 import { StatusBadge } from '../../components/status-badge.tsx';
+import { Time } from '../../components/time.tsx';
 import { formatLatency } from './figures.ts';
 import { PhaseList } from './phases.tsx';
 
@@ -12,12 +13,16 @@ interface CheckResultProps {
 
 /** What "Check now" came to. */
 export function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
-  const { status, statusCode, latency, region, errorReason, errorDetail, timings } = event;
+  const { timestamp, status, statusCode, latency, region, errorReason, errorDetail, timings } = event;
   return (
     <Alert
       color={status === 'UP' ? 'green' : 'red'}
       variant="light"
-      title={`Checked just now from ${region}`}
+      title={
+        <>
+          Checked <Time value={timestamp} as="ago" /> from {region}
+        </>
+      }
       withCloseButton
       closeButtonLabel="Close the result"
       onClose={onClose}

@@ -1,10 +1,11 @@
-import { Anchor, Group } from '@mantine/core';
+import { Group } from '@mantine/core';
 import type { Assertions, Monitor } from '@tocsin/contracts/monitor';
 import type { ReactNode } from 'react';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { formatSpan } from '../../components/format-time.ts';
 import { Time } from '../../components/time.tsx';
 import classes from './configuration.module.css';
+import { ExternalLink } from './external-link.tsx';
 import { HeaderList } from './header-list.tsx';
 import { ScrollRegion } from './scroll-region.tsx';
 
@@ -33,13 +34,7 @@ export function ConfigurationList({ monitor }: { readonly monitor: Monitor }): R
         <AssertionList assertions={monitor.assertions} />
       </Field>
       <Field label="Runbook">
-        {runbookUrl === null ? (
-          'None'
-        ) : (
-          <Anchor href={runbookUrl} target="_blank" rel="noreferrer" size="sm">
-            {runbookUrl}
-          </Anchor>
-        )}
+        {runbookUrl === null ? 'None' : <ExternalLink href={runbookUrl}>{runbookUrl}</ExternalLink>}
       </Field>
       <Field label="External id">{monitor.externalId ?? 'None'}</Field>
       <Field label="Source">{monitor.source ?? 'None'}</Field>

@@ -1,13 +1,6 @@
-import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import type { Monitor } from '@tocsin/contracts/monitor';
-import {
-  IconCalendarPause,
-  IconExternalLink,
-  IconNotebook,
-  IconPencil,
-  IconPlayerPlay,
-  IconTrash,
-} from '@tabler/icons-react';
+import { IconCalendarPause, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
@@ -19,7 +12,7 @@ import { Time, useNow } from '../../components/time.tsx';
 import { triggerMonitor } from '../queries.ts';
 import { CheckResult } from './check-result.tsx';
 import { DeleteMonitor } from './delete-monitor.tsx';
-import classes from './show.module.css';
+import { ExternalLink } from './external-link.tsx';
 import { StatusNotice } from './status-notice.tsx';
 
 /** What the monitor is, how it is, and what can be done with it. */
@@ -68,9 +61,7 @@ export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNo
           </>
         }
       />
-      <div role="status" aria-live="polite">
-        {check.data && <CheckResult event={check.data} onClose={() => check.reset()} />}
-      </div>
+      {check.data && <CheckResult event={check.data} onClose={() => check.reset()} />}
       {check.error && <ErrorNotice error={check.error} retry={() => check.mutate()} />}
       <StatusNotice monitor={monitor} />
       <DeleteMonitor monitor={monitor} opened={deleting} onClose={() => setDeleting(false)} />
@@ -90,9 +81,7 @@ function Facts({ monitor }: { readonly monitor: Monitor }): ReactNode {
           since <Time value={statusSince} />
         </span>
       </Group>
-      <Anchor href={url} target="_blank" rel="noreferrer" size="sm" className={classes['address'] ?? ''}>
-        {url} <IconExternalLink size={14} aria-label="(opens in a new tab)" />
-      </Anchor>
+      <ExternalLink href={url}>{url}</ExternalLink>
       <Group gap="md">
         <Text span size="sm">
           {lastCheckedAt === null ? (
@@ -103,12 +92,7 @@ function Facts({ monitor }: { readonly monitor: Monitor }): ReactNode {
             </>
           )}
         </Text>
-        {runbookUrl !== null && status !== 'DOWN' && (
-          <Anchor href={runbookUrl} target="_blank" rel="noreferrer" size="sm">
-            <IconNotebook size={14} aria-hidden /> Runbook{' '}
-            <IconExternalLink size={14} aria-label="(opens in a new tab)" />
-          </Anchor>
-        )}
+        {runbookUrl !== null && status !== 'DOWN' && <ExternalLink href={runbookUrl}>Runbook</ExternalLink>}
       </Group>
     </Stack>
   );

@@ -56,7 +56,7 @@ function MonitorView({ monitor }: { readonly monitor: Monitor }): ReactNode {
 /** As tall as what comes. */
 function MonitorSkeleton(): ReactNode {
   return (
-    <Stack gap="md" aria-busy aria-label="Loading the monitor">
+    <Stack gap="md" role="status" aria-label="Loading the monitor">
       <Skeleton height={96} />
       <Skeleton height={120} />
       <Skeleton height={372} />

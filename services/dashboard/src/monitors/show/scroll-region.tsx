@@ -13,7 +13,7 @@ interface ScrollRegionProps {
 export function ScrollRegion({ label, maxHeight, children }: ScrollRegionProps): ReactNode {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
-    <div role="region" aria-label={label} tabIndex={0} className={classes['scroll']} style={{ maxHeight }}>
+    <div role="group" aria-label={label} tabIndex={0} className={classes['scroll']} style={{ maxHeight }}>
       {children}
     </div>
   );

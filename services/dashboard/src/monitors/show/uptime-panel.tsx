@@ -4,7 +4,7 @@ import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../../app/page-states.tsx';
+import { describeError } from '../../api/api-error.ts';
 import { Panel } from '../../components/panel.tsx';
 import { Time, useNow } from '../../components/time.tsx';
 import { monitorStatsQuery } from '../queries.ts';
@@ -55,7 +55,13 @@ function Uptime({
           </div>
         </dd>
       ) : (
-        <dd>{error ? <ErrorNotice error={error} /> : <Skeleton height={50} mt={4} />}</dd>
+        <dd>
+          {error ? (
+            <div className={classes['note']}>{describeError(error)}</div>
+          ) : (
+            <Skeleton height={50} mt={4} />
+          )}
+        </dd>
       )}
     </div>
   );

@@ -6,6 +6,7 @@ import { bucketSeconds } from './plot-data.ts';
 const CAP_HEIGHT = 7;
 const HATCH_SPACING = 6;
 
+type Buckets = Pick<MonitorStats, 'series' | 'window'>;
 type Bucket = MonitorStats['series'][number];
 
 interface Column {
@@ -14,7 +15,7 @@ interface Column {
 }
 
 /** Behind the bars: buckets with gaps are hatched, those with failures tinted. */
-export function drawBackground(plot: uPlot, { series, window }: MonitorStats, colors: PlotColors): void {
+export function drawBackground(plot: uPlot, { series, window }: Buckets, colors: PlotColors): void {
   const { ctx, bbox } = plot;
   ctx.save();
   for (const bucket of series) {
@@ -31,7 +32,7 @@ export function drawBackground(plot: uPlot, { series, window }: MonitorStats, co
 }
 
 /** At the top, over everything: a solid cap for each bucket with failures. */
-export function drawCaps(plot: uPlot, { series, window }: MonitorStats, colors: PlotColors): void {
+export function drawCaps(plot: uPlot, { series, window }: Buckets, colors: PlotColors): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.fillStyle = colors.failure;

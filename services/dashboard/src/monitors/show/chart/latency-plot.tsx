@@ -25,18 +25,19 @@ export function LatencyPlot(props: LatencyPlotProps): ReactNode {
 
 function Plot({ stats, label }: LatencyPlotProps): ReactNode {
   const host = useRef<HTMLDivElement>(null);
+  const { series, window } = stats;
   const [pointed, setPointed] = useState<Pointed | null>(null);
   useEffect(() => {
     const element = host.current;
     if (element === null) return undefined;
     const plot = new uPlot(
       plotOptions({
-        stats,
+        stats: { series, window },
         colors: readPlotColors(element),
         width: element.clientWidth,
         onPoint: setPointed,
       }),
-      toPlotData(stats.series, stats.window),
+      toPlotData(series, window),
       element,
     );
     const observer = new ResizeObserver(() => {
@@ -49,17 +50,17 @@ function Plot({ stats, label }: LatencyPlotProps): ReactNode {
       plot.destroy();
       setPointed(null);
     };
-  }, [stats]);
-  const bucket = pointed === null ? undefined : stats.series[pointed.index];
+  }, [series, window]);
+  const bucket = pointed === null ? undefined : series[pointed.index];
   return (
     <div className={`${phaseColors} ${classes['frame'] ?? ''}`} role="img" aria-label={label}>
       <div ref={host} className={classes['host']} style={{ height: PLOT_HEIGHT }} />
       {pointed !== null && bucket !== undefined && (
         <BucketTooltip
           bucket={bucket}
-          window={stats.window}
+          window={window}
           left={pointed.left}
-          toTheLeft={pointed.index > stats.series.length / 2}
+          toTheLeft={pointed.index > series.length / 2}
         />
       )}
     </div>

@@ -16,7 +16,7 @@ export interface Pointed {
 }
 
 interface PlotSetup {
-  readonly stats: MonitorStats;
+  readonly stats: Pick<MonitorStats, 'series' | 'window'>;
   readonly colors: PlotColors;
   readonly width: number;
   readonly onPoint: (pointed: Pointed | null) => void;

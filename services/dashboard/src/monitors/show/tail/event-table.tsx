@@ -1,3 +1,4 @@
+import { VisuallyHidden } from '@mantine/core';
 import type { Event } from '@tocsin/contracts/event';
 import { useCallback, useState, type ReactNode } from 'react';
 import { barScale } from '../phases.ts';
@@ -41,7 +42,9 @@ export function EventTable({ events, label, maxHeight }: EventTableProps): React
             <th scope="col" className={tailClasses['wide']}>
               Region
             </th>
-            <th scope="col" aria-label="Details" />
+            <th scope="col">
+              <VisuallyHidden>Details</VisuallyHidden>
+            </th>
           </tr>
         </thead>
         <tbody>

@@ -51,7 +51,7 @@ export function TailPanel({ monitorId }: { readonly monitorId: string }): ReactN
 
 function TailSkeleton(): ReactNode {
   return (
-    <Group gap={8} aria-busy aria-label="Loading the events">
+    <Group gap={8} role="status" aria-label="Loading the events">
       {Array.from({ length: 10 }, (_, index) => (
         <Skeleton key={index} height={28} />
       ))}
