@@ -11,6 +11,8 @@ import type { LoadEvents } from './tail/event-tail.ts';
 
 const PATH = '/api/dashboard';
 const REFRESH_MS = 30_000;
+/** Of what the live stream says nothing of, and what seldom changes. */
+const SLOW_REFRESH_MS = 60_000;
 const MOST_INCIDENTS = 20;
 const PAGE = LIMITS.eventsPerRequest.max;
 const MOST_PAGES = 5;
@@ -48,6 +50,7 @@ export const allChannelsQuery = queryOptions({
   queryKey: ['channels', 'all'],
   queryFn: async ({ signal }) =>
     (await request<{ channels: Channel[] }>('GET', `${PATH}/channels`, { signal })).channels,
+  refetchInterval: SLOW_REFRESH_MS,
 });
 
 /** The account's maintenance windows, newest first. */
@@ -64,6 +67,7 @@ export const allWindowsQuery = queryOptions({
     }
     return windows;
   },
+  refetchInterval: SLOW_REFRESH_MS,
 });
 
 /** Loads events of one monitor, for its tail. */

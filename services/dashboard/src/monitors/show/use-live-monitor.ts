@@ -16,6 +16,12 @@ export function useLiveMonitor(monitorId: string): void {
           const [monitor = cached.monitor] = updateMonitors([cached.monitor], batch);
           return monitor === cached.monitor ? cached : { ...cached, monitor };
         });
+        const maintained = batch.statusChanges.some(
+          (change) =>
+            change.monitorId === monitorId &&
+            (change.status === 'MAINTENANCE' || change.previousStatus === 'MAINTENANCE'),
+        );
+        if (maintained) void queryClient.invalidateQueries({ queryKey: ['maintenance-windows'] });
       }),
     [stream, queryClient, monitorId],
   );

@@ -33,6 +33,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps): ReactNode 
           <StatusBadge status={status} />
           <SourceMark event={event} />
           {errorReason !== null && <div className={tailClasses['reason']}>{errorReason}</div>}
+          {event.url !== null && <div className={tailClasses['reason']}>{event.url}</div>}
         </td>
         <td>{statusCode ?? '–'}</td>
         <td className={classes['number']}>{latency === 0 ? '–' : formatLatency(latency)}</td>
