@@ -28,3 +28,8 @@ export function describeError(error: unknown): string {
 export function isStatus(error: unknown, status: number): boolean {
   return error instanceof ApiError && error.status === status;
 }
+
+/** Whether the error says which fields are wrong, so that it is shown beside them. */
+export function isAboutFields(error: unknown): boolean {
+  return error instanceof ApiError && error.fields.length > 0;
+}

@@ -89,7 +89,10 @@ const editMonitor = createRoute({
 const incidents = createRoute({
   getParentRoute: () => signedIn,
   path: '/incidents',
-  validateSearch: z.object({ state: z.enum(['open', 'resolved']).optional().catch(undefined) }),
+  validateSearch: z.object({
+    state: z.enum(['open', 'resolved']).optional().catch(undefined),
+    monitorId: z.uuid().optional().catch(undefined),
+  }),
   component: lazyRouteComponent(() => import('../incidents/incidents-page.tsx'), 'IncidentsPage'),
 });
 
