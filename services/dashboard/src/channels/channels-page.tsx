@@ -1,6 +1,107 @@
+import { Button, Skeleton, Stack, Table, Text } from '@mantine/core';
+import { IconPlus, IconWebhook } from '@tabler/icons-react';
+import type { Channel } from '@tocsin/contracts/channel';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { ErrorNotice } from '../app/page-states.tsx';
+import { CardCell, CardTable } from '../components/card-table.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
 import { PageHeader } from '../components/page-header.tsx';
+import { Panel } from '../components/panel.tsx';
+import { TextLink } from '../components/text-link.tsx';
+import { Time } from '../components/time.tsx';
+import { ChannelStateBadge } from './channel-state-badge.tsx';
+import { describeReach } from './channel-state.ts';
+import { channelsQuery } from './queries.ts';
+
+const COLUMNS = ['Name', 'State', 'Told of', 'Receiver'];
 
 export function ChannelsPage(): ReactNode {
-  return <PageHeader title="Channels" />;
+  const { data, error, refetch } = useQuery(channelsQuery);
+  return (
+    <>
+      <PageHeader
+        title="Channels"
+        hint="Where webhooks go when a monitor goes down and comes back."
+        actions={
+          <Button component={Link} to="/channels/new" leftSection={<IconPlus size={16} aria-hidden />}>
+            New channel
+          </Button>
+        }
+      />
+      {error !== null ? (
+        <ErrorNotice error={error} retry={() => void refetch()} />
+      ) : data?.length === 0 ? (
+        <EmptyState
+          icon={IconWebhook}
+          title="Nobody is told yet"
+          action={
+            <Button component={Link} to="/channels/new">
+              Make the first channel
+            </Button>
+          }
+        >
+          A channel is an https address of yours that gets a signed webhook for each outage and recovery.
+        </EmptyState>
+      ) : (
+        <Panel>
+          <CardTable label="Channels" columns={COLUMNS}>
+            {data === undefined ? <Placeholders /> : data.map((one) => <Row key={one.id} channel={one} />)}
+          </CardTable>
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function Row({ channel }: { readonly channel: Channel }): ReactNode {
+  return (
+    <Table.Tr>
+      <CardCell column="Name" heading>
+        <TextLink to="/channels/$channelId" params={{ channelId: channel.id }} fw={600}>
+          {channel.name}
+        </TextLink>
+      </CardCell>
+      <CardCell column="State">
+        <Stack gap={2}>
+          <ChannelStateBadge channel={channel} />
+          <StateNote channel={channel} />
+        </Stack>
+      </CardCell>
+      <CardCell column="Told of">{describeReach(channel)}</CardCell>
+      <CardCell column="Receiver">
+        <Text size="sm" c="var(--text-quiet)" maw={360} truncate="start" title={channel.url}>
+          {new URL(channel.url).host}
+        </Text>
+      </CardCell>
+    </Table.Tr>
+  );
+}
+
+function StateNote({ channel }: { readonly channel: Channel }): ReactNode {
+  const { enabled, disabledReason, failingSince } = channel;
+  if (disabledReason === null && (failingSince === null || !enabled)) return null;
+  return (
+    <Text size="xs" c="var(--text-quiet)" component="span">
+      {disabledReason ??
+        (failingSince !== null && (
+          <>
+            first failed <Time value={failingSince} as="ago" />
+          </>
+        ))}
+    </Text>
+  );
+}
+
+function Placeholders(): ReactNode {
+  return [0, 1, 2].map((row) => (
+    <Table.Tr key={row}>
+      {COLUMNS.map((column) => (
+        <CardCell key={column} column={column}>
+          <Skeleton height={20} />
+        </CardCell>
+      ))}
+    </Table.Tr>
+  ));
 }

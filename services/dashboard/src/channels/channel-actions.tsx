@@ -1,0 +1,83 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
+import type { Channel } from '@tocsin/contracts/channel';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { describeError } from '../api/api-error.ts';
+import { ConfirmByName } from '../components/confirm-by-name.tsx';
+import { channelQuery, channelsQuery, deleteChannel, updateChannel } from './queries.ts';
+import { useChannelChanged } from './use-channel-changed.ts';
+
+/** Switching a channel on and off, and deleting it. */
+export function ChannelActions({ channel }: { readonly channel: Channel }): ReactNode {
+  const changed = useChannelChanged();
+  const { enabled } = channel;
+  const turn = useMutation({
+    mutationFn: () => updateChannel(channel.id, { enabled: !enabled }),
+    onSuccess: (after) => {
+      changed(after);
+      notifications.show({
+        message: after.enabled
+          ? 'The channel is enabled. What was held stays so until you redeliver it.'
+          : 'The channel is switched off. What happens now is held.',
+      });
+    },
+    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
+  });
+  return (
+    <>
+      <Button
+        variant={enabled ? 'default' : 'filled'}
+        loading={turn.isPending}
+        onClick={() => turn.mutate()}
+        leftSection={
+          enabled ? <IconPlayerPause size={16} aria-hidden /> : <IconPlayerPlay size={16} aria-hidden />
+        }
+      >
+        {enabled ? 'Switch off' : 'Enable'}
+      </Button>
+      <DeleteChannel channel={channel} />
+    </>
+  );
+}
+
+function DeleteChannel({ channel }: { readonly channel: Channel }): ReactNode {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const [opened, { open, close }] = useDisclosure();
+  const remove = useMutation({
+    mutationFn: () => deleteChannel(channel.id),
+    onSuccess: async () => {
+      await navigate({ to: '/channels' });
+      queryClient.removeQueries({ queryKey: channelQuery(channel.id).queryKey });
+      void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+      notifications.show({ message: `${channel.name} is deleted.` });
+    },
+  });
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<IconTrash size={16} aria-hidden />}
+        onClick={open}
+        aria-haspopup="dialog"
+      >
+        Delete
+      </Button>
+      <ConfirmByName
+        name={channel.name}
+        title="Delete this channel"
+        opened={opened}
+        busy={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+        onClose={close}
+      >
+        It sends nothing more, and its delivery log goes, with what was held.
+      </ConfirmByName>
+    </>
+  );
+}

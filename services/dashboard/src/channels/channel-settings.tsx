@@ -1,0 +1,88 @@
+import { Button, DataList, Text } from '@mantine/core';
+import { IconPencil } from '@tabler/icons-react';
+import { notifications } from '@mantine/notifications';
+import type { Channel } from '@tocsin/contracts/channel';
+import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { listNames } from '../components/filter-monitors.ts';
+import { Panel } from '../components/panel.tsx';
+import { Time } from '../components/time.tsx';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { ChannelForm } from './channel-form.tsx';
+import { describeReach } from './channel-state.ts';
+import { updateChannel } from './queries.ts';
+import { useChannelChanged } from './use-channel-changed.ts';
+
+const MOST_NAMES = 12;
+
+/** What a channel is, and the form to change it in its place. */
+export function ChannelSettings({ channel }: { readonly channel: Channel }): ReactNode {
+  const [editing, setEditing] = useState(false);
+  const changed = useChannelChanged();
+  const { id, name, url, monitorIds, allMonitors } = channel;
+  if (!editing)
+    return (
+      <Panel
+        title="Settings"
+        actions={
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconPencil size={14} aria-hidden />}
+            onClick={() => setEditing(true)}
+          >
+            Edit
+          </Button>
+        }
+      >
+        <DataList orientation="horizontal">
+          <DataList.Item>
+            <DataList.ItemLabel>URL</DataList.ItemLabel>
+            <DataList.ItemValue style={{ overflowWrap: 'anywhere' }}>{url}</DataList.ItemValue>
+          </DataList.Item>
+          <DataList.Item>
+            <DataList.ItemLabel>Told of</DataList.ItemLabel>
+            <DataList.ItemValue>
+              <Reach channel={channel} />
+            </DataList.ItemValue>
+          </DataList.Item>
+          <DataList.Item>
+            <DataList.ItemLabel>Made</DataList.ItemLabel>
+            <DataList.ItemValue>
+              <Time value={channel.createdAt} />
+            </DataList.ItemValue>
+          </DataList.Item>
+        </DataList>
+      </Panel>
+    );
+  return (
+    <Panel title="Settings">
+      <ChannelForm
+        initialValues={{ name, url, monitorIds, allMonitors }}
+        action="Save"
+        save={async (input) => {
+          changed(await updateChannel(id, input));
+          setEditing(false);
+          notifications.show({ message: 'The channel is saved.' });
+        }}
+        onCancel={() => setEditing(false)}
+      />
+    </Panel>
+  );
+}
+
+function Reach({ channel }: { readonly channel: Channel }): ReactNode {
+  const { data: monitors } = useQuery(monitorsQuery);
+  const ids = new Set(channel.monitorIds);
+  const names = (monitors ?? []).filter(({ id }) => ids.has(id)).map(({ name }) => name);
+  return (
+    <>
+      {describeReach(channel)}
+      {!channel.allMonitors && names.length > 0 && (
+        <Text size="sm" c="var(--text-quiet)">
+          {listNames(names, MOST_NAMES)}
+        </Text>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,66 @@
+import { Group, SegmentedControl, Text } from '@mantine/core';
+import { IconInbox } from '@tabler/icons-react';
+import type { Channel } from '@tocsin/contracts/channel';
+import { DELIVERY_STATES, type DeliveryState } from '@tocsin/contracts/vocabulary';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { ErrorNotice } from '../app/page-states.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { LoadMore } from '../components/load-more.tsx';
+import { Panel } from '../components/panel.tsx';
+import { DeliveryDrawer } from './delivery-drawer.tsx';
+import { DeliveryTable } from './delivery-table.tsx';
+import { STATE_WORDS } from './delivery-words.ts';
+import { deliveriesQuery } from './queries.ts';
+import { RedeliverRange } from './redeliver-range.tsx';
+
+const FILTERS = [
+  { value: 'all', label: 'All' },
+  ...DELIVERY_STATES.map((state) => ({ value: state, label: STATE_WORDS[state] })),
+];
+
+/** What was sent to a channel, and what is still to be. */
+export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNode {
+  const [state, setState] = useState<DeliveryState | null>(null);
+  const [openedId, setOpenedId] = useState<string | null>(null);
+  const query = useInfiniteQuery(deliveriesQuery(channel.id, state));
+  const deliveries = query.data?.pages.flat();
+  return (
+    <Panel title="Delivery log" actions={<RedeliverRange channel={channel} />}>
+      <Group mb="sm" gap="sm">
+        <SegmentedControl
+          size="xs"
+          aria-label="State of the deliveries"
+          data={FILTERS}
+          value={state ?? 'all'}
+          onChange={(value) => setState(DELIVERY_STATES.find((one) => one === value) ?? null)}
+        />
+      </Group>
+      {query.error !== null && deliveries === undefined ? (
+        <ErrorNotice error={query.error} retry={() => void query.refetch()} />
+      ) : deliveries?.length === 0 ? (
+        <NothingYet state={state} />
+      ) : (
+        <>
+          <DeliveryTable deliveries={deliveries} onOpen={setOpenedId} />
+          <LoadMore query={query} />
+        </>
+      )}
+      <DeliveryDrawer deliveryId={openedId} channel={channel} onClose={() => setOpenedId(null)} />
+    </Panel>
+  );
+}
+
+function NothingYet({ state }: { readonly state: DeliveryState | null }): ReactNode {
+  if (state !== null)
+    return (
+      <Text size="sm" c="var(--text-quiet)" py="lg">
+        No delivery is in this state.
+      </Text>
+    );
+  return (
+    <EmptyState icon={IconInbox} title="Nothing was sent yet">
+      Send a test event above to see that the receiver answers. Outages and recoveries follow by themselves.
+    </EmptyState>
+  );
+}

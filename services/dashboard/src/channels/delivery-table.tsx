@@ -1,0 +1,93 @@
+import { Anchor, Skeleton, Table, Text } from '@mantine/core';
+import type { Delivery } from '@tocsin/contracts/channel-delivery';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, type ReactNode } from 'react';
+import { CardCell, CardTable } from '../components/card-table.tsx';
+import { TextLink } from '../components/text-link.tsx';
+import { Time } from '../components/time.tsx';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { DeliveryStateBadge } from './delivery-state-badge.tsx';
+import { describeNext, EVENT_WORDS } from './delivery-words.ts';
+
+const COLUMNS = ['Event', 'Monitor', 'Time', 'State', 'Attempts', 'Next attempt'];
+
+interface DeliveryTableProps {
+  /** Undefined while they load. */
+  readonly deliveries: readonly Delivery[] | undefined;
+  readonly onOpen: (deliveryId: string) => void;
+}
+
+export function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps): ReactNode {
+  const { data: monitors } = useQuery(monitorsQuery);
+  const names = useMemo(() => new Map(monitors?.map(({ id, name }) => [id, name])), [monitors]);
+  return (
+    <CardTable label="Deliveries, the newest first" columns={COLUMNS}>
+      {deliveries === undefined
+        ? [0, 1, 2, 3, 4].map((row) => <PlaceholderRow key={row} />)
+        : deliveries.map((delivery) => (
+            <Table.Tr key={delivery.id}>
+              <CardCell column="Event" heading>
+                <Anchor component="button" type="button" size="sm" onClick={() => onOpen(delivery.id)}>
+                  {EVENT_WORDS[delivery.event]}
+                </Anchor>
+              </CardCell>
+              <CardCell column="Monitor">
+                <MonitorName delivery={delivery} name={names.get(delivery.monitorId)} />
+              </CardCell>
+              <CardCell column="Time">
+                <Time value={delivery.timestamp} />
+              </CardCell>
+              <CardCell column="State">
+                <DeliveryStateBadge state={delivery.state} />
+              </CardCell>
+              <CardCell column="Attempts">
+                <span className="tabular">{delivery.attemptCount}</span>
+              </CardCell>
+              <CardCell column="Next attempt">
+                {delivery.state === 'pending' && delivery.nextAttemptAt !== null ? (
+                  <Time value={delivery.nextAttemptAt} as="ago" />
+                ) : (
+                  <Text component="span" size="sm" c="var(--text-quiet)">
+                    {describeNext(delivery)}
+                  </Text>
+                )}
+              </CardCell>
+            </Table.Tr>
+          ))}
+    </CardTable>
+  );
+}
+
+export function MonitorName({
+  delivery,
+  name,
+}: {
+  readonly delivery: Pick<Delivery, 'monitorId' | 'test'>;
+  /** Undefined where there is no such monitor (any more). */
+  readonly name: string | undefined;
+}): ReactNode {
+  if (delivery.test) return 'Test event';
+  if (name === undefined)
+    return (
+      <Text component="span" size="sm" c="var(--text-quiet)" title={delivery.monitorId}>
+        A deleted monitor
+      </Text>
+    );
+  return (
+    <TextLink to="/monitors/$monitorId" params={{ monitorId: delivery.monitorId }} c="inherit" size="sm">
+      {name}
+    </TextLink>
+  );
+}
+
+function PlaceholderRow(): ReactNode {
+  return (
+    <Table.Tr>
+      {COLUMNS.map((column) => (
+        <CardCell key={column} column={column}>
+          <Skeleton height={20} width="80%" />
+        </CardCell>
+      ))}
+    </Table.Tr>
+  );
+}
