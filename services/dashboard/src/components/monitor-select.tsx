@@ -31,6 +31,7 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
   const [first] = useState(chosen);
   const sorted = useMemo(() => sortMonitors(data ?? [], first), [data, first]);
   const found = useMemo(() => filterMonitors(sorted, search), [sorted, search]);
+  const isWrong = error !== null && error !== undefined;
   const toggle = (monitorId: string): void =>
     onChange(chosen.has(monitorId) ? value.filter((one) => one !== monitorId) : [...value, monitorId]);
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -47,7 +48,7 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
   };
   if (failure !== null) return <ErrorNotice error={failure} retry={() => void refetch()} />;
   return (
-    <div role="group" aria-labelledby={`${id}-label`}>
+    <div role="group" aria-labelledby={`${id}-label`} {...(isWrong && { 'aria-describedby': `${id}-error` })}>
       <Input.Label id={`${id}-label`} htmlFor={`${id}-search`}>
         {label}
       </Input.Label>
@@ -65,11 +66,11 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
         leftSection={<IconSearch size={16} aria-hidden />}
         role="combobox"
         aria-label={`${label}: search`}
-        aria-expanded
+        aria-expanded={data !== undefined}
         aria-controls={`${id}-options`}
         aria-autocomplete="list"
         aria-activedescendant={found[active] && `${id}-options-${active}`}
-        error={error !== null && error !== undefined}
+        error={isWrong}
         autoComplete="off"
       />
       <Group justify="space-between" my={4} mih={30} gap="xs">
@@ -97,7 +98,7 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
         </Group>
       </Group>
       {data === undefined ? (
-        <Skeleton height={220} />
+        <Skeleton id={`${id}-options`} height={220} />
       ) : (
         <MonitorOptions
           id={`${id}-options`}
@@ -112,7 +113,11 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
           onKeyDown={onKeyDown}
         />
       )}
-      {error !== null && error !== undefined && <Input.Error mt={5}>{error}</Input.Error>}
+      {isWrong && (
+        <Input.Error mt={5} id={`${id}-error`}>
+          {error}
+        </Input.Error>
+      )}
     </div>
   );
 }
