@@ -8,10 +8,13 @@ import { refreshAfterMs } from './refresh-after.ts';
 const PATH = '/api/dashboard/channels';
 const DELIVERIES = '/api/dashboard/deliveries';
 const PAGE = 50;
+/** A channel begins to fail, or is disabled, and nothing says so. */
+const REFRESH_MS = 15_000;
 
 export const channelsQuery = queryOptions({
   queryKey: ['channels'],
   queryFn: async ({ signal }) => (await request<{ channels: Channel[] }>('GET', PATH, { signal })).channels,
+  refetchInterval: REFRESH_MS,
 });
 
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the answer's type from it
@@ -20,6 +23,7 @@ export const channelQuery = (id: string) =>
     queryKey: ['channel', id],
     queryFn: async ({ signal }) =>
       (await request<{ channel: Channel }>('GET', `${PATH}/${id}`, { signal })).channel,
+    refetchInterval: REFRESH_MS,
   });
 
 /** A channel's delivery log; it looks again by itself, sooner while something is to be sent. */

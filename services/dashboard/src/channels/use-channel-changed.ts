@@ -8,5 +8,7 @@ export function useChannelChanged(): (channel: Channel) => void {
   return (channel) => {
     queryClient.setQueryData(channelQuery(channel.id).queryKey, channel);
     void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+    // Switching off holds what was pending.
+    void queryClient.invalidateQueries({ queryKey: [...channelQuery(channel.id).queryKey, 'deliveries'] });
   };
 }
