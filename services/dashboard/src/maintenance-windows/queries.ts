@@ -1,0 +1,69 @@
+import type {
+  createMaintenanceWindowSchema,
+  ListedMaintenanceWindow,
+  MaintenanceWindow,
+  updateMaintenanceWindowSchema,
+} from '@tocsin/contracts/maintenance-window';
+import { queryOptions, useQueryClient } from '@tanstack/react-query';
+import type { z } from 'zod';
+import { request } from '../api/request.ts';
+
+const PATH = '/api/dashboard/maintenance-windows';
+const PAGE = 500;
+/** Windows that run may be old ones, so all are loaded, up to a bound. */
+export const MOST_WINDOWS = 2_000;
+/** Windows begin and end by the clock, and nothing says so. */
+const REFRESH_MS = 15_000;
+
+export type WindowBody = z.input<typeof createMaintenanceWindowSchema>;
+export type WindowUpdateBody = z.input<typeof updateMaintenanceWindowSchema>;
+
+/** All windows of the account, the newest first. */
+export const windowsQuery = queryOptions({
+  queryKey: ['maintenance-windows'],
+  queryFn: async ({ signal }) => {
+    const windows: ListedMaintenanceWindow[] = [];
+    let before = '';
+    do {
+      const path = `${PATH}?limit=${PAGE}${before && `&before=${before}`}`;
+      const page = await request<{ maintenanceWindows: ListedMaintenanceWindow[] }>('GET', path, { signal });
+      windows.push(...page.maintenanceWindows);
+      before = page.maintenanceWindows.length < PAGE ? '' : (windows.at(-1)?.id ?? '');
+    } while (before !== '' && windows.length < MOST_WINDOWS);
+    return windows;
+  },
+  refetchInterval: REFRESH_MS,
+});
+
+/** One window, with its next occurrences. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the answer's type from it
+export const windowQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['maintenance-window', id],
+    queryFn: async ({ signal }) =>
+      (await request<{ maintenanceWindow: MaintenanceWindow }>('GET', `${PATH}/${id}`, { signal }))
+        .maintenanceWindow,
+    refetchInterval: REFRESH_MS,
+  });
+
+export async function createWindow(body: WindowBody): Promise<MaintenanceWindow> {
+  return (await request<{ maintenanceWindow: MaintenanceWindow }>('POST', PATH, { body })).maintenanceWindow;
+}
+
+export async function updateWindow(id: string, body: WindowUpdateBody): Promise<MaintenanceWindow> {
+  return (await request<{ maintenanceWindow: MaintenanceWindow }>('PATCH', `${PATH}/${id}`, { body }))
+    .maintenanceWindow;
+}
+
+export async function deleteWindow(id: string): Promise<void> {
+  await request('DELETE', `${PATH}/${id}`);
+}
+
+/** @returns what shows a window as the server has it now, on every page */
+export function useWindowChanged(): (window: MaintenanceWindow) => void {
+  const queryClient = useQueryClient();
+  return (window) => {
+    queryClient.setQueryData(windowQuery(window.id).queryKey, window);
+    void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
+  };
+}

@@ -1,0 +1,117 @@
+import { Alert, Skeleton, Stack, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, type ReactNode } from 'react';
+import { listNames } from '../components/filter-monitors.ts';
+import { Panel } from '../components/panel.tsx';
+import { TextLink } from '../components/text-link.tsx';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { describeSchedule } from './describe-schedule.ts';
+import type { Overlap } from './find-overlaps.ts';
+import { formatMoment } from './format-moment.ts';
+import { OccurrenceTable } from './occurrence-table.tsx';
+import type { Schedule } from './occurrences.ts';
+import { usePreview } from './use-preview.ts';
+import { toBody, type WindowValues } from './window-values.ts';
+
+const SETTLE_MS = 250;
+const MOST_OVERLAPS = 5;
+
+interface WindowPreviewProps {
+  readonly values: WindowValues;
+  /** The window that is being changed; null: a new one. */
+  readonly windowId: string | null;
+}
+
+/** What a window would do, while its form is filled in. */
+export function WindowPreview({ values: latest, windowId }: WindowPreviewProps): ReactNode {
+  const [values] = useDebouncedValue(latest, SETTLE_MS);
+  const schedule = useMemo(() => scheduleOf(values), [values]);
+  const preview = usePreview(schedule, values.monitorIds, windowId);
+  return (
+    <Panel title="What it will do">
+      <Stack gap="md" aria-live="polite">
+        {schedule !== null && <Text size="sm">{describeSchedule(schedule)}</Text>}
+        <Silenced monitorIds={values.monitorIds} />
+        {schedule === null ? (
+          <Text size="sm" c="var(--text-quiet)">
+            The next times appear here once start and end are right.
+          </Text>
+        ) : preview === null ? (
+          <Skeleton height={150} />
+        ) : 'problem' in preview ? (
+          <Alert color="red" variant="light" title="The rule cannot be read">
+            {preview.problem}
+          </Alert>
+        ) : (
+          <>
+            {preview.occurrences.length === 0 ? (
+              <Alert color="red" variant="light" title="All of it is past">
+                Choose a start that is still to come.
+              </Alert>
+            ) : (
+              <OccurrenceTable occurrences={preview.occurrences} timeZone={values.timeZone} />
+            )}
+            {preview.tight !== null && (
+              <Alert color="red" variant="light" title="It lasts longer than the time to the next one">
+                The one of {formatMoment(preview.tight.startsAt, values.timeZone)} would still run when the
+                next starts. Make it shorter, or repeat it less often.
+              </Alert>
+            )}
+            <Overlaps overlaps={preview.overlaps} timeZone={values.timeZone} />
+          </>
+        )}
+      </Stack>
+    </Panel>
+  );
+}
+
+function scheduleOf(values: WindowValues): Schedule | null {
+  const { startsAt, endsAt, rrule = null, timeZone = 'UTC' } = toBody(values);
+  if (startsAt === '' || endsAt === '' || endsAt <= startsAt) return null;
+  return { startsAt, endsAt, rrule, timeZone };
+}
+
+function Silenced({ monitorIds }: { readonly monitorIds: readonly string[] }): ReactNode {
+  const { data: monitors } = useQuery(monitorsQuery);
+  const ids = new Set(monitorIds);
+  const names = (monitors ?? []).filter(({ id }) => ids.has(id)).map(({ name }) => name);
+  return (
+    <Text size="sm" c="var(--text-quiet)">
+      {monitorIds.length === 0
+        ? 'Choose monitors: it silences none yet.'
+        : `Silences ${names.length > 0 ? listNames(names, 6) : `${monitorIds.length} monitors`}. Checks go on and are recorded; nothing alerts.`}
+    </Text>
+  );
+}
+
+function Overlaps({
+  overlaps,
+  timeZone,
+}: {
+  readonly overlaps: readonly Overlap[];
+  readonly timeZone: string;
+}): ReactNode {
+  if (overlaps.length === 0) return null;
+  return (
+    <Alert color="gray" variant="light" title="It overlaps, and the last one’s end counts">
+      <Stack gap={4} component="ul" m={0} pl="md">
+        {overlaps.slice(0, MOST_OVERLAPS).map(({ window, at, monitorCount }) => (
+          <Text key={window.id} size="sm" component="li">
+            with{' '}
+            <TextLink to="/maintenance/$windowId" params={{ windowId: window.id }} target="_blank">
+              {window.name}
+            </TextLink>{' '}
+            on {monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`}, from{' '}
+            {formatMoment(at, timeZone)}
+          </Text>
+        ))}
+        {overlaps.length > MOST_OVERLAPS && (
+          <Text size="sm" component="li">
+            and with {overlaps.length - MOST_OVERLAPS} more
+          </Text>
+        )}
+      </Stack>
+    </Alert>
+  );
+}

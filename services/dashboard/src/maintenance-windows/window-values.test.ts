@@ -1,0 +1,85 @@
+import { describe, expect, test } from '@jest/globals';
+import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import {
+  lengthOf,
+  newValues,
+  toBody,
+  toUpdate,
+  valueProblems,
+  valuesOf,
+  withLength,
+  withStart,
+  type WindowValues,
+} from './window-values.ts';
+
+const MONITOR = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
+const HOUR_MS = 3_600_000;
+const values: WindowValues = {
+  ...newValues([MONITOR], 'Europe/Berlin', Date.parse('2026-03-14T10:20:00Z')),
+  name: 'Backups',
+};
+const paths = (faulty: Partial<WindowValues>): string[] =>
+  valueProblems({ ...values, ...faulty }).map(({ path }) => path);
+
+test('a new window is an hour from the next full one', () => {
+  expect(toBody(values)).toEqual({
+    name: 'Backups',
+    startsAt: '2026-03-14T11:00:00.000Z',
+    endsAt: '2026-03-14T12:00:00.000Z',
+    rrule: null,
+    timeZone: 'Europe/Berlin',
+    monitorIds: [MONITOR],
+  });
+  expect(valueProblems(values)).toEqual([]);
+});
+
+describe('start, end and length', () => {
+  test('the end moves along with the start, by elapsed time', () => {
+    const moved = withStart(values, '2026-03-29T01:30');
+    expect(moved.endsAt).toBe('2026-03-29T03:30');
+    expect(lengthOf(moved)).toBe(HOUR_MS);
+  });
+
+  test('a length moves the end', () => {
+    expect(withLength(values, 26 * HOUR_MS).endsAt).toBe('2026-03-15T14:00');
+  });
+});
+
+describe('what is wrong is said at its field', () => {
+  test.each<[string, Partial<WindowValues>]>([
+    ['name', { name: ' ' }],
+    ['startsAt', { startsAt: '' }],
+    ['startsAt', { startsAt: '2026-03-29T02:30', endsAt: '2026-03-29T04:00' }],
+    ['endsAt', { endsAt: '2026-03-14T11:00' }],
+    ['endsAt', { endsAt: '2026-05-14T11:00' }],
+    ['monitorIds', { monitorIds: [] }],
+    ['rrule', { repeat: 'custom' }],
+    ['every', { repeat: 'daily', every: 0 }],
+    ['until', { repeat: 'daily', ends: 'until' }],
+    ['count', { repeat: 'daily', ends: 'count', count: 400 }],
+  ])('%s of %j', (path, faulty) => {
+    expect(paths(faulty)).toEqual([path]);
+  });
+});
+
+describe('an update', () => {
+  // The second 02:30 of that night.
+  const window = {
+    ...toBody(values),
+    id: MONITOR,
+    startsAt: '2026-10-25T01:30:00.000Z',
+    endsAt: '2026-10-25T04:00:00.000Z',
+  } as MaintenanceWindow;
+
+  test('has what changed alone', () => {
+    const before = valuesOf(window);
+    expect(toUpdate(before, before)).toEqual({});
+    expect(toUpdate(before, { ...before, name: 'Other' })).toEqual({ name: 'Other' });
+    expect(Object.keys(toUpdate(before, { ...before, timeZone: 'UTC' }))).toEqual([
+      'startsAt',
+      'endsAt',
+      'timeZone',
+    ]);
+    expect(toUpdate(before, { ...before, repeat: 'daily' })).toEqual({ rrule: 'FREQ=DAILY' });
+  });
+});
