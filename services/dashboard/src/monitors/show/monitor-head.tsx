@@ -1,23 +1,21 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import type { Monitor } from '@tocsin/contracts/monitor';
-import { IconCalendarPause, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
+import { IconCalendarPause, IconPencil, IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { ErrorNotice } from '../../app/page-states.tsx';
-import { formatSpan } from '../../components/format-time.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
-import { Time, useNow } from '../../components/time.tsx';
+import { Time } from '../../components/time.tsx';
+import { DeleteMonitor } from '../edit/delete-monitor.tsx';
 import { triggerMonitor } from '../queries.ts';
 import { CheckResult } from './check-result.tsx';
-import { DeleteMonitor } from './delete-monitor.tsx';
 import { ExternalLink } from './external-link.tsx';
 import { StatusNotice } from './status-notice.tsx';
 
 /** What the monitor is, how it is, and what can be done with it. */
 export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNode {
-  const [deleting, setDeleting] = useState(false);
   const check = useMutation({ mutationFn: () => triggerMonitor(monitor.id) });
   return (
     <Stack gap="md">
@@ -51,32 +49,26 @@ export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNo
             >
               Maintenance
             </Button>
-            <Button
-              variant="default"
-              leftSection={<IconTrash size={16} aria-hidden />}
-              onClick={() => setDeleting(true)}
-            >
-              Delete
-            </Button>
+            <DeleteMonitor monitor={monitor} />
           </>
         }
       />
       {check.data && <CheckResult event={check.data} onClose={() => check.reset()} />}
       {check.error && <ErrorNotice error={check.error} retry={() => check.mutate()} />}
       <StatusNotice monitor={monitor} />
-      <DeleteMonitor monitor={monitor} opened={deleting} onClose={() => setDeleting(false)} />
     </Stack>
   );
 }
 
 function Facts({ monitor }: { readonly monitor: Monitor }): ReactNode {
   const { status, statusSince, lastCheckedAt, url, runbookUrl } = monitor;
-  const now = useNow();
   return (
     <Stack gap={4} mt={6}>
       <Group gap="xs">
         <StatusBadge status={status} />
-        <span className="tabular">for {formatSpan((now - Date.parse(statusSince)) / 1_000)}</span>
+        <span>
+          for <Time value={statusSince} as="for" />
+        </span>
         <span>
           since <Time value={statusSince} />
         </span>

@@ -1,9 +1,7 @@
 import { Tabs, Text } from '@mantine/core';
 import type { Monitor } from '@tocsin/contracts/monitor';
 import type { ReactNode } from 'react';
-import { CopyButton } from '../../../components/copy-button.tsx';
-import { ScrollRegion } from '../scroll-region.tsx';
-import classes from './code.module.css';
+import { CodeBlock } from '../../../components/code-block.tsx';
 import { monitorCurl } from './monitor-curl.ts';
 import { monitorYaml } from './monitor-yaml.ts';
 import { headerVariables } from './placeholders.ts';
@@ -18,11 +16,11 @@ export function AsCode({ monitor }: { readonly monitor: Monitor }): ReactNode {
           <Tabs.Tab value="curl">curl</Tabs.Tab>
           <Tabs.Tab value="yaml">tocsin.yaml</Tabs.Tab>
         </Tabs.List>
-        <Tabs.Panel value="curl">
-          <Snippet text={monitorCurl(monitor, window.location.origin)} what="the curl command" />
+        <Tabs.Panel value="curl" pt="xs">
+          <CodeBlock code={monitorCurl(monitor, window.location.origin)} what="the curl command" />
         </Tabs.Panel>
-        <Tabs.Panel value="yaml">
-          <Snippet text={monitorYaml(monitor)} what="the part of tocsin.yaml" />
+        <Tabs.Panel value="yaml" pt="xs">
+          <CodeBlock code={monitorYaml(monitor)} what="the part of tocsin.yaml" />
         </Tabs.Panel>
       </Tabs>
       <Text size="xs" c="var(--text-quiet)" mt="xs">
@@ -31,18 +29,5 @@ export function AsCode({ monitor }: { readonly monitor: Monitor }): ReactNode {
           : `Values of headers are left out: set ${variables.join(', ')} in the environment, and TOCSIN_API_KEY for the command.`}
       </Text>
     </>
-  );
-}
-
-function Snippet({ text, what }: { readonly text: string; readonly what: string }): ReactNode {
-  return (
-    <div className={classes['snippet']}>
-      <div className={classes['copy']}>
-        <CopyButton value={text} what={what} />
-      </div>
-      <ScrollRegion label={what} maxHeight={420}>
-        <pre className={classes['code']}>{text}</pre>
-      </ScrollRegion>
-    </div>
   );
 }
