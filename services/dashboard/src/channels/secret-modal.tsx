@@ -1,9 +1,8 @@
-import { Alert, Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { CopyButton } from '../components/copy-button.tsx';
+import { CodeBlock } from '../components/code-block.tsx';
 import { TextLink } from '../components/text-link.tsx';
-import { SecretText } from './secret-text.tsx';
 
 interface SecretModalProps {
   readonly title: string;
@@ -35,7 +34,7 @@ export function SecretModal({ title, secret, children, onClose }: SecretModalPro
         <Alert variant="light" icon={<IconKey aria-hidden />} title="Put it where the receiver finds it">
           Keep it like a password. Later only owners can reveal it.
         </Alert>
-        {secret !== null && <SecretText secret={secret} />}
+        {secret !== null && <CodeBlock code={secret} what="the secret" />}
         {children}
         <Stack gap={6}>
           <Text size="sm" fw={600}>
@@ -44,12 +43,7 @@ export function SecretModal({ title, secret, children, onClose }: SecretModalPro
           <Text size="sm" c="var(--text-quiet)">
             Each webhook is signed as Standard Webhooks has it. With one of its libraries:
           </Text>
-          <Group align="flex-start" wrap="nowrap" gap={4}>
-            <Code block style={{ flex: 1, minWidth: 0 }} tabIndex={0}>
-              {EXAMPLE}
-            </Code>
-            <CopyButton value={EXAMPLE} what="the example" />
-          </Group>
+          <CodeBlock code={EXAMPLE} what="the example" />
           <Text size="sm" c="var(--text-quiet)">
             More of it is in the <DocsLink />.
           </Text>

@@ -4,12 +4,12 @@ import { IconEye, IconEyeOff, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
+import { CodeBlock } from '../components/code-block.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
 import { revealSecret, rotateSecret } from './queries.ts';
 import { SecretModal } from './secret-modal.tsx';
-import { SecretText } from './secret-text.tsx';
 
 /** Revealing and rotating the secret by which a channel signs, for owners. */
 export function SigningSecret({ channelId }: { readonly channelId: string }): ReactNode {
@@ -47,7 +47,7 @@ function OwnersPart({ channelId }: { readonly channelId: string }): ReactNode {
           Each webhook is signed by it, so that the receiver knows that it comes from here.
         </Text>
       ) : (
-        <SecretText secret={secret} />
+        <CodeBlock code={secret} what="the secret" />
       )}
       {reveal.error && <ErrorNotice error={reveal.error} />}
       <Group gap="xs">

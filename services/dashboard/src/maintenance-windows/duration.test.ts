@@ -14,6 +14,7 @@ test.each([
   ['', null],
   ['0', null],
   ['soon', null],
+  ['999999999 d', null],
   ['2 h or so', null],
 ])('reads "%s"', (text, minutes) => {
   expect(parseDuration(text)).toBe(minutes === null ? null : minutes * MINUTE_MS);

@@ -1,4 +1,6 @@
 const MINUTE_MS = 60_000;
+/** More is a slip of the finger, and no date may be so far. */
+const MOST_MINUTES = 366 * 1_440;
 const UNITS: Readonly<Record<string, number>> = { d: 1_440, h: 60, m: 1 };
 const PART = /(\d+(?:[.,]\d+)?)\s*(d|h|m)[a-z]*/gi;
 
@@ -29,5 +31,5 @@ export function parseDuration(text: string): number | null {
   );
   if (rest !== '' && !/^\d+$/.test(rest)) return null;
   const total = Math.round(minutes + Number(rest));
-  return total > 0 ? total * MINUTE_MS : null;
+  return total > 0 && total <= MOST_MINUTES ? total * MINUTE_MS : null;
 }

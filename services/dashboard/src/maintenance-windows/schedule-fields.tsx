@@ -1,17 +1,20 @@
-import { SimpleGrid, Stack, TextInput } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { type InputWrapperProps, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { useRef, type ReactNode } from 'react';
 import { fromLocal } from '../components/zoned-time.ts';
 import { DurationInput } from './duration-input.tsx';
 import { TimeZoneSelect } from './time-zone-select.tsx';
 import type { WindowFormState } from './use-window-form.ts';
 import { lengthOf, withLength, withStart } from './window-values.ts';
 
+/** A description comes and goes: below, so that the fields stay side by side. */
+const ORDER: NonNullable<InputWrapperProps['inputWrapperOrder']> = ['label', 'input', 'description', 'error'];
 const TWICE = 'The clocks show this time twice that day; the first is meant.';
 
 /** When a window takes place for the first time. */
 export function ScheduleFields({ form }: { readonly form: WindowFormState }): ReactNode {
   const { values, errors } = form;
   const { startsAt, endsAt, timeZone } = values;
+  const length = useRef<number | null>(null);
   return (
     <Stack>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -19,10 +22,13 @@ export function ScheduleFields({ form }: { readonly form: WindowFormState }): Re
           type="datetime-local"
           label="Starts"
           description={fromLocal(startsAt, timeZone)?.twice === true ? TWICE : undefined}
+          inputWrapperOrder={ORDER}
           required
           {...form.getInputProps('startsAt')}
           onChange={(event) => {
-            const moved = withStart(values, event.currentTarget.value);
+            // While a start is typed there is none for moments, and no length.
+            length.current = lengthOf(values) ?? length.current;
+            const moved = withStart(values, event.currentTarget.value, length.current);
             form.setFieldValue('startsAt', moved.startsAt);
             form.setFieldValue('endsAt', moved.endsAt);
           }}
@@ -32,6 +38,7 @@ export function ScheduleFields({ form }: { readonly form: WindowFormState }): Re
           type="datetime-local"
           label="Ends"
           description={fromLocal(endsAt, timeZone)?.twice === true ? TWICE : undefined}
+          inputWrapperOrder={ORDER}
           required
           {...form.getInputProps('endsAt')}
         />

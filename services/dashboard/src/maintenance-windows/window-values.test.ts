@@ -35,9 +35,10 @@ test('a new window is an hour from the next full one', () => {
 
 describe('start, end and length', () => {
   test('the end moves along with the start, by elapsed time', () => {
-    const moved = withStart(values, '2026-03-29T01:30');
+    const moved = withStart(values, '2026-03-29T01:30', HOUR_MS);
     expect(moved.endsAt).toBe('2026-03-29T03:30');
     expect(lengthOf(moved)).toBe(HOUR_MS);
+    expect(withStart(values, '', HOUR_MS).endsAt).toBe(values.endsAt);
   });
 
   test('a length moves the end', () => {

@@ -64,11 +64,10 @@ export function lengthOf({ startsAt, endsAt, timeZone }: WindowValues): number |
   return typeof start === 'number' && typeof end === 'number' ? end - start : null;
 }
 
-/** Another start; the end moves along. */
-export function withStart(values: WindowValues, startsAt: string): WindowValues {
-  const length = lengthOf(values);
+/** Another start; the end moves along. @param lengthMs how long it lasts; null where that is not known */
+export function withStart(values: WindowValues, startsAt: string, lengthMs: number | null): WindowValues {
   const moved = { ...values, startsAt };
-  return length === null || length <= 0 ? moved : withLength(moved, length);
+  return lengthMs === null || lengthMs <= 0 ? moved : withLength(moved, lengthMs);
 }
 
 /** An end that is so long after the start. */
