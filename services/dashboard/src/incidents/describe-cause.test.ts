@@ -5,7 +5,7 @@ test.each([
   ['TIMEOUT', 'No answer in time'],
   ['HTTP_503', 'Answered 503'],
   ['UNKNOWN_ERROR', 'Check failed'],
-  [null, 'Down after maintenance'],
+  [null, 'Cause not known'],
 ] as const)('%s reads as "%s"', (cause, words) => {
   expect(describeCause(cause)).toBe(words);
 });

@@ -9,6 +9,6 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Why a monitor went down, in words; the code of the API where there are none. */
 export function describeCause(cause: Incident['cause']): string {
-  if (cause === null) return 'Down after maintenance';
+  if (cause === null) return 'Cause not known';
   return WORDS[cause] ?? cause.replace(/^HTTP_(\d+)$/, 'Answered $1');
 }
