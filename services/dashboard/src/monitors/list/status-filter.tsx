@@ -49,8 +49,7 @@ function Chip({ isOn, count, onClick, children }: ChipProps): ReactNode {
       mod={{ none: count === 0 }}
       onClick={onClick}
     >
-      {children}{' '}
-      <span className={classes['count']}>{count.toLocaleString()}</span>
+      {children} <span className={classes['count']}>{count.toLocaleString()}</span>
     </UnstyledButton>
   );
 }
