@@ -43,6 +43,11 @@ export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode 
   );
 }
 
+function toBody({ name, lifetime }: { readonly name: string; readonly lifetime: Lifetime }): NewApiKey {
+  const expiresAt = endOf(lifetime, Date.now());
+  return { name, ...(expiresAt !== undefined && { expiresAt }) };
+}
+
 interface ApiKeyFormProps {
   readonly create: {
     readonly mutate: (input: NewApiKey, options: { onError: (error: unknown) => void }) => void;
@@ -54,10 +59,6 @@ interface ApiKeyFormProps {
 
 function ApiKeyForm({ create, onCancel }: ApiKeyFormProps): ReactNode {
   const lifetimeLabel = useId();
-  const toBody = ({ name, lifetime }: { name: string; lifetime: Lifetime }): NewApiKey => {
-    const expiresAt = endOf(lifetime, Date.now());
-    return { name, ...(expiresAt !== undefined && { expiresAt }) };
-  };
   const form = useApiForm({
     schema: createApiKeySchema,
     initialValues: { name: '', lifetime: '365' as Lifetime },
@@ -84,7 +85,7 @@ function ApiKeyForm({ create, onCancel }: ApiKeyFormProps): ReactNode {
           </Text>
           <SegmentedControl
             aria-labelledby={lifetimeLabel}
-            data={LIFETIMES.map((lifetime) => ({ ...lifetime }))}
+            data={[...LIFETIMES]}
             {...form.getInputProps('lifetime')}
           />
         </Stack>

@@ -26,9 +26,9 @@ export function PeoplePage(): ReactNode {
         }
       />
       <Stack>
-        {[users, invitations].map(
-          ({ error, refetch }, index) =>
-            error && <ErrorNotice key={index} error={error} retry={() => void refetch()} />,
+        {users.error && <ErrorNotice error={users.error} retry={() => void users.refetch()} />}
+        {invitations.error && (
+          <ErrorNotice error={invitations.error} retry={() => void invitations.refetch()} />
         )}
         {users.data ? <UserTable users={users.data} /> : !users.error && <Skeleton h={160} />}
         {invitations.data && invitations.data.length > 0 && (
