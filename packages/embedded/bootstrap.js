@@ -20,6 +20,8 @@ const PROGRAMS = {
   'test:fuzz': '../fuzz/dist/main.js',
   'test:restarts': '../chaos/dist/life/restarts/main.js',
   'test:soak': '../chaos/dist/life/soak/main.js',
+  'bench:dashboard': '../browser/dist/measure/main.js',
+  screenshots: '../browser/dist/screenshots/main.js',
 };
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

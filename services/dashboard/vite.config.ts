@@ -8,6 +8,6 @@ export default defineConfig({
   plugins: [react()],
   // The contracts are read as source: nothing needs to be built before.
   resolve: { conditions: ['tocsin-source', ...defaultClientConditions] },
-  build: { target: 'es2022', sourcemap: true, chunkSizeWarningLimit: 800 },
+  build: { target: 'es2022', manifest: true, sourcemap: true, chunkSizeWarningLimit: 800 },
   server: { proxy: { '/api': API } },
 });

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
 import { chown, open, readFile, rm, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedError } from './embedded-error.ts';
+import { findExecutable } from './find-executable.ts';
 import { findFreePort, isPortFree } from './ports.ts';
 import { stopProcess } from './processes.ts';
 import { STOP_STEPS, endRedisOrphan } from './redis-orphan.ts';
@@ -35,14 +35,7 @@ export interface RedisServer {
 
 /** The path of a redis-server or valkey-server on the PATH, else null. */
 export function findRedisServer(searchPath = process.env['PATH'] ?? ''): string | null {
-  const extension = process.platform === 'win32' ? '.exe' : '';
-  for (const name of ['redis-server', 'valkey-server']) {
-    for (const folder of searchPath.split(delimiter)) {
-      const file = join(folder, name + extension);
-      if (folder !== '' && isExecutable(file)) return file;
-    }
-  }
-  return null;
+  return findExecutable(['redis-server', 'valkey-server'], searchPath);
 }
 
 /**
@@ -155,13 +148,4 @@ function stopper(child: ChildProcess, pidFile: string): () => Promise<void> {
     await rm(pidFile, { force: true });
   };
   return () => (stopped ??= stop());
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }

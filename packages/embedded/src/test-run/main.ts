@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EmbeddedError } from '../embedded-error.ts';
+import { ensureChromium } from './ensure-chromium.ts';
 import { ensureRedisForTests } from './ensure-redis.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -14,8 +15,10 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
   try {
-    ensureRedisForTests((line) => process.stdout.write(`${line}\n`));
+    ensureRedisForTests(say);
+    if (runsBrowserTests(args)) ensureChromium(say);
   } catch (error) {
     if (!(error instanceof EmbeddedError)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -38,6 +41,11 @@ export async function main(args: readonly string[]): Promise<void> {
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   const [code, signal] = await once(child, 'exit');
   process.exitCode = typeof code === 'number' ? code : 128 + signalNumber(signal);
+}
+
+/** Chromium is large: it is not asked for where only tests of other folders run. */
+function runsBrowserTests(args: readonly string[]): boolean {
+  return args.every((arg) => arg.startsWith('-')) || args.some((arg) => arg.includes('browser'));
 }
 
 function signalNumber(signal: unknown): number {

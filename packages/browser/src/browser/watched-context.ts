@@ -1,0 +1,50 @@
+import type { Browser, BrowserContext, BrowserContextOptions, ConsoleMessage } from 'playwright-core';
+import { ORIGIN } from './launch-browser.ts';
+
+/** On a machine that is busy everything takes long; what never comes fails the test in the end. */
+const TIMEOUT_MS = 60_000;
+
+/** Whoever looks: the same everywhere, whatever the machine is set to. */
+const READER = { locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' } as const;
+
+/** A browser profile of its own whose pages are watched for what no page may do. */
+export interface WatchedContext {
+  readonly context: BrowserContext;
+  /** Errors in the console or thrown, violations of the Content-Security-Policy, requests to other hosts; in words. */
+  readonly problems: readonly string[];
+}
+
+export async function openContext(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<WatchedContext> {
+  const context = await browser.newContext({ ...READER, baseURL: ORIGIN, ...options });
+  context.setDefaultTimeout(TIMEOUT_MS);
+  const problems: string[] = [];
+  // Chromium says so in the console by itself, but not for each kind of violation.
+  await context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+      console.error(`Content-Security-Policy: ${violatedDirective} forbids ${blockedURI}`);
+    });
+  });
+  context.on('console', (message) => {
+    if (message.type() === 'error' && !isExpected(message)) problems.push(`console: ${message.text()}`);
+  });
+  context.on('weberror', (error) => problems.push(`uncaught: ${describe(error.error())}`));
+  context.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (origin !== ORIGIN && protocol !== 'data:' && protocol !== 'blob:')
+      problems.push(`request to another host: ${request.url()}`);
+  });
+  return { context, problems };
+}
+
+/** Nobody is signed in: that is how a page learns it. */
+function isExpected(message: ConsoleMessage): boolean {
+  const { pathname } = new URL(message.location().url || ORIGIN);
+  return pathname === '/api/dashboard/me' && message.text().includes('401');
+}
+
+function describe(error: Error): string {
+  return error.stack ?? error.message;
+}

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { findViolations } from '@tocsin/browser/axe/find-violations';
+import { settle, showScheme } from '@tocsin/browser/browser/settle';
+import { openContext, type WatchedContext } from '@tocsin/browser/browser/watched-context';
+import { fillSystem, type Filled } from '@tocsin/browser/fill/fill-system';
+import { DESKTOP, EMPTY_PAGES, PAGES, PHONE, type DashboardPage } from '@tocsin/browser/pages/pages';
+import { readRoutes } from '@tocsin/browser/pages/read-routes';
+import type { DashboardClient } from '@tocsin/browser/system/dashboard-client';
+import { createDashboardSystem, type DashboardSystem } from '@tocsin/browser/system/dashboard-system';
+import type { Page } from 'playwright-core';
+
+const START_WITHIN_MS = 240_000;
+const PAGE_WITHIN_MS = 180_000;
+/** Of all the rules, this one alone depends on the colours. */
+const COLOUR_RULES = ['color-contrast'];
+const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
+
+let dashboard: DashboardSystem;
+let owner: DashboardClient;
+let signedIn: WatchedContext;
+let stranger: WatchedContext;
+let filled: Filled | null = null;
+beforeAll(async () => {
+  dashboard = await createDashboardSystem();
+  owner = await dashboard.createOwner();
+  signedIn = await openContext(dashboard.browser);
+  await signedIn.context.addCookies([...owner.cookies]);
+  stranger = await openContext(dashboard.browser);
+}, START_WITHIN_MS);
+afterAll(() => dashboard.close(), START_WITHIN_MS);
+
+/** Light and dark, on a desktop and on a phone. */
+async function violationsOf(page: Page): Promise<Record<string, string[]>> {
+  const found: Record<string, string[]> = {};
+  for (const [device, size] of [
+    ['desktop', DESKTOP],
+    ['phone', PHONE],
+  ] as const) {
+    await page.setViewportSize(size);
+    await showScheme(page, 'light');
+    found[`${device} light`] = await findViolations(page);
+    found[`${device} width`] = await overflowOf(page);
+    await showScheme(page, 'dark');
+    found[`${device} dark`] = await findViolations(page, COLOUR_RULES);
+  }
+  return found;
+}
+
+const NONE = {
+  'desktop light': [],
+  'desktop width': [],
+  'desktop dark': [],
+  'phone light': [],
+  'phone width': [],
+  'phone dark': [],
+};
+
+/** What is wide scrolls in its own container, never the page. */
+function overflowOf(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth > clientWidth ? [`the page is ${scrollWidth} px wide on ${clientWidth} px`] : [];
+  });
+}
+
+async function check({ path, isEntrance, open, name }: DashboardPage): Promise<void> {
+  const { context, problems } = isEntrance ? stranger : signedIn;
+  const before = problems.length;
+  const page = await context.newPage();
+  try {
+    await page.setViewportSize(DESKTOP);
+    await page.goto(path(filled ?? NO_IDS));
+    await settle(page);
+    await open?.(page);
+    expect(await violationsOf(page)).toEqual(NONE);
+    // A monitor that is not there is a 404 by design.
+    const told = problems
+      .slice(before)
+      .filter((problem) => !(name.endsWith('-gone') && problem.includes('404')));
+    expect(told).toEqual([]);
+  } finally {
+    await page.close();
+  }
+}
+
+test(
+  'each route of the router has a page here, and each page here a route',
+  async () => {
+    const page = await signedIn.context.newPage();
+    await page.goto('/');
+    await settle(page);
+    const routes = (await readRoutes(page)).sort();
+    expect([...new Set(PAGES.map(({ route }) => route).filter(Boolean))].sort()).toEqual(routes);
+    await page.close();
+  },
+  PAGE_WITHIN_MS,
+);
+
+describe('without any data', () => {
+  test.each(EMPTY_PAGES)('$name', check, PAGE_WITHIN_MS);
+});
+
+describe('by keyboard alone', () => {
+  test(
+    'a monitor is created',
+    async () => {
+      const page = await signedIn.context.newPage();
+      await page.goto('/');
+      await settle(page);
+      await page.keyboard.press('Tab');
+      expect(await focusedName(page)).toBe('Skip to the page');
+      await page.keyboard.press('Enter');
+      await tabTo(page, 'New monitor');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name: 'New monitor' }).waitFor();
+      await tabTo(page, 'Name');
+      await page.keyboard.type('Typed');
+      await tabTo(page, 'URL');
+      await page.keyboard.type(dashboard.target.url('/typed'));
+      await tabTo(page, 'Create monitor');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name: 'Typed' }).waitFor();
+      const { monitors } = await owner.request<{ monitors: { id: string; name: string }[] }>(
+        'GET',
+        '/monitors',
+      );
+      expect(monitors).toMatchObject([{ name: 'Typed' }]);
+      for (const { id } of monitors) await owner.request('DELETE', `/monitors/${id}`);
+      await page.close();
+    },
+    PAGE_WITHIN_MS,
+  );
+});
+
+/** The name of what has the focus, as a screen reader would say it; what has it must be seen to have it. */
+async function focusedName(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    if (!(element instanceof HTMLElement)) return '';
+    const label = element instanceof HTMLInputElement ? element.labels?.[0]?.innerText : undefined;
+    const text = element.getAttribute('aria-label') ?? label ?? element.innerText;
+    const { outlineStyle, borderColor } = getComputedStyle(element);
+    element.blur();
+    const calm = getComputedStyle(element);
+    const isSeen = outlineStyle !== 'none' || borderColor !== calm.borderColor;
+    element.focus();
+    return isSeen ? text.replace(/\s*\*$/, '').trim() : `${text} (not seen to be focused)`;
+  });
+}
+
+async function tabTo(page: Page, name: string): Promise<void> {
+  const passed: string[] = [];
+  for (let count = 0; count < 60; count += 1) {
+    await page.keyboard.press('Tab');
+    const focused = await focusedName(page);
+    if (focused === name) return;
+    passed.push(focused);
+  }
+  throw new Error(`the Tab key does not lead to ${name}, but to ${passed.join(', ')}`);
+}
+
+describe('with data', () => {
+  beforeAll(async () => {
+    filled = await fillSystem(dashboard, owner);
+  }, START_WITHIN_MS);
+
+  test.each(PAGES)('$name', check, PAGE_WITHIN_MS);
+});

@@ -1,0 +1,220 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { documentTime } from '@tocsin/browser/browser/document-time';
+import { openContext, type WatchedContext } from '@tocsin/browser/browser/watched-context';
+import { createDashboardSystem, OWNER, type DashboardSystem } from '@tocsin/browser/system/dashboard-system';
+import { until } from '@tocsin/e2e/until';
+import type { Locator, Page } from 'playwright-core';
+
+const START_WITHIN_MS = 240_000;
+const STEP_WITHIN_MS = 180_000;
+const MONITOR = 'Shop';
+const CHANNEL = 'On call';
+const KEY = 'CI of the shop';
+
+let dashboard: DashboardSystem;
+let watched: WatchedContext;
+/** The list of monitors; it is never loaded again after signing in. */
+let page: Page;
+/** The same person, in other tabs. */
+let incidents: Page;
+let channel: Page;
+let loadedAt: number;
+
+beforeAll(async () => {
+  dashboard = await createDashboardSystem();
+  watched = await openContext(dashboard.browser, { viewport: { width: 1_280, height: 900 } });
+  page = await watched.context.newPage();
+}, START_WITHIN_MS);
+afterAll(() => dashboard.close(), START_WITHIN_MS);
+afterEach(() => expect(watched.problems).toEqual([]));
+
+const heading = (where: Page, name: string): Locator => where.getByRole('heading', { level: 1, name });
+const row = (name: string): Locator => page.getByRole('row').filter({ hasText: name });
+/** As the badge of a row says it. */
+const status = (word: string): Locator => row(MONITOR).getByText(word, { exact: true });
+const openPage = (name: string): Promise<void> =>
+  page.getByRole('navigation').getByRole('link', { name }).click();
+
+test(
+  'the link of the first run makes an owner, who is signed in',
+  async () => {
+    await page.goto(await dashboard.setupPath());
+    await page.getByLabel('Your name').fill(OWNER.name);
+    await page.getByLabel('E-mail address').fill(OWNER.email);
+    await page.getByLabel('Password').fill(OWNER.password);
+    await page.getByRole('button', { name: 'Create the owner' }).click();
+    await page.getByText('No monitors yet').waitFor();
+  },
+  STEP_WITHIN_MS,
+);
+
+test(
+  'who signs out is out, and may come in again',
+  async () => {
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByText(OWNER.email).waitFor();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await heading(page, 'Sign in').waitFor();
+    await page.goto('/');
+    await heading(page, 'Sign in').waitFor();
+    await page.getByLabel('E-mail address').fill(OWNER.email);
+    await page.getByLabel('Password').fill(OWNER.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await heading(page, 'Monitors').waitFor();
+    loadedAt = await documentTime(page);
+  },
+  STEP_WITHIN_MS,
+);
+
+test(
+  'a monitor that is created goes up before one’s eyes',
+  async () => {
+    await page.getByRole('link', { name: 'New monitor' }).click();
+    await page.getByLabel('Name', { exact: true }).fill(MONITOR);
+    await page.getByLabel('URL', { exact: true }).fill(dashboard.target.url('/health'));
+    await page.getByLabel('Interval, in seconds').fill('5');
+    await page.getByLabel('Timeout, in seconds').fill('2');
+    await page.getByLabel('Runbook URL').fill('https://wiki.example.com/shop');
+    await page.getByRole('button', { name: 'Create monitor' }).click();
+    await heading(page, MONITOR).waitFor();
+    await openPage('Monitors');
+    // Nobody checks yet: so the change cannot come before somebody looks.
+    await status('Pending').waitFor();
+    await dashboard.startChecker();
+    await status('Up').waitFor();
+    expect(await documentTime(page)).toBe(loadedAt);
+  },
+  STEP_WITHIN_MS,
+);
+
+test(
+  'a channel is made, and its secret shown once',
+  async () => {
+    await dashboard.startNotifier();
+    await openPage('Channels');
+    await page.getByRole('link', { name: 'New channel' }).click();
+    await page.getByLabel('Name', { exact: true }).fill(CHANNEL);
+    await page.getByLabel('URL', { exact: true }).fill(dashboard.receiver.url('/hook'));
+    await page.getByRole('button', { name: 'Make the channel' }).click();
+    const secret = page.getByRole('dialog');
+    await secret.getByText(/whsec_/).waitFor();
+    await secret.getByRole('button', { name: 'I have stored it' }).click();
+    await heading(page, CHANNEL).waitFor();
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText('Answered 200').waitFor();
+    expect(dashboard.receiver.received).toHaveLength(1);
+  },
+  STEP_WITHIN_MS,
+);
+
+test(
+  'the target breaks: the outage and its incident appear by themselves',
+  async () => {
+    const channelUrl = page.url();
+    channel = await watched.context.newPage();
+    incidents = await watched.context.newPage();
+    await channel.goto(channelUrl);
+    await heading(channel, CHANNEL).waitFor();
+    await incidents.goto('/incidents');
+    await incidents.getByText('Nothing is wrong').first().waitFor();
+    const incidentsLoadedAt = await documentTime(incidents);
+    await openPage('Monitors');
+    await status('Up').waitFor();
+
+    dashboard.target.status = 503;
+    await status('Down').waitFor();
+    await page.getByLabel('1 open').waitFor();
+    await incidents.getByRole('main').getByRole('link', { name: MONITOR }).waitFor();
+    expect(await documentTime(incidents)).toBe(incidentsLoadedAt);
+    expect(await documentTime(page)).toBe(loadedAt);
+    await incidents.close();
+  },
+  STEP_WITHIN_MS,
+);
+
+test(
+  'its webhook is in the delivery log, and goes out again',
+  async () => {
+    await channel.bringToFront();
+    const entry = channel.getByRole('row').filter({ hasText: 'Monitor down' });
+    await entry.getByText('Delivered', { exact: true }).waitFor();
+    await entry.getByRole('button', { name: 'Monitor down' }).click();
+    const delivery = channel.getByRole('dialog');
+    await delivery.getByText('Answered 200').waitFor();
+    const downs = (): string[] =>
+      dashboard.receiver.received.map(({ body }) => body).filter((body) => body.includes('"monitor.down"'));
+    // The test event may be one as well.
+    const before = downs().filter((body) => body.includes(MONITOR));
+    expect(before).toHaveLength(1);
+    await delivery.getByRole('button', { name: 'Redeliver' }).click();
+    await until(
+      'the same once more',
+      () => downs().filter((body) => body.includes(MONITOR)).length === 2,
+      60_000,
+    );
+    await delivery.getByText('2.', { exact: true }).waitFor();
+    expect(new Set(downs().filter((body) => body.includes(MONITOR))).size).toBe(1);
+    await channel.close();
+  },
+  STEP_WITHIN_MS,
+);
+
+test(
+  'a maintenance window covers the monitor',
+  async () => {
+    await row(MONITOR).getByRole('link', { name: MONITOR }).click();
+    await heading(page, MONITOR).waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Maintenance' }).click();
+    await heading(page, 'New maintenance window').waitFor();
+    await planFromNow(page);
+    await openPage('Monitors');
+    await status('Maintenance').waitFor();
+    expect(await documentTime(page)).toBe(loadedAt);
+  },
+  STEP_WITHIN_MS,
+);
+
+test(
+  'an API key works until it is deleted',
+  async () => {
+    await openPage('API keys');
+    await page.getByRole('button', { name: 'New API key' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill(KEY);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const key = await dialog.getByLabel('the key', { exact: true }).innerText();
+    expect(key).toMatch(/^tocsin_live_[0-9a-f]{48}$/);
+    const list = (): Promise<Response> =>
+      fetch(`http://127.0.0.1:${dashboard.api.port}/api/cli/monitors`, {
+        headers: { Authorization: `Bearer ${key}` },
+      });
+    const answer = await list();
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ monitors: [{ name: MONITOR, status: 'MAINTENANCE' }] });
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+
+    await page.getByRole('button', { name: `Delete the key ${KEY}` }).click();
+    const question = page.getByRole('dialog');
+    expect(await question.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await question.getByLabel(`Type ${KEY} to confirm`).fill(KEY);
+    await question.getByRole('button', { name: 'Delete' }).click();
+    await row(KEY).waitFor({ state: 'detached' });
+    expect((await list()).status).toBe(401);
+    expect(await documentTime(page)).toBe(loadedAt);
+  },
+  STEP_WITHIN_MS,
+);
+
+/** Fills in the form of a window so that it runs now. */
+async function planFromNow(where: Page): Promise<void> {
+  await where.getByLabel('Name', { exact: true }).fill('Upgrade');
+  await where.getByLabel(/^Starts/).fill(localTime(-60_000));
+  await where.getByLabel(/^Ends/).fill(localTime(3_600_000));
+  await where.getByRole('button', { name: 'Plan it' }).click();
+  await heading(where, 'Upgrade').waitFor();
+}
+
+/** As a field for a date and a time takes it, in the zone of `openContext`. */
+function localTime(fromNowMs: number): string {
+  return new Date(Date.now() + fromNowMs).toISOString().slice(0, 16);
+}
