@@ -1,0 +1,79 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { settle, showScheme } from '../browser/settle.ts';
+import { openContext, type WatchedContext } from '../browser/watched-context.ts';
+import { fillSystem, type Filled } from '../fill/fill-system.ts';
+import { showAddresses } from '../fill/show-addresses.ts';
+import { DESKTOP, EMPTY_PAGES, PAGES, PHONE, type DashboardPage } from '../pages/pages.ts';
+import { runWithSystem, say } from '../system/run-with-system.ts';
+
+const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
+
+/**
+ * `npm run screenshots -- <folder> [page …]`: every page, or those named, with data and without, desktop and phone, light and dark.
+ * @public called by `bootstrap.js`
+ */
+export async function main(args: readonly string[]): Promise<void> {
+  const [given, ...names] = args.filter((arg) => arg !== '--');
+  const unknown = names.filter((name) => !PAGES.some((page) => page.name === name));
+  if (given === undefined || given.startsWith('-') || unknown.length > 0) {
+    process.stderr.write(
+      `Usage: npm run screenshots -- <folder> [page …]\nPages: ${PAGES.map(({ name }) => name).join(' ')}\n`,
+    );
+    process.exit(1);
+  }
+  const folder = resolve(given);
+  await mkdir(folder, { recursive: true });
+  const wanted = (page: DashboardPage): boolean => names.length === 0 || names.includes(page.name);
+
+  await runWithSystem(async (dashboard) => {
+    const owner = await dashboard.createOwner();
+    const signedIn = await openContext(dashboard.browser);
+    await signedIn.context.addCookies([...owner.cookies]);
+    const stranger = await openContext(dashboard.browser);
+    const take = async (pages: readonly DashboardPage[], filled: Filled, prefix: string): Promise<void> => {
+      for (const one of pages.filter(wanted)) {
+        const context = one.isEntrance ? stranger : signedIn;
+        await takePage(context, one, one.path(filled), join(folder, `${prefix}${one.name}`)).catch(
+          (error: unknown) => say(`${prefix}${one.name}: ${String(error)}`),
+        );
+      }
+    };
+    await take(EMPTY_PAGES, NO_IDS, 'empty-');
+    say('Filling the system …');
+    const filled = await fillSystem(dashboard, owner);
+    await showAddresses(dashboard);
+    await take(PAGES, filled, '');
+    for (const problem of [...signedIn.problems, ...stranger.problems]) say(`Problem: ${problem}`);
+    say(`The pictures are in ${folder}`);
+  });
+}
+
+async function takePage(
+  { context }: WatchedContext,
+  { open }: DashboardPage,
+  path: string,
+  file: string,
+): Promise<void> {
+  for (const [device, viewport] of [
+    ['desktop', DESKTOP],
+    ['phone', PHONE],
+  ] as const) {
+    const page = await context.newPage();
+    try {
+      await page.setViewportSize(viewport);
+      await page.goto(path);
+      await settle(page);
+      await open?.(page);
+      for (const scheme of ['light', 'dark'] as const) {
+        await showScheme(page, scheme);
+        const picture = `${file}-${device}-${scheme}.png`;
+        // What lies over the page is where the screen is.
+        await page.screenshot({ path: picture, fullPage: open === undefined });
+        say(picture);
+      }
+    } finally {
+      await page.close();
+    }
+  }
+}
