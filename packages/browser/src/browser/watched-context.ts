@@ -24,6 +24,7 @@ export async function openContext(
   // Chromium says so in the console by itself, but not for each kind of violation.
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+      // oxlint-disable-next-line no-console -- in the page, whose console is watched
       console.error(`Content-Security-Policy: ${violatedDirective} forbids ${blockedURI}`);
     });
   });

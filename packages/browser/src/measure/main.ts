@@ -49,7 +49,8 @@ export async function main(args: readonly string[]): Promise<void> {
   await runWithSystem(async (dashboard) => {
     const client = new Client({ connectionString: dashboard.system.databaseUrl });
     await client.connect();
-    const figures = await measure(dashboard, client, options).finally(() => client.end());
+    const figures = await measure(dashboard, client, options);
+    await client.end();
     say(`\n${tableOf(figures)}`);
     if (values.json !== undefined)
       await writeFile(values.json, `${JSON.stringify({ machine, options, figures }, null, 2)}\n`);
@@ -57,11 +58,12 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function measure(
-  { system, browser, createOwner }: DashboardSystem,
+  dashboard: DashboardSystem,
   client: Client,
   { monitors, rate, seconds }: Options,
 ): Promise<Figure[]> {
-  const owner = await createOwner();
+  const { system, browser } = dashboard;
+  const owner = await dashboard.createOwner();
   say('First paint …');
   const paint = await measurePaint(browser, owner);
   say(`Making ${monitors} monitors …`);

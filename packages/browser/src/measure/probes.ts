@@ -31,13 +31,11 @@ export async function installProbes(context: BrowserContext): Promise<void> {
     });
     rows.observe(document, { childList: true, subtree: true });
 
-    const listen = EventTarget.prototype.addEventListener;
-    EventSource.prototype.addEventListener = function count(
-      this: EventSource,
-      ...args: Parameters<typeof listen>
-    ) {
-      if (args[0] === 'check') listen.call(this, 'check', () => (probes.records += 1));
-      listen.apply(this, args);
+    globalThis.EventSource = class extends EventSource {
+      constructor(...args: ConstructorParameters<typeof EventSource>) {
+        super(...args);
+        this.addEventListener('check', () => (probes.records += 1));
+      }
     };
   });
 }

@@ -22,7 +22,7 @@ export async function runWithSystem(work: (dashboard: DashboardSystem) => Promis
     process.env['TEST_REDIS_URL'] = servers.redisUrl;
     process.env['TEST_FOLDER'] = servers.folder;
     const dashboard = await createDashboardSystem();
-    stops.push(dashboard.close);
+    stops.push(() => dashboard.close());
     await work(dashboard);
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`);

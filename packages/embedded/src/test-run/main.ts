@@ -15,7 +15,6 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  const say = (line: string): void => void process.stdout.write(`${line}\n`);
   try {
     ensureRedisForTests(say);
     if (runsBrowserTests(args)) ensureChromium(say);
@@ -41,6 +40,10 @@ export async function main(args: readonly string[]): Promise<void> {
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   const [code, signal] = await once(child, 'exit');
   process.exitCode = typeof code === 'number' ? code : 128 + signalNumber(signal);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
 /** Chromium is large: it is not asked for where only tests of other folders run. */
