@@ -29,6 +29,8 @@ afterAll(() => dashboard.close(), START_WITHIN_MS);
 afterEach(() => expect(watched.problems).toEqual([]));
 
 const heading = (where: Page, name: string): Locator => where.getByRole('heading', { level: 1, name });
+/** By its name alone: its label may have a mark that it must be filled in. */
+const field = (where: Page, name: string): Locator => where.getByRole('textbox', { name, exact: true });
 const row = (name: string): Locator => page.getByRole('row').filter({ hasText: name });
 /** As the badge of a row says it. */
 const status = (word: string): Locator => row(MONITOR).getByText(word, { exact: true });
@@ -70,8 +72,8 @@ test(
   'a monitor that is created goes up before one’s eyes',
   async () => {
     await page.getByRole('link', { name: 'New monitor' }).click();
-    await page.getByLabel('Name', { exact: true }).fill(MONITOR);
-    await page.getByLabel('URL', { exact: true }).fill(dashboard.target.url('/health'));
+    await field(page, 'Name').fill(MONITOR);
+    await field(page, 'URL').fill(dashboard.target.url('/health'));
     await page.getByLabel('Interval, in seconds').fill('5');
     await page.getByLabel('Timeout, in seconds').fill('2');
     await page.getByLabel('Runbook URL').fill('https://wiki.example.com/shop');
@@ -93,8 +95,8 @@ test(
     await dashboard.startNotifier();
     await openPage('Channels');
     await page.getByRole('link', { name: 'New channel' }).click();
-    await page.getByLabel('Name', { exact: true }).fill(CHANNEL);
-    await page.getByLabel('URL', { exact: true }).fill(dashboard.receiver.url('/hook'));
+    await field(page, 'Name').fill(CHANNEL);
+    await field(page, 'URL').fill(dashboard.receiver.url('/hook'));
     await page.getByRole('button', { name: 'Make the channel' }).click();
     const secret = page.getByRole('dialog');
     await secret.getByText(/whsec_/).waitFor();
@@ -136,14 +138,14 @@ test(
   'its webhook is in the delivery log, and goes out again',
   async () => {
     await channel.bringToFront();
-    const entry = channel.getByRole('row').filter({ hasText: 'Monitor down' });
+    // The test event before was one as well.
+    const entry = channel.getByRole('row').filter({ hasText: 'Monitor down' }).filter({ hasText: MONITOR });
     await entry.getByText('Delivered', { exact: true }).waitFor();
     await entry.getByRole('button', { name: 'Monitor down' }).click();
     const delivery = channel.getByRole('dialog');
     await delivery.getByText('Answered 200').waitFor();
     const downs = (): string[] =>
       dashboard.receiver.received.map(({ body }) => body).filter((body) => body.includes('"monitor.down"'));
-    // The test event may be one as well.
     const before = downs().filter((body) => body.includes(MONITOR));
     expect(before).toHaveLength(1);
     await delivery.getByRole('button', { name: 'Redeliver' }).click();
@@ -164,7 +166,7 @@ test(
   async () => {
     await row(MONITOR).getByRole('link', { name: MONITOR }).click();
     await heading(page, MONITOR).waitFor();
-    await page.getByRole('main').getByRole('link', { name: 'Maintenance' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Maintenance', exact: true }).click();
     await heading(page, 'New maintenance window').waitFor();
     await planFromNow(page);
     await openPage('Monitors');
@@ -192,6 +194,7 @@ test(
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ monitors: [{ name: MONITOR, status: 'MAINTENANCE' }] });
     await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    await dialog.waitFor({ state: 'detached' });
 
     await page.getByRole('button', { name: `Delete the key ${KEY}` }).click();
     const question = page.getByRole('dialog');
@@ -207,7 +210,7 @@ test(
 
 /** Fills in the form of a window so that it runs now. */
 async function planFromNow(where: Page): Promise<void> {
-  await where.getByLabel('Name', { exact: true }).fill('Upgrade');
+  await field(where, 'Name').fill('Upgrade');
   await where.getByLabel(/^Starts/).fill(localTime(-60_000));
   await where.getByLabel(/^Ends/).fill(localTime(3_600_000));
   await where.getByRole('button', { name: 'Plan it' }).click();

@@ -5,7 +5,7 @@ export async function settle(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
   await page.waitForFunction(() => {
     const isLoading =
-      document.querySelector('.mantine-Skeleton-root[data-visible], .mantine-Loader-root') !== null;
+      document.querySelector('.mantine-Skeleton-root[data-visible], [aria-label^="Loading"]') !== null;
     const isMoving = document
       .getAnimations()
       .some(

@@ -4,7 +4,7 @@ import type { DashboardSystem } from '../system/dashboard-system.ts';
 
 const STATUS_BY_PATH: Readonly<Record<string, number>> = { '/data-team': 500, '/pager': 410 };
 
-export interface Channels {
+interface Channels {
   readonly working: Channel;
   readonly failing: Channel;
   /** Its receiver answers 410: the first webhook disables it. */

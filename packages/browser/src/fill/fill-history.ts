@@ -89,9 +89,9 @@ const ROLLED = `
 
 const INCIDENTS = `
   insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, cause, region)
-  select gen_random_uuid(), m.account_id, m.id, at, at + make_interval(mins => (3 + 7 * number)::int),
-    (array['HTTP_503', 'TIMEOUT', 'CONNECTION_REFUSED'])[1 + number % 3], 'eu-west'
+  select gen_random_uuid(), m.account_id, m.id, opened_at, opened_at + make_interval(mins => (3 + 7 * number)::int),
+    (array['HTTP_503', 'TIMEOUT', 'CONNECTION_REFUSED'])[(1 + number % 3)::int], 'eu-west'
   from unnest($1::uuid[]) with ordinality as monitor (id, number)
   join monitors m using (id)
-  cross join lateral (select date_trunc('milliseconds', now()) - make_interval(hours => (8 + 17 * number)::int) as at) as opened
+  cross join lateral (select date_trunc('milliseconds', now()) - make_interval(hours => (8 + 17 * number)::int) as opened_at) as outage
   where number % 3 <> 0`;

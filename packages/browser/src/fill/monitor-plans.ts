@@ -1,7 +1,7 @@
 import type { Monitor } from '@tocsin/contracts/monitor';
 
 /** What a monitor of a filled system is to be. */
-export interface MonitorPlan {
+interface MonitorPlan {
   readonly name: string;
   readonly target: 'up' | 'down';
   readonly regions: readonly string[];

@@ -1,7 +1,7 @@
 import type { BrowserContext } from 'playwright-core';
 
 /** What is noted in a page while it is measured. */
-export interface Probes {
+interface Probes {
   /** When the first row of the list was there and the page free to react; milliseconds after navigation, 0 before. */
   firstRowAt: number;
   /** Checks that the live stream brought. */

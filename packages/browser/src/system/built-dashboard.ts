@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-/** Where the dashboard is built to. */
-export const BUILT_DASHBOARD = join(ROOT, 'services', 'dashboard', 'dist');
+const BUILT_DASHBOARD = join(ROOT, 'services', 'dashboard', 'dist');
 /** Of the PostgreSQL of a test run: one of its processes builds, the others wait for it. */
 const BUILD_LOCK = 8_262_101;
 

@@ -15,7 +15,7 @@ export interface DashboardClient {
   request<Answer>(method: string, path: string, body?: object): Promise<Answer>;
 }
 
-export interface Person {
+interface Person {
   readonly name: string;
   readonly email: string;
   readonly password: string;
