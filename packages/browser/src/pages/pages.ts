@@ -73,6 +73,8 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'people', route: '/people', path: () => '/people' },
   { name: 'profile', route: '/profile', path: () => '/profile' },
   { name: 'docs', route: '/docs', path: () => '/docs' },
+  { name: 'docs-of-a-stranger', route: '/docs', path: () => '/docs', isEntrance: true },
+  { name: 'docs-operation', route: '/docs', path: () => '/docs#createMonitor' },
   { name: 'not-found', route: '', path: () => '/no/such/page' },
 ];
 

@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { isStatus } from '../api/api-error.ts';
 import { monitorsSearchSchema } from '../monitors/monitors-search.ts';
 import { meQuery } from '../session/session.ts';
+import { OpenFrame } from './open-frame.tsx';
 import { ErrorPage, NotFoundPage, PendingPage } from './page-states.tsx';
 import { Shell } from './shell.tsx';
 
@@ -166,8 +167,11 @@ const profile = createRoute({
   component: lazyRouteComponent(() => import('../session/profile-page.tsx'), 'ProfilePage'),
 });
 
+/** Everything that anybody may read. */
+const open = createRoute({ getParentRoute: () => root, id: 'open', component: OpenFrame });
+
 const docs = createRoute({
-  getParentRoute: () => signedIn,
+  getParentRoute: () => open,
   path: '/docs',
   component: lazyRouteComponent(() => import('../docs/docs-page.tsx'), 'DocsPage'),
 });
@@ -192,8 +196,8 @@ const routeTree = root.addChildren([
     apiKeys,
     people,
     profile,
-    docs,
   ]),
+  open.addChildren([docs]),
 ]);
 
 /** Every page of the dashboard, each loaded when it is first opened. */

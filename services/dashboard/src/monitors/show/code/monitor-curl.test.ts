@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { monitorCurl } from './monitor-curl.ts';
-import { shellQuote } from './shell-quote.ts';
+import { shellQuote } from '../../../components/shell-quote.ts';
 import { monitorWith, NASTY } from './testing.ts';
 
 const ORIGIN = 'https://tocsin.example.com';
