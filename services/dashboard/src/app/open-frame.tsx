@@ -1,7 +1,8 @@
-import { Button, Container, Group, Text } from '@mantine/core';
+import { Container, Group, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { TextLink } from '../components/text-link.tsx';
 import { meQuery } from '../session/session.ts';
 import { Logo } from './logo.tsx';
 import { PendingPage } from './page-states.tsx';
@@ -23,9 +24,9 @@ export function OpenFrame(): ReactNode {
             Tocsin
           </Text>
         </Link>
-        <Button component={Link} to="/sign-in" search={{ from }} variant="default" size="xs">
+        <TextLink to="/sign-in" search={{ from }}>
           Sign in
-        </Button>
+        </TextLink>
       </Group>
       <main>
         <Outlet />

@@ -67,7 +67,9 @@ function merged(document: OpenApi, schema: Schema): Schema {
 function withoutNull(document: OpenApi, schema: Schema): Schema {
   const others = (schema.anyOf ?? schema.oneOf ?? []).filter(({ type }) => type !== 'null');
   const [only] = others;
-  return others.length === 1 && only ? { ...schema, ...merged(document, only), anyOf: undefined } as Schema : schema;
+  if (others.length !== 1 || !only) return schema;
+  const { anyOf: _any, oneOf: _one, ...rest } = schema;
+  return { ...rest, ...merged(document, only) };
 }
 
 /** Bounds, choices and the default, in words. */
@@ -104,6 +106,7 @@ function mergeAlternatives(alternatives: readonly FieldRow[][]): FieldRow[] {
   }
   return [...byName.values()].map((field) => ({
     ...field,
-    required: field.required && alternatives.every((fields) => fields.some(({ name }) => name === field.name)),
+    required:
+      field.required && alternatives.every((fields) => fields.some(({ name }) => name === field.name)),
   }));
 }

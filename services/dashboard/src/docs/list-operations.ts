@@ -1,4 +1,11 @@
-import { resolve, type Answer, type OpenApi, type OperationObject, type Parameter, type Schema } from './open-api.ts';
+import {
+  resolve,
+  type Answer,
+  type OpenApi,
+  type OperationObject,
+  type Parameter,
+  type Schema,
+} from './open-api.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

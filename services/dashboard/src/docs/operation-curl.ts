@@ -7,6 +7,9 @@ export function operationCurl(operation: Operation, origin: string, example: unk
   const lines = [`curl${method === 'GET' ? '' : ` -X ${method}`} ${shellQuote(`${origin}${path}`)}`];
   if (credentials.includes('API key')) lines.push(`-H "Authorization: Bearer $TOCSIN_API_KEY"`);
   if (example !== undefined)
-    lines.push(`-H 'Content-Type: application/json'`, `--data-raw '${withinQuotes(JSON.stringify(example, null, 2))}'`);
+    lines.push(
+      `-H 'Content-Type: application/json'`,
+      `--data-raw '${withinQuotes(JSON.stringify(example, null, 2))}'`,
+    );
   return lines.join(' \\\n  ');
 }

@@ -19,6 +19,12 @@ export function useOpenOperation(): OpenOperation {
   return {
     id,
     open: (next) =>
-      void navigate({ to: '/docs', hash: next ?? '', replace: true, resetScroll: false, hashScrollIntoView: false }),
+      void navigate({
+        to: '/docs',
+        hash: next ?? '',
+        replace: true,
+        resetScroll: false,
+        hashScrollIntoView: false,
+      }),
   };
 }
