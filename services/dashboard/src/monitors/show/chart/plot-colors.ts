@@ -12,19 +12,22 @@ export interface PlotColors {
 
 /** The colours of the custom properties as they are now within `element`, in its light or dark. */
 export function readPlotColors(element: HTMLElement): PlotColors {
-  const probe = document.createElement('span');
-  element.append(probe);
-  const read = (property: string): string => {
-    probe.style.color = `var(${property})`;
-    return getComputedStyle(probe).color;
-  };
-  const colors = {
+  const read = (property: string): string => readColor(element, property);
+  return {
     phases: PHASES.map(({ color }) => read(color)),
     failure: read('--status-down'),
     gap: read('--status-pending'),
     text: read('--text-quiet'),
     line: read('--line'),
   };
+}
+
+/** With a new element for each: one that changes its colour may be on its way from the last one still. */
+function readColor(element: HTMLElement, property: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${property})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
   probe.remove();
-  return colors;
+  return color;
 }
