@@ -97,7 +97,7 @@ test(
     await page.getByRole('link', { name: 'New channel' }).click();
     await field(page, 'Name').fill(CHANNEL);
     await field(page, 'URL').fill(dashboard.receiver.url('/hook'));
-    await page.getByRole('button', { name: 'Make the channel' }).click();
+    await page.getByRole('button', { name: 'Create channel' }).click();
     const secret = page.getByRole('dialog');
     await secret.getByText(/whsec_/).waitFor();
     await secret.getByRole('button', { name: 'I have stored it' }).click();
@@ -213,7 +213,7 @@ async function planFromNow(where: Page): Promise<void> {
   await field(where, 'Name').fill('Upgrade');
   await where.getByLabel(/^Starts/).fill(localTime(-60_000));
   await where.getByLabel(/^Ends/).fill(localTime(3_600_000));
-  await where.getByRole('button', { name: 'Plan it' }).click();
+  await where.getByRole('button', { name: 'Create window' }).click();
   await heading(where, 'Upgrade').waitFor();
 }
 

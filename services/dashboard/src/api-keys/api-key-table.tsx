@@ -18,10 +18,10 @@ export function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): Rea
           <Table.Thead>
             <Table.Tr>
               <Table.Th scope="col">Name</Table.Th>
-              <Table.Th scope="col">May</Table.Th>
+              <Table.Th scope="col">Scope</Table.Th>
               <Table.Th scope="col">Last used</Table.Th>
               <Table.Th scope="col">Expires</Table.Th>
-              <Table.Th scope="col">Made</Table.Th>
+              <Table.Th scope="col">Created</Table.Th>
               <Table.Th scope="col" aria-label="Actions" />
             </Table.Tr>
           </Table.Thead>

@@ -22,7 +22,7 @@ export function ChannelActions({ channel }: { readonly channel: Channel }): Reac
       notifications.show({
         message: after.enabled
           ? 'The channel is enabled. What was held stays so until you redeliver it.'
-          : 'The channel is switched off. What happens now is held.',
+          : 'The channel is disabled. What happens now is held.',
       });
     },
     onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
@@ -37,7 +37,7 @@ export function ChannelActions({ channel }: { readonly channel: Channel }): Reac
           enabled ? <IconPlayerPause size={16} aria-hidden /> : <IconPlayerPlay size={16} aria-hidden />
         }
       >
-        {enabled ? 'Switch off' : 'Enable'}
+        {enabled ? 'Disable' : 'Enable'}
       </Button>
       <DeleteChannel channel={channel} />
     </>

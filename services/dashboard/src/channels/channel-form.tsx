@@ -10,7 +10,7 @@ import { useApiForm } from '../components/use-api-form.ts';
 
 interface ChannelFormProps {
   readonly initialValues: ChannelInput;
-  /** As "Make the channel". */
+  /** As "Create channel". */
   readonly action: string;
   readonly save: (input: ChannelInput) => Promise<unknown>;
   readonly onCancel: () => void;
@@ -51,7 +51,7 @@ export function ChannelForm({ initialValues, action, save, onCancel }: ChannelFo
           {...form.getInputProps('url')}
         />
         <Radio.Group
-          label="Told of"
+          label="Monitors"
           value={allMonitors ? 'all' : 'chosen'}
           onChange={(value) => form.setFieldValue('allMonitors', value === 'all')}
         >

@@ -82,7 +82,7 @@ function StateNotice({ channel }: { readonly channel: Channel }): ReactNode {
       );
     case 'switched-off':
       return (
-        <Alert color="gray" variant="light" icon={<IconPlayerPause aria-hidden />} title="Switched off">
+        <Alert color="gray" variant="light" icon={<IconPlayerPause aria-hidden />} title="Disabled by hand">
           <Text size="sm">Nothing is sent. What happens meanwhile is held until it is redelivered.</Text>
         </Alert>
       );

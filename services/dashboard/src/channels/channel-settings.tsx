@@ -41,13 +41,13 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
             <DataList.ItemValue style={{ overflowWrap: 'anywhere' }}>{url}</DataList.ItemValue>
           </DataList.Item>
           <DataList.Item>
-            <DataList.ItemLabel>Told of</DataList.ItemLabel>
+            <DataList.ItemLabel>Monitors</DataList.ItemLabel>
             <DataList.ItemValue>
               <Reach channel={channel} />
             </DataList.ItemValue>
           </DataList.Item>
           <DataList.Item>
-            <DataList.ItemLabel>Made</DataList.ItemLabel>
+            <DataList.ItemLabel>Created</DataList.ItemLabel>
             <DataList.ItemValue>
               <Time value={channel.createdAt} />
             </DataList.ItemValue>

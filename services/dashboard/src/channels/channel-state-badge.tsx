@@ -12,7 +12,7 @@ import classes from './states.module.css';
 const LOOKS = {
   working: { label: 'Enabled', icon: IconCircleCheckFilled, tone: 'good' },
   failing: { label: 'Failing', icon: IconAlertTriangleFilled, tone: 'bad' },
-  'switched-off': { label: 'Switched off', icon: IconPlayerPauseFilled, tone: 'quiet' },
+  'switched-off': { label: 'Disabled by hand', icon: IconPlayerPauseFilled, tone: 'quiet' },
   disabled: { label: 'Disabled', icon: IconSquareRoundedXFilled, tone: 'bad' },
 } as const;
 

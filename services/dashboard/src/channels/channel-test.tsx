@@ -41,7 +41,7 @@ export function ChannelTest({ channelId }: { readonly channelId: string }): Reac
           <Text size="sm" c="var(--text-quiet)">
             {isPending
               ? 'Waiting for the answer of the receiver…'
-              : 'A signed event that says it is a test, sent once, to a channel that is switched off too.'}
+              : 'A signed event that says it is a test, sent once, to a channel that is disabled too.'}
           </Text>
         )}
       </div>

@@ -15,7 +15,7 @@ import { ChannelStateBadge } from './channel-state-badge.tsx';
 import { describeReach } from './channel-state.ts';
 import { channelsQuery } from './queries.ts';
 
-const COLUMNS = ['Name', 'State', 'Told of', 'Receiver'];
+const COLUMNS = ['Name', 'State', 'Monitors', 'Receiver'];
 
 export function ChannelsPage(): ReactNode {
   const { data, error, refetch } = useQuery(channelsQuery);
@@ -38,7 +38,7 @@ export function ChannelsPage(): ReactNode {
           title="Nobody is told yet"
           action={
             <Button component={Link} to="/channels/new">
-              Make the first channel
+              Create the first channel
             </Button>
           }
         >
@@ -69,7 +69,7 @@ function Row({ channel }: { readonly channel: Channel }): ReactNode {
           <StateNote channel={channel} />
         </Stack>
       </CardCell>
-      <CardCell column="Told of">{describeReach(channel)}</CardCell>
+      <CardCell column="Monitors">{describeReach(channel)}</CardCell>
       <CardCell column="Receiver">
         <Text size="sm" c="var(--text-quiet)" maw={360} truncate="start" title={channel.url}>
           {new URL(channel.url).host}

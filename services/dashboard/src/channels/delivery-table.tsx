@@ -27,7 +27,13 @@ export function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps): React
         : deliveries.map((delivery) => (
             <Table.Tr key={delivery.id}>
               <CardCell column="Event" heading>
-                <Anchor component="button" type="button" size="sm" onClick={() => onOpen(delivery.id)}>
+                <Anchor
+                  component="button"
+                  type="button"
+                  size="sm"
+                  ta="left"
+                  onClick={() => onOpen(delivery.id)}
+                >
                   {EVENT_WORDS[delivery.event]}
                 </Anchor>
               </CardCell>

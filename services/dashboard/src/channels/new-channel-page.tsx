@@ -20,7 +20,7 @@ export function NewChannelPage(): ReactNode {
       <Panel>
         <ChannelForm
           initialValues={EMPTY}
-          action="Make the channel"
+          action="Create channel"
           save={async (input) => {
             const answer = await createChannel(input);
             queryClient.setQueryData(channelQuery(answer.channel.id).queryKey, answer.channel);

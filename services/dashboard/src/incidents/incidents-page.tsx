@@ -15,7 +15,7 @@ const route = getRouteApi('/signed-in/incidents');
 const STATES = [
   { value: 'all', label: 'All' },
   { value: 'open', label: 'Open' },
-  { value: 'resolved', label: 'Over' },
+  { value: 'resolved', label: 'Resolved' },
 ];
 
 export function IncidentsPage(): ReactNode {

@@ -20,7 +20,7 @@ export function PastIncidents({ monitorId }: { readonly monitorId: string | null
   const query = useInfiniteQuery(pastIncidentsQuery(monitorId));
   const incidents = query.data?.pages.flat();
   return (
-    <Panel title="Over">
+    <Panel title="Resolved">
       {incidents === undefined ? (
         query.error === null ? (
           <Placeholder />

@@ -25,7 +25,7 @@ export function NewMaintenanceWindowPage(): ReactNode {
       <WindowForm
         initialValues={initialValues}
         windowId={null}
-        action="Plan it"
+        action="Create window"
         save={async (values) => {
           const window = await createWindow(toBody(values));
           changed(window);

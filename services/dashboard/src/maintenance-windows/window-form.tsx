@@ -16,7 +16,7 @@ interface WindowFormProps {
   readonly initialValues: WindowValues;
   /** The window that is being changed; null: a new one. */
   readonly windowId: string | null;
-  /** As "Plan it". */
+  /** As "Create window". */
   readonly action: string;
   readonly save: (values: WindowValues) => Promise<unknown>;
   readonly onCancel: () => void;

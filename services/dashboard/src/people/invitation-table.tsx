@@ -46,7 +46,7 @@ export function InvitationTable({ invitations }: { readonly invitations: readonl
                     loading={takeBack.isPending && takeBack.variables === id}
                     onClick={() => takeBack.mutate(id)}
                   >
-                    Take back
+                    Revoke
                   </Button>
                 </Table.Td>
               </Table.Tr>

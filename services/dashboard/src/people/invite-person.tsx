@@ -77,7 +77,7 @@ export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode 
                 Cancel
               </Button>
               <Button type="submit" loading={make.isPending}>
-                Make the link
+                Create the link
               </Button>
             </Group>
           </Stack>

@@ -23,7 +23,7 @@ const LOOKS: Record<RegionState, { label: string; icon: Icon }> = {
   serving: { label: 'Serving', icon: IconCircleCheckFilled },
   idle: { label: 'Not used', icon: IconCircleDashed },
   late: { label: 'Falling behind', icon: IconClockExclamation },
-  unserved: { label: 'Nobody checks', icon: IconAlertTriangleFilled },
+  unserved: { label: 'No checkers', icon: IconAlertTriangleFilled },
   unknown: { label: 'Queue does not answer', icon: IconHelpCircle },
 };
 
@@ -82,7 +82,7 @@ function RegionTable({ regions }: { readonly regions: readonly Region[] }): Reac
                 Waiting
               </Table.Th>
               <Table.Th scope="col" ta="right">
-                Behind by
+                Lag
               </Table.Th>
             </Table.Tr>
           </Table.Thead>

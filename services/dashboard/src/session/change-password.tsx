@@ -37,7 +37,7 @@ export function ChangePassword(): ReactNode {
             Changing it signs you out everywhere else.
           </Text>
           <PasswordInput
-            label="Password until now"
+            label="Current password"
             autoComplete="current-password"
             required
             {...form.getInputProps('currentPassword')}

@@ -56,7 +56,7 @@ function NobodyIsTold({ anyAssigned, anyMade }: NobodyIsToldProps): ReactNode {
       </div>
       {!anyAssigned && (
         <Anchor component={Link} to={anyMade ? '/channels' : '/channels/new'} size="sm">
-          {anyMade ? 'Assign a channel' : 'Make the first channel'}
+          {anyMade ? 'Assign a channel' : 'Create the first channel'}
         </Anchor>
       )}
     </Text>
