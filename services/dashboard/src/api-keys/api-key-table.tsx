@@ -5,33 +5,22 @@ import { IconTrash } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { ConfirmByName } from '../components/confirm-by-name.tsx';
+import { CardCell, CardTable } from '../components/card-table.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Time, useNow } from '../components/time.tsx';
 import { apiKeysQuery, deleteApiKey } from './queries.ts';
+
+const COLUMNS = ['Name', 'Scope', 'Last used', 'Expires', 'Created', 'Actions'];
 
 export function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
   const [doomed, setDoomed] = useState<ApiKey | null>(null);
   return (
     <Panel>
-      <Table.ScrollContainer minWidth={640} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-        <Table verticalSpacing="sm">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">Name</Table.Th>
-              <Table.Th scope="col">Scope</Table.Th>
-              <Table.Th scope="col">Last used</Table.Th>
-              <Table.Th scope="col">Expires</Table.Th>
-              <Table.Th scope="col">Created</Table.Th>
-              <Table.Th scope="col" aria-label="Actions" />
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {keys.map((key) => (
-              <ApiKeyRow key={key.id} apiKey={key} onDelete={() => setDoomed(key)} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <CardTable label="API keys" columns={COLUMNS}>
+        {keys.map((key) => (
+          <ApiKeyRow key={key.id} apiKey={key} onDelete={() => setDoomed(key)} />
+        ))}
+      </CardTable>
       <DeleteApiKey apiKey={doomed} onClose={() => setDoomed(null)} />
     </Panel>
   );
@@ -47,24 +36,26 @@ function ApiKeyRow({
   const { name, scopes, lastUsedAt, expiresAt, createdAt } = apiKey;
   return (
     <Table.Tr>
-      <Table.Th scope="row" fw={600}>
+      <CardCell column="Name" heading>
         {name}
-      </Table.Th>
-      <Table.Td>{scopes === 'read' ? 'read' : 'read and write'}</Table.Td>
-      <Table.Td>{lastUsedAt === null ? <Quiet>never</Quiet> : <Time value={lastUsedAt} as="ago" />}</Table.Td>
-      <Table.Td>
+      </CardCell>
+      <CardCell column="Scope">{scopes === 'read' ? 'read' : 'read and write'}</CardCell>
+      <CardCell column="Last used">
+        {lastUsedAt === null ? <Quiet>never</Quiet> : <Time value={lastUsedAt} as="ago" />}
+      </CardCell>
+      <CardCell column="Expires">
         <Expiry at={expiresAt} />
-      </Table.Td>
-      <Table.Td>
+      </CardCell>
+      <CardCell column="Created">
         <Time value={createdAt} as="ago" />
-      </Table.Td>
-      <Table.Td ta="right">
+      </CardCell>
+      <CardCell column="Actions">
         <Tooltip label="Delete">
           <ActionIcon variant="subtle" color="gray" onClick={onDelete} aria-label={`Delete the key ${name}`}>
             <IconTrash size={18} aria-hidden />
           </ActionIcon>
         </Tooltip>
-      </Table.Td>
+      </CardCell>
     </Table.Tr>
   );
 }

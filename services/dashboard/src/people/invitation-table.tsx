@@ -4,9 +4,12 @@ import type { Invitation } from '@tocsin/contracts/user';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
+import { CardCell, CardTable } from '../components/card-table.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Time } from '../components/time.tsx';
 import { invitationsQuery, takeBackInvitation } from './queries.ts';
+
+const COLUMNS = ['For', 'Role', 'Ends', 'Actions'];
 
 /** Invitations that nobody has accepted yet. */
 export function InvitationTable({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
@@ -19,41 +22,29 @@ export function InvitationTable({ invitations }: { readonly invitations: readonl
   });
   return (
     <Panel title="Open invitations">
-      <Table.ScrollContainer minWidth={520} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-        <Table verticalSpacing="sm">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">For</Table.Th>
-              <Table.Th scope="col">Role</Table.Th>
-              <Table.Th scope="col">Ends</Table.Th>
-              <Table.Th scope="col" aria-label="Actions" />
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {invitations.map(({ id, email, role, expiresAt }) => (
-              <Table.Tr key={id}>
-                <Table.Th scope="row" fw={500}>
-                  {email ?? 'whoever has the link'}
-                </Table.Th>
-                <Table.Td>{role}</Table.Td>
-                <Table.Td>
-                  <Time value={expiresAt} as="ago" />
-                </Table.Td>
-                <Table.Td ta="right">
-                  <Button
-                    size="xs"
-                    variant="default"
-                    loading={takeBack.isPending && takeBack.variables === id}
-                    onClick={() => takeBack.mutate(id)}
-                  >
-                    Revoke
-                  </Button>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <CardTable label="Open invitations" columns={COLUMNS}>
+        {invitations.map(({ id, email, role, expiresAt }) => (
+          <Table.Tr key={id}>
+            <CardCell column="For" heading>
+              {email ?? 'whoever has the link'}
+            </CardCell>
+            <CardCell column="Role">{role}</CardCell>
+            <CardCell column="Ends">
+              <Time value={expiresAt} as="ago" />
+            </CardCell>
+            <CardCell column="Actions">
+              <Button
+                size="xs"
+                variant="default"
+                loading={takeBack.isPending && takeBack.variables === id}
+                onClick={() => takeBack.mutate(id)}
+              >
+                Revoke
+              </Button>
+            </CardCell>
+          </Table.Tr>
+        ))}
+      </CardTable>
     </Panel>
   );
 }

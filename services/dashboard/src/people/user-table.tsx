@@ -7,33 +7,23 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
 import { ConfirmByName } from '../components/confirm-by-name.tsx';
+import { CardCell, CardTable } from '../components/card-table.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
 import { removeUser, setUserRole } from './queries.ts';
 
+const COLUMNS = ['Name', 'E-mail address', 'Role', 'Since', 'Actions'];
+
 export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
   const [leaving, setLeaving] = useState<User | null>(null);
   return (
     <Panel>
-      <Table.ScrollContainer minWidth={560} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-        <Table verticalSpacing="sm">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">Name</Table.Th>
-              <Table.Th scope="col">E-mail address</Table.Th>
-              <Table.Th scope="col">Role</Table.Th>
-              <Table.Th scope="col">Since</Table.Th>
-              <Table.Th scope="col" aria-label="Actions" />
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {users.map((user) => (
-              <UserRow key={user.id} user={user} onRemove={() => setLeaving(user)} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <CardTable label="People" columns={COLUMNS}>
+        {users.map((user) => (
+          <UserRow key={user.id} user={user} onRemove={() => setLeaving(user)} />
+        ))}
+      </CardTable>
       <RemoveUser user={leaving} onClose={() => setLeaving(null)} />
     </Panel>
   );
@@ -54,16 +44,16 @@ function UserRow({ user, onRemove }: { readonly user: User; readonly onRemove: (
   const isMe = me?.user.id === user.id;
   return (
     <Table.Tr>
-      <Table.Th scope="row" fw={600}>
+      <CardCell column="Name" heading>
         {user.name}{' '}
         {isMe && (
           <Text component="span" size="sm" c="var(--text-quiet)">
             (you)
           </Text>
         )}
-      </Table.Th>
-      <Table.Td>{user.email}</Table.Td>
-      <Table.Td>
+      </CardCell>
+      <CardCell column="E-mail address">{user.email}</CardCell>
+      <CardCell column="Role">
         <NativeSelect
           size="xs"
           w={110}
@@ -73,17 +63,17 @@ function UserRow({ user, onRemove }: { readonly user: User; readonly onRemove: (
           disabled={change.isPending}
           onChange={(event) => change.mutate(event.currentTarget.value as UserRole)}
         />
-      </Table.Td>
-      <Table.Td>
+      </CardCell>
+      <CardCell column="Since">
         <Time value={user.createdAt} as="ago" />
-      </Table.Td>
-      <Table.Td ta="right">
+      </CardCell>
+      <CardCell column="Actions">
         <Tooltip label="Remove">
           <ActionIcon variant="subtle" color="gray" onClick={onRemove} aria-label={`Remove ${user.name}`}>
             <IconUserMinus size={18} aria-hidden />
           </ActionIcon>
         </Tooltip>
-      </Table.Td>
+      </CardCell>
     </Table.Tr>
   );
 }
