@@ -137,7 +137,10 @@ async function focusedName(page: Page): Promise<string> {
   return page.evaluate(() => {
     const element = document.activeElement;
     if (!(element instanceof HTMLElement)) return '';
-    const label = element instanceof HTMLInputElement ? element.labels?.[0]?.innerText : undefined;
+    const label =
+      element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+        ? element.labels?.[0]?.innerText
+        : undefined;
     const text = element.getAttribute('aria-label') ?? label ?? element.innerText;
     const { outlineStyle, borderColor } = getComputedStyle(element);
     element.blur();

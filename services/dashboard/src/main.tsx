@@ -9,7 +9,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createQueryClient } from './app/query-client.ts';
 import { createAppRouter } from './app/router.tsx';
-import { theme } from './app/theme.ts';
+import { cssVariables, theme } from './app/theme.ts';
 import './app/global.css';
 
 const root = document.getElementById('root');
@@ -22,7 +22,7 @@ const router = createAppRouter(queryClient);
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
-      <MantineProvider theme={theme} defaultColorScheme="auto">
+      <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
         <Notifications position="bottom-right" />
         <RouterProvider router={router} />
       </MantineProvider>

@@ -1,12 +1,19 @@
-import { createTheme } from '@mantine/core';
+import { createTheme, type CSSVariablesResolver } from '@mantine/core';
 
 /** One calm accent; red, green, amber and violet are kept for statuses. */
 export const theme = createTheme({
   primaryColor: 'cyan',
-  primaryShade: { light: 9, dark: 8 },
+  primaryShade: 9,
   defaultRadius: 'md',
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
+});
+
+/** Quiet text of the library in the colour of ours, which can be read. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: { '--mantine-color-dimmed': 'var(--text-quiet)' },
+  dark: { '--mantine-color-dimmed': 'var(--text-quiet)' },
 });

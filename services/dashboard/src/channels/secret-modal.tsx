@@ -58,7 +58,7 @@ export function SecretModal({ title, secret, children, onClose }: SecretModalPro
 
 function DocsLink(): ReactNode {
   return (
-    <TextLink to="/docs" hash="webhooks" target="_blank" rel="noopener">
+    <TextLink to="/docs" underline="always" hash="webhooks" target="_blank" rel="noopener">
       reference of webhooks
     </TextLink>
   );

@@ -23,7 +23,7 @@ export function DocsPage(): ReactNode {
         hint={
           <>
             Made of the schemas that the api itself checks requests with. For programs:{' '}
-            <Anchor href="/api/cli/openapi.json" inherit>
+            <Anchor href="/api/cli/openapi.json" inherit underline="always">
               openapi.json
             </Anchor>{' '}
             (OpenAPI 3.1).

@@ -9,9 +9,12 @@ export function FirstRequest(): ReactNode {
   return (
     <Panel title="The first request">
       <Text size="sm" mb="xs">
-        Programs carry an <TextLink to="/api-keys">API key</TextLink> as a bearer token. Bodies and answers
-        are JSON; every error is a problem document (RFC 9457) that says what is wrong and what would be
-        right.
+        Programs carry an{' '}
+        <TextLink to="/api-keys" underline="always">
+          API key
+        </TextLink>{' '}
+        as a bearer token. Bodies and answers are JSON; every error is a problem document (RFC 9457) that says
+        what is wrong and what would be right.
       </Text>
       <CodeBlock
         code={[

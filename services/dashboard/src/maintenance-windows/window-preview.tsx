@@ -99,7 +99,12 @@ function Overlaps({
         {overlaps.slice(0, MOST_OVERLAPS).map(({ window, at, monitorCount }) => (
           <Text key={window.id} size="sm" component="li">
             with{' '}
-            <TextLink to="/maintenance/$windowId" params={{ windowId: window.id }} target="_blank">
+            <TextLink
+              underline="always"
+              to="/maintenance/$windowId"
+              params={{ windowId: window.id }}
+              target="_blank"
+            >
               {window.name}
             </TextLink>{' '}
             on {monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`}, from{' '}

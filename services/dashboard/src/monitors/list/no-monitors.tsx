@@ -1,10 +1,9 @@
-import { Anchor, Box, Button, Code, Stack, Text } from '@mantine/core';
+import { Anchor, Box, Button, Stack, Text } from '@mantine/core';
 import { IconActivityHeartbeat, IconFilterOff, IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { CopyButton } from '../../components/copy-button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import classes from './no-monitors.module.css';
 
 /** Before the first monitor: how to make it, here or by the API. */
 export function NoMonitorsYet(): ReactNode {
@@ -36,11 +35,8 @@ export function NoMonitorsYet(): ReactNode {
           </Anchor>
           :
         </Text>
-        <Box className={classes['command'] ?? ''}>
-          <Code block>{command}</Code>
-          <div className={classes['copy']}>
-            <CopyButton value={command} what="the command" />
-          </div>
+        <Box ta="left">
+          <CodeBlock code={command} what="the command" />
         </Box>
       </Stack>
     </EmptyState>

@@ -25,6 +25,7 @@ export function MaintenancePanel({ monitorId }: { readonly monitorId: string }):
           Nothing is planned.{' '}
           <Anchor
             size="sm"
+            underline="always"
             renderRoot={(props) => <Link {...props} to="/maintenance/new" search={{ monitorId }} />}
           >
             Plan a window
