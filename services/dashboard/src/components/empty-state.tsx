@@ -19,7 +19,7 @@ export function EmptyState({ icon: Icon, title, children, action }: EmptyStatePr
       <Title order={2} size="h4">
         {title}
       </Title>
-      <Text c="var(--text-quiet)" ta="center" maw={520} component="div">
+      <Text c="var(--text-quiet)" ta="center" maw={520} w="100%" component="div">
         {children}
       </Text>
       {action}
