@@ -61,7 +61,7 @@ function ApiKeyForm({ create, onCancel }: ApiKeyFormProps): ReactNode {
   const lifetimeLabel = useId();
   const form = useApiForm({
     schema: createApiKeySchema,
-    initialValues: { name: '', lifetime: '365' as Lifetime },
+    initialValues: { name: '', lifetime: '365' },
     toBody,
   });
   return (

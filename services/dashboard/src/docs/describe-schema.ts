@@ -99,14 +99,10 @@ function range(least: number | undefined, most: number | undefined, unit: string
 const count = (value: number): string => value.toLocaleString('en');
 
 function mergeAlternatives(alternatives: readonly FieldRow[][]): FieldRow[] {
+  const isRequired = (name: string): boolean =>
+    alternatives.every((fields) => fields.some((field) => field.name === name && field.required));
   const byName = new Map<string, FieldRow>();
-  for (const field of alternatives.flat()) {
-    const known = byName.get(field.name);
-    byName.set(field.name, known ? { ...known, required: known.required && field.required } : field);
-  }
-  return [...byName.values()].map((field) => ({
-    ...field,
-    required:
-      field.required && alternatives.every((fields) => fields.some(({ name }) => name === field.name)),
-  }));
+  for (const field of alternatives.flat())
+    if (!byName.has(field.name)) byName.set(field.name, { ...field, required: isRequired(field.name) });
+  return [...byName.values()];
 }

@@ -23,7 +23,7 @@ export interface Operation {
   readonly answers: readonly StatusAnswer[];
 }
 
-export type Credential = 'API key' | 'session';
+type Credential = 'API key' | 'session';
 
 interface Body {
   readonly schema: Schema;

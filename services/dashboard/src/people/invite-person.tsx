@@ -22,7 +22,7 @@ export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode 
   });
   const form = useApiForm({
     schema: createInvitationSchema,
-    initialValues: { email: '', role: 'member' as UserRole },
+    initialValues: { email: '', role: 'member' },
     toBody,
   });
   const close = (): void => {
