@@ -21,14 +21,15 @@ const monitorIds = z
       }
       seen.add(id);
     }
-  });
+  })
+  .meta({ uniqueItems: true });
 
 /** The field rules of a channel, without defaults (design §3 "Dashboard API"). */
 const fields = {
-  name: label(LIMITS.nameCharacters),
-  url: httpsUrl,
-  monitorIds,
-  allMonitors: flag,
+  name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
+  url: httpsUrl.describe('The https address of the receiver, without user name or password.'),
+  monitorIds: monitorIds.describe('The monitors whose webhooks it gets; replaced as a whole.'),
+  allMonitors: flag.describe('Whether it gets those of every monitor of the account, later ones too.'),
 };
 
 /** Body of "create a channel". */
@@ -39,7 +40,10 @@ export type ChannelInput = z.infer<typeof createChannelSchema>;
 
 /** Body of "update a channel": any subset; `monitorIds` is replaced as a whole. */
 export const updateChannelSchema = z
-  .strictObject({ ...fields, enabled: flag })
+  .strictObject({
+    ...fields,
+    enabled: flag.describe('False: what is due to it is kept and not sent. True: it is sent to again.'),
+  })
   .partial()
   .meta({ id: 'ChannelUpdate' });
 export type ChannelUpdate = z.infer<typeof updateChannelSchema>;
@@ -52,17 +56,29 @@ export const channelSchema = z
     id: z.uuid(),
     name: z.string(),
     url: z.string(),
-    /** In the order of the monitors' creation. */
-    monitorIds: z.array(z.uuid()),
-    /** Assigned to every monitor of the account, later ones too. */
-    allMonitors: z.boolean(),
-    enabled: z.boolean(),
-    /** Why the service disabled it; null where a person did, or while it is enabled. */
-    disabledReason: z.string().nullable(),
-    /** The first failed attempt since the last success; null while there is none. */
-    failingSince: timestamp.nullable(),
+    monitorIds: z.array(z.uuid()).describe("In the order of the monitors' creation."),
+    allMonitors: z
+      .boolean()
+      .describe('Whether it is assigned to every monitor of the account, later ones too.'),
+    enabled: z.boolean().describe('Whether it is sent to.'),
+    disabledReason: z
+      .string()
+      .nullable()
+      .describe('Why the service disabled it; null where a person did, or while it is enabled.'),
+    failingSince: timestamp
+      .nullable()
+      .describe('The first failed attempt since the last success; null while there is none.'),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
-  .meta({ id: 'Channel' });
+  .meta({
+    id: 'Channel',
+    description: 'A receiver of webhooks and the monitors it is assigned to. Its secret is never in it.',
+  });
 export type Channel = z.infer<typeof channelSchema>;
+
+/** The secret that signs a channel's webhooks, as Standard Webhooks writes it. */
+export const channelSecretSchema = z
+  .string()
+  .regex(/^whsec_/)
+  .describe("Signs the channel's webhooks, as [Standard Webhooks](https://www.standardwebhooks.com) has it.");

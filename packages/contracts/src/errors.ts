@@ -58,20 +58,41 @@ export class AppError extends Error {
 /** RFC 9457 body of every error answer (design §3). */
 export const problemSchema = z
   .strictObject({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    instance: z.string(),
-    errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+    type: z
+      .string()
+      .describe(
+        'Which error it is, for programs: `urn:tocsin:problem:` and its code with hyphens. `about:blank` where the request could not be read as HTTP.',
+      ),
+    title: z.string().describe('What it means, the same each time.'),
+    status: z.int().describe('The HTTP status.'),
+    detail: z.string().describe('What went wrong this time, for people.'),
+    instance: z.string().describe('The id of the request, as in `X-Request-Id`.'),
+    errors: z
+      .array(
+        z
+          .strictObject({
+            path: z
+              .string()
+              .describe('Dotted, as in `assertions.statusCode` or `regions.0`; empty for the whole body.'),
+            message: z.string().describe('What is wrong with it, for people.'),
+          })
+          .meta({ id: 'FieldError', description: 'One field at fault.' }),
+      )
+      .optional()
+      .describe('The fields at fault, all at once; only where fields are.'),
   })
-  .meta({ id: 'Problem' });
+  .meta({ id: 'Problem', description: 'An error, as RFC 9457 has it.' });
 export type Problem = z.infer<typeof problemSchema>;
+
+/** The `type` of an error's problem document. */
+function problemType(code: ErrorCode): string {
+  return `urn:tocsin:problem:${code.replaceAll('_', '-')}`;
+}
 
 /** The problem document of an error; `requestId` becomes `instance`. */
 export function toProblem(error: AppError, requestId: string): Problem {
   return {
-    type: `urn:tocsin:problem:${error.code.replaceAll('_', '-')}`,
+    type: problemType(error.code),
     title: ERRORS[error.code].title,
     status: error.status,
     detail: error.message,

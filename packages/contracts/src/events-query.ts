@@ -9,18 +9,32 @@ export const pageLimit = z
   .transform(Number)
   .refine((count) => count >= 1, { error: 'must be an integer of at least 1' })
   .transform((count) => Math.min(count, LIMITS.eventsPerRequest.max))
-  .default(LIMITS.eventsPerRequest.default);
-
-const since = z.string({ error: 'must be given once' }).transform((text, context) => {
-  const date = parseTimestamp(text);
-  if (date !== null) return date;
-  context.addIssue({
-    code: 'custom',
-    message:
-      'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z (write + as %2B in a query)',
+  .default(LIMITS.eventsPerRequest.default)
+  .meta({
+    type: 'integer',
+    pattern: undefined,
+    minimum: 1,
+    default: LIMITS.eventsPerRequest.default,
+    description: `How many at most. Above ${LIMITS.eventsPerRequest.max} it counts as ${LIMITS.eventsPerRequest.max}.`,
   });
-  return z.NEVER;
-});
+
+const since = z
+  .string({ error: 'must be given once' })
+  .transform((text, context) => {
+    const date = parseTimestamp(text);
+    if (date !== null) return date;
+    context.addIssue({
+      code: 'custom',
+      message:
+        'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z (write + as %2B in a query)',
+    });
+    return z.NEVER;
+  })
+  .meta({
+    format: 'date-time',
+    description:
+      'Only what was recorded later: an ISO 8601 timestamp with an offset. To tail, pass the `timestamp` of the last event you have.',
+  });
 
 /** Query of "list monitor events": `limit` is capped, not refused, above 500; `since` is exclusive (design §3). */
 export const eventsQuerySchema = z.object({

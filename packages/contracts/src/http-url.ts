@@ -27,10 +27,12 @@ function urlProblem(text: string, { schemes, credentials }: UrlRules): string | 
 }
 
 function absoluteUrl(rules: UrlRules): z.ZodType<string, string> {
-  return storableText.superRefine((text, context) => {
-    const message = urlProblem(text, rules);
-    if (message !== null) context.addIssue({ code: 'custom', message });
-  });
+  return storableText
+    .superRefine((text, context) => {
+      const message = urlProblem(text, rules);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
+    .meta({ format: 'uri', minLength: 1, maxLength: LIMITS.urlCharacters });
 }
 
 /** An absolute http or https URL, kept exactly as written. */

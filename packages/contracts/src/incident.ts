@@ -12,22 +12,26 @@ export const incidentSchema = z
     monitorId: z.uuid(),
     monitorName: z.string(),
     openedAt: timestamp,
-    /** Null while it is open. */
-    resolvedAt: timestamp.nullable(),
-    /** Whole seconds; of an open incident until now. */
-    durationSeconds: z.int().min(0),
-    cause: errorReasonSchema.nullable(),
-    region: z.string(),
+    resolvedAt: timestamp.nullable().describe('Null while it is open.'),
+    durationSeconds: z.int().min(0).describe('Whole seconds; of an open incident until now.'),
+    cause: errorReasonSchema.nullable().describe('Why the check failed that opened it.'),
+    region: z.string().describe('Of the check that opened it.'),
   })
-  .meta({ id: 'Incident' });
+  .meta({ id: 'Incident', description: 'A time in which a monitor was `DOWN`.' });
 export type Incident = z.infer<typeof incidentSchema>;
 
 const STATES = ['open', 'resolved'] as const;
 
 /** Query of the list of incidents. */
 export const incidentsQuerySchema = z.object({
-  state: z.enum(STATES, { error: `must be one of ${STATES.join(', ')}` }).optional(),
-  monitorId: z.uuid({ error: 'must be the id of a monitor' }).optional(),
+  state: z
+    .enum(STATES, { error: `must be one of ${STATES.join(', ')}` })
+    .optional()
+    .describe('Only those in this state.'),
+  monitorId: z
+    .uuid({ error: 'must be the id of a monitor' })
+    .optional()
+    .describe('Only those of this monitor.'),
   limit: pageLimit,
   before: pageBefore,
 });

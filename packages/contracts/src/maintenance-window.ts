@@ -13,15 +13,17 @@ const MOST_MONITORS = 5_000;
 const MOST_TEXT = 500;
 
 /** An instant with any offset; kept to the millisecond. */
-const instant = storableText.transform((text, context) => {
-  const date = parseTimestamp(text);
-  if (date !== null) return date;
-  context.addIssue({
-    code: 'custom',
-    message: 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z',
-  });
-  return z.NEVER;
-});
+const instant = storableText
+  .transform((text, context) => {
+    const date = parseTimestamp(text);
+    if (date !== null) return date;
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z',
+    });
+    return z.NEVER;
+  })
+  .meta({ format: 'date-time' });
 
 const monitorIds = z
   .array(
@@ -32,16 +34,24 @@ const monitorIds = z
   )
   .min(1, { error: 'must name at least one monitor' })
   .max(MOST_MONITORS, { error: `must name at most ${MOST_MONITORS} monitors` })
-  .refine((ids) => new Set(ids).size === ids.length, { error: 'must not name a monitor twice' });
+  .refine((ids) => new Set(ids).size === ids.length, { error: 'must not name a monitor twice' })
+  .meta({ uniqueItems: true });
 
 /** The field rules of a maintenance window; what spans fields is judged by `windowProblems` of core. */
 const fields = {
-  name: label(LIMITS.nameCharacters),
-  startsAt: instant,
-  endsAt: instant,
-  monitorIds,
-  rrule: storableText.max(MOST_TEXT, { error: `must be at most ${MOST_TEXT} characters` }).nullable(),
-  timeZone: storableText.max(MOST_TEXT, { error: `must be at most ${MOST_TEXT} characters` }),
+  name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
+  startsAt: instant.describe('When the first occurrence begins, within ten years of now.'),
+  endsAt: instant.describe(
+    'When the first occurrence ends: after `startsAt`, at most 30 days, and not past.',
+  ),
+  monitorIds: monitorIds.describe('The monitors that it silences; replaced as a whole.'),
+  rrule: storableText
+    .max(MOST_TEXT, { error: `must be at most ${MOST_TEXT} characters` })
+    .nullable()
+    .describe('A rule of RFC 5545 without `DTSTART`, such as `FREQ=WEEKLY;BYDAY=SA`. Null: once.'),
+  timeZone: storableText
+    .max(MOST_TEXT, { error: `must be at most ${MOST_TEXT} characters` })
+    .describe('IANA name of the time zone in which occurrences keep their local time.'),
 };
 
 /** Body of "create a maintenance window" (design §3 "Dashboard API"). */
@@ -62,37 +72,38 @@ export const updateMaintenanceWindowSchema = z
 export type MaintenanceWindowUpdate = z.output<typeof updateMaintenanceWindowSchema>;
 
 const timestamp = z.iso.datetime({ precision: 3 });
-const occurrenceSchema = z.strictObject({ startsAt: timestamp, endsAt: timestamp });
+const occurrenceSchema = z
+  .strictObject({ startsAt: timestamp, endsAt: timestamp })
+  .meta({ id: 'Occurrence' });
 
 /** The record as the API answers it. */
 export const maintenanceWindowSchema = z
   .strictObject({
     id: z.uuid(),
     name: z.string(),
-    /** The first occurrence. */
-    startsAt: timestamp,
-    endsAt: timestamp,
+    startsAt: timestamp.describe('When the first occurrence begins.'),
+    endsAt: timestamp.describe('When the first occurrence ends.'),
     monitorIds: z.array(z.uuid()),
-    /** Null: once. */
-    rrule: z.string().nullable(),
+    rrule: z.string().nullable().describe('Null: once.'),
     timeZone: z.string(),
-    state: z.enum(MAINTENANCE_WINDOW_STATES),
-    /** The occurrence that runs now, or null. */
-    currentOccurrence: occurrenceSchema.nullable(),
-    /** The first of `upcoming`, or null. */
-    nextOccurrence: occurrenceSchema.nullable(),
-    /** The next five occurrences that have not begun. */
-    upcoming: z.array(occurrenceSchema),
+    state: z.enum(MAINTENANCE_WINDOW_STATES).describe('`ended`: no occurrence is left.'),
+    currentOccurrence: occurrenceSchema.nullable().describe('The occurrence that runs now, or null.'),
+    nextOccurrence: occurrenceSchema.nullable().describe('The next one that has not begun, or null.'),
+    upcoming: z.array(occurrenceSchema).describe('The next five occurrences that have not begun.'),
     createdAt: timestamp,
     updatedAt: timestamp,
   })
-  .meta({ id: 'MaintenanceWindow' });
+  .meta({
+    id: 'MaintenanceWindow',
+    description: 'A time, once or by a rule, in which its monitors are checked and alert nobody.',
+  });
 export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;
 
 /** The record as a list shows it: what is stored, no rule evaluated. So `nextOccurrence` is null while one runs. */
-export const listedMaintenanceWindowSchema = maintenanceWindowSchema
-  .omit({ upcoming: true })
-  .meta({ id: 'ListedMaintenanceWindow' });
+export const listedMaintenanceWindowSchema = maintenanceWindowSchema.omit({ upcoming: true }).meta({
+  id: 'ListedMaintenanceWindow',
+  description: 'A maintenance window in a list: `nextOccurrence` is null while one runs.',
+});
 export type ListedMaintenanceWindow = z.infer<typeof listedMaintenanceWindowSchema>;
 
 /** Query of the list of maintenance windows. */

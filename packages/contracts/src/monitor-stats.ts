@@ -14,53 +14,72 @@ const windowSchema = z.literal(['24h', '7d', '30d', '90d'] satisfies StatsWindow
 });
 
 /** Query of a monitor's statistics. */
-export const statsQuerySchema = z.object({ window: windowSchema.default('24h') });
+export const statsQuerySchema = z.object({
+  window: windowSchema.default('24h').describe('How far back the figures reach.'),
+});
 
 const timestamp = z.iso.datetime({ precision: 3 });
 const count = z.int().min(0);
 const milliseconds = z.int().min(0);
 
 /** Of the checks that were answered, in whole milliseconds, at most 5 % off; null without any. */
-const latencySchema = z.strictObject({ p50: milliseconds, p95: milliseconds, p99: milliseconds }).nullable();
+const latencySchema = z
+  .strictObject({ p50: milliseconds, p95: milliseconds, p99: milliseconds })
+  .meta({
+    id: 'LatencyPercentiles',
+    description: 'Of the checks that were answered, in whole milliseconds, at most 5 % off.',
+  })
+  .nullable()
+  .describe('Null where no check was answered.');
 
 /** What the checks of some time were. */
 const figures = {
-  /** The part of the checks that passed; null without any. */
-  uptime: z.number().min(0).max(1).nullable(),
-  checks: count,
-  failures: count,
-  /** Planned checks that did not happen. */
-  gaps: count,
+  uptime: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .describe('The part of the checks that passed; null without any.'),
+  checks: count.describe('Those that ran, triggered ones too.'),
+  failures: count.describe('Those that did not pass.'),
+  gaps: count.describe('Planned checks that did not happen.'),
   latency: latencySchema,
 };
 const figuresSchema = z.strictObject(figures);
 export type StatsFigures = z.infer<typeof figuresSchema>;
 
 /** Average phases of the checks that were answered; a phase that did not take place took no time. */
-const averageTimingsSchema = z.strictObject({
-  dns: milliseconds,
-  tcp: milliseconds,
-  tls: milliseconds,
-  firstByte: milliseconds,
-  download: milliseconds,
-});
+const averageTimingsSchema = z
+  .strictObject({
+    dns: milliseconds,
+    tcp: milliseconds,
+    tls: milliseconds,
+    firstByte: milliseconds,
+    download: milliseconds,
+  })
+  .meta({
+    id: 'AverageTimings',
+    description: 'Average phases in whole milliseconds; a phase that did not take place counts as 0.',
+  });
 export type AverageTimings = z.infer<typeof averageTimingsSchema>;
 
 /** A monitor's statistics as the dashboard API answers them (design §3 "Dashboard API"). */
 export const monitorStatsSchema = z
   .strictObject({
     window: windowSchema,
-    /** The start of the first bucket. */
-    from: timestamp,
-    /** Now. */
-    to: timestamp,
+    from: timestamp.describe('The start of the first bucket.'),
+    to: timestamp.describe('Now.'),
     ...figures,
-    /** Those that have checks or gaps, by name. */
-    regions: z.array(z.strictObject({ region: z.string(), ...figures })),
-    /** Every bucket of the window, empty ones too, oldest first. */
-    series: z.array(
-      z.strictObject({ start: timestamp, ...figures, timings: averageTimingsSchema.nullable() }),
-    ),
+    regions: z
+      .array(z.strictObject({ region: z.string(), ...figures }).meta({ id: 'RegionStats' }))
+      .describe('Those that have checks or gaps, by name.'),
+    series: z
+      .array(
+        z
+          .strictObject({ start: timestamp, ...figures, timings: averageTimingsSchema.nullable() })
+          .meta({ id: 'StatsBucket' }),
+      )
+      .describe('Every bucket of the window, empty ones too, oldest first; all begin at whole hours in UTC.'),
   })
-  .meta({ id: 'MonitorStats' });
+  .meta({ id: 'MonitorStats', description: "A monitor's uptime, gaps and latency over a window of time." });
 export type MonitorStats = z.infer<typeof monitorStatsSchema>;

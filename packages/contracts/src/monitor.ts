@@ -14,13 +14,19 @@ const assertionText = storableText
 /** Rules that must all pass for a check to count as UP. Unknown keys are refused (design §3). */
 export const assertionsSchema = z
   .strictObject({
-    statusCode: boundedInteger(100, 599).optional(),
-    bodyContains: assertionText.optional(),
-    bodyNotContains: assertionText.optional(),
-    maxLatency: boundedInteger(1, LIMITS.maxLatencyMs, 'milliseconds').optional(),
-    certificateMinDays: boundedInteger(1, LIMITS.certificateMinDays, 'days').optional(),
+    statusCode: boundedInteger(100, 599)
+      .optional()
+      .describe('The answer has exactly this status code. Without it, 200 to 399 pass.'),
+    bodyContains: assertionText.optional().describe('The first MiB of the body holds this text.'),
+    bodyNotContains: assertionText.optional().describe('The first MiB of the body does not hold this text.'),
+    maxLatency: boundedInteger(1, LIMITS.maxLatencyMs, 'milliseconds')
+      .optional()
+      .describe('The exchange takes at most so many milliseconds.'),
+    certificateMinDays: boundedInteger(1, LIMITS.certificateMinDays, 'days')
+      .optional()
+      .describe('The certificate is valid for at least so many days more.'),
   })
-  .meta({ id: 'Assertions' });
+  .meta({ id: 'Assertions', description: 'Rules that must all pass for a check to count as `UP`.' });
 export type Assertions = z.infer<typeof assertionsSchema>;
 
 const regionCode = z.string({ error: 'must be a string' }).regex(REGION_PATTERN, {
@@ -30,7 +36,8 @@ const regionCode = z.string({ error: 'must be a string' }).regex(REGION_PATTERN,
 const regionList = z
   .array(regionCode, { error: 'must be an array of region codes' })
   .max(LIMITS.regionCount, { error: `must hold at most ${LIMITS.regionCount} regions` })
-  .refine((regions) => new Set(regions).size === regions.length, { error: 'must not name a region twice' });
+  .refine((regions) => new Set(regions).size === regions.length, { error: 'must not name a region twice' })
+  .meta({ uniqueItems: true });
 
 const utf8 = new TextEncoder();
 const requestBody = storableText.refine((body) => utf8.encode(body).length <= LIMITS.requestBodyBytes, {
@@ -42,20 +49,36 @@ const requestBody = storableText.refine((body) => utf8.encode(body).length <= LI
  * Specification "Monitor (input fields)"; names and bounds: design §3.
  */
 const fields = {
-  name: label(LIMITS.nameCharacters),
-  url: httpUrl,
-  type: oneOf(MONITOR_TYPES),
-  interval: boundedInteger(LIMITS.intervalSeconds.min, LIMITS.intervalSeconds.max, 'seconds'),
-  timeout: boundedInteger(LIMITS.timeoutSeconds.min, LIMITS.timeoutSeconds.max, 'seconds'),
-  method: oneOf(HTTP_METHODS),
-  headers: requestHeaders.nullable(),
-  body: requestBody.nullable(),
-  assertions: assertionsSchema.nullable(),
-  failureThreshold: boundedInteger(LIMITS.failureThreshold.min, LIMITS.failureThreshold.max),
-  regions: regionList,
-  runbookUrl: httpUrl.nullable(),
-  externalId: label(LIMITS.externalIdCharacters).nullable(),
-  source: label(LIMITS.externalIdCharacters).nullable(),
+  name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
+  url: httpUrl.describe('What is checked: an absolute http or https URL without user name or password.'),
+  type: oneOf(MONITOR_TYPES).describe('Kind of check.'),
+  interval: boundedInteger(LIMITS.intervalSeconds.min, LIMITS.intervalSeconds.max, 'seconds').describe(
+    'Seconds from one check to the next.',
+  ),
+  timeout: boundedInteger(LIMITS.timeoutSeconds.min, LIMITS.timeoutSeconds.max, 'seconds').describe(
+    'Seconds for the whole exchange, with redirects and body. A check that takes longer is a `TIMEOUT`.',
+  ),
+  method: oneOf(HTTP_METHODS).describe('HTTP method of the check.'),
+  headers: requestHeaders
+    .nullable()
+    .describe('Headers that each check sends. They are read back in clear, and never go to another origin.'),
+  body: requestBody
+    .nullable()
+    .describe(
+      `Sent by checks with \`POST\`, \`PUT\` or \`PATCH\`; at most ${LIMITS.requestBodyBytes} bytes.`,
+    ),
+  assertions: assertionsSchema.nullable().describe('Rules that must all pass for a check to count as `UP`.'),
+  failureThreshold: boundedInteger(LIMITS.failureThreshold.min, LIMITS.failureThreshold.max).describe(
+    'Consecutive failures of a region after which it counts as failing. The monitor is `DOWN` when most of its regions are.',
+  ),
+  regions: regionList.describe('Codes of the regions that check it. Empty: the default region.'),
+  runbookUrl: httpUrl.nullable().describe('What to do when it is `DOWN`; goes into webhooks and alerts.'),
+  externalId: label(LIMITS.externalIdCharacters)
+    .nullable()
+    .describe('Your own stable key for it, unique in the account.'),
+  source: label(LIMITS.externalIdCharacters)
+    .nullable()
+    .describe('Which set of monitors it belongs to, such as the repository that declares it.'),
 };
 
 /** Body of "create a monitor": name and url required, everything else with its stated default. */
@@ -75,13 +98,16 @@ export const createMonitorSchema = z
     externalId: fields.externalId.default(null),
     source: fields.source.default(null),
   })
-  .meta({ id: 'MonitorCreate' });
+  .meta({ id: 'MonitorCreate', description: 'A new monitor: only `name` and `url` must be given.' });
 
 /** A complete set of input fields: a create body with its defaults filled in, or a merged update. */
 export type MonitorInput = z.infer<typeof createMonitorSchema>;
 
 /** Body of "update a monitor": any subset; omitted fields stay as they are. */
-export const updateMonitorSchema = z.strictObject(fields).partial().meta({ id: 'MonitorUpdate' });
+export const updateMonitorSchema = z.strictObject(fields).partial().meta({
+  id: 'MonitorUpdate',
+  description: 'The fields to change. Objects and lists are replaced as a whole; `null` clears a field.',
+});
 export type MonitorUpdate = z.infer<typeof updateMonitorSchema>;
 
 /** A rule between two fields that a set of input fields breaks. */
@@ -106,13 +132,16 @@ const timestamp = z.iso.datetime({ precision: 3 });
 /** The monitor record as the API answers it: unset optional fields are null, never absent. */
 export const monitorSchema = z
   .strictObject({
-    id: z.uuid(),
+    id: z.uuid().describe('Stands in paths and events.'),
     ...fields,
-    status: z.enum(MONITOR_STATUSES),
-    statusSince: timestamp,
-    lastCheckedAt: timestamp.nullable(),
+    status: z.enum(MONITOR_STATUSES).describe('`PENDING` until the first check completes.'),
+    statusSince: timestamp.describe('When it took its status.'),
+    lastCheckedAt: timestamp.nullable().describe('Null: not checked yet.'),
     createdAt: timestamp,
-    updatedAt: timestamp,
+    updatedAt: timestamp.describe('When its fields were last changed.'),
   })
-  .meta({ id: 'Monitor' });
+  .meta({
+    id: 'Monitor',
+    description: 'A URL to check, how often, how, and from where. What is not set is null.',
+  });
 export type Monitor = z.infer<typeof monitorSchema>;

@@ -56,4 +56,10 @@ export const requestHeaders = z
       const message = headerProblem(name, headers[name]) ?? repeated;
       if (message !== null) context.addIssue({ code: 'custom', path: [name], message });
     }
+  })
+  .meta({
+    type: 'object',
+    propertyNames: { pattern: FIELD_NAME.source, maxLength: LIMITS.headerNameCharacters },
+    additionalProperties: { type: 'string', maxLength: LIMITS.headerValueCharacters },
+    maxProperties: LIMITS.headerCount,
   });

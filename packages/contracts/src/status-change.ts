@@ -10,12 +10,13 @@ export const statusChangeSchema = z
     monitorName: z.string(),
     previousStatus: z.enum(MONITOR_STATUSES),
     status: z.enum(MONITOR_STATUSES),
-    /** When the monitor took its new status. */
-    timestamp: z.iso.datetime({ precision: 3 }),
-    /** Of the check that decided it, or the monitor's first where none did. */
-    region: z.string(),
-    /** Null where the status is not `DOWN`, and where a `DOWN` came back silently after maintenance. */
-    errorReason: errorReasonSchema.nullable(),
+    timestamp: z.iso.datetime({ precision: 3 }).describe('When the monitor took its new status.'),
+    region: z.string().describe("Of the check that decided it, or the monitor's first where none did."),
+    errorReason: errorReasonSchema
+      .nullable()
+      .describe(
+        'Null where the status is not `DOWN`, and where a `DOWN` came back silently after maintenance.',
+      ),
   })
-  .meta({ id: 'StatusChange' });
+  .meta({ id: 'StatusChange', description: "A monitor's step from one status to another." });
 export type StatusChange = z.infer<typeof statusChangeSchema>;

@@ -6,7 +6,8 @@ import { USER_ROLES } from './vocabulary.ts';
 const email = storableText
   .overwrite((text) => text.trim().toLowerCase())
   .max(LIMITS.emailCharacters, { error: `must be at most ${LIMITS.emailCharacters} characters` })
-  .refine((text) => z.email().safeParse(text).success, { error: 'must be an e-mail address' });
+  .refine((text) => z.email().safeParse(text).success, { error: 'must be an e-mail address' })
+  .meta({ format: 'email' });
 
 const { min, max } = LIMITS.passwordCharacters;
 const password = storableText
@@ -18,15 +19,20 @@ export const updateUserSchema = z.strictObject({ role: oneOf(USER_ROLES) }).meta
 
 /** Body of "invite somebody"; without an address, whoever has the link chooses one. */
 export const createInvitationSchema = z
-  .strictObject({ email: email.nullish(), role: oneOf(USER_ROLES) })
+  .strictObject({
+    email: email.nullish().describe('Who is invited. Without it, whoever has the link chooses an address.'),
+    role: oneOf(USER_ROLES).describe(
+      'What the new user may do: an owner also manages people and sees secrets.',
+    ),
+  })
   .meta({ id: 'InvitationCreate' });
 
 /** Body of "accept an invitation"; `email` counts only where the invitation names none. */
 export const acceptInvitationSchema = z
   .strictObject({
-    token: storableText,
-    name: label(LIMITS.nameCharacters),
-    email: email.nullish(),
+    token: storableText.describe('From the link.'),
+    name: label(LIMITS.nameCharacters).describe('How the new user is called.'),
+    email: email.nullish().describe('Counts only where the invitation names no address.'),
     password,
   })
   .meta({ id: 'InvitationAcceptance' });
@@ -39,27 +45,26 @@ export const userSchema = z
     id: z.uuid(),
     name: z.string(),
     email: z.string(),
-    role: z.enum(USER_ROLES),
+    role: z.enum(USER_ROLES).describe('An owner also manages people and sees secrets.'),
     createdAt: timestamp,
   })
-  .meta({ id: 'User' });
+  .meta({ id: 'User', description: 'A person who signs in to the dashboard.' });
 export type User = z.infer<typeof userSchema>;
 
 /** An invitation as owners of the account see it; its token is shown only when it is made. */
 export const invitationSchema = z
   .strictObject({
     id: z.uuid(),
-    role: z.enum(USER_ROLES),
-    /** Null: whoever has the link chooses an address. */
-    email: z.string().nullable(),
+    role: z.enum(USER_ROLES).describe('Of the user it makes.'),
+    email: z.string().nullable().describe('Null: whoever has the link chooses an address.'),
     expiresAt: timestamp,
     createdAt: timestamp,
   })
-  .meta({ id: 'Invitation' });
+  .meta({ id: 'Invitation', description: 'An open invitation. Its token is shown only when it is made.' });
 export type Invitation = z.infer<typeof invitationSchema>;
 
 /** Who is signed in, and in which account. */
 export const meSchema = z
   .strictObject({ user: userSchema, account: z.strictObject({ id: z.uuid(), name: z.string() }) })
-  .meta({ id: 'Me' });
+  .meta({ id: 'Me', description: 'Who is signed in, and in which account.' });
 export type Me = z.infer<typeof meSchema>;

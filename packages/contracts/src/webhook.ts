@@ -12,15 +12,23 @@ export const WEBHOOK_DEADLINE_MS = 5_000;
 export const webhookPayloadSchema = z
   .strictObject({
     event: z.enum(WEBHOOK_EVENTS),
-    monitorId: z.string(),
+    monitorId: z.string().describe('`test` of a test event.'),
     monitorName: z.string(),
-    status: z.enum(['UP', 'DOWN', 'MAINTENANCE']),
-    previousStatus: z.enum(['PENDING', 'UP', 'DOWN', 'MAINTENANCE']),
-    latency: z.int().min(0),
-    errorReason: errorReasonSchema.nullable(),
-    region: z.string(),
-    timestamp: z.iso.datetime({ precision: 3 }),
-    runbookUrl: z.string().nullable(),
+    status: z.enum(['UP', 'DOWN', 'MAINTENANCE']).describe('The new status.'),
+    previousStatus: z.enum(['PENDING', 'UP', 'DOWN', 'MAINTENANCE']).describe('The status just before.'),
+    latency: z
+      .int()
+      .min(0)
+      .describe('Milliseconds of the check behind it; 0 where no answer began, or no check is behind it.'),
+    errorReason: errorReasonSchema.nullable().describe('Why the check failed; null for recoveries.'),
+    region: z.string().describe('Code of the region behind it.'),
+    timestamp: z.iso
+      .datetime({ precision: 3 })
+      .describe('Together with `monitorId` it tells this event from all others.'),
+    runbookUrl: z.string().nullable().describe('Of the monitor; null if it has none.'),
   })
-  .meta({ id: 'WebhookPayload' });
+  .meta({
+    id: 'WebhookPayload',
+    description: 'What a receiver gets: the same to the byte on every attempt.',
+  });
 export type WebhookPayload = z.infer<typeof webhookPayloadSchema>;

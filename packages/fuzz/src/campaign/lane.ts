@@ -5,7 +5,7 @@ import { follow } from '../oracle/follow.ts';
 import { judgeAnswer } from '../oracle/judge-answer.ts';
 import { judgeSecrets } from '../oracle/judge-secrets.ts';
 import type { Plan } from '../requests/plan.ts';
-import { AUTH_ROUTES, ROUTES } from '../routes/catalogue.ts';
+import { AUTH_ROUTES, ROUTES } from '../routes/routes.ts';
 import type { Route } from '../routes/route.ts';
 import { TWICE } from '../values/any-json.ts';
 import { resolveReferences } from '../values/references.ts';

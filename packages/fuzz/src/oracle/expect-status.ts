@@ -21,7 +21,7 @@ export interface Asked {
 /** The statuses that a request made in the usual way may be answered with, by the order of errors of design §3. */
 export function expectStatus(asked: Asked): readonly number[] {
   const { route, caller, body } = asked;
-  if (route.needs !== 'nobody' && caller !== 'full' && caller !== 'lesser') return [401];
+  if (route.needs !== 'anyone' && caller !== 'full' && caller !== 'lesser') return [401];
   const reads = route.body !== undefined;
   if (reads && body !== null && Buffer.byteLength(body) > LIMITS.apiBodyBytes) return [413];
   if (reads && asked.hasRefusedKey) return [400];

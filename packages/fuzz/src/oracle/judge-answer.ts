@@ -36,7 +36,7 @@ export function judgeAnswer(
   if (status === 304 && text === '') return undefined;
   if (status >= 400) return judgeProblem({ status, headers, text });
   demand(route === null || status === route.ok, `answered ${status}, not ${route?.ok}`);
-  if (route === null || route.answer === 'text' || route.answer === 'stream') return undefined;
+  if (route === null || typeof route.answer === 'string') return undefined;
   if (route.answer === null) {
     demand(text === '', `a ${status} with a body`);
     return undefined;

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { AUTH_ROUTES, ROUTES } from '../routes/catalogue.ts';
+import { AUTH_ROUTES, ROUTES } from '../routes/routes.ts';
 import type { Route } from '../routes/route.ts';
 import { referenceTo } from '../values/references.ts';
 import { bodiesFor, type BodyPlan } from './body.ts';

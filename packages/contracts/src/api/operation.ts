@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+import type { Tag } from './tags.ts';
+
+/** Who may ask. `anyone` needs neither key nor session; `key` is any valid one, `member` anybody of the account who is signed in. */
+export type Access = 'anyone' | 'key' | 'write key' | 'member' | 'owner';
+
+/** What the `:id` of a path names. */
+type ResourceKind =
+  'monitor' | 'channel' | 'delivery' | 'incident' | 'maintenanceWindow' | 'apiKey' | 'user' | 'invitation';
+
+/** What an answer other than JSON is. */
+type OtherMediaType = 'text/plain' | 'text/event-stream';
+
+/** A header that only some answers have. */
+type AnswerHeader = 'Location' | 'ETag' | 'Set-Cookie';
+
+/** An answer beside success and errors. */
+interface FurtherAnswer {
+  readonly status: 302 | 304 | 503;
+  readonly description: string;
+  /** Null: no body. */
+  readonly answer: z.ZodType | null;
+}
+
+/** What a route takes and answers, and who may ask: one fact for the documentation, the tests and programs that try the API. */
+export interface Operation {
+  /** Its name in clients that are generated from the documentation. */
+  readonly id: string;
+  readonly tag: Tag;
+  /** A few words. */
+  readonly summary: string;
+  /** What the schemas do not say; Markdown. */
+  readonly description?: string;
+  readonly needs: Access;
+  /** Set where the path has an `:id`. */
+  readonly kind?: ResourceKind;
+  readonly query?: z.ZodObject;
+  /** Request headers of its own. */
+  readonly headers?: z.ZodObject;
+  /** Unset: none is read. */
+  readonly body?: z.ZodType;
+  readonly bodyExample?: unknown;
+  /** The status of success. */
+  readonly ok: 200 | 201 | 202 | 204;
+  /** What a success is; null: nothing. */
+  readonly answer: z.ZodType | OtherMediaType | null;
+  readonly answerExample?: unknown;
+  readonly further?: readonly FurtherAnswer[];
+  /** What the state, or rules beyond the schemas, may call for, besides what `errorsOf` tells of every route. */
+  readonly refusals?: readonly ErrorCode[];
+  /** Whether a success shows something that is a secret elsewhere. */
+  readonly showsSecret?: true;
+  /** Of a success, besides those of every answer. */
+  readonly answerHeaders?: readonly AnswerHeader[];
+}
+
+/** By method and path, such as `GET /api/cli/monitors/:id`. */
+export type Operations = Readonly<Record<string, Operation>>;

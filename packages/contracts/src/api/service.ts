@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { DASHBOARD, many } from './envelope.ts';
+import type { Operations } from './operation.ts';
+
+const tag = 'Operation';
+
+const healthy = z.strictObject({ status: z.literal('ok') });
+const failing = z.strictObject({
+  status: z.literal('failing'),
+  failing: z.record(z.string(), z.string()).describe('What fails, and whether it said no or nothing.'),
+});
+
+/** What needs neither key nor session. */
+export const serviceOperations: Operations = {
+  [`GET ${DASHBOARD}/sign-in-methods`]: {
+    id: 'listSignInMethods',
+    tag: 'Signing in',
+    summary: 'List ways to sign in',
+    needs: 'anyone',
+    ok: 200,
+    answer: many('methods', z.literal(['password', 'oidc'])),
+    answerExample: { methods: ['password', 'oidc'] },
+  },
+  'GET /healthz': {
+    id: 'getHealth',
+    tag,
+    summary: 'Ask whether this server works',
+    needs: 'anyone',
+    ok: 200,
+    answer: healthy,
+    answerExample: { status: 'ok' },
+    further: [{ status: 503, description: 'It does not: restart it.', answer: failing }],
+  },
+  'GET /readyz': {
+    id: 'getReadiness',
+    tag,
+    summary: 'Ask whether this server can answer',
+    description: 'It cannot while its stores do not answer, or while it stops.',
+    needs: 'anyone',
+    ok: 200,
+    answer: healthy,
+    answerExample: { status: 'ok' },
+    further: [{ status: 503, description: 'It cannot: send requests elsewhere.', answer: failing }],
+  },
+  'GET /metrics': {
+    id: 'getMetrics',
+    tag,
+    summary: 'Get metrics',
+    description: 'In the text format of Prometheus.',
+    needs: 'anyone',
+    ok: 200,
+    answer: 'text/plain',
+  },
+};
