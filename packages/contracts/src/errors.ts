@@ -85,7 +85,7 @@ export const problemSchema = z
 export type Problem = z.infer<typeof problemSchema>;
 
 /** The `type` of an error's problem document. */
-function problemType(code: ErrorCode): string {
+export function problemType(code: ErrorCode): string {
   return `urn:tocsin:problem:${code.replaceAll('_', '-')}`;
 }
 

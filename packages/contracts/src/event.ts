@@ -32,7 +32,7 @@ export const eventSchema = z
   .strictObject({
     id: z.uuid(),
     monitorId: z.uuid(),
-    monitorName: z.string().describe('As it was when the check was recorded.'),
+    monitorName: z.string().describe('As it is called now.'),
     status: z.enum(CHECK_STATUSES).describe('Whether the check passed.'),
     latency: milliseconds.describe('Whole milliseconds; 0 where no answer began.'),
     statusCode: z.int().nullable().describe('HTTP status of the answer; null without one.'),
@@ -47,7 +47,7 @@ export const eventSchema = z
     source: z.enum(CHECK_SOURCES).describe('Whether it was planned or triggered.'),
     url: z.string().nullable().describe("Only where a trigger gave a URL in place of the monitor's."),
     timings: timingsSchema,
-    runbookUrl: z.string().nullable(),
+    runbookUrl: z.string().nullable().describe('Of the monitor, now.'),
   })
   .meta({ id: 'Event', description: 'The recorded result of one check.' });
 export type Event = z.infer<typeof eventSchema>;

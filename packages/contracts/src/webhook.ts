@@ -20,7 +20,9 @@ export const webhookPayloadSchema = z
       .int()
       .min(0)
       .describe('Milliseconds of the check behind it; 0 where no answer began, or no check is behind it.'),
-    errorReason: errorReasonSchema.nullable().describe('Why the check failed; null for recoveries.'),
+    errorReason: errorReasonSchema
+      .nullable()
+      .describe('Why the check failed; null where the monitor is not `DOWN`.'),
     region: z.string().describe('Code of the region behind it.'),
     timestamp: z.iso
       .datetime({ precision: 3 })

@@ -15,6 +15,7 @@ import { assignRequestId } from './http/request-id.ts';
 import { notFound, resource } from './http/resource.ts';
 import { authRouter } from './identity/auth-router.ts';
 import { monitorsRouter } from './monitors/router.ts';
+import { openApiHandler } from './openapi/serve-document.ts';
 
 /** The whole HTTP side of the api, ready to listen. */
 export function createApp(context: ApiContext): Express {
@@ -35,10 +36,12 @@ export function createApp(context: ApiContext): Express {
   return app;
 }
 
-/** The API for machines: each request has an API key, and its answers may hold secrets of the account. */
+/** The API for machines: each request but for its description has an API key, and its answers may hold secrets of the account. */
 function cliRouter(context: ApiContext): Router {
   const router = Router({ caseSensitive: true });
   const { rateLimitPerMinute } = context.settings;
+  // What the API is, is no secret.
+  resource(router, '/openapi.json', { get: [openApiHandler(context)] });
   router.use(authenticate(context), keepPrivate);
   if (rateLimitPerMinute > 0) router.use(limitRate(rateLimitPerMinute));
   router.use('/monitors', monitorsRouter(context));

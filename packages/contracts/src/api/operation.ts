@@ -6,18 +6,18 @@ import type { Tag } from './tags.ts';
 export type Access = 'anyone' | 'key' | 'write key' | 'member' | 'owner';
 
 /** What the `:id` of a path names. */
-type ResourceKind =
+export type ResourceKind =
   'monitor' | 'channel' | 'delivery' | 'incident' | 'maintenanceWindow' | 'apiKey' | 'user' | 'invitation';
 
 /** What an answer other than JSON is. */
 type OtherMediaType = 'text/plain' | 'text/event-stream';
 
 /** A header that only some answers have. */
-type AnswerHeader = 'Location' | 'ETag' | 'Set-Cookie';
+export type AnswerHeader = 'Location' | 'ETag' | 'Set-Cookie';
 
 /** An answer beside success and errors. */
 interface FurtherAnswer {
-  readonly status: 302 | 304 | 503;
+  readonly status: 304 | 503;
   readonly description: string;
   /** Null: no body. */
   readonly answer: z.ZodType | null;
@@ -42,10 +42,12 @@ export interface Operation {
   readonly body?: z.ZodType;
   readonly bodyExample?: unknown;
   /** The status of success. */
-  readonly ok: 200 | 201 | 202 | 204;
+  readonly ok: 200 | 201 | 202 | 204 | 302;
   /** What a success is; null: nothing. */
   readonly answer: z.ZodType | OtherMediaType | null;
   readonly answerExample?: unknown;
+  /** What the messages of a stream are, by their kind. */
+  readonly messages?: Readonly<Record<string, z.ZodType>>;
   readonly further?: readonly FurtherAnswer[];
   /** What the state, or rules beyond the schemas, may call for, besides what `errorsOf` tells of every route. */
   readonly refusals?: readonly ErrorCode[];

@@ -12,6 +12,18 @@ const failing = z.strictObject({
 
 /** What needs neither key nor session. */
 export const serviceOperations: Operations = {
+  'GET /api/cli/openapi.json': {
+    id: 'getOpenApi',
+    tag: 'Documentation',
+    summary: 'Get this document',
+    description:
+      'OpenAPI 3.1. Send the `ETag` of the one you have as `If-None-Match` to learn whether it changed.',
+    needs: 'anyone',
+    ok: 200,
+    answer: z.looseObject({ openapi: z.string() }).describe('An OpenAPI 3.1 document.'),
+    answerHeaders: ['ETag'],
+    further: [{ status: 304, description: 'It is the one you have.', answer: null }],
+  },
   [`GET ${DASHBOARD}/sign-in-methods`]: {
     id: 'listSignInMethods',
     tag: 'Signing in',
@@ -35,7 +47,7 @@ export const serviceOperations: Operations = {
     id: 'getReadiness',
     tag,
     summary: 'Ask whether this server can answer',
-    description: 'It cannot while its stores do not answer, or while it stops.',
+    description: 'It cannot while its stores do not answer.',
     needs: 'anyone',
     ok: 200,
     answer: healthy,

@@ -64,3 +64,25 @@ export const SIGN_IN_OPERATIONS: Operations = {
     body: z.object({}),
   },
 };
+
+/** The same, there only where single sign-on is set up. */
+export const SINGLE_SIGN_ON_OPERATIONS: Operations = {
+  [`POST ${AUTH}/sign-in/social`]: {
+    ...shared,
+    id: 'beginSingleSignOn',
+    summary: 'Begin single sign-on',
+    description: 'Answers where to send the browser. Only where single sign-on is set up.',
+    body: z.object({ provider: z.literal('oidc'), callbackURL: z.string() }),
+  },
+  [`GET ${AUTH}/callback/:provider`]: {
+    id: 'finishSingleSignOn',
+    tag: 'Signing in',
+    summary: 'Come back from single sign-on',
+    description:
+      'Where the provider sends the browser. It goes on where it wanted to, signed in, or to the page that says why not. Only where single sign-on is set up.',
+    needs: 'anyone',
+    ok: 302,
+    answer: null,
+    answerHeaders: ['Location', 'Set-Cookie'],
+  },
+};

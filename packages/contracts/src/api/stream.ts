@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { DASHBOARD } from './envelope.ts';
+import { eventSchema } from '../event.ts';
+import { statusChangeSchema } from '../status-change.ts';
+import { DASHBOARD, nothing } from './envelope.ts';
 import type { Operations } from './operation.ts';
 
 const position = z
@@ -18,8 +20,8 @@ export const streamOperations: Operations = {
     summary: 'Follow checks and status changes',
     description: `Server-sent events, as \`EventSource\` reads them, until either side leaves:
 
-- \`check\`: the data is an Event.
-- \`status-change\`: the data is a StatusChange.
+- \`check\`: the data is an \`Event\`.
+- \`status-change\`: the data is a \`StatusChange\`.
 - \`reset\`: something may be missing. Load the lists again; the stream goes on.
 
 The \`id\` of a message is a position, not the id of what it tells. Messages of a monitor come in the order of their \`timestamp\`. A replay reaches
@@ -31,6 +33,7 @@ back five minutes. Every 15 seconds there is a sign of life.`,
     }),
     ok: 200,
     answer: 'text/event-stream',
+    messages: { check: eventSchema, 'status-change': statusChangeSchema, reset: nothing },
     answerExample: `event: check\nid: 2026-11-20T12:00:00.123Z\ndata: {"status":"UP"}\n\n`,
   },
 };

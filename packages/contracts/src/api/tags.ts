@@ -1,7 +1,8 @@
 /** The chapters of the documentation, in their order. */
-const TAGS = {
+export const TAGS = {
   Monitors: 'What is checked, how often, and from where. For programs, with an API key.',
   Checks: 'What checks found, and checks at once. For programs, with an API key.',
+  Documentation: 'What this page is made of.',
   'Monitors in the dashboard':
     'The same as for programs, by the same rules, for people who are signed in, and what only the dashboard shows.',
   'Live stream': 'What is recorded for the account, about a second later.',

@@ -30,6 +30,7 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   [`PATCH ${D}/maintenance-windows/:id`]: { weight: 20, refusals: [400] },
   [`POST ${D}/invitations/accept`]: { refusals: [400] },
   [`GET ${D}/sign-in-methods`]: { weight: 3 },
+  'GET /api/cli/openapi.json': { weight: 1 },
   'GET /healthz': { weight: 1 },
   'GET /readyz': { weight: 1 },
   'GET /metrics': { weight: 1 },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import supertest from 'supertest';
+import type TestAgent from 'supertest/lib/agent.js';
+import { judgedAgent } from '../testing/judged-agent.ts';
 import { newSignedInUser, PASSWORD } from '../testing/sign-in.ts';
 import type { TestUser } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN } from '../testing/test-api.ts';
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const http = (): ReturnType<typeof supertest> => supertest(`http://127.0.0.1:${api.port}`);
+const http = (): TestAgent => judgedAgent(`http://127.0.0.1:${api.port}`);
 const MONITORS = '/api/dashboard/monitors';
 const MONITOR = { name: 'a', url: 'https://a.example' };
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { createUser } from '@tocsin/db/users/create-user';
-import supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
+import { judgedAgent } from './judged-agent.ts';
 import { ORIGIN } from './test-api.ts';
 import type { TestApi } from './test-api.ts';
 
@@ -58,5 +58,5 @@ export async function newUser(
 
 /** Requests as the dashboard's page sends them: with its origin, and with the cookies it was given. */
 export function browser(api: TestApi): TestAgent {
-  return supertest.agent(`http://127.0.0.1:${api.port}`).set('Origin', ORIGIN);
+  return judgedAgent(`http://127.0.0.1:${api.port}`).set('Origin', ORIGIN);
 }

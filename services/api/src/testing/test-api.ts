@@ -12,7 +12,6 @@ import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { createApp } from '../app.ts';
 import type { ApiContext, ApiSettings } from '../context.ts';
@@ -21,6 +20,7 @@ import { createIdentity } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/single-sign-on.ts';
 import { LiveStreams } from '../stream/live-streams.ts';
 import type { StreamLimits } from '../stream/stream-limits.ts';
+import { judgedAgent } from './judged-agent.ts';
 
 export const ORIGIN = 'http://localhost:3000';
 
@@ -52,7 +52,7 @@ export interface TestApi {
   readonly other: TestAccount;
   /** Every `schedules.touch`. */
   readonly touched: { monitorId: string; regions: readonly string[] }[];
-  /** Requests with the account's key, or with the one given; null: without any. */
+  /** Requests with the account's key, or with the one given; null: without any. All are held against the OpenAPI document. */
   as(key?: string | null): TestAgent;
   newKey(scopes: string, expiresAt?: Date | null): Promise<{ id: string; key: string }>;
   close(): Promise<void>;
@@ -166,6 +166,6 @@ async function listen(server: Server): Promise<number> {
 }
 
 function agent(port: number, key: string | null): TestAgent {
-  const agent = supertest.agent(`http://127.0.0.1:${port}`);
+  const agent = judgedAgent(`http://127.0.0.1:${port}`);
   return key === null ? agent : agent.set('Authorization', `Bearer ${key}`);
 }

@@ -1,0 +1,59 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { errorsOf } from './errors-of.ts';
+import type { Operation } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
+import { SIGN_IN_OPERATIONS, SINGLE_SIGN_ON_OPERATIONS } from './sign-in.ts';
+
+const routes = Object.entries({ ...OPERATIONS, ...SIGN_IN_OPERATIONS, ...SINGLE_SIGN_ON_OPERATIONS });
+
+test('no two operations have one name', () => {
+  const ids = routes.map(([, { id }]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test.each(routes)(
+  '%s: its examples are what it takes and answers, and its path names what :id is',
+  (route, operation) => {
+    const { body, bodyExample, answer, answerExample, kind } = operation;
+    if (bodyExample !== undefined) expect(body?.safeParse(bodyExample).error).toBeUndefined();
+    if (answerExample !== undefined && answer instanceof z.ZodType) {
+      expect(answer.safeParse(answerExample).error).toBeUndefined();
+    }
+    expect(kind !== undefined).toBe(route.includes('/:id'));
+  },
+);
+
+describe('the errors of a route', () => {
+  const errors = (route: string): readonly string[] => errorsOf(route, OPERATIONS[route] as Operation);
+
+  test('come from who may ask, what it takes, and itself, in the order in which they are judged', () => {
+    expect(errors('PUT /api/cli/monitors/:id')).toEqual([
+      'unauthorized',
+      'rate_limited',
+      'body_too_large',
+      'unsupported_media_type',
+      'malformed_body',
+      'forbidden',
+      'not_found',
+      'validation_failed',
+      'conflict',
+      'internal',
+      'unavailable',
+    ]);
+    expect(errors('GET /api/dashboard/users')).toEqual([
+      'not_signed_in',
+      'rate_limited',
+      'owner_required',
+      'internal',
+      'unavailable',
+    ]);
+    expect(errors('GET /healthz')).toEqual(['internal']);
+  });
+
+  test('name the scope only where a key may lack it', () => {
+    expect(errors('POST /api/cli/monitors/:id/trigger')).toContain('forbidden');
+    expect(errors('POST /api/dashboard/monitors/:id/trigger')).not.toContain('forbidden');
+    expect(errors('POST /api/dashboard/monitors/:id/trigger')).toContain('untrusted_origin');
+  });
+});

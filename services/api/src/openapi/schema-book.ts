@@ -1,0 +1,77 @@
+import { z } from 'zod';
+
+/** An object of the document, as JSON has it. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+const HOME = '#/components/schemas/';
+/** What a format says already, and longer. */
+const FORMATS_WITH_PATTERN = new Set(['uuid', 'date-time', 'email']);
+
+/** Makes JSON Schemas of those of the contracts. What has an id there stands once, under `components.schemas`. */
+export class SchemaBook {
+  readonly #named = new Map<string, JsonObject>();
+
+  /** @param io of a transforming schema: what is sent to it, or what comes out */
+  write(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+    const whole = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: tidy });
+    requireMeaning(whole, '');
+    const { $schema: _, $defs = {}, ...own } = rehome(whole) as JsonObject & { $defs?: JsonObject };
+    for (const [id, definition] of Object.entries($defs)) this.#note(id, definition as JsonObject);
+    return own;
+  }
+
+  /** Every schema with an id that was met, by id. */
+  get named(): JsonObject {
+    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #note(id: string, definition: JsonObject): void {
+    const known = this.#named.get(id);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(definition)) {
+      throw new Error(
+        `two schemas have the id ${id}, or one means different things where it is sent and answered`,
+      );
+    }
+    this.#named.set(id, definition);
+  }
+}
+
+/** References as they are within the document. */
+function rehome(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rehome);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) =>
+      key === '$ref' && typeof part === 'string'
+        ? [key, part.replace('#/$defs/', HOME)]
+        : [key, rehome(part)],
+    ),
+  );
+}
+
+type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
+
+const tidy: Override = ({ zodSchema, jsonSchema }) => {
+  if (FORMATS_WITH_PATTERN.has(jsonSchema.format ?? '')) delete jsonSchema.pattern;
+  // The bounds of what a number can hold say nothing.
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  // zod drops it where the value is transformed, though it is said in the form of what is sent.
+  const { default: said } = z.globalRegistry.get(zodSchema) ?? {};
+  if (said !== undefined) jsonSchema.default = said;
+};
+
+const MEANINGFUL = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const'];
+
+/** @throws Error where something of an object or a list may be anything: zod says so of what it cannot express */
+function requireMeaning(value: unknown, path: string): void {
+  if (typeof value !== 'object' || value === null) return;
+  const { properties = {}, items } = value as { properties?: object; items?: object };
+  const parts = [...Object.entries(properties), ...(items === undefined ? [] : [['[]', items] as const])];
+  for (const [name, part] of parts) {
+    if (!MEANINGFUL.some((key) => key in (part as object))) {
+      throw new Error(`what ${path}.${name} may be cannot be read from its schema: say it there by .meta()`);
+    }
+  }
+  for (const [key, part] of Object.entries(value)) requireMeaning(part, `${path}.${key}`);
+}

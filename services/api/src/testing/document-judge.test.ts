@@ -1,0 +1,78 @@
+import { describe, expect, test } from '@jest/globals';
+import { EVENT, MONITOR } from '@tocsin/contracts/api/examples';
+import { buildDocument } from '../openapi/build-document.ts';
+import { DocumentJudge } from './document-judge.ts';
+import type { Exchange } from './document-judge.ts';
+import { signIn } from './sign-in.ts';
+import { openTestApi } from './test-api.ts';
+
+describe('what the document says otherwise of', () => {
+  const MONITORS = '/api/cli/monitors';
+  const good: Exchange = {
+    method: 'GET',
+    path: `${MONITORS}/${MONITOR.id}?a=b`,
+    status: 200,
+    headers: { 'x-request-id': 'r', 'content-type': 'application/json; charset=utf-8' },
+    text: JSON.stringify({ monitor: MONITOR, events: [EVENT] }),
+  };
+  const judge = new DocumentJudge(buildDocument('https://tocsin.example'));
+  const answered = (value: object): Pick<Exchange, 'text'> => ({ text: JSON.stringify(value) });
+  const changed = (fields: object): Pick<Exchange, 'text'> =>
+    answered({ monitor: { ...MONITOR, ...fields }, events: [] });
+  const created = {
+    method: 'POST',
+    path: MONITORS,
+    status: 201,
+    headers: { ...good.headers, location: '/a' },
+    sent: { name: 'a', url: 'https://a.example' },
+    ...answered({ monitor: MONITOR }),
+  };
+
+  test('nothing, where all is well', () => {
+    judge.judge(good);
+    judge.judge({ ...good, method: 'HEAD', text: '' });
+    judge.judge({ ...good, ...created });
+    judge.judge({ ...good, path: '/page', status: 299 });
+  });
+
+  test.each<[what: string, exchange: Partial<Exchange>, message: string]>([
+    ['a route', { path: '/api/cli/nothing' }, 'does not know that route'],
+    ['a method', { method: 'PATCH' }, 'does not know that route'],
+    ['a status', { status: 418 }, 'does not know that status'],
+    ['a field too many', changed({ more: 1 }), 'must NOT have additional properties'],
+    ['a field that is missing', changed({ name: undefined }), "must have required property 'name'"],
+    ['a timestamp', changed({ createdAt: '2026-11-20T12:00:00Z' }), 'must match format "date-time"'],
+    ['an id', changed({ id: MONITOR.id.toUpperCase() }), 'must match format "uuid"'],
+    ['a type', { headers: { ...good.headers, 'content-type': 'text/html' } }, 'not text/html'],
+    ['a header', { headers: { 'content-type': 'application/json' } }, 'has X-Request-Id in it'],
+    ['a place', { ...created, headers: good.headers }, 'has Location in it'],
+    ['a body', { method: 'DELETE', status: 204 }, 'has no body there'],
+    [
+      'a problem',
+      { status: 404, headers: { ...good.headers, 'content-type': 'application/problem+json' } },
+      'of body',
+    ],
+    ['a request', { ...created, sent: { name: 'a' } }, "must have required property 'url'"],
+    ['no request', { ...created, sent: undefined }, 'requires a body'],
+    [
+      'a parameter',
+      { path: `${MONITORS}/${MONITOR.id}/events?limit=0`, ...answered({ events: [] }) },
+      'otherwise of limit',
+    ],
+  ])('%s', (_, exchange, message) => {
+    expect(() => judge.judge({ ...good, ...exchange })).toThrow(message);
+  });
+});
+
+test('an answer of an api fails the test that asked for it', async () => {
+  const wrong = { workers: -1, waiting: 0, lagMs: 0 };
+  const regionLoads = { read: () => Promise.resolve(new Map([['default', wrong]])) };
+  const api = await openTestApi({ regionLoads });
+  try {
+    const owner = await signIn(api);
+    await expect(owner.get('/api/dashboard/regions')).rejects.toThrow('/regions/0/workers must be >= 0');
+    await expect(owner.get('/api/dashboard/me')).resolves.toMatchObject({ status: 200 });
+  } finally {
+    await api.close();
+  }
+});

@@ -1,0 +1,154 @@
+import { STATUS_CODES } from 'node:http';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { OpenApiDocument } from '../openapi/build-document.ts';
+import type { JsonObject } from '../openapi/schema-book.ts';
+
+/** A request and its answer. */
+export interface Exchange {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  /** The body that was sent, or its text; undefined: none. */
+  readonly sent?: unknown;
+  readonly status: number;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+}
+
+/** What answers where the document has no such path, or the path no such method. */
+const REFUSALS_OF_UNKNOWN = new Set([401, 403, 404, 405, 429, 503]);
+const OURS = /^\/(?:api\/|healthz|readyz|metrics)/;
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: { readonly type?: string };
+}
+
+/** Holds what an api was asked and answered against an OpenAPI document. */
+export class DocumentJudge {
+  readonly #document: OpenApiDocument;
+  readonly #templates: readonly (readonly [string, RegExp])[];
+  /** Formats count in answers. In requests more is taken than they allow, such as a timestamp without seconds. */
+  readonly #answers = new Ajv2020({ strict: false, validateSchema: false, allErrors: true });
+  readonly #requests = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false });
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document;
+    // A path without parameters wins over one with them.
+    const paths = Object.keys(document.paths).sort((a, b) => a.split('{').length - b.split('{').length);
+    this.#templates = paths.map((path) => [path, new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)]);
+    this.#answers.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    this.#answers.addFormat('date-time', (text) => isInstant(text));
+    for (const format of ['uri', 'email']) this.#answers.addFormat(format, true);
+    for (const ajv of [this.#answers, this.#requests]) ajv.addSchema(document, 'document');
+  }
+
+  /** @throws Error where something is not as the document says; paths that are not the API's are not looked at */
+  judge(exchange: Exchange): void {
+    const { method, path, status } = exchange;
+    const [pathname = '', query = ''] = path.split('?');
+    if (!OURS.test(pathname)) return;
+    const demand: Demand = (holds, fault) => {
+      if (!holds) throw new Error(`${method} ${path} answered ${status}, and the OpenAPI document ${fault}`);
+    };
+    const template = this.#templates.find(([, pattern]) => pattern.test(pathname))?.[0];
+    const verb = (method === 'HEAD' ? 'GET' : method).toLowerCase();
+    const operation = template === undefined ? undefined : this.#document.paths[template]?.[verb];
+    if (template === undefined || operation === undefined) {
+      demand(REFUSALS_OF_UNKNOWN.has(status), 'does not know that route');
+      this.#judgeAnswer(exchange, ['components', 'responses', 'NotFound'], demand);
+      return;
+    }
+    const place = ['paths', template, verb];
+    const responses = this.#at([...place, 'responses']);
+    const key = [String(status), `${String(status)[0]}XX`].find((known) => known in responses);
+    demand(key !== undefined, `does not know that status there (${STATUS_CODES[status]}): ${exchange.text}`);
+    this.#judgeAnswer(exchange, [...place, 'responses', key ?? ''], demand);
+    if (status < 300) this.#judgeRequest(exchange, query, place, demand);
+  }
+
+  #judgeAnswer(exchange: Exchange, place: readonly string[], demand: Demand): void {
+    const { method, headers, text } = exchange;
+    const found = this.#follow(place);
+    const response = this.#at(found);
+    for (const name of Object.keys(response['headers'] ?? {})) {
+      const header = this.#follow([...found, 'headers', name]);
+      const value = headers[name.toLowerCase()];
+      demand(value !== undefined || this.#at(header)['required'] !== true, `has ${name} in it`);
+      if (value !== undefined) this.#judgeValue(this.#answers, [...header, 'schema'], value, name, demand);
+    }
+    if (method === 'HEAD') return;
+    const { content } = response as { content?: JsonObject };
+    if (content === undefined) {
+      demand(text === '', `has no body there: ${text}`);
+      return;
+    }
+    const type = (headers['content-type'] ?? '').split(';')[0] ?? '';
+    demand(
+      type in content,
+      `has ${Object.keys(content).join(' or ')} there, not ${type || 'nothing'}: ${text}`,
+    );
+    if (!type.endsWith('json')) return;
+    this.#judgeValue(this.#answers, [...found, 'content', type, 'schema'], JSON.parse(text), 'body', demand);
+  }
+
+  /** What was taken must be what the document lets people send. */
+  #judgeRequest({ sent }: Exchange, query: string, place: readonly string[], demand: Demand): void {
+    const { parameters = [], requestBody } = this.#at(place) as {
+      parameters?: readonly Parameter[];
+      requestBody?: { readonly required: boolean };
+    };
+    const given = new URLSearchParams(query);
+    for (const [index, { name, in: where, required, schema }] of parameters.entries()) {
+      if (where !== 'query') continue;
+      const text = given.get(name);
+      demand(text !== null || !required, `requires ${name}, without which it was taken`);
+      if (text === null) continue;
+      const value = schema.type === 'integer' ? Number(text) : text;
+      const at = [...place, 'parameters', String(index), 'schema'];
+      this.#judgeValue(this.#requests, at, value, name, demand);
+    }
+    // Bytes may be anything: a compressed body, for one.
+    if (requestBody === undefined || Buffer.isBuffer(sent)) return;
+    demand(sent !== undefined || !requestBody.required, 'requires a body, without which it was taken');
+    if (sent === undefined) return;
+    const value: unknown = typeof sent === 'string' ? JSON.parse(sent) : sent;
+    const at = [...place, 'requestBody', 'content', 'application/json', 'schema'];
+    this.#judgeValue(this.#requests, at, value, 'what was sent, and taken', demand);
+  }
+
+  #judgeValue(ajv: Ajv2020, place: readonly string[], value: unknown, what: string, demand: Demand): void {
+    const validate = ajv.getSchema(`document#/${place.map(toPointer).join('/')}`);
+    if (validate === undefined) throw new Error(`no schema at ${place.join(' ')}`);
+    const isValid = validate(value) === true;
+    demand(
+      isValid,
+      `says otherwise of ${what}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`,
+    );
+  }
+
+  /** Where something is, through the reference that may stand in its place. */
+  #follow(place: readonly string[]): readonly string[] {
+    const { $ref } = this.#at(place);
+    return typeof $ref === 'string' ? $ref.split('/').slice(1) : place;
+  }
+
+  #at(place: readonly string[]): JsonObject {
+    return place.reduce<JsonObject>((found, key) => found[key] as JsonObject, this.#document);
+  }
+}
+
+type Demand = (holds: boolean, fault: string) => void;
+
+/** An instant as the API tells it: UTC, with milliseconds. */
+function isInstant(text: string): boolean {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString() === text;
+}
+
+function toPointer(key: string): string {
+  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));
+}

@@ -1,0 +1,41 @@
+import supertest from 'supertest';
+import type TestAgent from 'supertest/lib/agent.js';
+import { buildDocument } from '../openapi/build-document.ts';
+import { DocumentJudge } from './document-judge.ts';
+
+let judge: DocumentJudge | undefined;
+
+/** Where superagent keeps what was asked. */
+interface Asked {
+  readonly req: { readonly method: string; readonly path: string };
+  readonly request: { readonly _data?: unknown };
+}
+
+/**
+ * An agent whose every request and answer is held against the OpenAPI document: one that is not as it says fails, and its test with it.
+ * @param origin such as `http://127.0.0.1:3000`
+ */
+export function judgedAgent(origin: string): TestAgent {
+  return supertest.agent(origin).use((request: unknown) => {
+    (request as supertest.Test).expect(judgeAnswer);
+  });
+}
+
+function judgeAnswer(response: supertest.Response): void {
+  const { req, request } = response as unknown as Asked;
+  const { _data: sent } = request;
+  judge ??= new DocumentJudge(buildDocument('https://tocsin.example'));
+  judge.judge({
+    method: req.method,
+    path: req.path,
+    sent,
+    status: response.status,
+    headers: toText(response.headers),
+    text: response.text ?? '',
+  });
+}
+
+/** A header that came several times is one. */
+function toText(headers: Readonly<Record<string, string | readonly string[]>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+}
