@@ -74,7 +74,14 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'profile', route: '/profile', path: () => '/profile' },
   { name: 'docs', route: '/docs', path: () => '/docs' },
   { name: 'docs-of-a-stranger', route: '/docs', path: () => '/docs', isEntrance: true },
-  { name: 'docs-operation', route: '/docs', path: () => '/docs#createMonitor' },
+  {
+    name: 'docs-operation',
+    route: '/docs',
+    path: () => '/docs#createMonitor',
+    open: async (page) => {
+      await page.getByRole('heading', { name: 'Answers' }).waitFor();
+    },
+  },
   { name: 'not-found', route: '', path: () => '/no/such/page' },
 ];
 

@@ -9,6 +9,7 @@ import { Contents } from './contents.tsx';
 import classes from './docs.module.css';
 import { FirstRequest } from './first-request.tsx';
 import { listOperations, listWebhooks, searchOperations, type OperationGroup } from './list-operations.ts';
+import { Prose } from './prose.tsx';
 import { openApiQuery, type OpenApi } from './open-api.ts';
 import { OperationList } from './operation-list.tsx';
 import { useOpenOperation } from './use-open-operation.ts';
@@ -78,7 +79,7 @@ function Group({ group, document, opened }: GroupProps): ReactNode {
       </Title>
       {group.description !== null && (
         <Text size="sm" c="var(--text-quiet)" mb="sm" maw={720}>
-          {group.description}
+          <Prose text={group.description} />
         </Text>
       )}
       <OperationList operations={group.operations} document={document} opened={opened} />

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { CardCell, CardTable } from '../components/card-table.tsx';
 import type { FieldRow } from './describe-schema.ts';
 import classes from './docs.module.css';
+import { Prose } from './prose.tsx';
 
 interface FieldTableProps {
   readonly label: string;
@@ -34,7 +35,11 @@ export function FieldTable({ label, fields }: FieldTableProps): ReactNode {
           </CardCell>
           <CardCell column="Meaning">
             <span>
-              {field.description !== null && <Text size="sm">{field.description}</Text>}
+              {field.description !== null && (
+                <Text size="sm">
+                  <Prose text={field.description} />
+                </Text>
+              )}
               {field.rules.length > 0 && (
                 <Text size="xs" c="var(--text-quiet)">
                   {field.rules.join('; ')}

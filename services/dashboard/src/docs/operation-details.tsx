@@ -5,6 +5,7 @@ import { fieldsOf, rulesOf, typeOf, type FieldRow } from './describe-schema.ts';
 import { FieldTable } from './field-table.tsx';
 import type { Operation } from './list-operations.ts';
 import type { OpenApi } from './open-api.ts';
+import { Prose } from './prose.tsx';
 import { operationCurl } from './operation-curl.ts';
 
 interface OperationDetailsProps {
@@ -19,7 +20,7 @@ export function OperationDetails({ operation, document }: OperationDetailsProps)
     <Stack gap="md">
       {description !== null && (
         <Text size="sm" maw={720} style={{ whiteSpace: 'pre-line' }}>
-          {description}
+          <Prose text={description} />
         </Text>
       )}
       {credentials.length > 0 && <Credentials credentials={credentials} />}
@@ -93,7 +94,7 @@ function AnswerPart({
           {status}
         </Text>
         <Text component="span" size="sm">
-          {description}
+          <Prose text={description} />
         </Text>
       </Group>
       {fields.length > 0 && <FieldTable label={`Answer ${status}`} fields={fields} />}
