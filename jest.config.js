@@ -14,5 +14,6 @@ export default {
   globalTeardown: '<rootDir>/packages/embedded/jest/global-teardown.js',
   testSequencer: '<rootDir>/packages/embedded/jest/longest-first.js',
   testTimeout: 30_000,
-  maxWorkers: 2,
+  // For two cores: the tests of whole systems mostly wait, for an interval or a retry.
+  maxWorkers: 3,
 };

@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { memo, type ReactNode } from 'react';
+import { formatLatency } from '../../components/format-latency.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { regionsOf } from './arrange-monitors.ts';
 import { CheckBars, LatencySparkline } from './check-bars.tsx';
 import classes from './monitor-table.module.css';
-import { formatLatency, latestLatency } from './recent-checks.ts';
+import { latestLatency } from './recent-checks.ts';
 import { useRecentChecks } from './recent-checks-provider.tsx';
 import { useMonitor } from './use-monitor.ts';
 import { useVirtualRows } from './use-virtual-rows.ts';

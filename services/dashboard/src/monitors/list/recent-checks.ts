@@ -1,5 +1,6 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { RecentChecks } from '@tocsin/contracts/recent-checks';
+import { formatLatency } from '../../components/format-latency.ts';
 
 export type RecentCheck = RecentChecks['checks'][number];
 
@@ -46,9 +47,4 @@ export function latestLatency(checks: readonly RecentCheck[]): number | null {
 /** A check that failed without an answer has a latency of 0. */
 export function wasAnswered({ status, latency }: RecentCheck): boolean {
   return status === 'UP' || latency > 0;
-}
-
-export function formatLatency(ms: number): string {
-  if (ms < 1_000) return `${ms} ms`;
-  return `${(ms / 1_000).toFixed(ms < 9_995 ? 2 : 1)} s`;
 }

@@ -1,9 +1,9 @@
 import { Alert, Group, Stack, Text } from '@mantine/core';
 import type { Event } from '@tocsin/contracts/event';
 import type { ReactNode } from 'react';
+import { formatLatency } from '../../components/format-latency.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatLatency } from './figures.ts';
 import { PhaseList } from './phases.tsx';
 
 interface CheckResultProps {

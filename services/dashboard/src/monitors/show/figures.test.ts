@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeChecks, describeExpiry, formatLatency, formatUptime, soonestExpiry } from './figures.ts';
+import { describeChecks, describeExpiry, formatUptime, soonestExpiry } from './figures.ts';
 
 test.each([
   [1, '100 %'],
@@ -13,19 +13,6 @@ test.each([
   [0, '0.00 %'],
 ])('an uptime of %d reads %s: never rounded up', (uptime, text) => {
   expect(formatUptime(uptime)).toBe(text);
-});
-
-test.each([
-  [0, '0 ms'],
-  [999, '999 ms'],
-  [1_000, '1 s'],
-  [1_240, '1.24 s'],
-  [1_500, '1.5 s'],
-  [10_000, '10 s'],
-  [12_340, '12.3 s'],
-  [60_000, '60 s'],
-])('%d ms read %s', (ms, text) => {
-  expect(formatLatency(ms)).toBe(text);
 });
 
 test('failures and gaps are said where there are any', () => {

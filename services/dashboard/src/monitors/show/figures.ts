@@ -24,13 +24,6 @@ export function formatUptime(uptime: number): string {
   return `${(thousandths / 1_000).toFixed(3).replace(/0$/, '')} %`;
 }
 
-/** As `87 ms`, `1.24 s`, `12.3 s`. */
-export function formatLatency(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const seconds = ms / 1_000;
-  return `${seconds.toFixed(seconds < 10 ? 2 : 1).replace(/\.?0+$/, '')} s`;
-}
-
 /** As `2,880 checks, 3 failed, 1 gap`; what is zero is left out, but for the checks. */
 export function describeChecks({ checks, failures, gaps }: StatsFigures): string {
   const parts = [`${formatCount(checks)} ${checks === 1 ? 'check' : 'checks'}`];

@@ -1,6 +1,6 @@
 import type { Timings } from '@tocsin/contracts/event';
 import type { ReactNode } from 'react';
-import { formatLatency } from './figures.ts';
+import { formatLatency } from '../../components/format-latency.ts';
 import classes from './phases.module.css';
 import { phaseShares, PHASES } from './phases.ts';
 

@@ -1,6 +1,7 @@
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitor-stats';
 import type { ReactNode } from 'react';
-import { describeChecks, formatLatency } from '../figures.ts';
+import { formatLatency } from '../../../components/format-latency.ts';
+import { describeChecks } from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { PhaseSwatch } from '../phases.tsx';
 import { describeBucket } from './describe-bucket.ts';

@@ -3,10 +3,11 @@ import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitor-stats'
 import { IconChartBar, IconTable } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
+import { formatLatency } from '../../../components/format-latency.ts';
 import { ErrorNotice } from '../../../app/page-states.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { monitorStatsQuery } from '../../queries.ts';
-import { formatLatency, WINDOW_NAMES, WINDOWS } from '../figures.ts';
+import { WINDOW_NAMES, WINDOWS } from '../figures.ts';
 import { STATS_REFRESH } from '../stats-refresh.ts';
 import { LatencyLegend } from './latency-legend.tsx';
 import { LatencyTable } from './latency-table.tsx';

@@ -1,6 +1,7 @@
 import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
 import type { ReactNode } from 'react';
-import { formatCount, formatLatency, formatUptime } from '../figures.ts';
+import { formatLatency } from '../../../components/format-latency.ts';
+import { formatCount, formatUptime } from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { ScrollRegion } from '../scroll-region.tsx';
 import classes from '../show.module.css';

@@ -1,6 +1,6 @@
 import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
 import uPlot from 'uplot';
-import { formatLatency } from '../figures.ts';
+import { formatLatency } from '../../../components/format-latency.ts';
 import { PHASES } from '../phases.ts';
 import { drawBackground, drawCaps } from './draw-marks.ts';
 import type { PlotColors } from './plot-colors.ts';
