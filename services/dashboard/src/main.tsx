@@ -14,9 +14,11 @@ import './app/global.css';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root');
-const queryClient = createQueryClient(
-  () => void router.navigate({ to: '/sign-in', search: { from: location.pathname } }),
-);
+const queryClient = createQueryClient(() => {
+  const { href, pathname } = router.state.location;
+  // Several requests may learn it at once; the page to come back to is the one before.
+  if (pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { from: href } });
+});
 const router = createAppRouter(queryClient);
 
 createRoot(root).render(

@@ -18,6 +18,8 @@ export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode 
   const queryClient = useQueryClient();
   const create = useMutation({
     mutationFn: createApiKey,
+    // What it answers is nowhere once the dialog is closed.
+    gcTime: 0,
     onSuccess: () => queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey }),
   });
   const close = (): void => {
@@ -31,7 +33,10 @@ export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode 
       title={create.data ? 'Your new API key' : 'New API key'}
       size="lg"
       centered
-      closeOnClickOutside={!create.data}
+      // What is shown once, or on its way, does not close by a stray key or click.
+      closeOnClickOutside={create.isIdle}
+      closeOnEscape={create.isIdle}
+      withCloseButton={create.isIdle || create.isError}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {create.data ? (
@@ -91,7 +96,7 @@ function ApiKeyForm({ create, onCancel }: ApiKeyFormProps): ReactNode {
         </Stack>
         {create.error !== null && create.error !== undefined && <ErrorNotice error={create.error} />}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
+          <Button variant="default" disabled={create.isPending} onClick={onCancel}>
             Cancel
           </Button>
           <Button type="submit" loading={create.isPending}>

@@ -7,9 +7,11 @@ import {
   IconUser,
   IconUserCircle,
 } from '@tabler/icons-react';
+import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { describeError } from '../api/api-error.ts';
 import { meQuery, signOut } from '../session/session.ts';
 
 const SCHEMES = [
@@ -24,7 +26,9 @@ export function AccountMenu(): ReactNode {
   const leave = useMutation({
     mutationFn: signOut,
     // A whole new page: nothing of this session stays in memory.
-    onSettled: () => window.location.assign('/sign-in'),
+    onSuccess: () => window.location.assign('/sign-in'),
+    onError: (error) =>
+      notifications.show({ color: 'red', message: `You are still signed in: ${describeError(error)}` }),
   });
   return (
     <Menu width={240} position="bottom-end">

@@ -13,9 +13,15 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
     queryCache: new QueryCache({
       onError: (error, query) => query.meta?.['session'] !== true && onError(error),
     }),
-    mutationCache: new MutationCache({ onError }),
+    mutationCache: new MutationCache({
+      onError: (error, _variables, _result, mutation) =>
+        mutation.options.meta?.['session'] !== true && onError(error),
+    }),
     defaultOptions: {
+      // A browser that calls itself offline may well reach a server of its own network; and what is asked for now must not happen later.
+      mutations: { networkMode: 'always' },
       queries: {
+        networkMode: 'always',
         staleTime: STALE_AFTER_MS,
         retry: (failures, error) => failures < MOST_RETRIES && isWorthRetrying(error),
       },

@@ -27,7 +27,10 @@ const root = createRootRouteWithContext<RouterContext>()({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: z.object({ from: z.string().optional(), error: z.string().optional() }),
+  validateSearch: z.object({
+    from: z.string().optional().catch(undefined),
+    error: z.coerce.string().optional(),
+  }),
   component: lazyRouteComponent(() => import('../session/sign-in-page.tsx'), 'SignInPage'),
 });
 

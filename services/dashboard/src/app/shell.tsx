@@ -35,6 +35,7 @@ export function Shell(): ReactNode {
                 hiddenFrom="sm"
                 size="sm"
                 aria-label={opened ? 'Close the navigation' : 'Open the navigation'}
+                aria-expanded={opened}
               />
               <Link to="/" className={classes['home']} aria-label="Tocsin: all monitors">
                 <Logo />
@@ -49,7 +50,7 @@ export function Shell(): ReactNode {
             </Group>
           </Group>
         </AppShell.Header>
-        <AppShell.Navbar p="sm" className={classes['navbar'] ?? ''} aria-label="Pages">
+        <AppShell.Navbar p="sm" className={classes['navbar'] ?? ''} aria-label="Pages" data-closed={!opened}>
           <AppShell.Section grow component={ScrollArea}>
             <Pages path={path} onOpen={close} />
           </AppShell.Section>

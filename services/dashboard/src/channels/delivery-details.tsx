@@ -20,7 +20,7 @@ interface DeliveryDetailsProps {
 export function DeliveryDetails({ delivery, channel }: DeliveryDetailsProps): ReactNode {
   const { data: monitors } = useQuery(monitorsQuery);
   const { deliveredAt, nextAttemptAt, state } = delivery;
-  const name = monitors?.find(({ id }) => id === delivery.monitorId)?.name;
+  const name = monitors && (monitors.find(({ id }) => id === delivery.monitorId)?.name ?? null);
   return (
     <Stack>
       <Group justify="space-between">

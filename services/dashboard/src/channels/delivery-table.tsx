@@ -19,7 +19,7 @@ interface DeliveryTableProps {
 
 export function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps): ReactNode {
   const { data: monitors } = useQuery(monitorsQuery);
-  const names = useMemo(() => new Map(monitors?.map(({ id, name }) => [id, name])), [monitors]);
+  const names = useMemo(() => monitors && new Map(monitors.map(({ id, name }) => [id, name])), [monitors]);
   return (
     <CardTable label="Deliveries, the newest first" columns={COLUMNS}>
       {deliveries === undefined
@@ -38,7 +38,7 @@ export function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps): React
                 </Anchor>
               </CardCell>
               <CardCell column="Monitor">
-                <MonitorName delivery={delivery} name={names.get(delivery.monitorId)} />
+                <MonitorName delivery={delivery} name={names && (names.get(delivery.monitorId) ?? null)} />
               </CardCell>
               <CardCell column="Time">
                 <Time value={delivery.timestamp} />
@@ -69,11 +69,11 @@ export function MonitorName({
   name,
 }: {
   readonly delivery: Pick<Delivery, 'monitorId' | 'test'>;
-  /** Undefined where there is no such monitor (any more). */
-  readonly name: string | undefined;
+  /** Null where there is no such monitor (any more); undefined while names are not known. */
+  readonly name: string | null | undefined;
 }): ReactNode {
   if (delivery.test) return 'Test event';
-  if (name === undefined)
+  if (name === null)
     return (
       <Text component="span" size="sm" c="var(--text-quiet)" title={delivery.monitorId}>
         A deleted monitor
@@ -81,7 +81,7 @@ export function MonitorName({
     );
   return (
     <TextLink to="/monitors/$monitorId" params={{ monitorId: delivery.monitorId }} c="inherit" size="sm">
-      {name}
+      {name ?? delivery.monitorId}
     </TextLink>
   );
 }

@@ -34,12 +34,12 @@ export function RedeliverRange({ channel }: { readonly channel: Channel }): Reac
         onClick={open}
         aria-haspopup="dialog"
       >
-        Redeliver a span
+        Redeliver a time range
       </Button>
       <Modal
         opened={opened}
         onClose={close}
-        title="Redeliver a span of time"
+        title="Redeliver a time range"
         centered
         closeButtonProps={{ 'aria-label': 'Close' }}
       >

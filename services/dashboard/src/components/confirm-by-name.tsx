@@ -1,5 +1,5 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useState, type ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
 
 interface ConfirmByNameProps {
@@ -22,6 +22,10 @@ interface ConfirmByNameProps {
 export function ConfirmByName(props: ConfirmByNameProps): ReactNode {
   const { name, title, action = 'Delete', children, opened, busy, error, onConfirm, onClose } = props;
   const [typed, setTyped] = useState('');
+  // Whatever closed it: the next question begins empty.
+  useEffect(() => {
+    if (!opened) setTyped('');
+  }, [opened]);
   const close = (): void => {
     setTyped('');
     onClose();

@@ -23,6 +23,7 @@ export class LiveStream {
   #source: EventSource | null = null;
   #state: LiveStateName = 'connecting';
   #lastEventId = '';
+  #resumed = false;
   #pending: { checks: Event[]; statusChanges: StatusChange[]; reset: boolean } = empty();
   #flush: ReturnType<typeof setTimeout> | null = null;
   #reopen: ReturnType<typeof setTimeout> | null = null;
@@ -34,11 +35,22 @@ export class LiveStream {
     return this.#state;
   }
 
+  /** Whether the stream that is open goes on where the one before it ended. */
+  get resumed(): boolean {
+    return this.#resumed;
+  }
+
   open(): void {
     const query = this.#lastEventId === '' ? '' : `?lastEventId=${encodeURIComponent(this.#lastEventId)}`;
     const source = new EventSource(`${PATH}${query}`);
     this.#source = source;
-    source.addEventListener('open', () => this.#setState('live'));
+    let hasOpened = false;
+    source.addEventListener('open', () => {
+      // A browser that comes back by itself sends the position that every stream begins with.
+      this.#resumed = hasOpened || query !== '';
+      hasOpened = true;
+      this.#setState('live');
+    });
     source.addEventListener('check', (message) => {
       const event = JSON.parse(message.data) as Event;
       if (this.#isNew(event.id, message)) this.#pending.checks.push(event);

@@ -18,6 +18,8 @@ export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode 
   const queryClient = useQueryClient();
   const make = useMutation({
     mutationFn: invite,
+    // What it answers is nowhere once the dialog is closed.
+    gcTime: 0,
     onSuccess: () => queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey }),
   });
   const form = useApiForm({
@@ -36,7 +38,10 @@ export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode 
       onClose={close}
       title={make.data ? 'The invitation' : 'Invite somebody'}
       centered
-      closeOnClickOutside={!make.data}
+      // What is shown once, or on its way, does not close by a stray key or click.
+      closeOnClickOutside={make.isIdle}
+      closeOnEscape={make.isIdle}
+      withCloseButton={make.isIdle || make.isError}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {make.data ? (
@@ -73,7 +78,7 @@ export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode 
             </Radio.Group>
             {make.error && <ErrorNotice error={make.error} />}
             <Group justify="flex-end">
-              <Button variant="default" onClick={close}>
+              <Button variant="default" disabled={make.isPending} onClick={close}>
                 Cancel
               </Button>
               <Button type="submit" loading={make.isPending}>

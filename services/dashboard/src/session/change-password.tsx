@@ -22,9 +22,11 @@ export function ChangePassword(): ReactNode {
     },
   });
   const change = useMutation({
+    gcTime: 0,
     mutationFn: (body: typeof form.values) => request('POST', '/api/auth/change-password', { body }),
     onSuccess: async () => {
       form.reset();
+      change.reset();
       notifications.show({ message: 'The password is changed; every other session has ended.' });
       await queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey });
     },

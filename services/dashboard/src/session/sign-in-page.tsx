@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
+import { ErrorNotice } from '../app/page-states.tsx';
 import { Entrance } from './entrance.tsx';
 import { signIn, signInMethodsQuery, signInWithProvider } from './session.ts';
 
@@ -22,11 +23,7 @@ export function SignInPage(): ReactNode {
       )}
       {methods.includes('password') && <PasswordForm from={pathOf(from)} />}
       {methods.length > 1 && <Divider label="or" />}
-      {methods.includes('oidc') && (
-        <Button variant="default" fullWidth onClick={() => void signInWithProvider(pathOf(from))}>
-          Continue with single sign-on
-        </Button>
-      )}
+      {methods.includes('oidc') && <ProviderButton from={pathOf(from)} />}
     </Entrance>
   );
 }
@@ -37,6 +34,9 @@ function PasswordForm({ from }: { readonly from: string }): ReactNode {
   const form = useForm({ initialValues: { email: '', password: '' } });
   const enter = useMutation({
     mutationFn: ({ email, password }: typeof form.values) => signIn(email, password),
+    // A 401 is a wrong password.
+    meta: { session: true },
+    gcTime: 0,
     onSuccess: async () => {
       queryClient.clear();
       await router.navigate({ href: from, replace: true });
@@ -71,11 +71,33 @@ function PasswordForm({ from }: { readonly from: string }): ReactNode {
   );
 }
 
+function ProviderButton({ from }: { readonly from: string }): ReactNode {
+  const leave = useMutation({ mutationFn: () => signInWithProvider(from), meta: { session: true } });
+  return (
+    <>
+      {leave.error && <ErrorNotice error={leave.error} />}
+      <Button
+        variant="default"
+        fullWidth
+        // Until the provider's page is there.
+        loading={leave.isPending || leave.isSuccess}
+        onClick={() => leave.mutate()}
+      >
+        Continue with single sign-on
+      </Button>
+    </>
+  );
+}
+
 /** Where to go after signing in: a path of this dashboard, whatever the address says. */
 export function pathOf(from: string | undefined): string {
   if (from === undefined) return '/';
-  const url = new URL(from, window.location.origin);
-  return url.origin === window.location.origin ? `${url.pathname}${url.search}` : '/';
+  const { origin } = window.location;
+  if (!URL.canParse(from, origin)) return '/';
+  const { origin: wanted, pathname, search, hash } = new URL(from, origin);
+  // A path that begins with two slashes names a host.
+  if (wanted !== origin || pathname.startsWith('//') || pathname === '/sign-in') return '/';
+  return `${pathname}${search}${hash}`;
 }
 
 function describeRefusal(code: string): string {

@@ -6,8 +6,10 @@ import type { ReactNode } from 'react';
 import { ErrorNotice } from '../../app/page-states.tsx';
 import { formatSpan } from '../../components/format-time.ts';
 import { Panel } from '../../components/panel.tsx';
+import { TextLink } from '../../components/text-link.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { monitorIncidentsQuery } from './queries.ts';
+import { describeCause } from '../../incidents/describe-cause.ts';
+import { monitorIncidentsQuery, MOST_INCIDENTS } from './queries.ts';
 import classes from './show.module.css';
 
 /** When the monitor was down, latest first. */
@@ -28,6 +30,11 @@ export function IncidentsPanel({ monitorId }: { readonly monitorId: string }): R
             <IncidentItem key={incident.id} incident={incident} />
           ))}
         </ul>
+      )}
+      {incidents?.length === MOST_INCIDENTS && (
+        <TextLink to="/incidents" search={{ monitorId }} size="sm">
+          All incidents
+        </TextLink>
       )}
     </Panel>
   );
@@ -52,7 +59,7 @@ function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode 
         </Text>
       </Group>
       <Text size="sm">
-        {cause ?? 'No cause recorded'}, from {region}
+        {describeCause(cause)}, from {region}
       </Text>
       <Text size="xs" c="var(--text-quiet)">
         <Time value={openedAt} />

@@ -13,7 +13,7 @@ const PATH = '/api/dashboard';
 const REFRESH_MS = 30_000;
 /** Of what the live stream says nothing of, and what seldom changes. */
 const SLOW_REFRESH_MS = 60_000;
-const MOST_INCIDENTS = 20;
+export const MOST_INCIDENTS = 20;
 const PAGE = LIMITS.eventsPerRequest.max;
 const MOST_PAGES = 5;
 

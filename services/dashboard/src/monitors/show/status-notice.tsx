@@ -4,6 +4,7 @@ import { IconClockPause, IconFlame, IconNotebook } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { describeCause } from '../../incidents/describe-cause.ts';
 import { Time } from '../../components/time.tsx';
 import { maintenanceOf, silentUntil } from './maintenance-of.ts';
 import { allWindowsQuery, monitorIncidentsQuery } from './queries.ts';
@@ -24,7 +25,7 @@ function DownNotice({ monitor: { id, runbookUrl } }: { readonly monitor: Monitor
         <Text size="sm">
           {open ? (
             <>
-              {open.cause ?? 'A check failed'}, seen from {open.region}, since <Time value={open.openedAt} />.
+              {describeCause(open.cause)}, seen from {open.region}, since <Time value={open.openedAt} />.
             </>
           ) : (
             'The latest events below say what its checks saw.'
