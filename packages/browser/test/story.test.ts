@@ -69,6 +69,9 @@ step('who signs out is out, and may come in again', async () => {
   await page.goto('/');
   await heading(page, 'Sign in').waitFor();
   await page.getByLabel('E-mail address').fill(OWNER.email);
+  await field(page, 'Password').fill('not the password');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').waitFor();
   await field(page, 'Password').fill(OWNER.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await heading(page, 'Monitors').waitFor();

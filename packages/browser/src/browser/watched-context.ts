@@ -40,10 +40,11 @@ export async function openContext(
   return { context, problems };
 }
 
-/** Nobody is signed in: that is how a page learns it. */
+/** Nobody is signed in, or the password is wrong: that is how a page learns it. */
 function isExpected(message: ConsoleMessage): boolean {
   const { pathname } = new URL(message.location().url || ORIGIN);
-  return pathname === '/api/dashboard/me' && message.text().includes('401');
+  const isAsked = pathname === '/api/dashboard/me' || pathname === '/api/auth/sign-in/email';
+  return isAsked && message.text().includes('401');
 }
 
 function describe(error: Error): string {
