@@ -1,5 +1,5 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useEffect, useState, type ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
 
 interface ConfirmByNameProps {
@@ -19,57 +19,56 @@ interface ConfirmByNameProps {
 }
 
 /** Asks for the name of what is about to be deleted. */
-export function ConfirmByName(props: ConfirmByNameProps): ReactNode {
-  const { name, title, action = 'Delete', children, opened, busy, error, onConfirm, onClose } = props;
-  const [typed, setTyped] = useState('');
-  // Whatever closed it: the next question begins empty.
-  useEffect(() => {
-    if (!opened) setTyped('');
-  }, [opened]);
-  const close = (): void => {
-    setTyped('');
-    onClose();
-  };
+export function ConfirmByName({ title, opened, onClose, ...rest }: ConfirmByNameProps): ReactNode {
   return (
     <Modal
       opened={opened}
-      onClose={close}
+      onClose={onClose}
       title={title}
       centered
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (typed.trim() === name) onConfirm();
-        }}
-      >
-        <Stack>
-          <Text size="sm" component="div">
-            {children}
-          </Text>
-          <TextInput
-            label={
-              <>
-                Type <b>{name}</b> to confirm
-              </>
-            }
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
-            autoComplete="off"
-            data-autofocus
-          />
-          {error !== null && error !== undefined && <ErrorNotice error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Keep it
-            </Button>
-            <Button type="submit" color="red" disabled={typed.trim() !== name} loading={busy}>
-              {action}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <NameForm onClose={onClose} {...rest} />
     </Modal>
+  );
+}
+
+/** Gone with the dialog, and what was typed with it. */
+function NameForm(props: Omit<ConfirmByNameProps, 'title' | 'opened'>): ReactNode {
+  const { name, action = 'Delete', children, busy, error, onConfirm, onClose } = props;
+  const [typed, setTyped] = useState('');
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (typed.trim() === name) onConfirm();
+      }}
+    >
+      <Stack>
+        <Text size="sm" component="div">
+          {children}
+        </Text>
+        <TextInput
+          label={
+            <>
+              Type <b>{name}</b> to confirm
+            </>
+          }
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          autoComplete="off"
+          data-autofocus
+        />
+        {error !== null && error !== undefined && <ErrorNotice error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Keep it
+          </Button>
+          <Button type="submit" color="red" disabled={typed.trim() !== name} loading={busy}>
+            {action}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   );
 }
