@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext, useEffect, useState, type ReactNode } from 'react';
 import { applyToCache } from './apply-to-cache.ts';
 import { LiveStream } from './live-stream.ts';
+import { pauseWhileHidden } from './pause-while-hidden.ts';
 
 const LiveContext = createContext<LiveStream | null>(null);
 
@@ -12,7 +13,9 @@ export function LiveProvider({ children }: { readonly children: ReactNode }): Re
   useEffect(() => {
     const forget = applyToCache(stream, queryClient);
     stream.open();
+    const stayOpen = pauseWhileHidden(stream, document);
     return () => {
+      stayOpen();
       stream.close();
       forget();
     };

@@ -72,10 +72,17 @@ export class LiveStream {
     });
   }
 
-  close(): void {
+  /** Lets go of the connection until `open`, which goes on from here. What has come is still told. */
+  pause(): void {
     this.#source?.close();
-    if (this.#flush !== null) clearTimeout(this.#flush);
     if (this.#reopen !== null) clearTimeout(this.#reopen);
+    this.#reopen = null;
+    this.#setState('connecting');
+  }
+
+  close(): void {
+    this.pause();
+    if (this.#flush !== null) clearTimeout(this.#flush);
     this.#flush = null;
     this.#pending = empty();
   }

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { LiveStream, type LiveBatch } from './live-stream.ts';
+import { pauseWhileHidden } from './pause-while-hidden.ts';
+
+const AT = '2026-03-01T12:00:00.000Z';
+
+/** A browser's, without a network. */
+class FakeSource extends EventTarget {
+  static readonly CLOSED = 2;
+  static opened: FakeSource[] = [];
+  readyState = 0;
+  readonly url: string;
+
+  constructor(url: string) {
+    super();
+    this.url = url;
+    FakeSource.opened.push(this);
+  }
+
+  close(): void {
+    this.readyState = FakeSource.CLOSED;
+  }
+
+  say(type: string, data: object = {}, lastEventId = AT): void {
+    this.dispatchEvent(Object.assign(new Event(type), { data: JSON.stringify(data), lastEventId }));
+  }
+}
+
+const latest = (): FakeSource => {
+  const source = FakeSource.opened.at(-1);
+  if (source === undefined) throw new Error('no stream was opened');
+  return source;
+};
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  FakeSource.opened = [];
+  Object.assign(globalThis, { EventSource: FakeSource });
+});
+afterEach(() => {
+  jest.useRealTimers();
+  Reflect.deleteProperty(globalThis, 'EventSource');
+});
+
+function open(): { stream: LiveStream; batches: LiveBatch[] } {
+  const stream = new LiveStream();
+  const batches: LiveBatch[] = [];
+  stream.onBatch((batch) => batches.push(batch));
+  stream.open();
+  return { stream, batches };
+}
+
+test('the first goes on from nowhere; one that a browser opens again by itself goes on', () => {
+  const { stream } = open();
+  latest().say('open');
+  expect([stream.state, stream.resumed]).toEqual(['live', false]);
+  latest().say('error');
+  expect(stream.state).toBe('lost');
+  latest().say('open');
+  expect([stream.state, stream.resumed]).toEqual(['live', true]);
+});
+
+test('after an answer that is no stream it opens another, from the last position if there is one', () => {
+  const { stream } = open();
+  const refuse = (): void => {
+    latest().close();
+    latest().say('error');
+    jest.advanceTimersByTime(5_000);
+    latest().say('open');
+  };
+  refuse();
+  expect([FakeSource.opened.length, stream.resumed]).toEqual([2, false]);
+  latest().say('check', { id: '1' });
+  refuse();
+  expect(latest().url).toContain(encodeURIComponent(AT));
+  expect(stream.resumed).toBe(true);
+});
+
+test('a record that comes twice is told once', () => {
+  const { batches } = open();
+  latest().say('check', { id: '1' });
+  latest().say('check', { id: '1' });
+  jest.advanceTimersByTime(250);
+  expect(batches.map(({ checks }) => checks.length)).toEqual([1]);
+});
+
+test('a page that is hidden for a minute lets go, and goes on when it is seen', () => {
+  const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
+  const { stream, batches } = open();
+  const end = pauseWhileHidden(stream, page as Document);
+  const see = (visibilityState: string): void => {
+    page.visibilityState = visibilityState;
+    page.dispatchEvent(new Event('visibilitychange'));
+  };
+  latest().say('check', { id: '1' });
+  see('hidden');
+  jest.advanceTimersByTime(59_000);
+  see('visible');
+  expect(FakeSource.opened).toHaveLength(1);
+  see('hidden');
+  jest.advanceTimersByTime(60_000);
+  expect(latest().readyState).toBe(FakeSource.CLOSED);
+  expect(batches).toHaveLength(1);
+  see('visible');
+  expect(FakeSource.opened).toHaveLength(2);
+  latest().say('open');
+  expect(stream.resumed).toBe(true);
+  end();
+  stream.close();
+});
