@@ -5,6 +5,7 @@ import type { ReactNode } from 'react';
 import { isAboutFields } from '../api/api-error.ts';
 import { ErrorNotice } from '../app/page-states.tsx';
 import { errorsUnder } from '../components/errors-under.ts';
+import { LeaveGuard } from '../components/leave-guard.tsx';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { useApiForm } from '../components/use-api-form.ts';
 
@@ -19,7 +20,7 @@ interface ChannelFormProps {
 /** The fields of a channel, new or not. */
 export function ChannelForm({ initialValues, action, save, onCancel }: ChannelFormProps): ReactNode {
   const form = useApiForm<ChannelInput>({ schema: createChannelSchema, initialValues });
-  const { mutate, error, isPending } = useMutation({
+  const { mutate, error, isPending, status } = useMutation({
     mutationFn: save,
     onError: (failure) => form.applyErrors(failure),
   });
@@ -32,6 +33,7 @@ export function ChannelForm({ initialValues, action, save, onCancel }: ChannelFo
         (errors) => form.getInputNode(Object.keys(errors)[0] ?? '')?.focus(),
       )}
     >
+      <LeaveGuard isDirty={() => form.isDirty() && (status === 'idle' || status === 'error')} />
       <Stack maw={640}>
         <TextInput
           label="Name"
@@ -51,7 +53,7 @@ export function ChannelForm({ initialValues, action, save, onCancel }: ChannelFo
           {...form.getInputProps('url')}
         />
         <Radio.Group
-          label="Monitors"
+          label="Which monitors"
           value={allMonitors ? 'all' : 'chosen'}
           onChange={(value) => form.setFieldValue('allMonitors', value === 'all')}
         >

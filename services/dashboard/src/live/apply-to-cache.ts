@@ -26,8 +26,11 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
     monitors.stop,
     keepLoadedListsLive(queryClient, latest, askedFor),
     stream.onState(() => {
+      if (stream.state !== 'live') return;
+      // The api is there again.
+      void queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
       // It went on from nowhere: what happened since the lists were loaded is not in it.
-      if (stream.state === 'live' && !stream.resumed) {
+      if (!stream.resumed) {
         void queryClient.invalidateQueries({ queryKey: monitorsQuery.queryKey });
         void queryClient.invalidateQueries({ queryKey: ['incidents'] });
       }

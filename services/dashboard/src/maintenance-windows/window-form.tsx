@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react';
 import { isAboutFields } from '../api/api-error.ts';
 import { ErrorNotice } from '../app/page-states.tsx';
 import { errorsUnder } from '../components/errors-under.ts';
+import { LeaveGuard } from '../components/leave-guard.tsx';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { Panel } from '../components/panel.tsx';
 import { RecurrenceFields } from './recurrence-fields.tsx';
@@ -27,7 +28,7 @@ export function WindowForm(props: WindowFormProps): ReactNode {
   const { windowId, action, save, onCancel } = props;
   const [initialValues] = useState(props.initialValues);
   const form = useWindowForm(initialValues);
-  const { mutate, error, isPending } = useMutation({
+  const { mutate, error, isPending, status } = useMutation({
     mutationFn: save,
     onError: (failure) => form.applyErrors(failure),
   });
@@ -39,6 +40,7 @@ export function WindowForm(props: WindowFormProps): ReactNode {
         (errors) => form.getInputNode(Object.keys(errors)[0] ?? '')?.focus(),
       )}
     >
+      <LeaveGuard isDirty={() => form.isDirty() && (status === 'idle' || status === 'error')} />
       <Grid>
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack>

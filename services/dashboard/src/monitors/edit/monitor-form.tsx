@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useId, type ReactNode } from 'react';
 import { ErrorNotice } from '../../app/page-states.tsx';
 import { AdvancedSection } from './advanced-section.tsx';
-import { LeaveGuard } from './leave-guard.tsx';
+import { LeaveGuard } from '../../components/leave-guard.tsx';
 import classes from './monitor-form.module.css';
 import { UpSection } from './up-section.tsx';
 import { useMonitorForm } from './use-monitor-form.ts';

@@ -48,10 +48,10 @@ function Uptime({
       {stats ? (
         <dd>
           <span className={`${classes['value'] ?? ''} tabular`}>
-            {stats.uptime === null ? 'No checks yet' : formatUptime(stats.uptime)}
+            {stats.uptime === null ? 'No checks' : formatUptime(stats.uptime)}
           </span>
           <div className={classes['note']}>
-            {stats.checks > 0 || stats.gaps > 0 ? describeChecks(stats) : 'It shows after the first check'}
+            {stats.checks > 0 || stats.gaps > 0 ? describeChecks(stats) : 'None within this time'}
           </div>
         </dd>
       ) : (
@@ -68,8 +68,21 @@ function Uptime({
 }
 
 function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
-  const { data: regions } = useQuery(monitorRegionsQuery(monitorId));
+  const { data: regions, error } = useQuery(monitorRegionsQuery(monitorId));
   const now = useNow();
+  if (regions === undefined)
+    return (
+      <div className={classes['figure']}>
+        <dt>Certificate</dt>
+        <dd>
+          {error ? (
+            <div className={classes['note']}>{describeError(error)}</div>
+          ) : (
+            <Skeleton height={50} mt={4} />
+          )}
+        </dd>
+      </div>
+    );
   const expiry = soonestExpiry(regions ?? [], now);
   return (
     <div className={classes['figure']}>
