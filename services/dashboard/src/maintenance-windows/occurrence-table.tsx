@@ -1,5 +1,6 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { formatUtc } from '../components/format-time.ts';
 import { readerZone } from '../components/zoned-time.ts';
 import { formatMoment } from './format-moment.ts';
 import type { Occurrence } from './occurrences.ts';
@@ -35,7 +36,9 @@ export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps)
             <Table.Tr key={startsAt}>
               {zones.map((zone) => (
                 <Table.Td key={zone} fz="sm">
-                  <time dateTime={startsAt}>{formatMoment(startsAt, zone)}</time>
+                  <time dateTime={startsAt} title={formatUtc(new Date(startsAt))}>
+                    {formatMoment(startsAt, zone)}
+                  </time>
                 </Table.Td>
               ))}
             </Table.Tr>
