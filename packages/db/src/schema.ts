@@ -4,7 +4,9 @@ export { apiKeyTombstones, apiKeys } from './api-keys/table.ts';
 export { channelMonitors, channels } from './channels/table.ts';
 export { attempts, deliveries } from './deliveries/table.ts';
 export { checkRollups, checkRollupState } from './check-rollups/table.ts';
+export { deletedMonitors } from './deleted-monitors/table.ts';
 export { events } from './events/table.ts';
+export { idempotencyKeys } from './idempotency-keys/table.ts';
 export { incidents } from './incidents/table.ts';
 export { invitations } from './invitations/table.ts';
 export {

@@ -14,6 +14,7 @@ import { repairPath } from './http/repair-path.ts';
 import { assignRequestId } from './http/request-id.ts';
 import { notFound, resource } from './http/resource.ts';
 import { authRouter } from './identity/auth-router.ts';
+import { putSetStages } from './monitor-sets/put-set.ts';
 import { monitorsRouter } from './monitors/router.ts';
 import { openApiHandler } from './openapi/serve-document.ts';
 
@@ -44,7 +45,7 @@ function cliRouter(context: ApiContext): Router {
   resource(router, '/openapi.json', { get: [openApiHandler(context)] });
   router.use(authenticate(context), keepPrivate);
   if (rateLimitPerMinute > 0) router.use(limitRate(rateLimitPerMinute));
-  router.use('/monitors', monitorsRouter(context));
+  router.use('/monitors', monitorsRouter(context, putSetStages(context)));
   router.use(notFound);
   return router;
 }

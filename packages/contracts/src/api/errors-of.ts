@@ -7,10 +7,10 @@ import type { Operation } from './operation.ts';
  * @param route such as `GET /api/cli/monitors/:id`
  */
 export function errorsOf(route: string, operation: Operation): readonly ErrorCode[] {
-  const { query, headers, body, kind, refusals = [] } = operation;
+  const { query, body, kind, refusals = [] } = operation;
   const isChange = !route.startsWith('GET ');
   const isForPeople = route.includes(' /api/dashboard/');
-  const takesFields = body !== undefined || query !== undefined || headers !== undefined;
+  const takesFields = body !== undefined || query !== undefined;
   const codes: (ErrorCode | false)[] = [
     isForPeople && isChange && 'untrusted_origin',
     ...callerErrors(operation),

@@ -23,6 +23,24 @@ const kind = 'monitor';
 const answer = one('monitor', monitorSchema);
 const answerExample = { monitor: MONITOR };
 
+const ifMatch = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .describe(
+      'The `ETag` of the monitor as you know it: if somebody has changed it since, this is refused with 412.',
+    ),
+});
+
+const idempotencyKey = z.object({
+  'Idempotency-Key': z
+    .string()
+    .optional()
+    .describe(
+      `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. The same request with it is answered with the first answer for ${LIMITS.idempotencyKeyHours} hours, and creates nothing; another request with it is refused with 422, and one sent while the first is being answered with 409 and \`Retry-After\`.`,
+    ),
+});
+
 type Rest = Omit<Operation, 'needs' | 'tag'>;
 
 const list: Rest = {
@@ -38,6 +56,7 @@ const create: Rest = {
   id: 'createMonitor',
   summary: 'Create a monitor',
   description: 'It is checked at once, and `PENDING` until then.',
+  headers: idempotencyKey,
   body: createMonitorSchema,
   bodyExample: {
     name: 'Shop',
@@ -52,8 +71,8 @@ const create: Rest = {
   ok: 201,
   answer,
   answerExample: { monitor: { ...MONITOR, status: 'PENDING', lastCheckedAt: null } },
-  refusals: ['conflict'],
-  answerHeaders: ['Location'],
+  refusals: ['request_in_flight', 'idempotency_key_reused', 'conflict'],
+  answerHeaders: ['Location', 'ETag', 'Idempotency-Replayed'],
 };
 
 const get: Rest = {
@@ -67,6 +86,7 @@ const get: Rest = {
     events: z.array(eventSchema).max(LIMITS.recentEvents),
   }),
   answerExample: { monitor: MONITOR, events: [EVENT] },
+  answerHeaders: ['ETag'],
 };
 
 const update: Rest = {
@@ -75,12 +95,14 @@ const update: Rest = {
   description:
     'Only the fields that are given change. Another URL, method, body, timeout, set of headers or assertions starts the counts of failures anew.',
   kind,
+  headers: ifMatch,
   body: updateMonitorSchema,
   bodyExample: { interval: 30, assertions: { statusCode: 200, maxLatency: 800 } },
   ok: 200,
   answer,
   answerExample,
-  refusals: ['conflict'],
+  refusals: ['precondition_failed', 'conflict'],
+  answerHeaders: ['ETag'],
 };
 
 const remove: Rest = {
@@ -88,8 +110,10 @@ const remove: Rest = {
   summary: 'Delete a monitor',
   description: 'Its events and incidents go with it. Webhooks that were due are still sent.',
   kind,
+  headers: ifMatch,
   ok: 204,
   answer: null,
+  refusals: ['precondition_failed'],
 };
 
 const trigger: Rest = {

@@ -13,7 +13,7 @@ export type ResourceKind =
 type OtherMediaType = 'text/plain' | 'text/event-stream';
 
 /** A header that only some answers have. */
-export type AnswerHeader = 'Location' | 'ETag' | 'Set-Cookie';
+export type AnswerHeader = 'Location' | 'ETag' | 'Idempotency-Replayed' | 'Set-Cookie';
 
 /** An answer beside success and errors. */
 interface FurtherAnswer {
@@ -40,6 +40,8 @@ export interface Operation {
   readonly headers?: z.ZodObject;
   /** Unset: none is read. */
   readonly body?: z.ZodType;
+  /** The most bytes that the body may have; unset: `LIMITS.apiBodyBytes`. */
+  readonly bodyBytes?: number;
   readonly bodyExample?: unknown;
   /** The status of success. */
   readonly ok: 200 | 201 | 202 | 204 | 302;

@@ -37,6 +37,7 @@ describe('the errors of a route', () => {
       'forbidden',
       'not_found',
       'validation_failed',
+      'precondition_failed',
       'conflict',
       'internal',
       'unavailable',

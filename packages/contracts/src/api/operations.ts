@@ -3,6 +3,7 @@ import { channelOperations } from './channels.ts';
 import { deliveryOperations } from './deliveries.ts';
 import { incidentOperations } from './incidents.ts';
 import { maintenanceWindowOperations } from './maintenance-windows.ts';
+import { monitorSetOperations } from './monitor-sets.ts';
 import { monitorViewOperations } from './monitor-views.ts';
 import { monitorOperations } from './monitors.ts';
 import type { Operations } from './operation.ts';
@@ -13,6 +14,7 @@ import { streamOperations } from './stream.ts';
 /** Every route of the api but better-auth's (`SIGN_IN_OPERATIONS`). The OpenAPI document, the tests and the fuzzer all read this. */
 export const OPERATIONS: Operations = {
   ...monitorOperations,
+  ...monitorSetOperations,
   ...monitorViewOperations,
   ...streamOperations,
   ...channelOperations,

@@ -33,6 +33,7 @@ export async function holdMonitors(
     .select({ id: monitors.id })
     .from(monitors)
     .where(isOwned(accountId, monitorIds))
+    .orderBy(monitors.id)
     .for('key share');
   const foreign = without(monitorIds, owned);
   if (foreign.length === 0) return;

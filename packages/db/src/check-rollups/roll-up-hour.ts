@@ -107,7 +107,7 @@ async function nextMonitors(tx: Transaction, after: string | undefined, limit: n
 async function forgetDeleted(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
   const ids = arrayOf('uuid', monitorIds);
   const { rows } = await tx.execute<{ id: string }>(sql`
-    with kept as (select id from monitors where id = any(${ids}) for key share)
+    with kept as (select id from monitors where id = any(${ids}) order by id for key share)
     select id from unnest(${ids}) as seen (id) where not exists (select from kept where kept.id = seen.id)`);
   const gone = rows.map(({ id }) => id);
   if (gone.length === 0) return;

@@ -17,6 +17,11 @@ export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(databaseError(error)?.code ?? '');
 }
 
+/** Whether a statement gave up waiting for a lock. */
+export function isLockTimeout(error: unknown): boolean {
+  return databaseError(error)?.code === '55P03';
+}
+
 /** Whether a row found no partition to go to: the day's partition has not been made yet. */
 export function isMissingPartition(error: unknown): boolean {
   const cause = databaseError(error);

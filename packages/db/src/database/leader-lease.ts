@@ -59,4 +59,8 @@ export const ADVISORY_LOCKS = {
   migrations: 8_262_001,
   reconciler: 8_262_002,
   partitions: 8_262_003,
+  /** With a second key: the hash of account and source. */
+  monitorSets: 8_262_004,
+  /** With a second key: the hash of account and Idempotency-Key. */
+  idempotencyKeys: 8_262_005,
 } as const;

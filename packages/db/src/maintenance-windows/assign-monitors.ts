@@ -14,6 +14,6 @@ export async function assignMonitors(
     delete from maintenance_window_monitors where window_id = ${windowId} and monitor_id <> all(${ids})`);
   await tx.execute(sql`
     insert into maintenance_window_monitors (window_id, monitor_id)
-    select ${windowId}, id from monitors where account_id = ${accountId} and id = any(${ids}) for key share
+    select ${windowId}, id from monitors where account_id = ${accountId} and id = any(${ids}) order by id for key share
     on conflict do nothing`);
 }

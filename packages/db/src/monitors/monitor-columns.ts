@@ -1,6 +1,10 @@
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { sql, type SQL } from 'drizzle-orm';
 import type { MonitorRow, monitors } from './table.ts';
+
+/** Monitors that one statement writes. */
+export const ROWS_AT_ONCE = 500;
 
 type InputColumns = Omit<
   typeof monitors.$inferInsert,
@@ -8,7 +12,7 @@ type InputColumns = Omit<
 >;
 
 /** Input fields as columns: header values and the body sealed. */
-export function toColumns(input: MonitorInput, secrets: SecretBox): InputColumns {
+function toColumns(input: MonitorInput, secrets: SecretBox): InputColumns {
   const { interval, timeout, headers, body, ...same } = input;
   return {
     ...same,
@@ -17,6 +21,27 @@ export function toColumns(input: MonitorInput, secrets: SecretBox): InputColumns
     sealedHeaders: headers && mapValues(headers, (value) => secrets.encrypt(value)),
     sealedBody: body === null ? null : secrets.encrypt(body),
   };
+}
+
+interface Identity {
+  readonly id: string;
+  readonly revision: number;
+  readonly probeRevision: number;
+}
+
+/** The columns that an input gives, with what tells whose they are. */
+export type MonitorRecord = Identity & InputColumns;
+
+export function toRecord(identity: Identity, input: MonitorInput, secrets: SecretBox): MonitorRecord {
+  return { ...identity, ...toColumns(input, secrets) };
+}
+
+/** Many records as one parameter: a table `u`, its columns named as in Drizzle, which a statement joins. */
+export function recordsOf(records: readonly MonitorRecord[]): SQL {
+  return sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (
+    id uuid, name text, url text, type text, "intervalSeconds" int, "timeoutSeconds" int, method text,
+    "sealedHeaders" jsonb, "sealedBody" text, assertions jsonb, "failureThreshold" int, regions text[],
+    "runbookUrl" text, "externalId" text, source text, revision int, "probeRevision" int)`;
 }
 
 /** A row's input fields as the wire has them: what is read back equals what was written. */

@@ -47,6 +47,9 @@ export const monitors = pgTable(
   },
   (table) => [
     index('monitors_account_idx').on(table.accountId, table.createdAt.desc(), table.id.desc()),
+    index('monitors_source_idx')
+      .on(table.accountId, table.source)
+      .where(sql`${table.source} is not null`),
     // The maintenance clock looks for these twice a second.
     index('monitors_maintenance_idx')
       .on(table.id)

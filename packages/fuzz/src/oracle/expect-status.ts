@@ -23,7 +23,8 @@ export function expectStatus(asked: Asked): readonly number[] {
   const { route, caller, body } = asked;
   if (route.needs !== 'anyone' && caller !== 'full' && caller !== 'lesser') return [401];
   const reads = route.body !== undefined;
-  if (reads && body !== null && Buffer.byteLength(body) > LIMITS.apiBodyBytes) return [413];
+  if (reads && body !== null && Buffer.byteLength(body) > (route.bodyBytes ?? LIMITS.apiBodyBytes))
+    return [413];
   if (reads && asked.hasRefusedKey) return [400];
   const fields: unknown = reads && body !== null ? JSON.parse(body) : {};
   if (lacksScope(asked, fields)) return [403];

@@ -5,6 +5,7 @@ import {
   updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-window';
 import { createMonitorSchema, updateMonitorSchema } from '@tocsin/contracts/monitor';
+import { monitorSetResultSchema, monitorSetSchema } from '@tocsin/contracts/monitor-set';
 import { createInvitationSchema, updateUserSchema } from '@tocsin/contracts/user';
 import type { z } from 'zod';
 import type { Kind } from '../values/references.ts';
@@ -86,6 +87,10 @@ export function follow(pools: Pools, { method, pattern, id, sent, received }: Ex
   noteToken(pools, received);
   if (pattern === '/invitations/accept') noteUser(pools, received);
   if (followed === undefined || more !== undefined || (hasId !== undefined && hasId !== ':id')) return null;
+  if (method === 'PUT' && hasId === undefined) {
+    followSet(pools, sent, received);
+    return null;
+  }
   const { kind, record } = followed;
   if (method === 'DELETE') {
     pools.remove(kind, id);
@@ -160,6 +165,25 @@ function followList(pools: Pools, { kind, list, isListComplete }: Followed, rece
   if (!isListComplete) return;
   const [ids, wanted] = [told.map(({ id }) => String(id)).toSorted(), pools.ids(kind).toSorted()];
   demand(ids.join() === wanted.join(), `a list of ${list} holds ${ids.join()}, not ${wanted.join()}`);
+}
+
+function followSet(pools: Pools, sent: unknown, received: unknown): void {
+  const set = monitorSetSchema.parse(sent);
+  const result = monitorSetResultSchema.parse(received);
+  const done = [...result.created, ...result.updated, ...result.unchanged];
+  const told = new Set(done.map(({ externalId }) => externalId));
+  demand(
+    done.length === set.monitors.length && set.monitors.every(({ externalId }) => told.has(externalId)),
+    `a set was answered with ${[...told].join()}`,
+  );
+  if (result.dryRun) return;
+  const ids = new Map(done.map(({ id, externalId }) => [externalId, id]));
+  for (const entry of set.monitors) {
+    const id = ids.get(entry.externalId);
+    demand(typeof id === 'string', `no id of ${entry.externalId}`);
+    pools.add('monitor', id, { id, ...entry, source: set.source });
+  }
+  for (const { id } of result.deleted) pools.remove('monitor', id);
 }
 
 function noteToken(pools: Pools, received: unknown): void {

@@ -6,11 +6,17 @@ import type { ErrorCode } from '@tocsin/contracts/errors';
 import type { Route } from './route.ts';
 import { TRIALS } from './trials.ts';
 
-/** What nothing here can bring about: no monitor is of another type, and somebody always answers. Scopes are judged apart. */
+/**
+ * What nothing here can bring about: no monitor is of another type, somebody always answers, and no request has an `If-Match` or an
+ * `Idempotency-Key`. Scopes are judged apart.
+ */
 const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
   'not_triggerable',
   'check_not_answered',
+  'request_in_flight',
+  'precondition_failed',
+  'idempotency_key_reused',
   'delivery_not_attempted',
 ]);
 

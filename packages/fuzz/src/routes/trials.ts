@@ -12,6 +12,7 @@ const important: Trial = { weight: 30, refusals: [400] };
 /** By route; those that are not here are like any other. */
 export const TRIALS: Readonly<Record<string, Trial>> = {
   'POST /api/cli/monitors': important,
+  'PUT /api/cli/monitors': { weight: 20, refusals: [400] },
   'PUT /api/cli/monitors/:id': important,
   'POST /api/cli/monitors/:id/trigger': { weight: 4 },
   [`POST ${D}/monitors`]: important,

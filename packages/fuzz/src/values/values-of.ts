@@ -45,7 +45,12 @@ export function goodValuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const def = defOf(schema);
   if (def.type === 'pipe') return goodValuesOf(def.in);
   if (def.type !== 'object') return valuesOf(schema);
-  return objectOf(def.shape, (part, name) => valuesOf(part, name).filter((value) => takes(part, value)));
+  return objectOf(def.shape, (part, name) => {
+    const partDef = defOf(part);
+    if (partDef.type === 'array' && defOf(partDef.element).type === 'object')
+      return fc.array(goodValuesOf(partDef.element), { maxLength: 3 });
+    return valuesOf(part, name).filter((value) => takes(part, value));
+  });
 }
 
 /** An id stands where a reference does. */

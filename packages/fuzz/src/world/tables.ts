@@ -8,6 +8,7 @@ const TABLES: readonly (readonly [table: string, condition: string, without?: st
   ['monitors', MINE],
   ['monitor_regions', OF_MY_MONITORS, 'scheduled_revision'],
   ['events', OF_MY_MONITORS],
+  ['idempotency_keys', MINE],
   ['triggers', OF_MY_MONITORS],
   ['channels', MINE],
   ['channel_monitors', OF_MY_MONITORS],

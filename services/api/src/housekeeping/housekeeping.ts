@@ -1,8 +1,10 @@
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import type { Database } from '@tocsin/db/database/open';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { deleteFinished } from '@tocsin/db/deliveries/delete-finished';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
+import { deleteOldIdempotencyKeys } from '@tocsin/db/idempotency-keys/delete-old';
 import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
 import { deleteExpiredSessions } from '@tocsin/db/sessions/delete-expired';
 import { deleteOldTriggers } from '@tocsin/db/triggers/delete-old-triggers';
@@ -20,7 +22,7 @@ export interface HousekeepingOptions {
   readonly logger: Logger;
 }
 
-/** Keeps partitions ahead and behind, triggers few, and no session that has expired (design §5). */
+/** Keeps partitions ahead and behind, and deletes what is over: triggers, sessions, traces of deleted monitors (design §5). */
 export function startHousekeeping(options: HousekeepingOptions): Loop {
   const { isLeader, logger } = options;
   return createLoop({
@@ -42,9 +44,11 @@ export async function keepHouse(
   const aligned = await alignSpans(db);
   if (aligned > 0) logger.info('Mended the schedule spans of monitors', { monitors: aligned });
   const triggers = await deleteOldTriggers(db);
+  const idempotencyKeys = await deleteOldIdempotencyKeys(db);
   const expired = await deleteExpiredSessions(db);
   const finished = await deleteFinished(db, retentionDays, signal);
-  logger.debug('Kept house', { triggers, ...expired, ...finished });
+  const purgedMonitors = await purgeDeletedMonitors(db, signal);
+  logger.debug('Kept house', { triggers, idempotencyKeys, purgedMonitors, ...expired, ...finished });
   // Last: a table that is in use is dropped another time, and nothing else waits for that.
   const dropped = await dropExpiredEventPartitions(db, retentionDays);
   if (dropped.length > 0) logger.info('Dropped expired events', { partitions: dropped });

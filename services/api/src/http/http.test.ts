@@ -88,9 +88,9 @@ describe('problems', () => {
   });
 
   test.each([
-    ['patch', MONITORS, 'GET, HEAD, POST'],
-    ['delete', MONITORS, 'GET, HEAD, POST'],
-    ['options', MONITORS, 'GET, HEAD, POST'],
+    ['patch', MONITORS, 'GET, HEAD, POST, PUT'],
+    ['delete', MONITORS, 'GET, HEAD, POST, PUT'],
+    ['options', MONITORS, 'GET, HEAD, POST, PUT'],
     ['patch', `${MONITORS}/:id`, 'GET, HEAD, PUT, DELETE'],
     ['post', `${MONITORS}/no-id`, 'GET, HEAD, PUT, DELETE'],
     ['get', `${MONITORS}/:id/trigger`, 'POST'],

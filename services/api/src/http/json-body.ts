@@ -5,28 +5,37 @@ import express from 'express';
 import type { Request, RequestHandler } from 'express';
 import { parseJsonObject } from './json-text.ts';
 
-/** Reads (and inflates) any body; what is in it is judged afterwards, so that a request without one needs no type. */
-const readBody = express.raw({ type: () => true, limit: LIMITS.apiBodyBytes });
-
 /** Reads the bytes of a body into `req.body`, not a buffer where there is none. */
-export const readBytes: RequestHandler = (req, res, next) => {
-  readBody(req, res, (error?: unknown) => next(error === undefined ? undefined : toBodyError(error)));
-};
+export const readBytes: RequestHandler = readBytesUpTo(LIMITS.apiBodyBytes);
 
-/**
- * Reads a JSON object into `req.body`, undefined where there is no body (design §3: 413, 415, 400, in this order).
- */
-export const parseJsonBody: RequestHandler = (req, res, next) => {
-  readBytes(req, res, (error?: unknown) => {
-    try {
-      if (error !== undefined) throw error;
-      req.body = toObject(req);
-      next();
-    } catch (failure) {
-      next(failure);
-    }
-  });
-};
+/** Reads (and inflates) any body; what is in it is judged afterwards, so that a request without one needs no type. */
+function readBytesUpTo(limit: number): RequestHandler {
+  const readBody = express.raw({ type: () => true, limit });
+  return function read(req, res, next) {
+    readBody(req, res, (error?: unknown) =>
+      next(error === undefined ? undefined : toBodyError(error, limit)),
+    );
+  };
+}
+
+/** Reads a JSON object into `req.body`, undefined where there is no body (design §3: 413, 415, 400, in this order). */
+export const parseJsonBody: RequestHandler = parseJsonBodyUpTo(LIMITS.apiBodyBytes);
+
+/** The same for a body of so many bytes at most. */
+export function parseJsonBodyUpTo(limit: number): RequestHandler {
+  const read = readBytesUpTo(limit);
+  return function parse(req, res, next) {
+    read(req, res, (error?: unknown) => {
+      try {
+        if (error !== undefined) throw error;
+        req.body = toObject(req);
+        next();
+      } catch (failure) {
+        next(failure);
+      }
+    });
+  };
+}
 
 /** The parsed body; without one, an object that gives no field. */
 export function bodyOf(req: Request): Readonly<Record<string, unknown>> {
@@ -69,10 +78,10 @@ export function decodeBody(bytes: Buffer): string {
 }
 
 /** An error of Express' body reader as one of ours. */
-function toBodyError(error: unknown): unknown {
+function toBodyError(error: unknown, limit: number): unknown {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (status === 413) {
-    const detail = `The body must be at most ${LIMITS.apiBodyBytes} bytes.`;
+    const detail = `The body must be at most ${limit} bytes.`;
     return new AppError('body_too_large', detail, { cause: error });
   }
   if (status === 415) {

@@ -1,6 +1,7 @@
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
+import { ifMatchOf } from '../http/etag.ts';
 import { callerOf } from '../http/request-state.ts';
 import { monitorIdOf } from './monitor-id.ts';
 
@@ -8,7 +9,7 @@ import { monitorIdOf } from './monitor-id.ts';
 export function deleteMonitorHandler(context: ApiContext): RequestHandler {
   return async function answerDelete(req, res) {
     const id = monitorIdOf(req);
-    await deleteMonitor(context.db, callerOf(res).accountId, id);
+    await deleteMonitor(context.db, callerOf(res).accountId, id, ifMatchOf(req));
     res.status(204).end();
   };
 }

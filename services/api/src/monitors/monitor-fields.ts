@@ -26,15 +26,25 @@ const conflictSchema = z.object({
  * @throws AppError validation_failed, with every fault at once
  */
 export function parseCreate(body: Body, regions: readonly string[] | null): MonitorInput {
-  const result = createMonitorSchema.safeParse(body);
+  const { input, errors } = judgeMonitor(createMonitorSchema, body, regions);
+  if (input === null) throw invalidFields(errors);
+  return input;
+}
+
+/** A complete monitor by its schema and the rules between fields: all that is wrong with it, or what it is with its defaults. */
+export function judgeMonitor<Schema extends z.ZodObject>(
+  schema: Schema,
+  body: unknown,
+  regions: readonly string[] | null,
+): { input: z.output<Schema> | null; errors: FieldError[] } {
+  const result = schema.safeParse(body);
   const conflicts = conflictSchema.safeParse(body);
   const errors = [
-    ...(result.success ? [] : fieldErrors(result.error)),
+    ...(result.success ? [] : fieldErrors(result.error, fieldsOf(schema))),
     ...(conflicts.success ? monitorConflicts(conflicts.data) : []),
     ...unknownRegions(body, regions),
   ];
-  if (!result.success || errors.length > 0) throw invalidFields(errors);
-  return result.data;
+  return { input: result.success && errors.length === 0 ? result.data : null, errors };
 }
 
 /**
@@ -43,18 +53,21 @@ export function parseCreate(body: Body, regions: readonly string[] | null): Moni
  */
 export function parseUpdate(body: Body, regions: readonly string[] | null): MonitorUpdate {
   const result = updateMonitorSchema.safeParse(body);
-  const errors = [...(result.success ? [] : fieldErrors(result.error)), ...unknownRegions(body, regions)];
+  const errors = [
+    ...(result.success ? [] : fieldErrors(result.error, MONITOR_FIELDS)),
+    ...unknownRegions(body, regions),
+  ];
   if (!result.success || errors.length > 0) throw invalidFields(errors);
   return result.data;
 }
 
-function fieldErrors(error: z.ZodError): FieldError[] {
-  return toFieldErrors(error.issues, (path) => (path === 'assertions' ? ASSERTION_FIELDS : MONITOR_FIELDS));
+function fieldErrors(error: z.ZodError, fields: readonly string[]): FieldError[] {
+  return toFieldErrors(error.issues, (path) => (path === 'assertions' ? ASSERTION_FIELDS : fields));
 }
 
 /** The codes that are well-formed but not among those of the `REGIONS` setting. */
-function unknownRegions(body: Body, allowed: readonly string[] | null): FieldError[] {
-  const given: unknown = body['regions'];
+function unknownRegions(body: unknown, allowed: readonly string[] | null): FieldError[] {
+  const given = typeof body === 'object' && body !== null && 'regions' in body ? body.regions : undefined;
   if (allowed === null || !Array.isArray(given)) return [];
   return given.flatMap((code: unknown, index) =>
     typeof code !== 'string' || allowed.includes(code)

@@ -1,7 +1,9 @@
 import { Router } from 'express';
+import type { RequestHandler } from 'express';
 import { requireWrite, requireWriteIf } from '../auth/require-write.ts';
 import type { ApiContext } from '../context.ts';
 import { keepUncompressed } from '../http/compress.ts';
+import { answerInFull } from '../http/etag.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { resource } from '../http/resource.ts';
 import { createMonitorHandler } from './create-monitor.ts';
@@ -14,16 +16,20 @@ import { overridesUrl } from './trigger-body.ts';
 import { triggerMonitorHandler } from './trigger-monitor.ts';
 import { updateMonitorHandler } from './update-monitor.ts';
 
-/** The monitors API (specification "Endpoints"). The order of the stages is the order of errors (design §3). */
-export function monitorsRouter(context: ApiContext): Router {
+/**
+ * The monitors API (specification "Endpoints"). The order of the stages is the order of errors (design §3).
+ * @param putSet applies a set, where the API takes sets
+ */
+export function monitorsRouter(context: ApiContext, putSet?: readonly RequestHandler[]): Router {
   const router = Router({ caseSensitive: true });
   resource(router, '/', {
     get: [listMonitorsHandler(context)],
     post: [parseJsonBody, requireWrite, createMonitorHandler(context)],
+    ...(putSet && { put: putSet }),
   });
   resource(router, '/:id', {
     // Custom headers in clear, beside what targets said in the details of errors.
-    get: [keepUncompressed, requireMonitorId, getMonitorHandler(context)],
+    get: [keepUncompressed, answerInFull, requireMonitorId, getMonitorHandler(context)],
     put: [parseJsonBody, requireWrite, requireMonitorId, updateMonitorHandler(context)],
     delete: [requireWrite, requireMonitorId, deleteMonitorHandler(context)],
   });

@@ -1,8 +1,10 @@
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
+import { etagOf, ifMatchOf } from '../http/etag.ts';
 import { bodyOf } from '../http/json-body.ts';
 import { callerOf } from '../http/request-state.ts';
+import { hintStatusChanges } from './hint-status-changes.ts';
 import { parseUpdate } from './monitor-fields.ts';
 import { monitorIdOf } from './monitor-id.ts';
 import { parseForMonitor } from './parse-for-monitor.ts';
@@ -14,16 +16,9 @@ export function updateMonitorHandler(context: ApiContext): RequestHandler {
     const id = monitorIdOf(req);
     const { accountId } = callerOf(res);
     const update = await parseForMonitor(context, accountId, id, () => parseUpdate(bodyOf(req), regions));
-    const updated = await updateMonitor(context, accountId, id, update, defaultRegion);
+    const updated = await updateMonitor(context, accountId, id, update, defaultRegion, ifMatchOf(req));
     if (updated.changed) context.schedules.touch(id, updated.schedule.regions);
-    if (updated.statusChange?.due === true) hintStatusChange(context, updated.statusChange.id);
-    res.json({ monitor: updated.monitor });
+    if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
+    res.set('ETag', etagOf(updated.version)).json({ monitor: updated.monitor });
   };
-}
-
-/** Makes the alert prompt; without the hint the relay finds it (design §4 "Outbox"). */
-function hintStatusChange({ producers, logger }: ApiContext, statusChangeId: string): void {
-  producers.addStatusChanges([statusChangeId]).catch((error: unknown) => {
-    logger.debug('Could not hint at a status change', { statusChangeId, error });
-  });
 }

@@ -15,7 +15,7 @@ const description = `Tocsin checks URLs on a schedule from one or more regions, 
 the scope \`write\`. **People** use what is under \`/api/dashboard\`, with the cookie of a session; a request with one that changes something also
 needs an \`Origin\` of the dashboard. What belongs to another account is not there: 404.
 
-Bodies are JSON in UTF-8, of at most ${LIMITS.apiBodyBytes} bytes. A field that is not known is refused. All faults are told at once. Timestamps are told in UTC with
+Bodies are JSON in UTF-8, of at most ${LIMITS.apiBodyBytes} bytes where nothing else is said. A field that is not known is refused. All faults are told at once. Timestamps are told in UTC with
 milliseconds, and taken with any offset. Whatever answers \`GET\` answers \`HEAD\`, too. A path that is there takes no other methods than these: 405, and \`Allow\` says
 which. Requests may be limited for each key and session: 429, and \`Retry-After\` says when to go on.
 

@@ -15,7 +15,16 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
     schema: { type: 'string', pattern: String.raw`^[\w.-]{1,128}$` },
   },
   Location: { description: 'Where what was made is, or where to go on.', required: true, schema: text },
-  ETag: { description: 'Changes with what is answered.', required: true, schema: text },
+  ETag: {
+    description:
+      'The version of what is answered. That of a monitor changes with its fields, not with checks.',
+    required: true,
+    schema: text,
+  },
+  'Idempotency-Replayed': {
+    description: '`true` where the request was answered before, and this is what was said then.',
+    schema: { type: 'string', const: 'true' },
+  },
   'Set-Cookie': { description: 'The cookie of the session, where one began.', schema: text },
   'Retry-After': {
     description: 'Seconds to wait before the next try.',

@@ -1,9 +1,12 @@
 import { ERRORS, problemType } from '@tocsin/contracts/errors';
 import type { ErrorCode, Problem } from '@tocsin/contracts/errors';
-import { headersWith } from './answer-headers.ts';
+import { HEADERS, headersWith } from './answer-headers.ts';
 import type { JsonObject } from './schema-book.ts';
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' };
+
+/** What is over soon, as `Retry-After` says. */
+const WAITING: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'unavailable', 'request_in_flight']);
 
 const FIELD_ERRORS = [{ path: 'interval', message: 'must be an integer from 5 to 86400 (seconds)' }];
 
@@ -35,13 +38,13 @@ export class ErrorAnswers {
 }
 
 function toAnswer(codes: readonly ErrorCode[]): JsonObject {
-  const waits = codes.includes('rate_limited') || codes.includes('unavailable');
+  const waiting = codes.filter((code) => WAITING.has(code));
   return {
     description: codes.map((code) => `${ERRORS[code].title}.`).join(' '),
-    headers: headersWith(
-      ...(waits ? (['Retry-After'] as const) : []),
-      ...(codes.includes('unauthorized') ? (['WWW-Authenticate'] as const) : []),
-    ),
+    headers: {
+      ...headersWith(...(codes.includes('unauthorized') ? (['WWW-Authenticate'] as const) : [])),
+      ...(waiting.length > 0 && { 'Retry-After': retryAfter(waiting.length === codes.length) }),
+    },
     content: {
       'application/problem+json': {
         schema: PROBLEM,
@@ -51,6 +54,13 @@ function toAnswer(codes: readonly ErrorCode[]): JsonObject {
       },
     },
   };
+}
+
+/** @param always false: only some of the answer's errors have it */
+function retryAfter(always: boolean): JsonObject {
+  return always
+    ? { $ref: '#/components/headers/Retry-After' }
+    : { ...HEADERS['Retry-After'], required: false };
 }
 
 function example(code: ErrorCode): Problem {

@@ -105,6 +105,7 @@ const D = '/api/dashboard';
 export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   ...monitorRows('/api/cli/monitors'),
   ...monitorRows(`${D}/monitors`),
+  'PUT /api/cli/monitors': { kind: 'monitor', body: () => ({ source: 'new', monitors: [] }) },
   [`GET ${D}/monitors/recent-checks`]: { kind: 'monitor', query: ({ id }) => `?monitorIds=${id}` },
   [`GET ${D}/monitors/:id/stats`]: { kind: 'monitor' },
   [`GET ${D}/monitors/:id/regions`]: { kind: 'monitor' },

@@ -12,7 +12,7 @@ describe('what the document says otherwise of', () => {
     method: 'GET',
     path: `${MONITORS}/${MONITOR.id}?a=b`,
     status: 200,
-    headers: { 'x-request-id': 'r', 'content-type': 'application/json; charset=utf-8' },
+    headers: { 'x-request-id': 'r', etag: '"v"', 'content-type': 'application/json; charset=utf-8' },
     text: JSON.stringify({ monitor: MONITOR, events: [EVENT] }),
   };
   const judge = new DocumentJudge(buildDocument('https://tocsin.example'));

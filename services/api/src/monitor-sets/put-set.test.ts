@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import { monitorSetResultSchema, type MonitorSetResult } from '@tocsin/contracts/monitor-set';
+import { createChannel } from '@tocsin/db/channels/create-channel';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { checkOf, FULL_MONITOR, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { until } from '../testing/until.ts';
+
+const addStatusChanges = jest.fn((_ids: readonly string[]) => Promise.resolve());
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi({
+    producers: {
+      addTrigger: () => Promise.reject(new Error('no queue')),
+      addStatusChanges,
+      addDeliveries: () => Promise.resolve(),
+    },
+  });
+});
+afterAll(() => api.close());
+
+type Entry = Record<string, unknown> & { externalId: string };
+const entry = (externalId: string, fields: Record<string, unknown> = {}): Entry => ({
+  externalId,
+  name: externalId,
+  url: `https://${externalId}.example/`,
+  ...fields,
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+async function put(body: object, key?: string): Promise<Answer> {
+  const { status, body: received } = await api.as(key).put(MONITORS).send(body);
+  return { status, body: received as Record<string, unknown> };
+}
+
+/** @param options `prune`, `dryRun` */
+async function apply(source: string, monitors: Entry[], options: object = {}): Promise<MonitorSetResult> {
+  const { status, body } = await put({ source, monitors, ...options });
+  expect([status, body]).toEqual([200, expect.anything()]);
+  return monitorSetResultSchema.parse(body);
+}
+
+async function monitorsOf(source: string): Promise<Monitor[]> {
+  const { body } = await api.as().get(MONITORS);
+  const { monitors } = body as { monitors: Monitor[] };
+  return monitors
+    .filter((monitor) => monitor.source === source)
+    .toSorted((one, other) => ((one.externalId ?? '') < (other.externalId ?? '') ? -1 : 1));
+}
+
+const keysOf = (members: readonly { externalId: string | null }[]): (string | null)[] =>
+  members.map(({ externalId }) => externalId);
+
+describe('a set', () => {
+  test('creates what is missing; applied again it changes nothing, and says so', async () => {
+    const { source: _, ...full } = { ...FULL_MONITOR, externalId: 'twice-full' };
+    const set = [entry('twice-b'), entry('twice-a'), full];
+    const first = await apply('twice', set);
+    expect(keysOf(first.created)).toEqual(['twice-a', 'twice-b', 'twice-full']);
+    expect(first).toMatchObject({ changed: true, updated: [], deleted: [], unchanged: [], unlisted: [] });
+    const made = await monitorsOf('twice');
+    expect(made.map(({ id }) => id)).toEqual(first.created.map(({ id }) => id));
+    expect(made[2]).toMatchObject({ ...full, source: 'twice', status: 'PENDING' });
+    expect(api.touched.slice(-3)).toEqual(
+      made.map(({ id, regions }) => ({ monitorId: id, regions: regions.length > 0 ? regions : ['default'] })),
+    );
+    const touches = api.touched.length;
+    const second = await apply('twice', set, { prune: true });
+    expect(second).toMatchObject({ changed: false, created: [], updated: [], deleted: [], unlisted: [] });
+    expect(keysOf(second.unchanged)).toEqual(['twice-b', 'twice-a', 'twice-full']);
+    expect(await monitorsOf('twice')).toEqual(made);
+    expect(api.touched).toHaveLength(touches);
+  });
+
+  test('says which fields differ; what it does not name has its default again', async () => {
+    await apply('update', [
+      entry('update-1', { interval: 30, body: 'x', method: 'POST' }),
+      entry('update-2'),
+    ]);
+    const [before] = await monitorsOf('update');
+    const result = await apply('update', [entry('update-1', { name: 'New' }), entry('update-2')]);
+    expect(result.updated).toEqual([
+      { id: before?.id, externalId: 'update-1', fields: ['name', 'interval', 'method', 'body'] },
+    ]);
+    expect(keysOf(result.unchanged)).toEqual(['update-2']);
+    const [after] = await monitorsOf('update');
+    expect(after).toMatchObject({ id: before?.id, name: 'New', interval: 60, method: 'GET', body: null });
+    expect(Date.parse(after?.updatedAt ?? '')).toBeGreaterThan(Date.parse(before?.updatedAt ?? ''));
+  });
+
+  test('deletes what it does not list only where it is to prune, and of its source alone', async () => {
+    const stranger = await newMonitor(api, { externalId: 'prune-other', source: 'prune-2' });
+    const free = await newMonitor(api, { externalId: 'prune-free' });
+    await apply('prune', [entry('prune-1'), entry('prune-2')]);
+    const [, gone] = await monitorsOf('prune');
+    await recordCheck(api, gone?.id ?? '');
+    const kept = await apply('prune', [entry('prune-1')]);
+    expect([kept.changed, keysOf(kept.unlisted), kept.deleted]).toEqual([false, ['prune-2'], []]);
+    const pruned = await apply('prune', [entry('prune-1')], { prune: true });
+    expect(pruned.deleted).toEqual([{ id: gone?.id, externalId: 'prune-2' }]);
+    expect((await api.as().get(`${MONITORS}/${gone?.id}`)).status).toBe(404);
+    for (const { id } of [stranger, free]) expect((await api.as().get(`${MONITORS}/${id}`)).status).toBe(200);
+    await until(async () => {
+      const { rows } = await api.database.pool.query(
+        'select monitor_id from events where monitor_id = $1 union select monitor_id from deleted_monitors',
+        [gone?.id],
+      );
+      return rows.length === 0;
+    });
+  });
+
+  test('of another account with the same source and keys is another one', async () => {
+    await apply('shared', [entry('shared')]);
+    const { status, body } = await put(
+      { source: 'shared', monitors: [entry('shared', { name: 'Theirs' })], prune: true },
+      api.other.key,
+    );
+    expect([status, body]).toEqual([200, expect.objectContaining({ unchanged: [], updated: [] })]);
+    expect((await monitorsOf('shared'))[0]?.name).toBe('shared');
+  });
+
+  test('never takes over a monitor of another source, or of none', async () => {
+    const none = await newMonitor(api, { externalId: 'foreign-none' });
+    const other = await newMonitor(api, { externalId: 'foreign-other', source: 'theirs', name: 'Theirs' });
+    for (const dryRun of [true, false]) {
+      const set = [entry('foreign-new'), entry('foreign-none'), entry('foreign-other')];
+      const { status, body } = await put({ source: 'foreign', monitors: set, dryRun });
+      expect([status, body['type'], body['errors']]).toEqual([
+        409,
+        'urn:tocsin:problem:conflict',
+        [
+          {
+            path: 'monitors.1.externalId',
+            message: `"foreign-none" is the externalId of monitor ${none.id} ("Shop"), which has no source`,
+          },
+          {
+            path: 'monitors.2.externalId',
+            message: `"foreign-other" is the externalId of monitor ${other.id} ("Theirs"), of source "theirs"`,
+          },
+        ],
+      ]);
+    }
+    expect(await monitorsOf('foreign')).toEqual([]);
+  });
+
+  test('in a dry run says what would be done, and does nothing', async () => {
+    await apply('dry', [entry('dry-1'), entry('dry-2')]);
+    const before = await monitorsOf('dry');
+    const touches = api.touched.length;
+    const result = await apply('dry', [entry('dry-0'), entry('dry-1', { name: 'x' })], {
+      dryRun: true,
+      prune: true,
+    });
+    expect(result).toEqual({
+      source: 'dry',
+      dryRun: true,
+      changed: true,
+      created: [{ id: null, externalId: 'dry-0' }],
+      updated: [{ id: before[0]?.id, externalId: 'dry-1', fields: ['name'] }],
+      deleted: [{ id: before[1]?.id, externalId: 'dry-2' }],
+      unchanged: [],
+      unlisted: [],
+    });
+    expect(await monitorsOf('dry')).toEqual(before);
+    expect(api.touched).toHaveLength(touches);
+  });
+
+  test('whose thresholds bring status changes about opens incidents and hints at the alerts', async () => {
+    await apply('status', [entry('status-1', { failureThreshold: 3 }), entry('status-2')]);
+    const [first, second] = await monitorsOf('status');
+    await createChannel(api.context, {
+      accountId: api.account.id,
+      name: 'ops',
+      url: 'https://hooks.example',
+      monitorIds: [first?.id ?? ''],
+    });
+    await recordChecks(api.context.db, [checkOf(first?.id ?? ''), checkOf(second?.id ?? '')]);
+    await recordCheck(api, first?.id ?? '', true);
+    await apply('status', [entry('status-1'), entry('status-2', { failureThreshold: 2 })]);
+    expect((await monitorsOf('status')).map(({ status }) => status)).toEqual(['DOWN', 'UP']);
+    const { rows } = await api.database.pool.query<{ id: string }>(
+      `select c.id from status_changes c join incidents i on i.monitor_id = c.monitor_id
+       where c.monitor_id = $1 and c.to_status = 'DOWN'`,
+      [first?.id],
+    );
+    expect(addStatusChanges.mock.calls).toEqual([[[rows[0]?.id]]]);
+  });
+
+  test('of nothing prunes all of its source', async () => {
+    await apply('nothing', [entry('nothing-1')]);
+    await newMonitor(api, { name: 'no key', source: 'nothing' });
+    expect(keysOf((await apply('nothing', [], { prune: true })).deleted)).toEqual(['nothing-1', null]);
+    expect(await monitorsOf('nothing')).toEqual([]);
+  });
+});
+
+describe('a bad set', () => {
+  test('is refused with every fault by index and externalId, and nothing of it is written', async () => {
+    const { status, body } = await put({
+      source: 'bad',
+      monitors: [
+        entry('bad-0'),
+        entry('bad-1', { url: 'ftp://x', intervall: 5 }),
+        { name: 'no key', url: 'https://x.example' },
+        entry('bad-0'),
+        'text',
+        entry('bad-5', { method: 'HEAD', assertions: { bodyContains: 'x' }, source: 'bad' }),
+      ],
+      purge: true,
+    });
+    expect(status).toBe(400);
+    const errors = body['errors'] as { path: string; message: string }[];
+    expect(errors.map(({ path }) => path)).toEqual([
+      'purge',
+      'monitors.1.url',
+      'monitors.1.intervall',
+      'monitors.2.externalId',
+      'monitors.3.externalId',
+      'monitors.4',
+      'monitors.5.source',
+      'monitors.5.assertions.bodyContains',
+    ]);
+    expect(errors[1]?.message).toMatch(/must be a full URL.* \(externalId "bad-1"\)$/);
+    expect(errors[2]?.message).toMatch(/did you mean `interval`/);
+    expect(errors[4]?.message).toBe('"bad-0" is the externalId of monitors.0 too');
+    expect(await monitorsOf('bad')).toEqual([]);
+  });
+
+  test('of faults alone is answered with a hundred of them', async () => {
+    const monitors = Array.from({ length: 500 }, (_, index) => ({ externalId: `many-${index}` }));
+    const { status, body } = await put({ source: 'many', monitors });
+    expect([status, (body['errors'] as unknown[]).length]).toEqual([400, 100]);
+  });
+
+  test.each([
+    ['no source', { monitors: [] }, 'source'],
+    ['a blank source', { source: ' ', monitors: [] }, 'source'],
+    ['no monitors', { source: 'x' }, 'monitors'],
+    ['too many', { source: 'x', monitors: Array.from({ length: 10_001 }, () => 0) }, 'monitors'],
+  ])('%s: 400', async (_, set, path) => {
+    const { status, body } = await put(set);
+    expect([status, body['errors']]).toEqual([400, [expect.objectContaining({ path })]]);
+  });
+
+  test('may be larger than other bodies, up to 32 MiB, and needs the scope write', async () => {
+    const large = 'x'.repeat(60_000);
+    const monitors = Array.from({ length: 8 }, (_, index) => entry(`large-${index}`, { body: large }));
+    expect((await put({ source: 'large', monitors }, api.account.readKey)).status).toBe(403);
+    expect(keysOf((await apply('large', monitors)).created)).toHaveLength(8);
+    const tooLarge = await put({ source: 'x'.repeat(32 * 1024 * 1024), monitors: [] });
+    expect([tooLarge.status, tooLarge.body['detail']]).toEqual([
+      413,
+      'The body must be at most 33554432 bytes.',
+    ]);
+    expect(
+      (
+        await api
+          .as()
+          .post(MONITORS)
+          .send({ name: 'x'.repeat(300_000) })
+      ).status,
+    ).toBe(413);
+  });
+
+  test('the dashboard takes none', async () => {
+    const response = await api.as().put('/api/dashboard/monitors').send({ source: 'x', monitors: [] });
+    expect(response.status).not.toBe(200);
+  });
+});

@@ -1,0 +1,35 @@
+import { LIMITS } from '@tocsin/contracts/limits';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { applySet } from '@tocsin/db/monitor-sets/apply-set';
+import type { RequestHandler } from 'express';
+import { requireWrite } from '../auth/require-write.ts';
+import type { ApiContext } from '../context.ts';
+import { bodyOf, parseJsonBodyUpTo } from '../http/json-body.ts';
+import { callerOf } from '../http/request-state.ts';
+import { hintStatusChanges } from '../monitors/hint-status-changes.ts';
+import { parseSet } from './set-fields.ts';
+
+/** The stages of "apply a set" (docs/api.md "Sets of monitors"). */
+export function putSetStages(context: ApiContext): RequestHandler[] {
+  return [parseJsonBodyUpTo(LIMITS.monitorSetBytes), requireWrite, putSetHandler(context)];
+}
+
+function putSetHandler(context: ApiContext): RequestHandler {
+  const { defaultRegion, regions } = context.settings;
+  return async function answerPutSet(req, res) {
+    const set = await parseSet(bodyOf(req), regions);
+    const { accountId } = callerOf(res);
+    const { result, schedules, statusChangeIds } = await applySet(context, accountId, set, defaultRegion);
+    for (const schedule of schedules) context.schedules.touch(schedule.monitorId, schedule.regions);
+    hintStatusChanges(context, statusChangeIds);
+    if (!set.dryRun && result.deleted.length > 0) purge(context);
+    res.json(result);
+  };
+}
+
+/** Nobody waits for it: no request can see what is deleted here. Housekeeping does what is left. */
+function purge({ db, shutdown, logger }: ApiContext): void {
+  purgeDeletedMonitors(db, shutdown).catch((error: unknown) => {
+    logger.debug('Could not delete the events of deleted monitors now', { error });
+  });
+}

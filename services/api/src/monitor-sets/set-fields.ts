@@ -1,0 +1,73 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { LIMITS } from '@tocsin/contracts/limits';
+import type { FieldError } from '@tocsin/contracts/errors';
+import { monitorSetEntrySchema, monitorSetSchema } from '@tocsin/contracts/monitor-set';
+import type { MonitorSet, MonitorSetEntry } from '@tocsin/contracts/monitor-set';
+import { z } from 'zod';
+import { fieldsOf, invalidFields, toFieldErrors } from '../http/field-errors.ts';
+import { judgeMonitor } from '../monitors/monitor-fields.ts';
+
+/** Monitors that are judged before other requests have their turn. */
+const JUDGED_AT_ONCE = 100;
+/** Where there are more faults, they are likely the same one again and again. */
+const ENOUGH_ERRORS = 100;
+
+const SET_FIELDS = fieldsOf(monitorSetSchema);
+/** Everything but the monitors themselves, which are judged one by one. */
+const outerSchema = monitorSetSchema.extend({
+  monitors: z
+    .array(z.unknown(), { error: 'must be an array of monitors' })
+    .max(LIMITS.monitorSetSize, { error: `must hold at most ${LIMITS.monitorSetSize} monitors` }),
+});
+
+/**
+ * The body of "apply a set" with the defaults of each monitor: what it does not name has its default, not its former value.
+ * @param regions the only codes that may be named; null: any
+ * @throws AppError validation_failed, with every fault at once, a hundred at most
+ */
+export async function parseSet(
+  body: Readonly<Record<string, unknown>>,
+  regions: readonly string[] | null,
+): Promise<MonitorSet> {
+  const outer = outerSchema.safeParse(body);
+  const errors = outer.success ? [] : toFieldErrors(outer.error.issues, () => SET_FIELDS);
+  const given: unknown = body['monitors'];
+  const tooMany = errors.some(({ path }) => path === 'monitors');
+  const monitors = Array.isArray(given) && !tooMany ? await judgeAll(given, regions, errors) : [];
+  if (!outer.success || errors.length > 0) throw invalidFields(errors);
+  return { ...outer.data, monitors };
+}
+
+/** @param errors takes what is wrong */
+async function judgeAll(
+  given: readonly unknown[],
+  regions: readonly string[] | null,
+  errors: FieldError[],
+): Promise<MonitorSetEntry[]> {
+  const entries: MonitorSetEntry[] = [];
+  const firstWith = new Map<string, number>();
+  for (let index = 0; index < given.length && errors.length < ENOUGH_ERRORS; index += 1) {
+    if (index > 0 && index % JUDGED_AT_ONCE === 0) await turn();
+    const { input, errors: faults } = judgeMonitor(monitorSetEntrySchema, given[index], regions);
+    errors.push(...faults.map((fault) => inSet(fault, index, given[index])));
+    if (input === null) continue;
+    const first = firstWith.get(input.externalId);
+    if (first === undefined) firstWith.set(input.externalId, index);
+    else {
+      const message = `"${input.externalId}" is the externalId of monitors.${first} too`;
+      errors.push({ path: `monitors.${index}.externalId`, message });
+    }
+    entries.push(input);
+  }
+  return entries;
+}
+
+function inSet({ path, message }: FieldError, index: number, entry: unknown): FieldError {
+  const externalId =
+    typeof entry === 'object' && entry !== null && 'externalId' in entry ? entry.externalId : null;
+  return {
+    path: path === '' ? `monitors.${index}` : `monitors.${index}.${path}`,
+    message:
+      typeof externalId === 'string' ? `${message} (externalId "${externalId.slice(0, 255)}")` : message,
+  };
+}

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import { keepHouse } from '../housekeeping/housekeeping.ts';
+import { FULL_MONITOR, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi();
+});
+afterAll(() => api.close());
+
+async function etagOf(id: string): Promise<string> {
+  const response = await api.as().get(`${MONITORS}/${id}`);
+  return response.get('etag') ?? '';
+}
+
+describe('ETag and If-Match', () => {
+  test('an ETag changes with the fields, not with checks, and every answer about one has it', async () => {
+    const created = await api.as().post(MONITORS).send({ name: 'a', url: 'https://a.example' });
+    const { id } = (created.body as { monitor: Monitor }).monitor;
+    const first = created.get('etag') ?? '';
+    expect(first).toMatch(/^"[\w-]+"$/);
+    await recordCheck(api, id);
+    expect(await etagOf(id)).toBe(first);
+    const same = await api.as().put(`${MONITORS}/${id}`).send({ name: 'a' });
+    expect(same.get('etag')).toBe(first);
+    const changed = await api.as().put(`${MONITORS}/${id}`).send({ name: 'b' });
+    expect(changed.get('etag')).not.toBe(first);
+    expect(await etagOf(id)).toBe(changed.get('etag'));
+  });
+
+  test('a write of something older than it is: 412, and nothing is written', async () => {
+    const { id } = await newMonitor(api, { name: 'old' });
+    const stale = await etagOf(id);
+    await api.as().put(`${MONITORS}/${id}`).set('If-Match', stale).send({ name: 'new' }).expect(200);
+    for (const ifMatch of [stale, `W/${await etagOf(id)}`, 'nonsense', `${stale}, "other"`]) {
+      const put = await api.as().put(`${MONITORS}/${id}`).set('If-Match', ifMatch).send({ name: 'lost' });
+      expect([put.status, put.body]).toEqual([
+        412,
+        expect.objectContaining({ type: 'urn:tocsin:problem:precondition-failed' }),
+      ]);
+      expect((await api.as().delete(`${MONITORS}/${id}`).set('If-Match', ifMatch)).status).toBe(412);
+    }
+    const current = await etagOf(id);
+    const { body } = await api.as().get(`${MONITORS}/${id}`);
+    expect(body).toMatchObject({ monitor: { name: 'new' } });
+    expect((await api.as().put(`${MONITORS}/${id}`).set('If-Match', '*').send({})).status).toBe(200);
+    const deleted = await api.as().delete(`${MONITORS}/${id}`).set('If-Match', `"other" , ${current}`);
+    expect(deleted.status).toBe(204);
+    expect((await api.as().delete(`${MONITORS}/${id}`).set('If-Match', current)).status).toBe(404);
+  });
+
+  test('If-None-Match never hides events: a monitor is always answered in full', async () => {
+    const { id } = await newMonitor(api);
+    const response = await api
+      .as()
+      .get(`${MONITORS}/${id}`)
+      .set('If-None-Match', await etagOf(id));
+    expect([response.status, response.body]).toEqual([200, expect.objectContaining({ events: [] })]);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const create = (key: string, fields: Record<string, unknown> = {}, caller?: string) =>
+    api
+      .as(caller)
+      .post(MONITORS)
+      .set('Idempotency-Key', key)
+      .send({ ...FULL_MONITOR, externalId: null, ...fields });
+  const countOf = async (name: string): Promise<number> => {
+    const { rows } = await api.database.pool.query<{ count: number }>(
+      'select count(*)::int as count from monitors where name = $1',
+      [name],
+    );
+    return rows[0]?.count ?? 0;
+  };
+
+  test('the same request again: the same answer, whatever has become of the monitor, and no second one', async () => {
+    const first = await create('again', { name: 'again' });
+    const { id } = (first.body as { monitor: Monitor }).monitor;
+    await api.as().put(`${MONITORS}/${id}`).send({ name: 'renamed' });
+    const second = await create('"again"', { name: ' again ' });
+    expect([second.status, second.body]).toEqual([201, first.body]);
+    for (const header of ['location', 'etag']) expect(second.get(header)).toBe(first.get(header));
+    expect([first, second].map((answer) => answer.get('idempotency-replayed'))).toEqual([undefined, 'true']);
+    await api.as().delete(`${MONITORS}/${id}`);
+    expect((await create('again', { name: 'again' })).body).toEqual(first.body);
+    expect(await countOf('again')).toBe(0);
+  });
+
+  test('many at once: one monitor; those in between are told that it is under way', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create('crowd', { name: 'crowd' })));
+    expect(await countOf('crowd')).toBe(1);
+    const ids = answers
+      .filter(({ status }) => status === 201)
+      .map(({ body }) => (body as { monitor: Monitor }).monitor.id);
+    expect(new Set(ids).size).toBe(1);
+    for (const { status, body, headers } of answers.filter((answer) => answer.status !== 201)) {
+      expect([status, body, headers]).toEqual([
+        409,
+        expect.objectContaining({ type: 'urn:tocsin:problem:request-in-flight' }),
+        expect.objectContaining({ 'retry-after': '1' }),
+      ]);
+    }
+  });
+
+  test('for another body: 422; of another account: its own', async () => {
+    await create('other', { name: 'other' });
+    const other = await create('other', { name: 'something else' });
+    expect([other.status, other.body]).toEqual([
+      422,
+      expect.objectContaining({ type: 'urn:tocsin:problem:idempotency-key-reused' }),
+    ]);
+    expect(await countOf('something else')).toBe(0);
+    expect((await create('other', { name: 'theirs' }, api.other.key)).status).toBe(201);
+  });
+
+  test('a refused request may be sent again with the same key once it is right', async () => {
+    expect((await create('refused', { name: '' })).status).toBe(400);
+    await newMonitor(api, { externalId: 'refused' });
+    expect((await create('refused', { externalId: 'refused' })).status).toBe(409);
+    expect((await create('refused', { externalId: 'refused-2' })).status).toBe(201);
+  });
+
+  test('holds for 24 hours, and housekeeping forgets it', async () => {
+    await create('day', { name: 'day' });
+    const age = 'update idempotency_keys set created_at = created_at - $1::interval where key = $2';
+    await api.database.pool.query(age, ['23 hours 59 minutes', 'day']);
+    await create('day', { name: 'day' });
+    expect(await countOf('day')).toBe(1);
+    await api.database.pool.query(age, ['2 minutes', 'day']);
+    await create('day', { name: 'day' });
+    expect(await countOf('day')).toBe(2);
+    await api.database.pool.query(age, ['25 hours', 'day']);
+    await keepHouse({ ...api.context, retentionDays: 90, isLeader: () => true });
+    const { rows } = await api.database.pool.query("select key from idempotency_keys where key = 'day'");
+    expect(rows).toEqual([]);
+  });
+
+  test('keeps no secret', async () => {
+    await create('secret', { name: 'secret' });
+    const { rows } = await api.database.pool.query(
+      "select answer::text as answer from idempotency_keys where key = 'secret'",
+    );
+    expect(JSON.stringify(rows)).not.toMatch(/secret-token|päng|shop\.example/);
+  });
+
+  test.each(['', 'ä', 'x'.repeat(256)])('%j is none: 400', async (key) => {
+    const response = await create(
+      encodeURIComponent(key) === key ? key : Buffer.from(key).toString('latin1'),
+    );
+    expect([response.status, response.body]).toEqual([
+      400,
+      expect.objectContaining({ errors: [expect.objectContaining({ path: 'Idempotency-Key' })] }),
+    ]);
+  });
+});
