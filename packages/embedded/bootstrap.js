@@ -14,6 +14,7 @@ const PROGRAMS = {
   start: './dist/start/main.js',
   test: './dist/test-run/main.js',
   demo: './dist/demo/main.js',
+  tocsin: '../cli/dist/main.js',
   bench: '../bench/dist/main.js',
   'test:images': '../infra/dist/images/main.js',
   'test:faults': '../chaos/dist/main.js',
@@ -32,7 +33,7 @@ if (program === undefined)
 checkNode();
 install();
 build();
-if (command !== 'bench') buildDashboard(root, runVite);
+if (command !== 'bench' && command !== 'tocsin') buildDashboard(root, runVite);
 const { main } = await import(program);
 await main(args);
 
@@ -95,8 +96,9 @@ function readIfThere(file) {
   }
 }
 
+/** What `tocsin` prints is data. */
 function say(line) {
-  process.stdout.write(`${line}\n`);
+  (command === 'tocsin' ? process.stderr : process.stdout).write(`${line}\n`);
 }
 
 function fail(line) {

@@ -1,10 +1,11 @@
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import { createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channel';
 import type { ChannelInput, ChannelUpdate } from '@tocsin/contracts/channel';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { findForeignMonitors } from '@tocsin/db/channels/assigned-monitors';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
-import { fieldsOf, invalidFields, toFieldErrors } from '../http/field-errors.ts';
+import { invalidFields } from '../http/field-errors.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 type Judges = Pick<ApiContext, 'db' | 'egress'>;

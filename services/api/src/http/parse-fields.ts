@@ -1,6 +1,7 @@
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
-import { fieldsOf, invalidFields, toFieldErrors } from './field-errors.ts';
+import { invalidFields } from './field-errors.ts';
 import { bodyOf } from './json-body.ts';
 import { pathIdOf } from './path-id.ts';
 import { callerOf } from './request-state.ts';

@@ -1,3 +1,4 @@
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import type { FieldError } from '@tocsin/contracts/errors';
 import {
   createMaintenanceWindowSchema,
@@ -9,7 +10,7 @@ import { findWindowFaults } from '@tocsin/db/maintenance-windows/find-window-fau
 import { findWindowRow } from '@tocsin/db/maintenance-windows/find-window-row';
 import { mergeSchedule } from '@tocsin/db/maintenance-windows/update-maintenance-window';
 import type { z } from 'zod';
-import { fieldsOf, invalidFields, toFieldErrors } from '../http/field-errors.ts';
+import { invalidFields } from '../http/field-errors.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 

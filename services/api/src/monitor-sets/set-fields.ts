@@ -1,11 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
+import { judgeMonitor } from '@tocsin/contracts/judge-monitor';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { monitorSetEntrySchema, monitorSetSchema } from '@tocsin/contracts/monitor-set';
 import type { MonitorSet, MonitorSetEntry } from '@tocsin/contracts/monitor-set';
 import { z } from 'zod';
-import { fieldsOf, invalidFields, toFieldErrors } from '../http/field-errors.ts';
-import { judgeMonitor } from '../monitors/monitor-fields.ts';
+import { invalidFields } from '../http/field-errors.ts';
+import { unknownRegions } from '../monitors/monitor-fields.ts';
 
 /** Monitors that are judged before other requests have their turn. */
 const JUDGED_AT_ONCE = 100;
@@ -48,7 +50,8 @@ async function judgeAll(
   const firstWith = new Map<string, number>();
   for (let index = 0; index < given.length && errors.length < ENOUGH_ERRORS; index += 1) {
     if (index > 0 && index % JUDGED_AT_ONCE === 0) await turn();
-    const { input, errors: faults } = judgeMonitor(monitorSetEntrySchema, given[index], regions);
+    const { input, errors: found } = judgeMonitor(monitorSetEntrySchema, given[index]);
+    const faults = [...found, ...unknownRegions(given[index], regions)];
     errors.push(...faults.map((fault) => inSet(fault, index, given[index])));
     if (input === null) continue;
     const first = firstWith.get(input.externalId);

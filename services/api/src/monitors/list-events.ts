@@ -1,9 +1,10 @@
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import { eventsQuerySchema } from '@tocsin/contracts/events-query';
 import type { EventsQuery } from '@tocsin/contracts/events-query';
 import { listEvents } from '@tocsin/db/events/list-events';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
-import { fieldsOf, invalidFields, toFieldErrors } from '../http/field-errors.ts';
+import { invalidFields } from '../http/field-errors.ts';
 import { callerOf } from '../http/request-state.ts';
 import { monitorIdOf } from './monitor-id.ts';
 import { parseForMonitor } from './parse-for-monitor.ts';

@@ -1,24 +1,13 @@
 import type { FieldError } from '@tocsin/contracts/errors';
-import {
-  assertionsSchema,
-  createMonitorSchema,
-  monitorConflicts,
-  updateMonitorSchema,
-} from '@tocsin/contracts/monitor';
+import { fieldsOf } from '@tocsin/contracts/field-errors';
+import { judgeMonitor, monitorFieldErrors } from '@tocsin/contracts/judge-monitor';
+import { createMonitorSchema, updateMonitorSchema } from '@tocsin/contracts/monitor';
 import type { MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitor';
-import { z } from 'zod';
-import { fieldsOf, invalidFields, toFieldErrors } from '../http/field-errors.ts';
+import { invalidFields } from '../http/field-errors.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
 const MONITOR_FIELDS = fieldsOf(createMonitorSchema);
-const ASSERTION_FIELDS = fieldsOf(assertionsSchema);
-
-/** The fields that rules between fields look at, for a body whose other fields may be wrong. */
-const conflictSchema = z.object({
-  method: createMonitorSchema.shape.method,
-  assertions: createMonitorSchema.shape.assertions,
-});
 
 /**
  * The body of "create a monitor" with its defaults.
@@ -26,25 +15,10 @@ const conflictSchema = z.object({
  * @throws AppError validation_failed, with every fault at once
  */
 export function parseCreate(body: Body, regions: readonly string[] | null): MonitorInput {
-  const { input, errors } = judgeMonitor(createMonitorSchema, body, regions);
-  if (input === null) throw invalidFields(errors);
-  return input;
-}
-
-/** A complete monitor by its schema and the rules between fields: all that is wrong with it, or what it is with its defaults. */
-export function judgeMonitor<Schema extends z.ZodObject>(
-  schema: Schema,
-  body: unknown,
-  regions: readonly string[] | null,
-): { input: z.output<Schema> | null; errors: FieldError[] } {
-  const result = schema.safeParse(body);
-  const conflicts = conflictSchema.safeParse(body);
-  const errors = [
-    ...(result.success ? [] : fieldErrors(result.error, fieldsOf(schema))),
-    ...(conflicts.success ? monitorConflicts(conflicts.data) : []),
-    ...unknownRegions(body, regions),
-  ];
-  return { input: result.success && errors.length === 0 ? result.data : null, errors };
+  const judged = judgeMonitor(createMonitorSchema, body);
+  const errors = [...judged.errors, ...unknownRegions(body, regions)];
+  if (judged.input === null || errors.length > 0) throw invalidFields(errors);
+  return judged.input;
 }
 
 /**
@@ -54,19 +28,15 @@ export function judgeMonitor<Schema extends z.ZodObject>(
 export function parseUpdate(body: Body, regions: readonly string[] | null): MonitorUpdate {
   const result = updateMonitorSchema.safeParse(body);
   const errors = [
-    ...(result.success ? [] : fieldErrors(result.error, MONITOR_FIELDS)),
+    ...(result.success ? [] : monitorFieldErrors(result.error, MONITOR_FIELDS)),
     ...unknownRegions(body, regions),
   ];
   if (!result.success || errors.length > 0) throw invalidFields(errors);
   return result.data;
 }
 
-function fieldErrors(error: z.ZodError, fields: readonly string[]): FieldError[] {
-  return toFieldErrors(error.issues, (path) => (path === 'assertions' ? ASSERTION_FIELDS : fields));
-}
-
 /** The codes that are well-formed but not among those of the `REGIONS` setting. */
-function unknownRegions(body: unknown, allowed: readonly string[] | null): FieldError[] {
+export function unknownRegions(body: unknown, allowed: readonly string[] | null): FieldError[] {
   const given = typeof body === 'object' && body !== null && 'regions' in body ? body.regions : undefined;
   if (allowed === null || !Array.isArray(given)) return [];
   return given.flatMap((code: unknown, index) =>

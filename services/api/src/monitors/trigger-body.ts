@@ -1,5 +1,6 @@
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import { triggerSchema } from '@tocsin/contracts/trigger';
-import { fieldsOf, invalidFields, toFieldErrors } from '../http/field-errors.ts';
+import { invalidFields } from '../http/field-errors.ts';
 
 /** Whether the body asks for another URL than the configured one, well-formed or not. */
 export function overridesUrl(body: Readonly<Record<string, unknown>>): boolean {

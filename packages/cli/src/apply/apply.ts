@@ -1,0 +1,100 @@
+import type { Monitor } from '@tocsin/contracts/monitor';
+import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
+import type { FileSet } from '../files/load-sets.ts';
+import { loadSets } from '../files/load-sets.ts';
+import type { ApiClient } from '../http/api-client.ts';
+import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { planText, resultText } from './plan-text.ts';
+import { sendSet } from './send-set.ts';
+
+export interface ApplyFlags {
+  readonly file?: readonly string[];
+  readonly source?: string;
+  readonly prune?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** A set with what the API would do with it. */
+interface Plan {
+  readonly set: FileSet;
+  readonly result: MonitorSetResult;
+}
+
+/**
+ * Makes the monitors what the files say: shows what would be done, asks where there is somebody to ask, does it. Each source is one
+ * request, done whole or not at all.
+ * @returns `negative` in a dry run where something differs
+ */
+export async function apply(api: ApiClient, terminal: Terminal, flags: ApplyFlags): Promise<ExitCode> {
+  const prune = flags.prune === true;
+  const sets = await loadSets(flags.file ?? [], flags.source, terminal);
+  const plans: Plan[] = [];
+  for (const set of sets) {
+    const progress = terminal.progress(`Comparing ${set.monitors.length} monitors of ${set.source} …`);
+    try {
+      plans.push({ set, result: await sendSet(api, set, { prune, dryRun: true }) });
+    } finally {
+      progress.stop();
+    }
+  }
+  const differing = plans.filter(({ result }) => result.changed);
+  const isSilent = flags.json === true;
+  const asks = terminal.isInteractive && flags.yes !== true && flags.dryRun !== true;
+  if (!isSilent) await showPlans(api, terminal, plans, terminal.print);
+  else if (asks) await showPlans(api, terminal, plans, terminal.note);
+  if (flags.dryRun === true || differing.length === 0) {
+    if (isSilent) printJson(terminal, plans);
+    return flags.dryRun === true && differing.length > 0 ? EXIT.negative : EXIT.ok;
+  }
+  if (asks && !(await terminal.confirm('Do this?'))) {
+    terminal.note('Nothing was changed.');
+    return EXIT.failed;
+  }
+  const applied = await applyAll(api, terminal, plans, prune);
+  if (isSilent) printJson(terminal, applied);
+  else for (const { result } of applied) if (result.changed) terminal.print(resultText(result));
+  return EXIT.ok;
+}
+
+/** What has nothing to do is left as it was compared. */
+async function applyAll(
+  api: ApiClient,
+  terminal: Terminal,
+  plans: readonly Plan[],
+  prune: boolean,
+): Promise<Plan[]> {
+  const applied: Plan[] = [];
+  for (const { set, result } of plans) {
+    if (!result.changed) {
+      applied.push({ set, result });
+      continue;
+    }
+    const progress = terminal.progress(`Applying ${set.monitors.length} monitors of ${set.source} …`);
+    try {
+      applied.push({ set, result: await sendSet(api, set, { prune, dryRun: false }) });
+    } finally {
+      progress.stop();
+    }
+  }
+  return applied;
+}
+
+async function showPlans(
+  api: ApiClient,
+  { colors }: Terminal,
+  plans: readonly Plan[],
+  show: (text: string) => void,
+): Promise<void> {
+  const tellsOld = plans.some(({ result }) => result.updated.length > 0);
+  const before = new Map<string, Monitor>(
+    tellsOld ? (await api.listMonitors()).map((monitor) => [monitor.id, monitor]) : [],
+  );
+  for (const { set, result } of plans) show(planText(result, set, before, colors));
+}
+
+function printJson(terminal: Terminal, plans: readonly Plan[]): void {
+  terminal.print(JSON.stringify({ sets: plans.map(({ result }) => result) }, null, 2));
+}

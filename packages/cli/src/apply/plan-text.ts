@@ -1,0 +1,84 @@
+import type { Monitor } from '@tocsin/contracts/monitor';
+import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
+import type { Colors } from 'picocolors/types.js';
+import type { FileSet } from '../files/load-sets.ts';
+
+/** Longer values say nothing at a glance. */
+const MOST_CHARACTERS = 60;
+/** Monitors of one kind that are listed one by one. */
+const MOST_LISTED = 200;
+
+/**
+ * What is to be done with the monitors of a source, for people.
+ * @param before the monitors as they are, by id; those missing are told by the names of their fields alone
+ */
+export function planText(
+  result: MonitorSetResult,
+  { monitors }: FileSet,
+  before: ReadonlyMap<string, Monitor>,
+  colors: Colors,
+): string {
+  const wanted = new Map(monitors.map(({ externalId, fields }) => [externalId, fields]));
+  const lines = [
+    ...listed(result.created, ({ externalId }) => {
+      const url = wanted.get(externalId)?.['url'];
+      return colors.green(`  + ${externalId}${typeof url === 'string' ? `  ${url}` : ''}`);
+    }),
+    ...listed(result.updated, ({ id, externalId, fields }) => {
+      const changes = fields.map((field) => changeText(field, before.get(id), wanted.get(externalId)));
+      return colors.yellow(`  ~ ${externalId}  ${changes.join(', ')}`);
+    }),
+    ...listed(result.deleted, ({ id, externalId }) => colors.red(`  - ${externalId ?? id}`)),
+  ];
+  const counts = [
+    `${result.created.length} to create`,
+    `${result.updated.length} to change`,
+    `${result.deleted.length} to delete`,
+    `${result.unchanged.length} unchanged`,
+  ];
+  return [
+    colors.bold(`source ${result.source}`),
+    ...lines,
+    `  ${counts.join(', ')}`,
+    ...unlistedText(result),
+  ].join('\n');
+}
+
+/** What was done, in a line. */
+export function resultText(result: MonitorSetResult): string {
+  const { created, updated, deleted, unchanged } = result;
+  return `source ${result.source}: ${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
+}
+
+function unlistedText({ unlisted }: MonitorSetResult): string[] {
+  if (unlisted.length === 0) return [];
+  const shown = unlisted
+    .slice(0, 5)
+    .map(({ id, externalId }) => externalId ?? id)
+    .join(', ');
+  return [
+    `  ${unlisted.length} in no file, kept without --prune: ${shown}${unlisted.length > 5 ? ', …' : ''}`,
+  ];
+}
+
+function listed<Item>(items: readonly Item[], toText: (item: Item) => string): string[] {
+  const lines = items.slice(0, MOST_LISTED).map(toText);
+  return items.length > MOST_LISTED ? [...lines, `  … and ${items.length - MOST_LISTED} more`] : lines;
+}
+
+function changeText(
+  field: string,
+  before: Monitor | undefined,
+  after: Readonly<Record<string, unknown>> | undefined,
+): string {
+  // What may be secret is not shown.
+  if (before === undefined || field === 'headers' || field === 'body') return field;
+  const [old, next] = [valueText(before[field as keyof Monitor]), valueText(after?.[field])];
+  return old === null || next === null ? field : `${field} ${old} → ${next}`;
+}
+
+function valueText(value: unknown): string | null {
+  if (value === undefined || value === null) return 'default';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > MOST_CHARACTERS ? null : text;
+}

@@ -1,0 +1,93 @@
+import type { Monitor } from '@tocsin/contracts/monitor';
+import { keyFor } from '../files/write-file.ts';
+import { writeMonitors, type PlainMonitor } from '../files/write-monitors.ts';
+import type { ApiClient } from '../http/api-client.ts';
+import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import { deliverText } from '../terminal/deliver-text.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+export interface ExportFlags {
+  readonly source?: string;
+  readonly adopt?: boolean;
+  readonly secrets?: boolean;
+  readonly output?: string;
+}
+
+/**
+ * Writes the monitors of a source as a file that, applied, changes nothing. With `adopt` the monitors that have no source are made the
+ * source's own first: otherwise no file could ever name them.
+ */
+export async function exportMonitors(
+  api: ApiClient,
+  terminal: Terminal,
+  flags: ExportFlags,
+): Promise<ExitCode> {
+  const all = await api.listMonitors();
+  const source = flags.source ?? onlySource(all);
+  const owned = all.filter((monitor) => monitor.source === source);
+  const free = flags.adopt === true ? all.filter((monitor) => monitor.source === null) : [];
+  const unkeyed = owned.filter(({ externalId }) => externalId === null);
+  if (owned.length + free.length === 0) throw new CliError(`No monitor is of source "${source}".`);
+  const adopted = flags.adopt === true ? await adopt(api, terminal, source, all, [...free, ...unkeyed]) : [];
+  const adoptedIds = new Set(adopted.map(({ id }) => id));
+  if (flags.adopt !== true && unkeyed.length > 0)
+    terminal.note(`Left out for want of an externalId, which --adopt gives: ${unkeyed.length}.`);
+  const monitors = [...owned.filter(({ id }) => !adoptedIds.has(id)), ...adopted]
+    .flatMap(toPlain)
+    .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
+  const { text, variables } = writeMonitors(source, monitors, { withSecrets: flags.secrets === true });
+  await deliverText(text, flags.output, terminal);
+  if (variables.size > 0) {
+    terminal.note(
+      `Values of headers are left out; to apply the file, set: ${[...variables.keys()].join(', ')}. --secrets writes them into the file.`,
+    );
+  }
+  return EXIT.ok;
+}
+
+function toPlain(monitor: Monitor): PlainMonitor[] {
+  const { externalId } = monitor;
+  return externalId === null ? [] : [{ externalId, fields: { ...monitor } }];
+}
+
+/** @throws CliError where there is none, or more than one */
+function onlySource(monitors: readonly Monitor[]): string {
+  const counts = new Map<string, number>();
+  for (const { source } of monitors) if (source !== null) counts.set(source, (counts.get(source) ?? 0) + 1);
+  const [only] = counts.keys();
+  if (only !== undefined && counts.size === 1) return only;
+  if (only === undefined) {
+    throw new CliError(
+      `None of the ${monitors.length} monitors has a source. To make them those of a file: tocsin export --adopt --source <name>`,
+    );
+  }
+  throw new CliError(
+    'Several sources have monitors: name one with --source.',
+    [...counts].map(([source, count]) => `  ${source}: ${count}`),
+  );
+}
+
+/** Gives monitors the source, and an externalId where they have none. */
+async function adopt(
+  api: ApiClient,
+  terminal: Terminal,
+  source: string,
+  all: readonly Monitor[],
+  monitors: readonly Monitor[],
+): Promise<Monitor[]> {
+  const taken = new Set(all.flatMap(({ externalId }) => externalId ?? []));
+  const progress = terminal.progress('Adopting …');
+  const adopted: Monitor[] = [];
+  try {
+    for (const [index, { id, name, externalId }] of monitors.entries()) {
+      progress.update(`Adopting ${index + 1} of ${monitors.length} …`);
+      const { etag } = await api.getMonitor(id);
+      const key = externalId ?? keyFor(name, taken);
+      adopted.push(await api.updateMonitor(id, { source, externalId: key }, etag));
+    }
+  } finally {
+    progress.stop();
+  }
+  if (adopted.length > 0) terminal.note(`Adopted by source "${source}": ${adopted.length}.`);
+  return adopted;
+}

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import { CliError } from '../terminal/cli-error.ts';
+import { faultyFiles, type Place } from './file-fault.ts';
+
+/** A file as YAML says it, and where each part stands. */
+export interface YamlFile {
+  readonly name: string;
+  readonly value: unknown;
+  /** Of the deepest part of the path that is there. */
+  place(path: readonly string[]): Place;
+  has(path: readonly string[]): boolean;
+}
+
+/** @throws CliError where it cannot be read, or is no YAML */
+export async function readYamlFile(name: string, cwd: string): Promise<YamlFile> {
+  let text: string;
+  try {
+    text = await readFile(resolve(cwd, name), 'utf8');
+  } catch (error) {
+    throw new CliError(`${name} cannot be read.`, [], error);
+  }
+  return parseYaml(name, text);
+}
+
+/** @throws CliError where it is no YAML */
+export function parseYaml(name: string, text: string): YamlFile {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, merge: true, prettyErrors: false });
+  const placeAt = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
+    return { file: name, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  if (document.errors.length > 0) {
+    throw faultyFiles(document.errors.map(({ pos, message }) => ({ place: placeAt(pos[0]), message })));
+  }
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 1_000 });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'cannot be read';
+    throw faultyFiles([{ place: placeAt(0), message }]);
+  }
+  return {
+    name,
+    value,
+    place: (path) => placeAt(locate(document, path).offset),
+    has: (path) => locate(document, path).depth === path.length,
+  };
+}
+
+/** Where the deepest part of a path that is there begins: a key, or an item of a list. */
+function locate(document: Document.Parsed, path: readonly string[]): { offset: number; depth: number } {
+  let node: unknown = document.contents;
+  let offset = offsetOf(node) ?? 0;
+  for (const [depth, segment] of path.entries()) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === segment);
+      if (pair === undefined) return { offset, depth };
+      offset = offsetOf(pair.key) ?? offset;
+      node = pair.value;
+    } else if (isSeq(node) && node.items[Number(segment)] !== undefined) {
+      node = node.items[Number(segment)];
+      offset = offsetOf(node) ?? offset;
+    } else return { offset, depth };
+  }
+  return { offset, depth: path.length };
+}
+
+function offsetOf(node: unknown): number | null {
+  return (node as Node | null)?.range?.[0] ?? null;
+}

@@ -1,0 +1,45 @@
+import type { FieldError, Problem } from '@tocsin/contracts/errors';
+import { CliError } from '../terminal/cli-error.ts';
+
+/** What the API answered instead of what was asked for. */
+export class ApiError extends CliError {
+  /** Null where no answer came. */
+  readonly status: number | null;
+  readonly errors: readonly FieldError[];
+
+  constructor(message: string, status: number | null, errors: readonly FieldError[] = [], cause?: unknown) {
+    super(
+      message,
+      errors.map(({ path, message: fault }) => `  ${path === '' ? 'body' : path}: ${fault}`),
+      cause,
+    );
+    this.status = status;
+    this.errors = errors;
+  }
+
+  /** Whether the same request may work later. */
+  get isPassing(): boolean {
+    return this.status === null || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** @param body what came, JSON or not */
+export function toApiError(status: number, body: unknown, url: string): ApiError {
+  if (!isProblem(body)) {
+    return new ApiError(`${url} answered ${status}, and not as Tocsin does: is TOCSIN_URL right?`, status);
+  }
+  const reference = status >= 500 ? ` (request ${body.instance})` : '';
+  return new ApiError(`${body.detail}${reference}${adviceOf(status)}`, status, body.errors ?? []);
+}
+
+function isProblem(body: unknown): body is Problem {
+  return (
+    typeof body === 'object' && body !== null && 'detail' in body && 'instance' in body && 'status' in body
+  );
+}
+
+function adviceOf(status: number): string {
+  if (status === 401) return ' Set TOCSIN_API_KEY to a key of this server.';
+  if (status === 403) return ' TOCSIN_API_KEY is a key that may only read.';
+  return '';
+}

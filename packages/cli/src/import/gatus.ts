@@ -1,0 +1,110 @@
+import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
+import { z } from 'zod';
+import { CliError } from '../terminal/cli-error.ts';
+import { gatusAssertions } from './gatus-conditions.ts';
+import { seconds, type Translation } from './imported.ts';
+
+/** Gatus' own, where an alert names none. */
+const DEFAULT_FAILURE_THRESHOLD = 3;
+
+const alert = z.looseObject({ type: z.string(), 'failure-threshold': z.number().nullish() });
+
+/** An endpoint of Gatus' configuration, as far as it says something to Tocsin. */
+const endpoint = z.looseObject({
+  name: z.string(),
+  group: z.string().nullish(),
+  enabled: z.boolean().nullish(),
+  url: z.string(),
+  method: z.string().nullish(),
+  body: z.string().nullish(),
+  headers: z.record(z.string(), z.coerce.string()).nullish(),
+  interval: z.string().nullish(),
+  conditions: z.array(z.string()).nullish(),
+  alerts: z.array(alert).nullish(),
+  graphql: z.boolean().nullish(),
+  client: z
+    .looseObject({
+      timeout: z.string().nullish(),
+      insecure: z.boolean().nullish(),
+      'ignore-redirect': z.boolean().nullish(),
+    })
+    .nullish(),
+});
+type Endpoint = z.infer<typeof endpoint>;
+
+const configuration = z.looseObject({
+  endpoints: z.array(z.unknown()).nullish(),
+  services: z.array(z.unknown()).nullish(),
+  alerting: z
+    .record(z.string(), z.looseObject({ 'default-alert': alert.partial().nullish() }).nullish())
+    .nullish(),
+});
+type Alerting = z.infer<typeof configuration>['alerting'];
+
+/** @param content the parsed configuration. @throws CliError where it is none */
+export function fromGatus(content: unknown): Translation[] {
+  const parsed = configuration.safeParse(content);
+  const entries = parsed.data?.endpoints ?? parsed.data?.services;
+  if (!entries) throw new CliError('This is no configuration of Gatus: it has no `endpoints`.');
+  return entries.map((entry, index) => {
+    const one = endpoint.safeParse(entry);
+    if (one.success) return translate(one.data, parsed.data?.alerting);
+    return { name: `endpoint ${index + 1}`, fields: null, remarks: ['left out: it cannot be read'] };
+  });
+}
+
+function translate(gatus: Endpoint, alerting: Alerting): Translation {
+  const name = gatus.group ? `${gatus.group} / ${gatus.name}` : gatus.name;
+  const obstacle = obstacleOf(gatus);
+  if (obstacle !== null) return { name, fields: null, remarks: [`left out: ${obstacle}`] };
+  const remarks: string[] = [];
+  const method = gatus.method ?? 'GET';
+  const fields = {
+    name,
+    url: gatus.url,
+    method,
+    interval: seconds(durationSeconds(gatus.interval ?? '60s', remarks), 'interval', remarks),
+    timeout: seconds(durationSeconds(gatus.client?.timeout ?? '10s', remarks), 'timeout', remarks),
+    failureThreshold: thresholdOf(gatus, alerting),
+    headers: gatus.headers ?? null,
+    body: ['POST', 'PUT', 'PATCH'].includes(method) ? (gatus.body ?? null) : null,
+    assertions: gatusAssertions(gatus.conditions ?? [], remarks),
+  };
+  if (gatus.client?.insecure === true)
+    remarks.push('errors of TLS are no longer ignored: Tocsin verifies certificates');
+  if (gatus.client?.['ignore-redirect'] === true)
+    remarks.push('redirects are followed, unless `statusCode` is a 3xx');
+  return { name, fields, remarks };
+}
+
+function obstacleOf({ url, method, enabled, graphql, ...rest }: Endpoint): string | null {
+  if (enabled === false) return 'it is not enabled; Tocsin has no paused monitors';
+  if (!/^(https?:\/\/|\$\{)/i.test(url)) return `${url.split(':', 1)[0]}: Tocsin checks HTTP`;
+  if (rest['dns'] !== undefined || rest['ssh'] !== undefined) return 'Tocsin checks HTTP only';
+  if (graphql === true) return 'GraphQL: write its body as JSON, with method POST';
+  const known: readonly string[] = HTTP_METHODS;
+  return known.includes(method ?? 'GET') ? null : `method ${method} is not one of ${known.join(', ')}`;
+}
+
+/** The lowest of its alerts: Tocsin knows one threshold. */
+function thresholdOf({ alerts }: Endpoint, alerting: Alerting): number {
+  const thresholds = (alerts ?? []).map(
+    ({ type, ...own }) =>
+      own['failure-threshold'] ??
+      alerting?.[type]?.['default-alert']?.['failure-threshold'] ??
+      DEFAULT_FAILURE_THRESHOLD,
+  );
+  return thresholds.length === 0 ? 1 : Math.min(...thresholds, 100);
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
+
+/** A duration of Go, such as `1m30s`, in seconds. */
+function durationSeconds(duration: string, remarks: string[]): number | undefined {
+  const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== duration.trim()) {
+    remarks.push(`the duration ${duration} cannot be read`);
+    return undefined;
+  }
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
+}

@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseYaml } from '../files/yaml-file.ts';
+import { writeMonitors } from '../files/write-monitors.ts';
+import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import { deliverText } from '../terminal/deliver-text.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { fromGatus } from './gatus.ts';
+import { gather, type Imported, type Translation } from './imported.ts';
+import { fromUptimeKuma } from './uptime-kuma.ts';
+
+export interface ImportFlags {
+  readonly source?: string;
+  readonly secrets?: boolean;
+  readonly output?: string;
+}
+
+const TOOLS = { 'uptime-kuma': fromUptimeKuma, gatus: fromGatus } as const;
+export type Tool = keyof typeof TOOLS;
+export const TOOL_NAMES = Object.keys(TOOLS) as Tool[];
+
+/** Writes another tool's monitors as a file for `apply`, and tells what could not be taken over. Asks no API. */
+export async function importMonitors(
+  terminal: Terminal,
+  tool: Tool,
+  file: string,
+  flags: ImportFlags,
+): Promise<ExitCode> {
+  const translate: (content: unknown) => Translation[] = TOOLS[tool];
+  const imported = gather(translate(await readContent(tool, file, terminal.cwd)));
+  const { text, variables } = writeMonitors(flags.source ?? tool, imported.monitors, {
+    withSecrets: flags.secrets === true,
+    hasVariables: tool === 'gatus',
+  });
+  await deliverText(text, flags.output, terminal);
+  report(imported, terminal);
+  if (variables.size > 0) {
+    terminal.note(
+      `Values of headers are left out; to apply the file, set: ${[...variables.keys()].join(', ')}. --secrets writes them into the file.`,
+    );
+  }
+  return EXIT.ok;
+}
+
+async function readContent(tool: Tool, file: string, cwd: string): Promise<unknown> {
+  let text: string;
+  try {
+    text = await readFile(resolve(cwd, file), 'utf8');
+  } catch (error) {
+    throw new CliError(`${file} cannot be read.`, [], error);
+  }
+  if (tool === 'gatus') return parseYaml(file, text).value;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CliError(`${file} is not JSON.`, [], error);
+  }
+}
+
+function report({ monitors, remarks, skipped }: Imported, { note }: Terminal): void {
+  note(`Taken over: ${monitors.length}. Left out: ${skipped}.`);
+  for (const { name, remarks: said } of remarks) for (const remark of said) note(`  ${name}: ${remark}`);
+  note('Alerts are not taken over: assign channels in the dashboard.');
+}

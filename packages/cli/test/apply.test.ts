@@ -1,0 +1,174 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newMonitor, recordCheck } from '@tocsin/api/testing/monitors';
+import { openTestApi, type TestApi } from '@tocsin/api/testing/test-api';
+import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { folderWith, runIn, type Ran } from './fake-terminal.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi({ settings: { regions: ['default', 'eu'] } });
+});
+afterAll(() => api.close());
+
+function tocsin(folder: string, args: string[], answer: boolean | null = null): Promise<Ran> {
+  const env = { TOCSIN_URL: `http://127.0.0.1:${api.port}/`, TOCSIN_API_KEY: api.account.key };
+  return runIn(folder, args, env, answer);
+}
+
+const fileOf = (source: string, ...monitors: string[]): string =>
+  `source: ${source}\nmonitors:\n${monitors.map((fields) => `  - ${fields}\n`).join('')}`;
+const entry = (key: string, more = ''): string =>
+  `{ externalId: ${key}, name: ${key}, url: "https://${key}.example"${more} }`;
+
+async function keysOf(source: string): Promise<(string | null)[]> {
+  const { rows } = await api.database.pool.query<{ external_id: string | null }>(
+    'select external_id from monitors where source = $1 order by 1',
+    [source],
+  );
+  return rows.map((row) => row.external_id);
+}
+
+test('the way of a file: what would be done, doing it, nothing left to do, a change, another pruned', async () => {
+  const folder = await folderWith({ 'tocsin.yaml': fileOf('way', entry('way-a'), entry('way-b')) });
+  const dry = await tocsin(folder, ['apply', '--dry-run']);
+  expect([dry.code, dry.out]).toEqual([
+    2,
+    `source way
+  + way-a  https://way-a.example
+  + way-b  https://way-b.example
+  2 to create, 0 to change, 0 to delete, 0 unchanged`,
+  ]);
+  expect(await keysOf('way')).toEqual([]);
+  const first = await tocsin(folder, ['apply']);
+  expect([first.code, first.out.split('\n').at(-1)]).toEqual([
+    0,
+    'source way: 2 created, 0 changed, 0 deleted, 0 unchanged',
+  ]);
+  const second = await tocsin(folder, ['apply', '--json']);
+  const { sets } = JSON.parse(second.out) as { sets: MonitorSetResult[] };
+  expect([second.code, sets]).toEqual([0, [expect.objectContaining({ source: 'way', changed: false })]]);
+  expect((await tocsin(folder, ['diff'])).code).toBe(0);
+
+  const changed = entry('way-a', ', interval: 30, headers: { X: secret }, regions: [eu]');
+  await writeFile(join(folder, 'tocsin.yaml'), fileOf('way', changed));
+  const diff = await tocsin(folder, ['diff', '--prune']);
+  expect([diff.code, diff.out]).toEqual([
+    2,
+    `source way
+  ~ way-a  interval 60 → 30, headers, regions [] → ["eu"]
+  - way-b
+  0 to create, 1 to change, 1 to delete, 0 unchanged`,
+  ]);
+  const kept = await tocsin(folder, ['apply']);
+  expect(kept.out).toContain('1 in no file, kept without --prune: way-b');
+  expect(await keysOf('way')).toEqual(['way-a', 'way-b']);
+  expect((await tocsin(folder, ['apply', '--prune'])).code).toBe(0);
+  expect(await keysOf('way')).toEqual(['way-a']);
+});
+
+test('where somebody is there, they are asked; --yes spares it', async () => {
+  const folder = await folderWith({ 'tocsin.yaml': fileOf('ask', entry('ask-a')) });
+  const refused = await tocsin(folder, ['apply'], false);
+  expect([refused.code, refused.questions, refused.err]).toEqual([1, ['Do this?'], 'Nothing was changed.']);
+  expect(await keysOf('ask')).toEqual([]);
+  expect((await tocsin(folder, ['apply', '--yes'], false)).questions).toEqual([]);
+  expect(await keysOf('ask')).toEqual(['ask-a']);
+  expect((await tocsin(folder, ['apply'], true)).questions).toEqual([]);
+});
+
+test('what the api refuses is told with its place in the file', async () => {
+  const { id } = await newMonitor(api, { externalId: 'place-b', name: 'By hand' });
+  const folder = await folderWith({ 'm/a.yaml': fileOf('place', entry('place-a', ', regions: [mars]')) });
+  const region = await tocsin(folder, ['apply', '-f', 'm']);
+  expect([region.code, region.err]).toEqual([
+    1,
+    `tocsin: There is a fault in what the files say:\n  m/a.yaml:3:85: regions.0 must be one of default, eu`,
+  ]);
+  await writeFile(join(folder, 'm/a.yaml'), fileOf('place', entry('place-a'), entry('place-b')));
+  const conflict = await tocsin(folder, ['apply', '-f', 'm']);
+  expect(conflict.code).toBe(1);
+  expect(conflict.err).toContain('give the monitor this source first');
+  expect(conflict.err).toContain(
+    `  m/a.yaml:4:7: externalId "place-b" is the externalId of monitor ${id} ("By hand"), which has no source`,
+  );
+  expect(await keysOf('place')).toEqual([]);
+});
+
+test('export writes a file that changes nothing, and adopts what has no source', async () => {
+  const folder = await folderWith({ 'tocsin.yaml': fileOf('out', entry('out-a')) });
+  await tocsin(folder, ['apply']);
+  const headers = { 'X-Key': 'geheim ${x}', Accept: '*/*' };
+  const free = await newMonitor(api, {
+    name: 'Free: Bird ${1}',
+    headers,
+    method: 'POST',
+    body: 'a\n "b" ${c}\n',
+  });
+  const several = await tocsin(folder, ['export']);
+  expect([several.code, several.err]).toEqual([1, expect.stringContaining('name one with --source')]);
+  expect((await tocsin(folder, ['export', '--source', 'out', '-o', 'one.yaml'])).code).toBe(0);
+  expect((await tocsin(folder, ['diff', '-f', 'one.yaml', '--prune'])).code).toBe(0);
+
+  const hidden = await tocsin(folder, ['export', '--source', 'out', '--adopt', '-o', 'two.yaml']);
+  expect(hidden.err).toMatch(/set: FREE_BIRD_1_X_KEY\. --secrets/);
+  expect(await keysOf('out')).toContain('free-bird-1');
+  const shown = await tocsin(folder, ['export', '--source', 'out', '--secrets', '-o', 'three.yaml']);
+  expect(shown.code).toBe(0);
+  const applied = await tocsin(folder, ['apply', '-f', 'three.yaml', '--prune', '--json']);
+  const { sets } = JSON.parse(applied.out) as { sets: MonitorSetResult[] };
+  expect(sets).toEqual([expect.objectContaining({ changed: false })]);
+  expect(sets[0]?.unchanged).toContainEqual({ id: free.id, externalId: 'free-bird-1' });
+});
+
+test('monitors and events are listed for people, and as the api tells them', async () => {
+  const monitor = await newMonitor(api, { externalId: 'seen', name: 'Seen \u001b[2J', source: 'seen' });
+  await recordCheck(api, monitor.id);
+  await recordCheck(api, monitor.id, true);
+  const folder = await folderWith();
+  const list = await tocsin(folder, ['monitors', '--source', 'seen']);
+  expect(list.out).toMatch(/^STATUS {2}EXTERNAL ID {2}SOURCE {2}NAME +INTERVAL {2}URL\nDOWN {4}seen/);
+  expect(list.out).not.toContain('\u001b');
+  const json = JSON.parse((await tocsin(folder, ['monitors', '--source', 'seen', '--json'])).out) as object;
+  expect(json).toEqual({ monitors: [expect.objectContaining({ id: monitor.id, status: 'DOWN' })] });
+  const events = await tocsin(folder, ['events', 'seen']);
+  expect(events.out.split('\n').map((line) => line.split(/\s+/)[1])).toEqual(['UP', 'DOWN']);
+  const { out } = await tocsin(folder, [
+    'events',
+    monitor.id,
+    '--json',
+    '--since',
+    monitor.createdAt,
+    '-n',
+    '1',
+  ]);
+  expect(JSON.parse(out)).toEqual({ events: [expect.objectContaining({ status: 'UP' })] });
+});
+
+test.each([
+  [['events', 'sen'], 'tocsin: There is no monitor "sen". Did you mean "seen"?'],
+  [['aply'], /unknown command 'aply'/],
+  [['tail', '--every', '0'], /It must be a whole number from 1/],
+  [['trigger'], /missing required argument 'monitor'/],
+  [['--server', 'localhost', 'monitors'], /must be a URL such as/],
+])('%j: a clear error', async (args, message) => {
+  await newMonitor(api, { externalId: 'seen', source: 'errors' }).catch(() => undefined);
+  const ran = await tocsin(await folderWith(), args);
+  expect([ran.code, ran.out]).toEqual([1, '']);
+  expect(ran.err).toMatch(message);
+});
+
+test('a bad key, and none at all, say what to do', async () => {
+  const folder = await folderWith({ key: `${api.account.key}\n` });
+  const url = `http://127.0.0.1:${api.port}`;
+  const bad = await runIn(folder, ['monitors'], { TOCSIN_URL: url, TOCSIN_API_KEY: 'x' });
+  expect([bad.code, bad.err]).toEqual([
+    1,
+    expect.stringContaining('Set TOCSIN_API_KEY to a key of this server'),
+  ]);
+  expect((await runIn(folder, ['monitors'], { TOCSIN_URL: url })).err).toContain(
+    'No API key: set TOCSIN_API_KEY',
+  );
+  expect((await runIn(folder, ['monitors', '--server', url, '--api-key-file', 'key'])).code).toBe(0);
+});

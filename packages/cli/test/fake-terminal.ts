@@ -1,0 +1,73 @@
+import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { run } from '@tocsin/cli/run';
+import type { Terminal } from '@tocsin/cli/terminal/terminal';
+import picocolors from 'picocolors';
+
+export interface FakeTerminal extends Terminal {
+  /** Lines of stdout. */
+  readonly printed: string[];
+  /** Lines of stderr. */
+  readonly notes: string[];
+  readonly questions: string[];
+  stop(): void;
+}
+
+/** @param answer to every question; null: nobody is there */
+export function fakeTerminal(
+  cwd: string,
+  env: Record<string, string> = {},
+  answer: boolean | null = null,
+): FakeTerminal {
+  const [printed, notes, questions]: string[][] = [[], [], []];
+  const stop = new AbortController();
+  return {
+    printed: printed ?? [],
+    notes: notes ?? [],
+    questions: questions ?? [],
+    env,
+    cwd,
+    isInteractive: answer !== null,
+    colors: picocolors.createColors(false),
+    print: (text) => void printed?.push(...text.split('\n')),
+    note: (text) => void notes?.push(...text.split('\n')),
+    progress: () => ({ update: () => undefined, stop: () => undefined }),
+    confirm: (question) => {
+      questions?.push(question);
+      return Promise.resolve(answer === true);
+    },
+    signal: stop.signal,
+    stop: () => stop.abort(),
+  };
+}
+
+/** A folder with these files. */
+export async function folderWith(files: Readonly<Record<string, string>> = {}): Promise<string> {
+  const folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'cli-'));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  return folder;
+}
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly questions: readonly string[];
+}
+
+/** Runs a command in a folder. */
+export async function runIn(
+  cwd: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  answer: boolean | null = null,
+): Promise<Ran> {
+  const terminal = fakeTerminal(cwd, env, answer);
+  const code = await run(args, terminal);
+  const { printed, notes, questions } = terminal;
+  return { code, out: printed.join('\n'), err: notes.join('\n'), questions };
+}

@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs';
+import { loadSets, type FileSet } from '@tocsin/cli/files/load-sets';
+import { fileJsonSchema } from '@tocsin/cli/files/file-schema';
+import { describe, expect, test } from '@jest/globals';
+import { folderWith } from './fake-terminal.ts';
+
+async function load(
+  files: Record<string, string>,
+  env: Record<string, string> = {},
+  paths: string[] = ['.'],
+): Promise<FileSet[]> {
+  return loadSets(paths, undefined, { cwd: await folderWith(files), env });
+}
+
+/** What is wrong, each fault in a line. */
+async function faultsOf(files: Record<string, string>, env: Record<string, string> = {}): Promise<string[]> {
+  const error: unknown = await load(files, env).catch((failure: unknown) => failure);
+  return [...(error as { lines: readonly string[] }).lines].map((line) => line.trim());
+}
+
+const fieldsOf = (sets: readonly FileSet[]): unknown[] =>
+  sets.flatMap(({ monitors }) => monitors.map(({ fields }) => fields));
+
+test('the schema for editors is the one that files are judged by', () => {
+  const published: unknown = JSON.parse(readFileSync('packages/cli/tocsin.schema.json', 'utf8'));
+  expect(published).toEqual(JSON.parse(JSON.stringify(fileJsonSchema())));
+});
+
+test('the example has 20 monitors, for this machine alone, and needs no variable', async () => {
+  const [set] = await loadSets(['examples/tocsin.yaml'], undefined, { cwd: process.cwd(), env: {} });
+  expect([set?.source, set?.monitors.length]).toEqual(['example', 20]);
+  for (const { fields } of set?.monitors ?? []) expect(fields['url']).toMatch(/^http:\/\/localhost:3000\//);
+  const text = readFileSync('examples/tocsin.yaml', 'utf8');
+  expect(text).toContain('# yaml-language-server: $schema=../packages/cli/tocsin.schema.json\n');
+});
+
+test('defaults stand where a monitor says nothing; its own fields replace them whole', async () => {
+  const sets = await load({
+    'tocsin.yaml': `
+source: shop
+defaults: { interval: 30, headers: { A: "1", B: "2" }, runbookUrl: https://wiki.example/a }
+monitors:
+  - { externalId: a, name: A, url: https://a.example }
+  - { externalId: b, name: B, url: https://b.example, interval: 90, headers: { C: "3" }, runbookUrl: null }
+`,
+  });
+  expect(fieldsOf(sets)).toEqual([
+    {
+      externalId: 'a',
+      name: 'A',
+      url: 'https://a.example',
+      interval: 30,
+      headers: { A: '1', B: '2' },
+      runbookUrl: 'https://wiki.example/a',
+    },
+    {
+      externalId: 'b',
+      name: 'B',
+      url: 'https://b.example',
+      interval: 90,
+      headers: { C: '3' },
+      runbookUrl: null,
+    },
+  ]);
+});
+
+test('files of a folder make one set for each source, whatever else lies there', async () => {
+  const file = (source: string, key: string): string =>
+    `source: ${source}\nmonitors: [{ externalId: ${key}, name: ${key}, url: "https://x.example" }]\n`;
+  const sets = await load({
+    'b/two.yml': file('shop', 'two'),
+    'a.yaml': file('shop', 'one'),
+    'c.yaml': file('blog', 'three'),
+    'notes.txt': 'no: [yaml',
+    '.hidden/x.yaml': 'no: [yaml',
+    'node_modules/x.yaml': 'no: [yaml',
+  });
+  expect(sets.map(({ source, monitors }) => [source, monitors.map(({ externalId }) => externalId)])).toEqual([
+    ['blog', ['three']],
+    ['shop', ['one', 'two']],
+  ]);
+});
+
+describe('variables', () => {
+  const file = (text: string): Record<string, string> => ({
+    'tocsin.yaml': `source: s\nmonitors:\n  - externalId: a\n    name: ${text}\n    url: https://a.example\n`,
+  });
+
+  test.each([
+    ['${NAME}', 'value: "x" # ${B}'],
+    ['"a ${NAME} b"', 'a value: "x" # ${B} b'],
+    ['${EMPTY:-other}', 'other'],
+    ['${MISSING:-}x', 'x'],
+    ["'$${NAME} $NAME $${'", '${NAME} $NAME ${'],
+  ])('%s', async (text, name) => {
+    const sets = await load(file(text), { NAME: 'value: "x" # ${B}', EMPTY: '' });
+    expect(fieldsOf(sets)).toMatchObject([{ name }]);
+  });
+
+  test.each([
+    ['${MISSING}', /^tocsin\.yaml:4:5: the environment variable MISSING is not set/],
+    ['${EMPTY}', /^tocsin\.yaml:4:5: the environment variable EMPTY is empty/],
+    ['"${not a name}"', /^tocsin\.yaml:4:5: \$\{not a name\} names no variable: write \$\$\{not a name\}/],
+    ["'${NAME'", /names no variable/],
+  ])('%s is a fault', async (text, message) => {
+    expect((await faultsOf(file(text), { EMPTY: '', NAME: 'x' }))[0]).toMatch(message);
+  });
+});
+
+describe('faults', () => {
+  test('are told at once, each with file, line and column, those of defaults too', async () => {
+    const faults = await faultsOf({
+      'tocsin.yaml': `source: shop
+defaults:
+  interval: 1
+  method: HEAD
+monitors:
+  - externalId: a
+    name: A
+    url: example.com
+    intervall: 5
+  - name: B
+    url: https://b.example
+  - externalId: c
+    name: C
+    url: https://c.example
+    source: shop
+    assertions: { statuscode: 200 }
+`,
+    });
+    expect(faults).toEqual([
+      expect.stringMatching(/^tocsin\.yaml:3:3: interval must be an integer from 5/),
+      expect.stringMatching(/^tocsin\.yaml:8:5: url must be a full URL/),
+      expect.stringMatching(
+        /^tocsin\.yaml:9:5: intervall is not a known field \(did you mean `interval`\?\)/,
+      ),
+      expect.stringMatching(/^tocsin\.yaml:10:5: externalId is required/),
+      expect.stringMatching(/^tocsin\.yaml:16:19: assertions\.statuscode is not .*did you mean `statusCode`/),
+      expect.stringMatching(/^tocsin\.yaml:15:5: `source` belongs at the top of the file/),
+    ]);
+  });
+
+  test('a default that breaks a rule of a monitor is told where it stands', async () => {
+    const faults = await faultsOf({
+      'tocsin.yaml':
+        'source: s\ndefaults:\n  assertions:\n    bodyContains: x\nmonitors:\n  - { externalId: a, name: A, url: "https://a.example", method: HEAD }\n',
+    });
+    expect(faults).toEqual([
+      expect.stringMatching(/^tocsin\.yaml:4:5: assertions\.bodyContains cannot be used/),
+    ]);
+  });
+
+  test('one externalId in two places names both', async () => {
+    const file = (source: string): string =>
+      `source: ${source}\nmonitors:\n  - externalId: same\n    name: A\n    url: https://a.example\n`;
+    expect(await faultsOf({ 'a.yaml': file('one'), 'b.yaml': file('two') })).toEqual([
+      'b.yaml:3:5: externalId "same" is that of the monitor at a.yaml:3:5 too',
+    ]);
+  });
+
+  test.each([
+    ['source: [', /^tocsin\.yaml:1:\d+: /],
+    ['source: a\nsource: b\nmonitors: []', /^tocsin\.yaml:2:1: Map keys must be unique/],
+    ['', /^tocsin\.yaml:1:1: must hold source and monitors/],
+    ['monitors: []', /^tocsin\.yaml:1:1: names no source/],
+    ['source: a\nmonitor: []', /^tocsin\.yaml:2:1: monitor is not a known field \(did you mean `monitors`/m],
+    ['source: a\nmonitors: [5]', /^tocsin\.yaml:2:12: must be an object with the fields of a monitor/],
+    ['a: 1\n---\nb: 2', /^tocsin\.yaml:2:1: /],
+    ['a: &a [x, x]\nb: &b [*a, *a]\nc: *missing', /^tocsin\.yaml:1:1: Unresolved alias/],
+  ])('%j', async (text, message) => {
+    expect((await faultsOf({ 'tocsin.yaml': text })).join('\n')).toMatch(message);
+  });
+
+  test.each([
+    [['missing.yaml'], 'There is no file or folder missing.yaml.'],
+    [['.'], 'There is no .yaml file in ..'],
+    [[], 'There is no tocsin.yaml here: name a file or a folder with -f.'],
+  ])('%j names nothing', async (paths, message) => {
+    await expect(load({ 'x.txt': '' }, {}, paths)).rejects.toThrow(message);
+  });
+});

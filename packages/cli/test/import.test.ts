@@ -1,0 +1,129 @@
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadSets, type FileSet } from '@tocsin/cli/files/load-sets';
+import { expect, test } from '@jest/globals';
+import { folderWith, runIn, type Ran } from './fake-terminal.ts';
+
+/** Imports a sample, and reads what came out as `apply` does. */
+async function importSample(
+  tool: string,
+  sample: string,
+  env: Record<string, string>,
+  flags: string[] = [],
+): Promise<{ ran: Ran; set: FileSet | undefined; text: string }> {
+  const folder = await folderWith();
+  await copyFile(join('packages/cli/test/samples', sample), join(folder, sample));
+  const printed = await runIn(folder, ['import', tool, sample, ...flags]);
+  const ran = await runIn(folder, ['import', tool, sample, '-o', 'tocsin.yaml', ...flags]);
+  expect([ran.code, ran.out]).toEqual([0, '']);
+  const [set] = await loadSets([], undefined, { cwd: folder, env });
+  return { ran, set, text: printed.out };
+}
+
+test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay out of the file', async () => {
+  const env = {
+    SHOP_2_X_API_KEY: 's3cret',
+    SHOP_2_AUTHORIZATION: 'Basic x',
+  };
+  const { ran, set, text } = await importSample('uptime-kuma', 'uptime-kuma.json', env);
+  expect(set?.source).toBe('uptime-kuma');
+  expect(set?.monitors.map(({ fields }) => fields)).toEqual([
+    { externalId: 'shop', name: 'Shop', url: 'https://shop.example.com/', timeout: 48, failureThreshold: 3 },
+    {
+      externalId: 'shop-2',
+      name: 'Shop',
+      url: 'https://shop.example.com/api/orders',
+      interval: 20,
+      timeout: 13,
+      method: 'POST',
+      body: '{"ping": true}',
+      assertions: { bodyContains: '"ok": ${x}', statusCode: 201 },
+      headers: { 'Content-Type': 'application/json', 'X-Api-Key': 's3cret', Authorization: 'Basic x' },
+    },
+    {
+      externalId: 'no-errors',
+      name: 'No errors',
+      url: 'https://status.example.com/',
+      timeout: 60,
+      failureThreshold: 2,
+      assertions: { bodyNotContains: 'error' },
+    },
+  ]);
+  expect(text).not.toMatch(/s3cret|hunter2|cHJvYmU/);
+  for (const remark of [
+    'Taken over: 3. Left out: 6.',
+    '  Shop: expiry of its certificate: add',
+    '  Shop: retries come after 60 s, not 30 s',
+    '  Shop: timeout of 12.5 s became 13 s',
+    '  Shop: errors of TLS are no longer ignored',
+    '  No errors: accepted statuses 200-299, 404 became',
+    '  No errors: its headers are not an object of JSON',
+    '  No errors: signing in by ntlm is not taken over',
+    '  DB port: left out: type port: Tocsin checks HTTP',
+    '  Paused: left out: it is paused',
+    '  Delete: left out: method DELETE is not one of',
+    '  Bad URL: left out: url must not contain a user name',
+    'set: SHOP_2_X_API_KEY, SHOP_2_AUTHORIZATION',
+  ])
+    expect(ran.err).toContain(remark);
+  const shown = await importSample('uptime-kuma', 'uptime-kuma.json', {}, ['--secrets']);
+  expect(shown.set?.monitors[1]?.fields['headers']).toMatchObject({
+    Authorization: `Basic ${Buffer.from('probe:hunter2').toString('base64')}`,
+  });
+});
+
+test('Gatus: what maps is mapped, and what does not is told', async () => {
+  const { ran, set } = await importSample('gatus', 'gatus.yaml', { API_TOKEN: 't' }, ['--source', 'old']);
+  expect(set?.source).toBe('old');
+  expect(set?.monitors.map(({ fields }) => fields)).toEqual([
+    {
+      externalId: 'core-front-end',
+      name: 'core / front-end',
+      url: 'https://shop.example.com/',
+      interval: 300,
+      failureThreshold: 4,
+      assertions: {
+        statusCode: 200,
+        bodyContains: '<title>Shop</title>',
+        maxLatency: 149,
+        certificateMinDays: 2,
+      },
+    },
+    {
+      externalId: 'core-back-end',
+      name: 'core / back-end',
+      url: 'https://api.example.com/health',
+      interval: 90,
+      timeout: 60,
+      method: 'POST',
+      body: '{"check": "all"}',
+      failureThreshold: 3,
+      assertions: { bodyNotContains: 'error' },
+      headers: { Authorization: 'Bearer t' },
+    },
+  ]);
+  for (const remark of [
+    'Taken over: 2. Left out: 3.',
+    '  core / back-end: timeout of 90 s became 60 s',
+    '  core / back-end: the condition [STATUS] < 300 is not taken over',
+    '  core / back-end: the condition [BODY].status == UP is not taken over',
+    '  core / back-end: errors of TLS are no longer ignored',
+    '  ping: left out: icmp: Tocsin checks HTTP',
+    '  off: left out: it is not enabled',
+  ])
+    expect(ran.err).toContain(remark);
+});
+
+test('what is no such file, or would be overwritten, is told in a line', async () => {
+  const folder = await folderWith({ 'x.json': '{}', 'bad.json': '{', 'taken.yaml': 'mine' });
+  for (const [args, message] of [
+    [['uptime-kuma', 'x.json'], 'tocsin: This is no backup of Uptime Kuma: it has no `monitorList`.'],
+    [['uptime-kuma', 'bad.json'], 'tocsin: bad.json is not JSON.'],
+    [['gatus', 'x.json'], 'tocsin: This is no configuration of Gatus: it has no `endpoints`.'],
+    [['gatus', 'missing.yaml'], 'tocsin: missing.yaml cannot be read.'],
+  ] as const)
+    expect(await runIn(folder, ['import', ...args])).toMatchObject({ code: 1, out: '', err: message });
+  await copyFile('packages/cli/test/samples/gatus.yaml', join(folder, 'gatus.yaml'));
+  const taken = await runIn(folder, ['import', 'gatus', 'gatus.yaml', '-o', 'taken.yaml']);
+  expect([taken.code, taken.err]).toEqual([1, 'tocsin: taken.yaml is there already: name another file.']);
+});

@@ -1,0 +1,133 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createSystem, type System } from '@tocsin/e2e/system';
+import type { ServiceProcess } from '@tocsin/e2e/service-process';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'drizzle-orm';
+import { openDatabase } from '@tocsin/db/database/open';
+import { folderWith } from './fake-terminal.ts';
+
+let system: System;
+let api: ServiceProcess;
+beforeAll(async () => {
+  system = await createSystem({ queue: 'postgres', receiverCa: '' });
+  api = system.service('api');
+  await api.start();
+}, 60_000);
+afterAll(() => system.close());
+
+const COUNT = 600;
+
+const fileOf = (source: string): string =>
+  `source: ${source}\nmonitors:\n${Array.from(
+    { length: COUNT },
+    (_, index) => `  - { externalId: ${source}-${index}, name: n, url: "https://x.example" }\n`,
+  ).join('')}`;
+
+function start(folder: string, args: string[]): ChildProcess {
+  return spawn(process.execPath, ['packages/cli/bin/tocsin.js', ...args, '-f', folder], {
+    env: {
+      ...process.env,
+      NODE_OPTIONS: '',
+      TOCSIN_URL: `http://127.0.0.1:${api.port}`,
+      TOCSIN_API_KEY: system.apiKey,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function finish(child: ChildProcess): Promise<{ code: number | null; out: string; err: string }> {
+  let [out, err] = ['', ''];
+  child.stdout?.on('data', (bytes: Buffer) => (out += String(bytes)));
+  child.stderr?.on('data', (bytes: Buffer) => (err += String(bytes)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out, err };
+}
+
+async function countOf(source: string): Promise<number> {
+  const { rows } = await system.context.db.execute<{ count: number }>(
+    sql`select count(*)::int as count from monitors where source = ${source}`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Has the api stand still in the middle of writing a set, until `resume`. */
+async function holdUp(
+  source: string,
+): Promise<{ reached: () => Promise<void>; resume: () => Promise<void> }> {
+  const database = openDatabase({
+    url: system.databaseUrl,
+    poolSize: 1,
+    applicationName: 'hold up',
+    onIdleError: () => undefined,
+  });
+  const client = await database.pool.connect();
+  await client.query('begin');
+  const id = '00000000-0000-7000-8000-000000000001';
+  await client.query(
+    `insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold,
+       regions, external_id) values ($1, $2, 'x', 'https://x.example', 'HTTP', 60, 10, 'GET', 1, '{}', $3)`,
+    [id, system.context.accountId, `${source}-${COUNT - 1}`],
+  );
+  return {
+    async reached() {
+      for (;;) {
+        const { rows } = await system.context.db.execute(
+          sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into monitors%'`,
+        );
+        if (rows.length > 0) return;
+        await delay(50);
+      }
+    },
+    async resume() {
+      await client.query('rollback');
+      client.release();
+      await database.close();
+    },
+  };
+}
+
+test('an apply whose server is killed in the middle leaves nothing, and the next one completes', async () => {
+  const folder = await folderWith({ 'a.yaml': fileOf('server') });
+  const held = await holdUp('server');
+  const running = start(folder, ['apply']);
+  const ended = finish(running);
+  await held.reached();
+  await api.signal('SIGKILL');
+  await held.resume();
+  await api.start();
+  // Sent again to the port that was, where nobody listens any more.
+  running.kill('SIGKILL');
+  await ended;
+  expect(await countOf('server')).toBe(0);
+  const again = await finish(start(folder, ['apply']));
+  expect([again.code, again.err]).toEqual([0, '']);
+  expect(await countOf('server')).toBe(COUNT);
+  expect((await finish(start(folder, ['diff', '--prune']))).code).toBe(0);
+}, 60_000);
+
+test('an apply that is killed itself leaves all or nothing, and the next one completes', async () => {
+  const folder = await folderWith({ 'a.yaml': fileOf('client') });
+  const held = await holdUp('client');
+  const running = start(folder, ['apply']);
+  await held.reached();
+  running.kill('SIGKILL');
+  await once(running, 'close');
+  await held.resume();
+  const again = await finish(start(folder, ['apply']));
+  expect([again.code, again.err]).toEqual([0, '']);
+  expect(await countOf('client')).toBe(COUNT);
+  expect((await finish(start(folder, ['diff', '--prune']))).code).toBe(0);
+}, 60_000);
+
+test('two at once: both end well, each monitor once; stdout has data alone', async () => {
+  const folder = await folderWith({ 'a.yaml': fileOf('both') });
+  const both = await Promise.all([1, 2].map(() => finish(start(folder, ['apply', '--json']))));
+  expect(both.map(({ code, err }) => [code, err])).toEqual([
+    [0, ''],
+    [0, ''],
+  ]);
+  for (const { out } of both) expect(JSON.parse(out)).toMatchObject({ sets: [{ source: 'both' }] });
+  expect(await countOf('both')).toBe(COUNT);
+}, 60_000);
