@@ -1,11 +1,23 @@
-import { expect, test } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { loadSets } from '@tocsin/cli/files/load-sets';
+import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitor';
 import { monitorYaml } from './monitor-yaml.ts';
+import { headerVariables } from './placeholders.ts';
 import { monitorWith, NASTY } from './testing.ts';
 import { yamlText } from './yaml.ts';
 
 test('only what differs from the defaults is written', () => {
   expect(monitorYaml(monitorWith())).toBe(
-    ['monitors:', '  - name: Checkout', '    url: https://shop.example.com/health', ''].join('\n'),
+    [
+      'monitors:',
+      '  - externalId: checkout',
+      '    name: Checkout',
+      '    url: https://shop.example.com/health',
+      '',
+    ].join('\n'),
   );
 });
 
@@ -27,8 +39,10 @@ test('every field that was set is written, and values of headers are not', () =>
   });
   expect(monitorYaml(monitor)).toBe(
     `
+source: shop
 monitors:
-  - name: 'Checkout: EU'
+  - externalId: '42'
+    name: 'Checkout: EU'
     url: 'https://shop.example.com/health#top'
     interval: 30
     timeout: 5
@@ -47,8 +61,6 @@ monitors:
       - eu-1
       - us-1
     runbookUrl: https://wiki.example.com/checkout
-    externalId: '42'
-    source: shop
 `.trimStart(),
   );
 });
@@ -77,10 +89,60 @@ test.each([
   expect(yamlText(text)).toBe(yaml);
 });
 
+test.each([
+  ['Ünïcode API (EU)', 'unicode-api-eu'],
+  ['監視', 'monitor'],
+  ['yes', "'yes'"],
+])('the key of a monitor without one is made of its name: %s', (name, key) => {
+  expect(monitorYaml(monitorWith({ name }))).toContain(`\n  - externalId: ${key}\n`);
+});
+
 test.each(NASTY)('no value breaks out of its place: %j', (text) => {
   const yaml = monitorYaml(monitorWith({ name: text, body: text, externalId: text }));
   // Every line is the head of the list, one of the fields, or more indented than they are.
-  expect(yaml).toMatch(/^monitors:\n( {2}- name: |( {4}(url|body|externalId): )|( {6})|\n).*/);
+  expect(yaml).toMatch(/^monitors:\n {2}- externalId: /);
   for (const line of yaml.split('\n').slice(1))
-    expect(line).toMatch(/^( {2}- name: | {4}(url|body|externalId): | {6}|$)/);
+    expect(line).toMatch(/^( {2}- externalId: | {4}(name|url|body): | {6}|$)/);
+});
+
+/** What `tocsin apply` reads in it, with a value in each variable. */
+async function readBack(monitor: Monitor): Promise<{ source: string; fields: unknown }[]> {
+  await writeFile(join(folder, 'tocsin.yaml'), monitorYaml(monitor));
+  const env = Object.fromEntries(
+    [...headerVariables(monitor)].map(([header, variable]) => [variable, monitor.headers?.[header]]),
+  );
+  const sets = await loadSets(['tocsin.yaml'], 'of the command', { cwd: folder, env });
+  return sets.flatMap(({ source, monitors }) =>
+    monitors.map(({ fields }) => ({ source, fields: createMonitorSchema.parse({ ...fields, source }) })),
+  );
+}
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tocsin-yaml-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test.each(NASTY.map((text) => text.trim()).filter((text) => text !== '' && !/[^\P{Cc}\t\n\r]/u.test(text)))(
+  '`tocsin apply` reads what the monitor is: %j',
+  async (text) => {
+    const input: MonitorInput = createMonitorSchema.parse({
+      name: text.replaceAll(/\s+/g, ' '),
+      url: 'https://shop.example.com/${x}?a=$${b}',
+      method: 'POST',
+      headers: { 'X-Probe': 'a ${b}', Authorization: 'Bearer $${s3cret}' },
+      body: text,
+      assertions: { statusCode: 204, bodyContains: text },
+      regions: ['eu-1', 'us-1'],
+      externalId: text.replaceAll(/\s+/g, ' '),
+      source: 'shop ${x}',
+    });
+    expect(await readBack(monitorWith(input))).toEqual([{ source: input.source, fields: input }]);
+  },
+);
+
+test('`tocsin apply` takes the source from its command line where the monitor has none', async () => {
+  expect(await readBack(monitorWith())).toMatchObject([
+    { source: 'of the command', fields: { externalId: 'checkout' } },
+  ]);
 });
