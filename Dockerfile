@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 # The images of the services, a target each:
-#   docker build --target api -t tocsin/api .         (also: checker, notifier, migrate)
+#   docker build --target api -t tocsin/api .         (also: checker, notifier, migrate, cli)
 # Node 24: an https check costs it two thirds of what it costs Node 20 (docs/performance.md).
 ARG NODE_IMAGE=node:24-bookworm-slim
 
@@ -17,7 +17,8 @@ RUN npx --yes pnpm@12.21.0 install --frozen-lockfile --offline \
   && cd services/dashboard && node node_modules/vite/bin/vite.js build
 RUN infra/images/assemble.sh api /out/api \
   && infra/images/assemble.sh checker /out/checker \
-  && infra/images/assemble.sh notifier /out/notifier
+  && infra/images/assemble.sh notifier /out/notifier \
+  && infra/images/assemble.sh cli /out/cli
 
 # --- What all images share ---
 FROM ${NODE_IMAGE} AS base
@@ -60,3 +61,9 @@ CMD ["node", "dist/main.js"]
 FROM api AS migrate
 HEALTHCHECK NONE
 CMD ["node", "dist/migrate/main.js"]
+
+# --- The command `tocsin`, for monitors as code: docker run … tocsin/cli apply --yes ---
+FROM base AS cli
+COPY --from=build /out/cli ./
+ENTRYPOINT ["node", "/app/bin/tocsin.js"]
+CMD ["--help"]

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Puts what one service needs at run time into a folder, from a tree that is installed and built: the Dockerfile and
+# Puts what one service, or the command, needs at run time into a folder, from a tree that is installed and built: the Dockerfile and
 # `npm run test:images` do it by this script, so that what was tried is what is shipped.
-#   infra/images/assemble.sh api|checker|notifier FOLDER
+#   infra/images/assemble.sh api|checker|notifier|cli FOLDER
 set -eu
 service=$1
 folder=$2

@@ -119,6 +119,7 @@ test('the Dockerfile has a target for each, on the same base, that is not root',
     'checker from base',
     'notifier from base',
     'migrate from api',
+    'cli from base',
   ]);
   expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24-/m);
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);

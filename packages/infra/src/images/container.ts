@@ -21,10 +21,7 @@ export class Container {
 
   /** @param folder stands for /app */
   constructor(image: Image, folder: string, env: Readonly<Record<string, string>>) {
-    const inherited = Object.entries(image.env).map(([name, value]) => [
-      name,
-      value.replace(/^\/app\b/, folder),
-    ]);
+    const inherited = Object.entries(image.env).map(([name, value]) => [name, inFolder(value, folder)]);
     this.#image = image;
     this.#folder = folder;
     this.#env = { PATH: process.env['PATH'] ?? '', ...(Object.fromEntries(inherited) as object), ...env };
@@ -35,8 +32,10 @@ export class Container {
     return this.#said;
   }
 
-  start(): void {
-    const [file = '', ...args] = this.#image.command;
+  /** @param command instead of that of the image */
+  start(command: readonly string[] = this.#image.command): void {
+    const { entrypoint } = this.#image;
+    const [file = '', ...args] = [...entrypoint.map((word) => inFolder(word, this.#folder)), ...command];
     const child = spawn(file, args, {
       cwd: this.#folder,
       env: this.#env,
@@ -72,4 +71,8 @@ export class Container {
       () => false,
     );
   }
+}
+
+function inFolder(path: string, folder: string): string {
+  return path.replace(/^\/app\b/, folder);
 }

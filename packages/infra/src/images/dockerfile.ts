@@ -3,6 +3,8 @@ import { readRepositoryFile } from '../repository.ts';
 /** What a container of one of our images runs. */
 export interface Image {
   readonly env: Readonly<Record<string, string>>;
+  /** Stands before the command; empty where there is none. */
+  readonly entrypoint: readonly string[];
   readonly command: readonly string[];
   /** Null for one that is not asked for its health. */
   readonly healthCheck: readonly string[] | null;
@@ -21,16 +23,18 @@ export async function readImage(target: string): Promise<Image> {
     stage = found.from;
   }
   const env: Record<string, string> = {};
+  let entrypoint: readonly string[] = [];
   let command: readonly string[] = [];
   let healthCheck: readonly string[] | null = null;
   for (const line of lines) {
     for (const [, name = '', value = ''] of line.startsWith('ENV ') ? line.matchAll(/(\w+)=(\S+)/g) : []) {
       env[name] = value;
     }
+    if (line.startsWith('ENTRYPOINT ')) entrypoint = listIn(line);
     if (line.startsWith('CMD ')) command = listIn(line);
     if (line.startsWith('HEALTHCHECK ')) healthCheck = line.includes('NONE') ? null : listIn(line);
   }
-  return { env, command, healthCheck };
+  return { env, entrypoint, command, healthCheck };
 }
 
 function stagesOf(text: string): Map<string, { from: string; lines: string[] }> {

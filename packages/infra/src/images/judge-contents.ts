@@ -11,6 +11,7 @@ interface Manifest {
 
 /** What is in production: all else in the tree is for development. */
 const PRODUCTION = new Set([
+  'packages/cli',
   'packages/contracts',
   'packages/core',
   'packages/db',

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -16,6 +16,8 @@ import { useSystem } from './use-system.ts';
 
 const SERVICES = ['api', 'checker', 'notifier'] as const;
 type ServiceName = (typeof SERVICES)[number];
+const IMAGES = [...SERVICES, 'cli'] as const;
+type ImageName = (typeof IMAGES)[number];
 
 /**
  * `npm run test:images`: what the Dockerfile does, as far as that goes without an engine. Puts the images' contents together by the
@@ -28,7 +30,7 @@ export async function main(_args: readonly string[]): Promise<void> {
   await chmod(folder, 0o755);
   const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   try {
-    for (const service of SERVICES) await assemble(service, join(folder, service));
+    for (const image of IMAGES) await assemble(image, join(folder, image));
     await tryImages(folder, ends);
     say('The images hold what they should, start, work, are well and stop.');
   } catch (error) {
@@ -39,14 +41,14 @@ export async function main(_args: readonly string[]): Promise<void> {
   }
 }
 
-async function assemble(service: ServiceName, folder: string): Promise<void> {
-  say(`${service}: putting its contents together …`);
-  await promisify(execFile)('infra/images/assemble.sh', [service, folder], {
+async function assemble(image: ImageName, folder: string): Promise<void> {
+  say(`${image}: putting its contents together …`);
+  await promisify(execFile)('infra/images/assemble.sh', [image, folder], {
     cwd: ROOT,
     maxBuffer: 64 * 1024 * 1024,
   });
   const problems = await judgeContents(folder);
-  if (problems.length > 0) throw new Error(`${service}: ${problems.join('\n  ')}`);
+  if (problems.length > 0) throw new Error(`${image}: ${problems.join('\n  ')}`);
 }
 
 async function tryImages(folder: string, ends: (() => Promise<unknown>)[]): Promise<void> {
@@ -81,13 +83,15 @@ async function tryImages(folder: string, ends: (() => Promise<unknown>)[]): Prom
     containers.push(container);
     ends.push(() => container.stop());
   }
-  await useSystem({ url: `http://127.0.0.1:${port}`, apiKey, targetUrl: target.url(), containers });
+  const url = `http://127.0.0.1:${port}`;
+  await useSystem({ url, apiKey, targetUrl: target.url(), containers });
+  await applyFile(join(folder, 'cli'), { TOCSIN_URL: url, TOCSIN_API_KEY: apiKey });
   for (const [at, container] of containers.entries()) {
     const code = await container.stop();
     if (code !== 0) throw new Error(`${SERVICES[at]} ended with ${code}:\n${container.said}`);
   }
   const written = (await filesOf(folder)).filter((file) => !files.includes(file));
-  if (written.length > 0) throw new Error(`A service wrote: ${written.join(', ')}`);
+  if (written.length > 0) throw new Error(`An image wrote: ${written.join(', ')}`);
 }
 
 /** Twice: an upgrade that changes nothing runs it again. */
@@ -106,10 +110,23 @@ async function migrate(folder: string, stores: Readonly<Record<string, string>>)
     throw new Error(`migrate without settings said:\n${poor.said}`);
 }
 
+/** As the CronJob of infra/examples does it. */
+async function applyFile(folder: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const file = join(folder, '..', 'tocsin.yaml');
+  await writeFile(
+    file,
+    'source: images\nmonitors:\n  - { externalId: a, name: A, url: https://a.example }\n',
+  );
+  const container = new Container(await readImage('cli'), folder, env);
+  container.start(['apply', '--yes', '--prune', '--file', file]);
+  const code = await container.ended(30_000);
+  if (code !== 0) throw new Error(`cli ended with ${code}:\n${container.said}`);
+}
+
 async function filesOf(folder: string): Promise<string[]> {
   const lists = await Promise.all(
-    SERVICES.map(async (service) =>
-      (await readdir(join(folder, service), { recursive: true })).map((file) => `${service}/${file}`),
+    IMAGES.map(async (image) =>
+      (await readdir(join(folder, image), { recursive: true })).map((file) => `${image}/${file}`),
     ),
   );
   return lists.flat();
