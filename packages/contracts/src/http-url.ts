@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { LIMITS } from './limits.ts';
+import { parseUrl } from './parse-url.ts';
 import { storableText } from './text.ts';
 
 /** What an absolute URL that a user gave must be, besides well-formed. */
@@ -16,7 +17,7 @@ function urlProblem(text: string, { schemes, credentials }: UrlRules): string | 
   if (/[\s\p{Cc}]/u.test(text))
     return 'must not contain white space or control characters: percent-encode them';
   if (!schemes.includes('http') && /^http:\/\//i.test(text)) return 'must be https: plain HTTP is refused';
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+  if (!/^https?:\/\//i.test(text) || parseUrl(text) === null) {
     return `must be a full URL with scheme ${schemes.join(' or ')}, such as https://example.com/health`;
   }
   // An empty user name is one too, and gone from what `URL` reads.

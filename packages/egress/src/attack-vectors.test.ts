@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createEgress, type Egress } from './create-egress.ts';
 import { AttackGround, CANARY_ADDRESSES } from './testing/attack-ground.ts';
 import { ATTACK_VECTORS, FIXED_VECTORS, halfByKind, vectorsByKind } from './testing/attack-vectors.ts';
@@ -22,13 +23,12 @@ afterAll(() => ground.close());
 
 /** What comes of a GET through the agents: a vector's outcome, or what else happened. */
 async function outcomeOf(url: string, { httpAgent, httpsAgent }: Egress): Promise<string> {
-  if (!URL.canParse(url)) return 'no URL';
-  const { protocol } = new URL(url);
-  if (protocol !== 'http:' && protocol !== 'https:') return 'no URL';
-  const secure = protocol === 'https:';
+  const parsed = parseUrl(url);
+  if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:') return 'no URL';
+  const secure = parsed.protocol === 'https:';
   return new Promise((resolve) => {
     const request = (secure ? https : http).get(
-      new URL(url),
+      parsed,
       { agent: secure ? httpsAgent : httpAgent },
       (response) => {
         response.resume();

@@ -4,6 +4,7 @@ import type http from 'node:http';
 import type https from 'node:https';
 import { isIP } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
+import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createAddressPolicy, type AddressPolicy } from './address-policy.ts';
 import { EgressBlockedError } from './egress-blocked-error.ts';
 import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
@@ -74,9 +75,9 @@ function createSecureContext(extraCa: string | null): SecureContext {
 }
 
 async function refusalOf(text: string, lookup: LookupAll, policy: AddressPolicy): Promise<string | null> {
-  if (!URL.canParse(text)) return 'not a valid URL';
   // The parser turns decimal, octal, hexadecimal and full-width hosts into plain addresses.
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (url === null) return 'not a valid URL';
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'the scheme must be http or https';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) {

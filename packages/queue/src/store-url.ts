@@ -1,3 +1,4 @@
+import { parseUrl } from '@tocsin/contracts/parse-url';
 import { SettingsError } from '@tocsin/runtime/env';
 
 /** Where a queue's store is, as `QUEUE_URL` says it (design §2). */
@@ -30,8 +31,8 @@ const MANY_HOSTS =
 
 /** Reads a `QUEUE_URL`. @throws SettingsError that says which forms there are */
 export function parseStoreUrl(text: string): StoreAddress {
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text };
-  if (/^rediss?:\/\//.test(text) && URL.canParse(text)) return { kind: 'redis', url: text };
+  if (/^postgres(ql)?:\/\//.test(text) && parseUrl(text)) return { kind: 'postgres', url: text };
+  if (/^rediss?:\/\//.test(text) && parseUrl(text)) return { kind: 'redis', url: text };
   const match = MANY_HOSTS.exec(text);
   if (!match?.groups) throw new SettingsError(`QUEUE_URL must be one of ${FORMS}`);
   const { user, password, hosts = '', name, db } = match.groups;
@@ -54,7 +55,7 @@ export function parseStoreUrl(text: string): StoreAddress {
 
 function parseHosts(text: string, defaultPort: number): { host: string; port: number }[] {
   return text.split(',').map((part) => {
-    const url = URL.canParse(`redis://${part}`) ? new URL(`redis://${part}`) : null;
+    const url = parseUrl(`redis://${part}`);
     // Not the part itself: of a password with a slash in it, it may be a half.
     if (!url?.hostname) throw new SettingsError(`QUEUE_URL has a part that is no host:port: ${FORMS}`);
     return { host: url.hostname.replaceAll(/^\[|\]$/g, ''), port: Number(url.port || defaultPort) };

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { parseUrl } from '@tocsin/contracts/parse-url';
 import { CliError } from '../terminal/cli-error.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -21,7 +22,7 @@ export async function readSettings(
   { env, cwd }: Pick<Terminal, 'env' | 'cwd'>,
 ): Promise<{ url: string; apiKey: string }> {
   const url = flags.server ?? (env['TOCSIN_URL'] || DEFAULT_URL);
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+  if (!/^https?:\/\//i.test(url) || parseUrl(url) === null) {
     throw new CliError(`The server must be a URL such as ${DEFAULT_URL}, not ${url}.`);
   }
   const file = flags.apiKeyFile ?? (env['TOCSIN_API_KEY_FILE'] || undefined);

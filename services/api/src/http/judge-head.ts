@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { parseUrl } from '@tocsin/contracts/parse-url';
 
 /** What is wrong with the head of a request that Node lets pass. */
 export interface HeadFault {
@@ -34,7 +35,7 @@ function hasKnownFraming({ headers }: IncomingMessage): boolean {
 function readTarget(req: IncomingMessage): boolean {
   const { url = '' } = req;
   if (url.startsWith('/') || url === '*') return true;
-  const target = URL.canParse(url) ? new URL(url) : null;
+  const target = parseUrl(url);
   if (target === null || !/^https?:$/.test(target.protocol)) return false;
   req.url = target.pathname + target.search;
   return true;

@@ -1,5 +1,6 @@
 import type { Timings } from '@tocsin/contracts/event';
 import type { Assertions } from '@tocsin/contracts/monitor';
+import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { CheckStatus, ErrorReason, HttpMethod } from '@tocsin/contracts/vocabulary';
 import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsin/core/check/assertions';
 import { sanitiseDetail, type Failure } from '@tocsin/core/check/error-reason';
@@ -57,7 +58,7 @@ const NO_TIMINGS: Timings = { dns: null, tcp: null, tls: null, firstByte: null, 
  * @throws ProbeAbortedError once `signal` aborts, and for no other reason
  */
 export async function probe(target: ProbeTarget, egress: Egress, signal?: AbortSignal): Promise<ProbeResult> {
-  const url = URL.canParse(target.url) ? new URL(target.url) : null;
+  const url = parseUrl(target.url);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return notAnUrl();
   const deadline = new Deadline(target.timeoutMs, signal);
   try {

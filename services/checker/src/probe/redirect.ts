@@ -1,3 +1,4 @@
+import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { HttpMethod } from '@tocsin/contracts/vocabulary';
 import type { HopRequest } from './hop-request.ts';
 import { quoteForeign } from './quote-foreign.ts';
@@ -25,9 +26,8 @@ export function redirectedRequest(
   if (location === null || location === '') return `status ${statusCode} came without a Location to follow`;
   // Servers send UTF-8 here, which Node reads as Latin-1.
   const text = Buffer.from(location, 'latin1').toString();
-  if (!URL.canParse(text, request.url.href))
-    return `the redirect to ${quoteForeign(withoutQuery(text))} is no valid URL`;
-  const url = new URL(text, request.url.href);
+  const url = parseUrl(text, request.url.href);
+  if (url === null) return `the redirect to ${quoteForeign(withoutQuery(text))} is no valid URL`;
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return `the redirect to ${quoteForeign(withoutQuery(text))} leaves http and https`;
   }

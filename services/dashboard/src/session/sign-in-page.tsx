@@ -2,6 +2,7 @@ import { Alert, Button, Divider, PasswordInput, Stack, TextInput } from '@mantin
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
 import { ErrorNotice } from '../app/page-states.tsx';
@@ -93,8 +94,9 @@ function ProviderButton({ from }: { readonly from: string }): ReactNode {
 export function pathOf(from: string | undefined): string {
   if (from === undefined) return '/';
   const { origin } = window.location;
-  if (!URL.canParse(from, origin)) return '/';
-  const { origin: wanted, pathname, search, hash } = new URL(from, origin);
+  const url = parseUrl(from, origin);
+  if (url === null) return '/';
+  const { origin: wanted, pathname, search, hash } = url;
   // A path that begins with two slashes names a host.
   if (wanted !== origin || pathname.startsWith('//') || pathname === '/sign-in') return '/';
   return `${pathname}${search}${hash}`;
