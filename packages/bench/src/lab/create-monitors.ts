@@ -1,24 +1,17 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import { phaseMs } from '@tocsin/core/schedule/phase';
 import type { Lab } from './lab.ts';
 
 const CLIENTS = 16;
 /** Beyond that the API would take most of a run. */
-const MOST_BY_API = 5_000;
+export const MOST_BY_API = 5_000;
 
 export interface MonitorPlan {
   readonly count: number;
   readonly intervalSeconds: number;
   /** The address of the number-th monitor's target. */
   readonly url: (number: number) => string;
-}
-
-/**
- * Makes the monitors: through the API, or, more than 5,000, in Postgres alone, where the reconciler finds them.
- * @returns their ids, in order
- */
-export async function createMonitors(lab: Lab, plan: MonitorPlan): Promise<string[]> {
-  return plan.count <= MOST_BY_API ? createByApi(lab, plan) : insertMonitors(lab, plan);
 }
 
 /**
@@ -29,12 +22,20 @@ function timeoutSeconds(intervalSeconds: number): number {
   return Math.max(1, Math.min(10, Math.ceil(intervalSeconds / 2) - 1));
 }
 
-async function createByApi(lab: Lab, plan: MonitorPlan): Promise<string[]> {
+/**
+ * Makes the monitors through the API, where each is checked at once.
+ * @param perSecond as many at most
+ * @returns their ids, in order
+ */
+export async function createMonitors(lab: Lab, plan: MonitorPlan, perSecond: number): Promise<string[]> {
+  const startedAt = performance.now();
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   const ids: string[] = [];
   let next = 0;
   const client = async (): Promise<void> => {
     for (let number = next++; number < plan.count; number = next++) {
+      const early = startedAt + (number * 1_000) / perSecond - performance.now();
+      if (early > 0) await wait(early);
       ids[number] = await post(lab, agent, {
         name: `Monitor ${number}`,
         url: plan.url(number),
@@ -68,7 +69,10 @@ function post(lab: Lab, agent: Agent, fields: object): Promise<string> {
   });
 }
 
-/** As monitors that have been checked before: new ones would all be checked at once. */
+/**
+ * Makes the monitors in Postgres alone, where the reconciler finds them, as monitors that have been checked before.
+ * @returns their ids, in order
+ */
 export async function insertMonitors(lab: Lab, plan: MonitorPlan): Promise<string[]> {
   const urls = Array.from({ length: plan.count }, (_, number) => plan.url(number));
   const { rows } = await lab.database.pool.query<{ id: string }>(

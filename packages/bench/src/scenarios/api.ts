@@ -20,7 +20,8 @@ export async function runApi(bench: Bench): Promise<Measurement> {
     bench.teardown,
   );
   const api = await lab.startService('api');
-  const ids = await createMonitors(lab, { count: monitors, intervalSeconds: 60, url: exampleUrl });
+  const plan = { count: monitors, intervalSeconds: 60, url: exampleUrl };
+  const ids = await createMonitors(lab, plan, Infinity);
   const { days } = await fillHistory(lab, { monitorIds: ids, events: monitors * 100, days: 1, big: null });
   const clockFrom = process.hrtime.bigint();
   const figures = [

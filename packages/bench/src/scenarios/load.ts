@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { createMonitors } from '../lab/create-monitors.ts';
+import { createMonitors, insertMonitors, MOST_BY_API } from '../lab/create-monitors.ts';
 import { openStage, startServices, type SystemUnderLoad } from '../lab/stage.ts';
 import { readEventTable, readRecordedChecks } from '../measure/events.ts';
 import { histogramPercentile } from '../measure/histogram.ts';
@@ -16,9 +16,11 @@ import type { Bench, Measurement } from './scenario.ts';
 /** Webhooks that are under way when the last target has recovered have arrived by then. */
 const DRAIN_MS = 2_000;
 const MOST_WARM_UP_SECONDS = 5;
-/** The first checks of so many new monitors are a load of their own; this lag at most, in seconds, and it is over. */
+/** Lag of a system that is not behind any more, in seconds. */
 const SETTLED_LAG_P99 = 0.5;
-const SETTLE_WITHIN_ROUNDS = 14;
+const SETTLE_WITHIN_ROUNDS = 6;
+/** New monitors a second: their first checks are a load of their own, and shall be no more than half of the steady one. */
+const LEAST_PACE = 250;
 /** Outages take a while: only for a run that does so, too. */
 const WINDOW_WITH_OUTAGES_SECONDS = 10;
 
@@ -29,6 +31,11 @@ export interface LoadDefaults {
   readonly queue: 'redis' | 'postgres';
   /** Default: 1. */
   readonly checkers?: number;
+  /**
+   * As monitors that were checked before. Where the load takes nearly all of the machine, there is nothing left to work off
+   * the first checks of new ones with. Default: made by the API, up to some thousands.
+   */
+  readonly inserted?: true;
 }
 
 /** A steady load of scheduled checks, measured over a window, then outages under the same load, with the floor before and after. */
@@ -37,7 +44,7 @@ export async function runLoad(bench: Bench, defaults: LoadDefaults): Promise<Mea
   const system = await startServices(await openStage(bench, load), load.checkers);
   bench.say('Measuring the floor …');
   const floorBefore = await runFloor(system, load.rate, load.seconds);
-  const ids = await prepare(bench, system, load);
+  const ids = await prepare(bench, system, load, defaults.inserted ?? load.monitors > MOST_BY_API);
   bench.say(`Measuring for ${load.seconds} s …`);
   const reading = await measureWindow(system, load, ids);
   if (load.outages > 0) bench.say(`Letting ${load.outages} targets fail and recover …`);
@@ -74,14 +81,21 @@ function resolveLoad({ options }: Bench, defaults: LoadDefaults): Load {
   };
 }
 
-async function prepare(bench: Bench, system: SystemUnderLoad, load: Load): Promise<string[]> {
+async function prepare(
+  bench: Bench,
+  system: SystemUnderLoad,
+  load: Load,
+  inserted: boolean,
+): Promise<string[]> {
   bench.say(`Creating ${load.monitors} monitors …`);
   const { lab, targetUrl } = system;
-  const ids = await createMonitors(lab, {
+  const plan = {
     count: load.monitors,
     intervalSeconds: load.interval,
-    url: (number) => `${targetUrl}/${number < load.outages ? 'f' : 'm'}/${number}`,
-  });
+    url: (number: number) => `${targetUrl}/${number < load.outages ? 'f' : 'm'}/${number}`,
+  };
+  const pace = Math.max(LEAST_PACE, load.rate / 2);
+  const ids = await (inserted ? insertMonitors(lab, plan) : createMonitors(lab, plan, pace));
   await system.connectChannel(ids.slice(0, load.outages));
   await untilApplied(lab);
   await untilChecked(lab);
