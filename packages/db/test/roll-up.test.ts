@@ -145,11 +145,12 @@ describe('rolling up', () => {
     expect(await rollupsBefore(context, end)).toEqual(before);
   });
 
-  test('begins with the oldest day of events, and works a backlog off hour by hour', async () => {
+  test('begins with the hour of the first monitor, and works a backlog off hour by hour', async () => {
     await context.db.execute(sql`delete from check_rollup_state`);
-    const [span] = await monitorWithSpans(context, []);
-    const oldest = Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000;
-    await insertEvents(context, [eventAt(span?.monitorId ?? '', oldest + 5)]);
+    const oldest = Math.floor(Date.now() / HOUR_MS - 20) * HOUR_MS;
+    const at = oldest + 5;
+    const [span] = await monitorWithSpans(context, [{ region: 'default', interval: 60, from: at, to: at }]);
+    await insertEvents(context, [eventAt(span?.monitorId ?? '', at)]);
     let hours = 0;
     for (let rolled = await rollUpNextHour(context.db); rolled; rolled = await rollUpNextHour(context.db)) {
       expect(rolled.hour).toEqual(new Date(oldest + hours * HOUR_MS));

@@ -2,7 +2,6 @@ import { sql } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
 import { clockNow } from '../database/columns.ts';
 import type { Database, Transaction } from '../database/open.ts';
-import { listEventDays } from '../events/list-event-days.ts';
 import { hourlyCounts, ROLLUP_COLUMNS } from './hourly-counts.ts';
 import { ensureRollupPartition, oldestRollup } from './partitions.ts';
 import { checkRollupState } from './table.ts';
@@ -59,11 +58,13 @@ async function nextHour(db: Database | Transaction, lock: boolean): Promise<DueH
   return { hour: new Date(state.hour), now: new Date(state.now) };
 }
 
-/** Before the first roll-up: it begins with the oldest events, as far as their rollups would be kept. */
+/** Before the first roll-up: it begins with the first hour of the first monitor, as far as its rollups would be kept. */
 async function begin(db: Database | Transaction): Promise<DueHour | null> {
-  const now = Date.now();
-  const [oldest] = await listEventDays(db);
-  const rolledUntil = new Date(Math.max(oldest?.startsAt ?? now - (now % HOUR_MS), oldestRollup(now)));
+  const { rows } = await db.execute<{ since: number }>(sql`
+    select (extract(epoch from least(${clockNow},
+      (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))) * 1000)::float8 as since`);
+  const since = rows[0]?.since ?? Date.now();
+  const rolledUntil = new Date(Math.max(since - (since % HOUR_MS), oldestRollup(Date.now())));
   await db.insert(checkRollupState).values({ rolledUntil }).onConflictDoNothing();
   return nextHour(db, false);
 }

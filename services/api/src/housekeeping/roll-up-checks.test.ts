@@ -18,6 +18,10 @@ beforeAll(async () => {
 afterAll(() => api.close());
 beforeEach(() => api.database.pool.query('delete from check_rollup_state'));
 
+const YESTERDAY = Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000;
+const fallBehind = (): Promise<unknown> =>
+  api.database.pool.query('insert into check_rollup_state (rolled_until) values ($1)', [new Date(YESTERDAY)]);
+
 const rolledUntil = async (): Promise<number> =>
   (await readRollupState(api.context.db))?.rolledUntil.getTime() ?? 0;
 
@@ -30,6 +34,7 @@ describe('rolling up checks', () => {
     const standby = startRollUps({ db, isLeader: () => false, logger });
     await standby.stop();
     expect(await rolledUntil()).toBe(0);
+    await fallBehind();
     const leader = startRollUps({ db, isLeader: () => true, logger });
     await until(async () => (await rolledUntil()) === settled());
     await leader.stop();
@@ -37,12 +42,12 @@ describe('rolling up checks', () => {
 
   test('stops after the hour at work when it is asked to, or leads no more', async () => {
     const { db } = api.context;
+    await fallBehind();
     let asked = 0;
     const loop = startRollUps({ db, isLeader: () => (asked += 1) <= 2, logger });
     await until(() => asked === 3);
     await loop.stop();
-    const day = Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000;
-    expect(await rolledUntil()).toBe(day + 2 * HOUR_MS);
+    expect(await rolledUntil()).toBe(YESTERDAY + 2 * HOUR_MS);
   });
 });
 
