@@ -1,5 +1,7 @@
 /** How often the values that nobody asks for are looked for, at most. */
 const SWEEP_EVERY_MS = 60_000;
+/** To read a monitor once for each of its checks costs nothing where they are so far apart; to keep it does, where monitors come and go. */
+const KEPT_AT_MOST_MS = 10 * 60_000;
 
 interface Entry<Value> {
   readonly value: Value;
@@ -57,9 +59,9 @@ export class ExpiringMap<Key, Value> {
 }
 
 /**
- * How long what belongs to checks of this interval is kept: who was not checked for two intervals is checked no more, since the
+ * How long what belongs to checks of this interval is kept, ms: who was not checked for two intervals is checked no more, since the
  * monitor was deleted, has another interval, or is checked by another process.
  */
 export function keepForInterval(intervalSeconds: number): number {
-  return 2 * intervalSeconds * 1_000 + 60_000;
+  return Math.min(2 * intervalSeconds * 1_000, KEPT_AT_MOST_MS) + 60_000;
 }
