@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { phaseMs } from '@tocsin/core/schedule/phase';
+import type { PoolClient } from 'pg';
 import type { Lab } from './lab.ts';
 
 const CLIENTS = 16;
@@ -74,23 +75,36 @@ function post(lab: Lab, agent: Agent, fields: object): Promise<string> {
  * @returns their ids, in order
  */
 export async function insertMonitors(lab: Lab, plan: MonitorPlan): Promise<string[]> {
+  const client = await lab.database.pool.connect();
+  try {
+    // Whole or not at all: a running api works on what it sees.
+    await client.query('begin');
+    const ids = await insertRows(client, lab.context.accountId, plan);
+    await client.query('commit');
+    await client.query('analyze monitors, monitor_regions, schedule_spans');
+    return ids;
+  } finally {
+    client.release();
+  }
+}
+
+async function insertRows(client: PoolClient, accountId: string, plan: MonitorPlan): Promise<string[]> {
   const urls = Array.from({ length: plan.count }, (_, number) => plan.url(number));
-  const { rows } = await lab.database.pool.query<{ id: string }>(
+  const { rows } = await client.query<{ id: string }>(
     `insert into monitors (id, account_id, name, url, type, interval_seconds, timeout_seconds, method, failure_threshold,
        regions, status)
      select uuidv7(), $1, 'Monitor ' || (number - 1), url, 'HTTP', $3, $4, 'GET', 1, '{}', 'UP'
      from unnest($2::text[]) with ordinality as target (url, number) order by number
      returning id`,
-    [lab.context.accountId, urls, plan.intervalSeconds, timeoutSeconds(plan.intervalSeconds)],
+    [accountId, urls, plan.intervalSeconds, timeoutSeconds(plan.intervalSeconds)],
   );
   const ids = rows.map((row) => row.id);
-  await lab.database.pool.query(
+  await client.query(
     `with assigned as (
        insert into monitor_regions (monitor_id, region) select unnest($1::uuid[]), 'default')
      insert into schedule_spans (monitor_id, region, interval_seconds, phase_ms)
      select id, 'default', $3, phase from unnest($1::uuid[], $2::int[]) as planned (id, phase)`,
     [ids, ids.map((id) => phaseMs(id, plan.intervalSeconds * 1_000)), plan.intervalSeconds],
   );
-  await lab.database.pool.query('analyze monitors, monitor_regions, schedule_spans');
   return ids;
 }
