@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventSchema } from '../event.ts';
+import { LIMITS } from '../limits.ts';
 import { statusChangeSchema } from '../status-change.ts';
 import { DASHBOARD, nothing } from './envelope.ts';
 import type { Operations } from './operation.ts';
@@ -23,9 +24,10 @@ export const streamOperations: Operations = {
 - \`check\`: the data is an \`Event\`.
 - \`status-change\`: the data is a \`StatusChange\`.
 - \`reset\`: something may be missing. Load the lists again; the stream goes on.
+- \`heartbeat\`: a sign of life, every ${LIMITS.streamHeartbeatSeconds} seconds. After two that did not come the connection is dead: open another.
 
 The \`id\` of a message is a position, not the id of what it tells. Messages of a monitor come in the order of their \`timestamp\`. A replay reaches
-back five minutes. Every 15 seconds there is a sign of life.`,
+back five minutes.`,
     needs: 'member',
     headers: z.object({ 'Last-Event-ID': position }),
     query: z.object({
@@ -33,7 +35,7 @@ back five minutes. Every 15 seconds there is a sign of life.`,
     }),
     ok: 200,
     answer: 'text/event-stream',
-    messages: { check: eventSchema, 'status-change': statusChangeSchema, reset: nothing },
+    messages: { check: eventSchema, 'status-change': statusChangeSchema, reset: nothing, heartbeat: nothing },
     answerExample: `event: check\nid: 2026-11-20T12:00:00.123Z\ndata: {"status":"UP"}\n\n`,
   },
 };

@@ -29,9 +29,13 @@ export function opening(position: number): string {
   return `retry: ${RETRY_MS}\nid: ${formatPosition(position)}\n\n`;
 }
 
-/** A sign of life. @param position null: none is known to hold now */
+/**
+ * A sign of life that scripts of a page can see, as they cannot see a comment: by its absence they know a connection that is dead and
+ * has not been told so. @param position null: none is known to hold now, and the last one stays
+ */
 export function heartbeat(position: number | null): string {
-  return position === null ? ':\n\n' : `:\nid: ${formatPosition(position)}\n\n`;
+  const id = position === null ? '' : `id: ${formatPosition(position)}\n`;
+  return `event: heartbeat\n${id}data: {}\n\n`;
 }
 
 /** Tells the client that it may have missed something: it is to load its lists again. */

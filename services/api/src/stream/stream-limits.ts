@@ -1,3 +1,5 @@
+import { LIMITS } from '@tocsin/contracts/limits';
+
 /** The bounds of live streams; tests set closer ones. */
 export interface StreamLimits {
   /** From one look at Postgres to the next. */
@@ -17,7 +19,7 @@ export interface StreamLimits {
 
 export const STREAM_LIMITS: StreamLimits = {
   pollMs: 1_000,
-  heartbeatMs: 15_000,
+  heartbeatMs: LIMITS.streamHeartbeatSeconds * 1_000,
   perUser: 20,
   perProcess: 500,
   unsentBytes: 1024 * 1024,

@@ -3,7 +3,7 @@ import { until } from './until.ts';
 
 export const STREAM = '/api/dashboard/stream';
 
-/** One server-sent event with data. */
+/** One server-sent event with data, but for heartbeats. */
 export interface Received {
   readonly event: string;
   readonly id: string;
@@ -19,7 +19,7 @@ interface ReaderOptions {
 export class StreamReader {
   readonly response: Response;
   readonly received: Received[] = [];
-  /** Comments so far. */
+  /** So far; they are not among what was received. */
   heartbeats = 0;
   /** What a browser would send as `Last-Event-ID`. */
   lastEventId = '';
@@ -72,12 +72,15 @@ export class StreamReader {
     const fields = new Map<string, string>();
     for (const line of block.split('\n')) {
       const [name = '', ...value] = line.split(':');
-      if (name === '') this.heartbeats += 1;
-      else fields.set(name, value.join(':').trimStart());
+      fields.set(name, value.join(':').trimStart());
     }
     this.lastEventId = fields.get('id') ?? this.lastEventId;
     const data = fields.get('data');
     if (data === undefined) return;
+    if (fields.get('event') === 'heartbeat') {
+      this.heartbeats += 1;
+      return;
+    }
     this.received.push({
       event: fields.get('event') ?? 'message',
       id: this.lastEventId,

@@ -6,6 +6,7 @@ import type { ReactNode } from 'react';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState } from '../live/live-state.tsx';
+import { NotLiveBanner } from '../live/not-live-banner.tsx';
 import { meQuery } from '../session/session.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { Logo } from './logo.tsx';
@@ -56,6 +57,7 @@ export function Shell(): ReactNode {
           </AppShell.Section>
         </AppShell.Navbar>
         <AppShell.Main id="main" tabIndex={-1}>
+          <NotLiveBanner />
           <Outlet />
         </AppShell.Main>
       </AppShell>

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { createContext, useContext, useEffect, useState, type ReactNode } from 'react';
+import { createContext, useContext, useEffect, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { applyToCache } from './apply-to-cache.ts';
-import { LiveStream } from './live-stream.ts';
+import { LiveStream, type LiveStateName } from './live-stream.ts';
 import { pauseWhileHidden } from './pause-while-hidden.ts';
 
 const LiveContext = createContext<LiveStream | null>(null);
@@ -28,4 +28,12 @@ export function useLiveStream(): LiveStream {
   const stream = useContext(LiveContext);
   if (stream === null) throw new Error('useLiveStream needs a LiveProvider above');
   return stream;
+}
+
+export function useLiveState(): LiveStateName {
+  const stream = useLiveStream();
+  return useSyncExternalStore(
+    (listener) => stream.onState(listener),
+    () => stream.state,
+  );
 }

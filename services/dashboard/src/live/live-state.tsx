@@ -1,6 +1,6 @@
 import { Group, Text, Tooltip, VisuallyHidden } from '@mantine/core';
-import { useSyncExternalStore, type ReactNode } from 'react';
-import { useLiveStream } from './live-provider.tsx';
+import type { ReactNode } from 'react';
+import { useLiveState } from './live-provider.tsx';
 import type { LiveStateName } from './live-stream.ts';
 import classes from './live-state.module.css';
 
@@ -15,11 +15,7 @@ const WORDS: Record<LiveStateName, { label: string; hint: string }> = {
 
 /** Whether what the pages show is up to date. */
 export function LiveState(): ReactNode {
-  const stream = useLiveStream();
-  const state = useSyncExternalStore(
-    (listener) => stream.onState(listener),
-    () => stream.state,
-  );
+  const state = useLiveState();
   const { label, hint } = WORDS[state];
   return (
     <Tooltip label={hint}>

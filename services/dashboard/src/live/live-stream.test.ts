@@ -76,6 +76,32 @@ test('after an answer that is no stream it opens another, from the last position
   expect(stream.resumed).toBe(true);
 });
 
+test('one from which nothing comes for longer than two heartbeats is lost, and another goes on from the last of them', () => {
+  const { stream } = open();
+  latest().say('open');
+  jest.advanceTimersByTime(30_000);
+  latest().say('heartbeat');
+  jest.advanceTimersByTime(34_000);
+  expect([FakeSource.opened.length, stream.state]).toEqual([1, 'live']);
+  jest.advanceTimersByTime(2_000);
+  expect(FakeSource.opened[0]?.readyState).toBe(FakeSource.CLOSED);
+  expect([FakeSource.opened.length, stream.state]).toEqual([2, 'lost']);
+  expect(latest().url).toContain(encodeURIComponent(AT));
+  expect(Date.now() - stream.heardAt).toBe(36_000);
+  latest().say('open');
+  expect([stream.state, stream.resumed]).toEqual(['live', true]);
+});
+
+test('one that is never opened is asked for again, and there is never a second beside it', () => {
+  open();
+  jest.advanceTimersByTime(36_000);
+  latest().close();
+  latest().say('error');
+  jest.advanceTimersByTime(80_000);
+  const alive = FakeSource.opened.filter(({ readyState }) => readyState !== FakeSource.CLOSED);
+  expect([FakeSource.opened.length, alive]).toEqual([5, [latest()]]);
+});
+
 test('a record that comes twice is told once', () => {
   const { batches } = open();
   latest().say('check', { id: '1' });
@@ -93,12 +119,18 @@ test('a page that is hidden for a minute lets go, and goes on when it is seen', 
     page.dispatchEvent(new Event('visibilitychange'));
   };
   latest().say('check', { id: '1' });
+  const listen = (seconds: number): void => {
+    for (let second = 0; second < seconds; second += 1) {
+      jest.advanceTimersByTime(1_000);
+      if (latest().readyState !== FakeSource.CLOSED) latest().say('heartbeat');
+    }
+  };
   see('hidden');
-  jest.advanceTimersByTime(59_000);
+  listen(59);
   see('visible');
   expect(FakeSource.opened).toHaveLength(1);
   see('hidden');
-  jest.advanceTimersByTime(60_000);
+  listen(60);
   expect(latest().readyState).toBe(FakeSource.CLOSED);
   expect(batches).toHaveLength(1);
   see('visible');

@@ -1,4 +1,5 @@
 import type { Event } from '@tocsin/contracts/event';
+import { LIMITS } from '@tocsin/contracts/limits';
 import type { StatusChange } from '@tocsin/contracts/status-change';
 
 const PATH = '/api/dashboard/stream';
@@ -7,6 +8,8 @@ const FLUSH_EVERY_MS = 250;
 /** Records are replayed from ten seconds before a drop; of these the ids are known. */
 const REMEMBERED_IDS = 20_000;
 const REOPEN_AFTER_MS = 5_000;
+/** Longer than two heartbeats take: nobody is at the other end any more, or nothing of it comes through. */
+const SILENT_AFTER_MS = (2 * LIMITS.streamHeartbeatSeconds + 5) * 1_000;
 
 export type LiveStateName = 'connecting' | 'live' | 'lost';
 
@@ -23,10 +26,12 @@ export class LiveStream {
   #source: EventSource | null = null;
   #state: LiveStateName = 'connecting';
   #lastEventId = '';
+  #heardAt = Date.now();
   #resumed = false;
   #pending: { checks: Event[]; statusChanges: StatusChange[]; reset: boolean } = empty();
   #flush: ReturnType<typeof setTimeout> | null = null;
-  #reopen: ReturnType<typeof setTimeout> | null = null;
+  #reopen: ReturnType<typeof setTimeout> | undefined;
+  #silence: ReturnType<typeof setTimeout> | undefined;
   readonly #known = new Set<string>();
   readonly #batchListeners = new Set<(batch: LiveBatch) => void>();
   readonly #stateListeners = new Set<() => void>();
@@ -35,48 +40,43 @@ export class LiveStream {
     return this.#state;
   }
 
+  /** When there was a sign of life, epoch milliseconds: while the stream is lost, what pages show is of then. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
   /** Whether the stream that is open goes on where the one before it ended. */
   get resumed(): boolean {
     return this.#resumed;
   }
 
   open(): void {
+    this.#letGo();
     const query = this.#lastEventId === '' ? '' : `?lastEventId=${encodeURIComponent(this.#lastEventId)}`;
     const source = new EventSource(`${PATH}${query}`);
     this.#source = source;
+    this.#awaitLife();
     let hasOpened = false;
     source.addEventListener('open', () => {
       // A browser that comes back by itself sends the position that every stream begins with.
       this.#resumed = hasOpened || query !== '';
       hasOpened = true;
+      this.#hear();
       this.#setState('live');
     });
-    source.addEventListener('check', (message) => {
-      const event = JSON.parse(message.data) as Event;
-      if (this.#isNew(event.id, message)) this.#pending.checks.push(event);
-    });
-    source.addEventListener('status-change', (message) => {
-      const change = JSON.parse(message.data) as StatusChange;
-      if (this.#isNew(change.id, message)) this.#pending.statusChanges.push(change);
-    });
-    source.addEventListener('reset', (message) => {
-      this.#lastEventId = message.lastEventId;
-      this.#pending.reset = true;
-      this.#flushSoon();
-    });
+    this.#listen(source);
     source.addEventListener('error', () => {
       this.#setState('lost');
       // A browser comes back by itself after a drop, but gives up after an answer that is no stream.
       if (source.readyState !== EventSource.CLOSED) return;
+      clearTimeout(this.#reopen);
       this.#reopen = setTimeout(() => this.open(), REOPEN_AFTER_MS);
     });
   }
 
   /** Lets go of the connection until `open`, which goes on from here. What has come is still told. */
   pause(): void {
-    this.#source?.close();
-    if (this.#reopen !== null) clearTimeout(this.#reopen);
-    this.#reopen = null;
+    this.#letGo();
     this.#setState('connecting');
   }
 
@@ -99,8 +99,48 @@ export class LiveStream {
     return () => this.#stateListeners.delete(listener);
   }
 
-  #isNew(id: string, { lastEventId }: MessageEvent): boolean {
-    this.#lastEventId = lastEventId;
+  #listen(source: EventSource): void {
+    source.addEventListener('check', (message) => {
+      const event = JSON.parse(message.data) as Event;
+      if (this.#isNew(event.id, message)) this.#pending.checks.push(event);
+    });
+    source.addEventListener('status-change', (message) => {
+      const change = JSON.parse(message.data) as StatusChange;
+      if (this.#isNew(change.id, message)) this.#pending.statusChanges.push(change);
+    });
+    source.addEventListener('reset', (message) => {
+      this.#hear(message);
+      this.#pending.reset = true;
+      this.#flushSoon();
+    });
+    source.addEventListener('heartbeat', (message) => this.#hear(message));
+  }
+
+  /** @param message what came, with the position it is at; without one a stream was opened */
+  #hear(message?: MessageEvent): void {
+    if (message !== undefined) this.#lastEventId = message.lastEventId;
+    this.#heardAt = Date.now();
+    this.#awaitLife();
+  }
+
+  /** A connection can be dead for minutes before a browser is told so; one that is being opened can, too. */
+  #awaitLife(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      this.#setState('lost');
+      this.open();
+    }, SILENT_AFTER_MS);
+  }
+
+  #letGo(): void {
+    this.#source?.close();
+    this.#source = null;
+    clearTimeout(this.#reopen);
+    clearTimeout(this.#silence);
+  }
+
+  #isNew(id: string, message: MessageEvent): boolean {
+    this.#hear(message);
     if (this.#known.has(id)) return false;
     this.#known.add(id);
     if (this.#known.size > REMEMBERED_IDS) {

@@ -103,8 +103,9 @@ export class StreamClient {
     }
     this.#lastEventId = fields.get('id') ?? this.#lastEventId;
     const data = fields.get('data');
-    if (data === undefined) return;
-    if (fields.get('event') === 'reset') {
+    const kind = fields.get('event');
+    if (data === undefined || kind === 'heartbeat') return;
+    if (kind === 'reset') {
       this.tally.resets += 1;
       return;
     }
