@@ -65,6 +65,13 @@ export type Invitation = z.infer<typeof invitationSchema>;
 
 /** Who is signed in, and in which account. */
 export const meSchema = z
-  .strictObject({ user: userSchema, account: z.strictObject({ id: z.uuid(), name: z.string() }) })
+  .strictObject({
+    user: userSchema,
+    account: z.strictObject({
+      id: z.uuid(),
+      name: z.string(),
+      defaultRegion: z.string().describe('Checks the monitors that name no region.'),
+    }),
+  })
   .meta({ id: 'Me', description: 'Who is signed in, and in which account.' });
 export type Me = z.infer<typeof meSchema>;

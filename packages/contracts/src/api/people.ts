@@ -23,7 +23,10 @@ export const peopleOperations: Operations = {
     needs: 'member',
     ok: 200,
     answer: meSchema,
-    answerExample: { user: USER, account: { id: '019a9f00-0000-7000-8000-000000000001', name: 'Shop' } },
+    answerExample: {
+      user: USER,
+      account: { id: '019a9f00-0000-7000-8000-000000000001', name: 'Shop', defaultRegion: 'default' },
+    },
   },
   [`GET ${DASHBOARD}/users`]: {
     id: 'listUsers',

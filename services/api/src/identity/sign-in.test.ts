@@ -15,7 +15,7 @@ const SIGN_IN = '/api/auth/sign-in/email';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openTestApi();
+  api = await openTestApi({ settings: { defaultRegion: 'eu-west' } });
 });
 afterAll(() => api.close());
 
@@ -28,7 +28,7 @@ describe('signing in', () => {
     expect(response.status).toBe(200);
     expect(response.body).toEqual({
       user: { id, name: 'Test user', email, role: 'member', createdAt: expect.any(String) },
-      account: { id: api.account.id, name: 'Test' },
+      account: { id: api.account.id, name: 'Test', defaultRegion: 'eu-west' },
     });
     expect(response.headers['cache-control']).toBe('no-store');
     expect((await agent.get('/api/dashboard/monitors')).body).toEqual({ monitors: [] });

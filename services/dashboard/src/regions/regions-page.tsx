@@ -13,6 +13,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
 import { formatSpan } from '../components/format-time.ts';
+import { useDefaultRegion } from '../session/session.ts';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
 import { regionsQuery } from './queries.ts';
@@ -100,11 +101,18 @@ function RegionTable({ regions }: { readonly regions: readonly Region[] }): Reac
 function RegionRow({ region: record }: { readonly region: Region }): ReactNode {
   const { region, workers, monitors, waiting, lagSeconds } = record;
   const state = regionState(record);
+  const isDefault = region === useDefaultRegion();
   const { label, icon: StateIcon } = LOOKS[state];
   return (
     <Table.Tr>
-      <Table.Th scope="row" ff="monospace">
-        {region}
+      <Table.Th scope="row">
+        <code>{region}</code>
+        {isDefault && (
+          <Text span size="xs" c="var(--text-quiet)">
+            {' '}
+            (default)
+          </Text>
+        )}
       </Table.Th>
       <Table.Td>
         <span className={classes['state']} data-state={state}>

@@ -1,5 +1,5 @@
 import type { Me } from '@tocsin/contracts/user';
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { request } from '../api/request.ts';
 
 /** Who is signed in. Rejects with a 401 where nobody is. */
@@ -10,6 +10,11 @@ export const meQuery = queryOptions({
   // The router decides what a 401 means here.
   meta: { session: true },
 });
+
+/** Which region checks monitors that name none; for pages behind a session. */
+export function useDefaultRegion(): string {
+  return useSuspenseQuery(meQuery).data.account.defaultRegion;
+}
 
 export type SignInMethod = 'password' | 'oidc';
 

@@ -3,18 +3,20 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { regionsQuery } from '../../regions/queries.ts';
+import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorForm } from './use-monitor-form.ts';
 
 /** Known regions are offered; any other may be typed, as its checkers may come later. */
 export function RegionsInput({ form }: { readonly form: MonitorForm }): ReactNode {
   const { data: known = [], isSuccess } = useQuery({ ...regionsQuery, refetchInterval: false });
+  const defaultRegion = useDefaultRegion();
   const served = new Set(known.filter((region) => region.served !== false).map(({ region }) => region));
   const waiting = isSuccess ? form.values.regions.filter((region) => !served.has(region)) : [];
   return (
     <div>
       <TagsInput
         label="Regions"
-        description="Each checks on its own. Without any: the default region."
+        description={`Each checks on its own. Without any: the default region, ${defaultRegion}.`}
         placeholder={form.values.regions.length === 0 ? 'eu-west, us-east' : ''}
         data={known.map(({ region }) => region)}
         splitChars={[',', ' ']}

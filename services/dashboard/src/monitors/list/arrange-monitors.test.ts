@@ -41,7 +41,7 @@ const MONITORS = [
 
 describe('MonitorArranger', () => {
   test('without a wish: down first, the latest outage before others, then by name', () => {
-    const { ids } = new MonitorArranger().arrange(MONITORS, {}, NO_LATENCIES);
+    const { ids } = new MonitorArranger('home').arrange(MONITORS, {}, NO_LATENCIES);
     expect(ids).toEqual(['new', 'old', 'fresh', 'paused', 'up2', 'up10']);
   });
 
@@ -54,7 +54,7 @@ describe('MonitorArranger', () => {
       ['up2', 5],
       ['old', 70],
     ]);
-    expect(new MonitorArranger().arrange(MONITORS, { order }, latencies).ids).toEqual(ids);
+    expect(new MonitorArranger('home').arrange(MONITORS, { order }, latencies).ids).toEqual(ids);
   });
 
   test.each([
@@ -65,28 +65,32 @@ describe('MonitorArranger', () => {
     ['shop nothing', []],
     ['  ', ['new', 'old', 'fresh', 'paused', 'up2', 'up10']],
   ])('the search %j finds name, url, external id and source, each word somewhere', (q, ids) => {
-    expect(new MonitorArranger().arrange(MONITORS, { q }, NO_LATENCIES).ids).toEqual(ids);
+    expect(new MonitorArranger('home').arrange(MONITORS, { q }, NO_LATENCIES).ids).toEqual(ids);
   });
 
   test('by region: those without any are in the default one', () => {
     const ids = (region: string): readonly string[] =>
-      new MonitorArranger().arrange(MONITORS, { region, order: 'name' }, NO_LATENCIES).ids;
+      new MonitorArranger('home').arrange(MONITORS, { region, order: 'name' }, NO_LATENCIES).ids;
     expect(ids('us')).toEqual(['old', 'up2']);
-    expect(ids('default')).toEqual(['fresh', 'new', 'paused', 'up10']);
+    expect(ids('home')).toEqual(['fresh', 'new', 'paused', 'up10']);
     expect(ids('mars')).toEqual([]);
   });
 
   test('counts by status stay when one status is chosen; totals stay whatever is chosen', () => {
     const search = { region: 'us', status: 'UP' } as const;
-    const { ids, counts, totals, regions } = new MonitorArranger().arrange(MONITORS, search, NO_LATENCIES);
+    const { ids, counts, totals, regions } = new MonitorArranger('home').arrange(
+      MONITORS,
+      search,
+      NO_LATENCIES,
+    );
     expect(ids).toEqual(['up2']);
     expect(counts).toEqual({ DOWN: 1, PENDING: 0, MAINTENANCE: 0, UP: 1 });
     expect(totals).toEqual({ DOWN: 2, PENDING: 1, MAINTENANCE: 1, UP: 2 });
-    expect(regions).toEqual(['default', 'eu', 'us']);
+    expect(regions).toEqual(['eu', 'home', 'us']);
   });
 
   test('a check alone changes nothing: the same object comes back', () => {
-    const arranger = new MonitorArranger();
+    const arranger = new MonitorArranger('home');
     const first = arranger.arrange(MONITORS, { q: 'shop' }, NO_LATENCIES);
     const checked = MONITORS.map((monitor) => ({ ...monitor, lastCheckedAt: '2026-03-01T15:00:00.000Z' }));
     expect(arranger.arrange(checked, { q: 'shop' }, NO_LATENCIES)).toBe(first);
@@ -99,16 +103,16 @@ describe('MonitorArranger', () => {
     ['one more', (monitors) => [...monitors, monitorOf('more')]],
     ['one less', ([, ...rest]) => rest],
   ])('%s counts at once', (_, change) => {
-    const arranger = new MonitorArranger();
+    const arranger = new MonitorArranger('home');
     arranger.arrange(MONITORS, {}, NO_LATENCIES);
     const changed = change(MONITORS);
-    const afresh = new MonitorArranger().arrange(changed, {}, NO_LATENCIES);
+    const afresh = new MonitorArranger('home').arrange(changed, {}, NO_LATENCIES);
     expect(arranger.arrange(changed, {}, NO_LATENCIES)).toEqual(afresh);
-    expect(afresh).not.toEqual(new MonitorArranger().arrange(MONITORS, {}, NO_LATENCIES));
+    expect(afresh).not.toEqual(new MonitorArranger('home').arrange(MONITORS, {}, NO_LATENCIES));
   });
 
   test('another search, order or latencies count at once', () => {
-    const arranger = new MonitorArranger();
+    const arranger = new MonitorArranger('home');
     const first = arranger.arrange(MONITORS, {}, NO_LATENCIES);
     expect(arranger.arrange(MONITORS, { order: 'name' }, NO_LATENCIES).ids).not.toEqual(first.ids);
     const byLatency = (id: string): string | undefined =>

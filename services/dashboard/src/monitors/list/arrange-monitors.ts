@@ -2,9 +2,6 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { MonitorsSearch } from '../monitors-search.ts';
 
-/** Stands for the region of monitors that name none, whatever the settings call it. */
-export const DEFAULT_REGION = 'default';
-
 /** In the order in which they ask for attention. */
 export const STATUS_ORDER = ['DOWN', 'PENDING', 'MAINTENANCE', 'UP'] as const satisfies MonitorStatus[];
 
@@ -32,12 +29,18 @@ const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' 
  * again changes nothing, and the answer is the same object.
  */
 export class MonitorArranger {
+  readonly #defaultRegion: string;
   #monitors: readonly Monitor[] = [];
   #search: MonitorsSearch = {};
   #latencies: Latencies = new Map();
   /** Places in the list, by name. */
   #byName: readonly number[] = [];
   #arrangement: Arrangement | null = null;
+
+  /** @param defaultRegion that of monitors that name none */
+  constructor(defaultRegion: string) {
+    this.#defaultRegion = defaultRegion;
+  }
 
   arrange(monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies): Arrangement {
     const before = this.#monitors;
@@ -48,26 +51,30 @@ export class MonitorArranger {
     if (!isSame(before, monitors, isSameName)) this.#byName = placesByName(monitors);
     this.#search = search;
     this.#latencies = latencies;
-    this.#arrangement = arrange(
-      this.#byName.flatMap((place) => monitors[place] ?? []),
-      search,
-      latencies,
-    );
+    const byName = this.#byName.flatMap((place) => monitors[place] ?? []);
+    this.#arrangement = arrange(byName, search, latencies, this.#defaultRegion);
     return this.#arrangement;
   }
 }
 
 /** @param monitors by name: what is equal in an order stays so */
-function arrange(monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies): Arrangement {
+function arrange(
+  monitors: readonly Monitor[],
+  search: MonitorsSearch,
+  latencies: Latencies,
+  defaultRegion: string,
+): Arrangement {
   const { q = '', status, region, order = 'status' } = search;
   const terms = q.toLowerCase().split(/\s+/).filter(Boolean);
-  const left = monitors.filter((monitor) => isInRegion(monitor, region) && holdsAll(monitor, terms));
+  const isInRegion = (monitor: Monitor): boolean =>
+    region === undefined || regionsOf(monitor, defaultRegion).includes(region);
+  const left = monitors.filter((monitor) => isInRegion(monitor) && holdsAll(monitor, terms));
   const shown = status === undefined ? left : left.filter((monitor) => monitor.status === status);
   return {
     ids: sort(shown, order, latencies).map(({ id }) => id),
     counts: countByStatus(left),
     totals: countByStatus(monitors),
-    regions: [...new Set(monitors.flatMap(regionsOf))].toSorted(),
+    regions: [...new Set(monitors.flatMap((monitor) => regionsOf(monitor, defaultRegion)))].toSorted(),
   };
 }
 
@@ -96,13 +103,9 @@ function sort(
   }
 }
 
-/** What a monitor's regions are called in the list. */
-export function regionsOf({ regions }: Pick<Monitor, 'regions'>): readonly string[] {
-  return regions.length === 0 ? [DEFAULT_REGION] : regions;
-}
-
-function isInRegion(monitor: Monitor, region: string | undefined): boolean {
-  return region === undefined || regionsOf(monitor).includes(region);
+/** The regions that check a monitor. */
+export function regionsOf({ regions }: Pick<Monitor, 'regions'>, defaultRegion: string): readonly string[] {
+  return regions.length === 0 ? [defaultRegion] : regions;
 }
 
 function holdsAll({ name, url, externalId, source }: Monitor, terms: readonly string[]): boolean {

@@ -3,6 +3,7 @@ import { memo, type ReactNode } from 'react';
 import { formatLatency } from '../../components/format-latency.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
+import { useDefaultRegion } from '../../session/session.ts';
 import { regionsOf } from './arrange-monitors.ts';
 import { CheckBars, LatencySparkline } from './check-bars.tsx';
 import classes from './monitor-table.module.css';
@@ -25,6 +26,7 @@ const COLUMNS = [
 
 /** The list on a wide screen. However many there are, only the rows on screen exist. */
 export function MonitorTable({ ids }: { readonly ids: readonly string[] }): ReactNode {
+  const defaultRegion = useDefaultRegion();
   const { containerRef, indexes, before, after } = useVirtualRows<HTMLTableElement>(ids.length, ROW_HEIGHT);
   return (
     <table ref={containerRef} className={classes['table']} aria-rowcount={ids.length + 1}>
@@ -42,7 +44,9 @@ export function MonitorTable({ ids }: { readonly ids: readonly string[] }): Reac
         <Gap height={before} />
         {indexes.map((index) => {
           const id = ids[index];
-          return id === undefined ? null : <MonitorRow key={id} id={id} index={index} />;
+          return id === undefined ? null : (
+            <MonitorRow key={id} id={id} index={index} defaultRegion={defaultRegion} />
+          );
         })}
         <Gap height={after} />
       </tbody>
@@ -60,11 +64,17 @@ function Gap({ height }: { readonly height: number }): ReactNode {
   );
 }
 
-const MonitorRow = memo(function MonitorRow({ id, index }: { readonly id: string; readonly index: number }) {
+interface MonitorRowProps {
+  readonly id: string;
+  readonly index: number;
+  readonly defaultRegion: string;
+}
+
+const MonitorRow = memo(function MonitorRow({ id, index, defaultRegion }: MonitorRowProps) {
   const monitor = useMonitor(id);
   if (monitor === undefined) return null;
   const { name, url, status, statusSince, lastCheckedAt } = monitor;
-  const regions = regionsOf(monitor).join(', ');
+  const regions = regionsOf(monitor, defaultRegion).join(', ');
   return (
     <tr aria-rowindex={index + 2} className={classes['row']} data-status={status}>
       <td className={classes['status']}>

@@ -3,9 +3,10 @@ import { useMediaQuery } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import { useMemo, type ReactNode } from 'react';
 import { ErrorNotice } from '../../app/page-states.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useDefaultRegion } from '../../session/session.ts';
 import { monitorsQuery } from '../queries.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 import { MonitorArranger, type Arrangement } from './arrange-monitors.ts';
@@ -27,7 +28,8 @@ export function MonitorsPage(): ReactNode {
   const search = route.useSearch();
   const isPhone = useMediaQuery(PHONE, false, { getInitialValueInEffect: false });
   const latencies = useLatencies(search.order === 'latency');
-  const [arranger] = useState(() => new MonitorArranger());
+  const defaultRegion = useDefaultRegion();
+  const arranger = useMemo(() => new MonitorArranger(defaultRegion), [defaultRegion]);
   const {
     data: arrangement,
     error,

@@ -3,7 +3,8 @@ import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
-import { DEFAULT_REGION, type Arrangement } from './arrange-monitors.ts';
+import { useDefaultRegion } from '../../session/session.ts';
+import type { Arrangement } from './arrange-monitors.ts';
 import classes from './monitors-toolbar.module.css';
 import { StatusFilter } from './status-filter.tsx';
 
@@ -24,6 +25,7 @@ interface MonitorsToolbarProps {
 /** What the list is searched, filtered and sorted by. */
 export function MonitorsToolbar({ arrangement, search, onChange }: MonitorsToolbarProps): ReactNode {
   const { counts, regions } = arrangement;
+  const defaultRegion = useDefaultRegion();
   const regionChoices = [...new Set([...regions, ...(search.region === undefined ? [] : [search.region])])];
   return (
     <Stack gap="sm" mb="md">
@@ -41,7 +43,7 @@ export function MonitorsToolbar({ arrangement, search, onChange }: MonitorsToolb
               { value: '', label: 'All regions' },
               ...regionChoices.map((value) => ({
                 value,
-                label: value === DEFAULT_REGION ? 'Default region' : value,
+                label: value === defaultRegion ? `${value} (default)` : value,
               })),
             ]}
           />

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { formatSpan } from '../../components/format-time.ts';
 import { Time } from '../../components/time.tsx';
+import { useDefaultRegion } from '../../session/session.ts';
 import classes from './configuration.module.css';
 import { ExternalLink } from './external-link.tsx';
 import { HeaderList } from './header-list.tsx';
@@ -11,6 +12,7 @@ import { ScrollRegion } from './scroll-region.tsx';
 
 /** Every field of a monitor, to be read. */
 export function ConfigurationList({ monitor }: { readonly monitor: Monitor }): ReactNode {
+  const defaultRegion = useDefaultRegion();
   const { url, method, interval, timeout, failureThreshold, regions, runbookUrl } = monitor;
   return (
     <dl className={classes['list']}>
@@ -23,7 +25,9 @@ export function ConfigurationList({ monitor }: { readonly monitor: Monitor }): R
       <Field label="Down after">
         {failureThreshold === 1 ? '1 failure' : `${failureThreshold} failures in a row`}
       </Field>
-      <Field label="Regions">{regions.length === 0 ? 'The default region' : regions.join(', ')}</Field>
+      <Field label="Regions">
+        {regions.length === 0 ? `${defaultRegion} (default)` : regions.join(', ')}
+      </Field>
       <Field label="Headers">
         <HeaderList headers={monitor.headers} />
       </Field>
