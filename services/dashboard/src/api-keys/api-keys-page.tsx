@@ -2,8 +2,8 @@ import { Button, Skeleton } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { ApiKeyTable } from './api-key-table.tsx';
 import { CreateApiKey } from './create-api-key.tsx';
@@ -11,7 +11,7 @@ import { apiKeysQuery } from './queries.ts';
 
 /** Keys for machines. Each is shown once, when it is made. */
 export function ApiKeysPage(): ReactNode {
-  const { data: keys, error, refetch } = useQuery(apiKeysQuery);
+  const query = useQuery(apiKeysQuery);
   const [creating, setCreating] = useState(false);
   const create = (
     <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
@@ -25,15 +25,18 @@ export function ApiKeysPage(): ReactNode {
         hint="For pipelines and tools that create monitors and read results."
         actions={create}
       />
-      {error && <ErrorNotice error={error} retry={() => void refetch()} />}
-      {!keys && !error && <Skeleton h={220} />}
-      {keys?.length === 0 && (
-        <EmptyState icon={IconKey} title="No API keys yet" action={create}>
-          A key lets a pipeline, a script or the <code>tocsin</code> command manage monitors. Make one for
-          each of them, so that each can be taken away by itself.
-        </EmptyState>
-      )}
-      {keys && keys.length > 0 && <ApiKeyTable keys={keys} />}
+      <Loaded query={query} pending={<Skeleton h={220} />}>
+        {(keys) =>
+          keys.length === 0 ? (
+            <EmptyState icon={IconKey} title="No API keys yet" action={create}>
+              A key lets a pipeline, a script or the <code>tocsin</code> command manage monitors. Make one for
+              each of them, so that each can be taken away by itself.
+            </EmptyState>
+          ) : (
+            <ApiKeyTable keys={keys} />
+          )
+        }
+      </Loaded>
       <CreateApiKey opened={creating} onClose={() => setCreating(false)} />
     </>
   );

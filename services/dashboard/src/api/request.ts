@@ -47,7 +47,10 @@ async function send(
     throw new ApiError({
       status: 0,
       title: 'No connection',
-      detail: 'Tocsin cannot be reached. Check your connection; this page tries again by itself.',
+      detail:
+        method === 'GET'
+          ? 'Tocsin cannot be reached. Check your connection.'
+          : 'Tocsin cannot be reached, so whether it was done is not known. Check your connection, look, and try again.',
     });
   }
 }

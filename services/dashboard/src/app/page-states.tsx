@@ -29,14 +29,15 @@ export function ErrorPage({ error }: { readonly error: unknown }): ReactNode {
   );
 }
 
-/** An error in place of what it kept from being shown. */
-export function ErrorNotice({
-  error,
-  retry,
-}: {
+interface ErrorNoticeProps {
   readonly error: unknown;
   readonly retry?: () => void;
-}): ReactNode {
+  /** The page does it, too, without being asked. */
+  readonly retriesByItself?: boolean;
+}
+
+/** An error in place of what it kept from being shown. */
+export function ErrorNotice({ error, retry, retriesByItself = false }: ErrorNoticeProps): ReactNode {
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
     <Alert
@@ -47,7 +48,10 @@ export function ErrorNotice({
       role="alert"
     >
       <Stack gap="xs" align="flex-start">
-        <Text size="sm">{describeError(error)}</Text>
+        <Text size="sm">
+          {describeError(error)}
+          {retriesByItself && ' This page tries again by itself.'}
+        </Text>
         {requestId !== null && (
           <Text size="xs" c="var(--text-quiet)">
             Request <Code>{requestId}</Code>: the log of the api says more.

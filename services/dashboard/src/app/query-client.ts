@@ -1,5 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import { ApiError, isStatus } from '../api/api-error.ts';
+import { isStatus } from '../api/api-error.ts';
+import { isWorthRetrying, refreshEvery } from '../api/retry.ts';
 
 const MOST_RETRIES = 2;
 const STALE_AFTER_MS = 15_000;
@@ -23,12 +24,9 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
       queries: {
         networkMode: 'always',
         staleTime: STALE_AFTER_MS,
+        refetchInterval: refreshEvery(false),
         retry: (failures, error) => failures < MOST_RETRIES && isWorthRetrying(error),
       },
     },
   });
-}
-
-function isWorthRetrying(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 0 || error.status >= 500);
 }

@@ -5,7 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { isStatus } from '../api/api-error.ts';
-import { ErrorNotice, NotFoundPage } from '../app/page-states.tsx';
+import { NotFoundPage } from '../app/page-states.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Time } from '../components/time.tsx';
@@ -22,10 +23,16 @@ const route = getRouteApi('/signed-in/channels/$channelId');
 
 export function ChannelPage(): ReactNode {
   const { channelId } = route.useParams();
-  const { data: channel, error, refetch } = useQuery(channelQuery(channelId));
-  if (isStatus(error, 404)) return <NotFoundPage />;
-  if (channel === undefined)
-    return error === null ? <Placeholder /> : <ErrorNotice error={error} retry={() => void refetch()} />;
+  const query = useQuery(channelQuery(channelId));
+  if (isStatus(query.error, 404)) return <NotFoundPage />;
+  return (
+    <Loaded query={query} pending={<Placeholder />}>
+      {(channel) => <ChannelView channel={channel} />}
+    </Loaded>
+  );
+}
+
+function ChannelView({ channel }: { readonly channel: Channel }): ReactNode {
   return (
     <>
       <PageHeader

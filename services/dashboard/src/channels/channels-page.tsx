@@ -4,9 +4,9 @@ import type { Channel } from '@tocsin/contracts/channel';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { CardCell, CardTable } from '../components/card-table.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
 import { TextLink } from '../components/text-link.tsx';
@@ -18,7 +18,7 @@ import { channelsQuery } from './queries.ts';
 const COLUMNS = ['Name', 'State', 'Monitors', 'Receiver'];
 
 export function ChannelsPage(): ReactNode {
-  const { data, error, refetch } = useQuery(channelsQuery);
+  const query = useQuery(channelsQuery);
   return (
     <>
       <PageHeader
@@ -30,28 +30,41 @@ export function ChannelsPage(): ReactNode {
           </Button>
         }
       />
-      {error !== null ? (
-        <ErrorNotice error={error} retry={() => void refetch()} />
-      ) : data?.length === 0 ? (
-        <EmptyState
-          icon={IconWebhook}
-          title="Nobody is told yet"
-          action={
-            <Button component={Link} to="/channels/new">
-              Create the first channel
-            </Button>
-          }
-        >
-          A channel is an https address of yours that gets a signed webhook for each outage and recovery.
-        </EmptyState>
-      ) : (
-        <Panel>
-          <CardTable label="Channels" columns={COLUMNS}>
-            {data === undefined ? <Placeholders /> : data.map((one) => <Row key={one.id} channel={one} />)}
-          </CardTable>
-        </Panel>
-      )}
+      <Loaded query={query} pending={<ChannelTable channels={undefined} />}>
+        {(channels) =>
+          channels.length === 0 ? (
+            <EmptyState
+              icon={IconWebhook}
+              title="Nobody is told yet"
+              action={
+                <Button component={Link} to="/channels/new">
+                  Create the first channel
+                </Button>
+              }
+            >
+              A channel is an https address of yours that gets a signed webhook for each outage and recovery.
+            </EmptyState>
+          ) : (
+            <ChannelTable channels={channels} />
+          )
+        }
+      </Loaded>
     </>
+  );
+}
+
+/** @param props.channels undefined while they load */
+function ChannelTable({ channels }: { readonly channels: readonly Channel[] | undefined }): ReactNode {
+  return (
+    <Panel>
+      <CardTable label="Channels" columns={COLUMNS}>
+        {channels === undefined ? (
+          <Placeholders />
+        ) : (
+          channels.map((one) => <Row key={one.id} channel={one} />)
+        )}
+      </CardTable>
+    </Panel>
   );
 }
 

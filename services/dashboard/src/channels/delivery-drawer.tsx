@@ -3,7 +3,7 @@ import type { Channel } from '@tocsin/contracts/channel';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { isStatus } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { DeliveryDetails } from './delivery-details.tsx';
 import { deliveryQuery } from './queries.ts';
 
@@ -37,10 +37,16 @@ function Content({
   readonly deliveryId: string;
   readonly channel: Channel;
 }): ReactNode {
-  const { data, error, refetch } = useQuery(deliveryQuery(deliveryId));
-  if (data !== undefined) return <DeliveryDetails delivery={data} channel={channel} />;
-  if (isStatus(error, 404)) return 'This delivery is no longer kept.';
-  if (error !== null) return <ErrorNotice error={error} retry={() => void refetch()} />;
+  const query = useQuery(deliveryQuery(deliveryId));
+  if (query.data === undefined && isStatus(query.error, 404)) return 'This delivery is no longer kept.';
+  return (
+    <Loaded query={query} pending={<Placeholder />}>
+      {(delivery) => <DeliveryDetails delivery={delivery} channel={channel} />}
+    </Loaded>
+  );
+}
+
+function Placeholder(): ReactNode {
   return (
     <Stack>
       <Skeleton height={150} />

@@ -4,8 +4,8 @@ import type { Channel } from '@tocsin/contracts/channel';
 import { DELIVERY_STATES, type DeliveryState } from '@tocsin/contracts/vocabulary';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { LoadMore } from '../components/load-more.tsx';
 import { Panel } from '../components/panel.tsx';
 import { DeliveryDrawer } from './delivery-drawer.tsx';
@@ -24,7 +24,6 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
   const [state, setState] = useState<DeliveryState | null>(null);
   const [openedId, setOpenedId] = useState<string | null>(null);
   const query = useInfiniteQuery(deliveriesQuery(channel.id, state));
-  const deliveries = query.data?.pages.flat();
   return (
     <Panel title="Delivery log" actions={<RedeliverRange channel={channel} />}>
       <Group mb="sm" gap="sm">
@@ -36,16 +35,18 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
           onChange={(value) => setState(DELIVERY_STATES.find((one) => one === value) ?? null)}
         />
       </Group>
-      {query.error !== null && deliveries === undefined ? (
-        <ErrorNotice error={query.error} retry={() => void query.refetch()} />
-      ) : deliveries?.length === 0 ? (
-        <NothingYet state={state} />
-      ) : (
-        <>
-          <DeliveryTable deliveries={deliveries} onOpen={setOpenedId} />
-          <LoadMore query={query} />
-        </>
-      )}
+      <Loaded query={query} pending={<DeliveryTable deliveries={undefined} onOpen={setOpenedId} />}>
+        {({ pages }) =>
+          pages[0]?.length === 0 ? (
+            <NothingYet state={state} />
+          ) : (
+            <>
+              <DeliveryTable deliveries={pages.flat()} onOpen={setOpenedId} />
+              <LoadMore query={query} />
+            </>
+          )
+        }
+      </Loaded>
       <DeliveryDrawer deliveryId={openedId} channel={channel} onClose={() => setOpenedId(null)} />
     </Panel>
   );

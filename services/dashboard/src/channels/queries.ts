@@ -49,7 +49,7 @@ export const deliveryQuery = (id: string) =>
     queryKey: ['delivery', id],
     queryFn: async ({ signal }) =>
       (await request<{ delivery: DeliveryDetail }>('GET', `${DELIVERIES}/${id}`, { signal })).delivery,
-    refetchInterval: ({ state: { data } }) => data && refreshAfterMs([[data]], Date.now()),
+    refetchInterval: ({ state: { data } }) => refreshAfterMs(data ? [[data]] : [], Date.now()),
   });
 
 /** @returns the channel, and its secret */

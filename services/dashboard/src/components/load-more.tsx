@@ -1,10 +1,13 @@
-import { Button, Center } from '@mantine/core';
+import { Button, Center, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { ErrorNotice } from '../app/page-states.tsx';
 
 interface LoadMoreProps {
   readonly query: {
     readonly hasNextPage: boolean;
     readonly isFetchingNextPage: boolean;
+    readonly isFetchNextPageError: boolean;
+    readonly error: unknown;
     readonly fetchNextPage: () => Promise<unknown>;
   };
 }
@@ -13,10 +16,17 @@ interface LoadMoreProps {
 export function LoadMore({ query }: LoadMoreProps): ReactNode {
   if (!query.hasNextPage) return null;
   return (
-    <Center mt="md">
-      <Button variant="default" loading={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-        Load more
-      </Button>
-    </Center>
+    <Stack mt="md">
+      {query.isFetchNextPageError && <ErrorNotice error={query.error} />}
+      <Center>
+        <Button
+          variant="default"
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          Load more
+        </Button>
+      </Center>
+    </Stack>
   );
 }

@@ -3,9 +3,9 @@ import { useId } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState, type KeyboardEvent, type ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
+import { Loaded } from './loaded.tsx';
 import { MonitorOptions } from './monitor-options.tsx';
 
 interface MonitorSelectProps {
@@ -25,7 +25,8 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
   const id = useId();
   const [search, setSearch] = useState('');
   const [active, setActive] = useState(0);
-  const { data, error: failure, refetch } = useQuery(monitorsQuery);
+  const query = useQuery(monitorsQuery);
+  const { data } = query;
   const chosen = useMemo(() => new Set(value), [value]);
   // Chosen ones come first as they were when the list was opened: nothing moves under the pointer.
   const [first] = useState(chosen);
@@ -46,7 +47,6 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
     }
     setActive(moved(event.key, active, found.length));
   };
-  if (failure !== null) return <ErrorNotice error={failure} retry={() => void refetch()} />;
   return (
     <div role="group" aria-labelledby={`${id}-label`} {...(isWrong && { 'aria-describedby': `${id}-error` })}>
       <Input.Label id={`${id}-label`} htmlFor={`${id}-search`}>
@@ -97,22 +97,22 @@ export function MonitorSelect(props: MonitorSelectProps): ReactNode {
           </Button>
         </Group>
       </Group>
-      {data === undefined ? (
-        <Skeleton id={`${id}-options`} height={220} />
-      ) : (
-        <MonitorOptions
-          id={`${id}-options`}
-          label={label}
-          monitors={found}
-          chosen={chosen}
-          active={active}
-          onToggle={(monitorId, index) => {
-            setActive(index);
-            toggle(monitorId);
-          }}
-          onKeyDown={onKeyDown}
-        />
-      )}
+      <Loaded query={query} pending={<Skeleton id={`${id}-options`} height={220} />}>
+        {() => (
+          <MonitorOptions
+            id={`${id}-options`}
+            label={label}
+            monitors={found}
+            chosen={chosen}
+            active={active}
+            onToggle={(monitorId, index) => {
+              setActive(index);
+              toggle(monitorId);
+            }}
+            onKeyDown={onKeyDown}
+          />
+        )}
+      </Loaded>
       {isWrong && (
         <Input.Error mt={5} id={`${id}-error`}>
           {error}

@@ -2,7 +2,7 @@ import { Anchor, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { anchorOf } from './anchor-of.ts';
 import { Contents } from './contents.tsx';
@@ -16,7 +16,7 @@ import { useOpenOperation } from './use-open-operation.ts';
 
 /** The reference of the API, made in the browser of the document that programs read too. */
 export function DocsPage(): ReactNode {
-  const { data: document, error, refetch } = useQuery(openApiQuery);
+  const query = useQuery(openApiQuery);
   return (
     <>
       <PageHeader
@@ -31,8 +31,9 @@ export function DocsPage(): ReactNode {
           </>
         }
       />
-      {error && <ErrorNotice error={error} retry={() => void refetch()} />}
-      {document ? <Reference document={document} /> : !error && <Skeleton h={480} />}
+      <Loaded query={query} pending={<Skeleton h={480} />}>
+        {(document) => <Reference document={document} />}
+      </Loaded>
     </>
   );
 }

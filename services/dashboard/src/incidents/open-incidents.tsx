@@ -3,8 +3,8 @@ import { IconCircleCheck } from '@tabler/icons-react';
 import type { Incident } from '@tocsin/contracts/incident';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { formatSpan } from '../components/format-time.ts';
+import { Loaded } from '../components/loaded.tsx';
 import { Panel } from '../components/panel.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { TextLink } from '../components/text-link.tsx';
@@ -15,34 +15,42 @@ import { MOST_OPEN, openIncidentsQuery } from './queries.ts';
 
 /** What is down now. @param monitorId null: of all monitors */
 export function OpenIncidents({ monitorId }: { readonly monitorId: string | null }): ReactNode {
-  const { data, error, refetch } = useQuery(openIncidentsQuery);
-  const incidents = data?.filter((incident) => monitorId === null || incident.monitorId === monitorId);
+  const query = useQuery(openIncidentsQuery);
+  const ofMonitor = (incidents: readonly Incident[]): readonly Incident[] =>
+    incidents.filter((incident) => monitorId === null || incident.monitorId === monitorId);
+  const count = ofMonitor(query.data ?? []).length;
   return (
-    <Panel title={incidents !== undefined && incidents.length > 0 ? `Open: ${incidents.length}` : 'Open'}>
-      {incidents === undefined ? (
-        error === null ? (
-          <Skeleton height={44} />
-        ) : (
-          <ErrorNotice error={error} retry={() => void refetch()} />
-        )
-      ) : incidents.length === 0 ? (
-        <Group gap={8} py={6}>
-          <IconCircleCheck size={20} color="var(--status-up)" aria-hidden />
-          <Text size="sm">Nothing is wrong.</Text>
-        </Group>
-      ) : (
-        <Stack gap={0} component="ul" className={classes['list'] ?? ''}>
-          {incidents.map((incident) => (
-            <Row key={incident.id} incident={incident} />
-          ))}
-        </Stack>
-      )}
-      {data !== undefined && data.length >= MOST_OPEN && (
-        <Text size="sm" c="var(--text-quiet)" mt="sm">
-          These are the latest {MOST_OPEN}; there may be more.
-        </Text>
-      )}
+    <Panel title={count > 0 ? `Open: ${count}` : 'Open'}>
+      <Loaded query={query} pending={<Skeleton height={44} />}>
+        {(incidents) => (
+          <>
+            <List incidents={ofMonitor(incidents)} />
+            {incidents.length >= MOST_OPEN && (
+              <Text size="sm" c="var(--text-quiet)" mt="sm">
+                These are the latest {MOST_OPEN}; there may be more.
+              </Text>
+            )}
+          </>
+        )}
+      </Loaded>
     </Panel>
+  );
+}
+
+function List({ incidents }: { readonly incidents: readonly Incident[] }): ReactNode {
+  if (incidents.length === 0)
+    return (
+      <Group gap={8} py={6}>
+        <IconCircleCheck size={20} color="var(--status-up)" aria-hidden />
+        <Text size="sm">Nothing is wrong.</Text>
+      </Group>
+    );
+  return (
+    <Stack gap={0} component="ul" className={classes['list'] ?? ''}>
+      {incidents.map((incident) => (
+        <Row key={incident.id} incident={incident} />
+      ))}
+    </Stack>
   );
 }
 

@@ -2,8 +2,8 @@ import { Skeleton, Stack, Text, Title } from '@mantine/core';
 import type { Incident } from '@tocsin/contracts/incident';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { formatSpan } from '../components/format-time.ts';
+import { Loaded } from '../components/loaded.tsx';
 import { LoadMore } from '../components/load-more.tsx';
 import { Panel } from '../components/panel.tsx';
 import { TextLink } from '../components/text-link.tsx';
@@ -18,22 +18,19 @@ import { pastIncidentsQuery } from './queries.ts';
 /** What was down and came back, by day. @param monitorId null: of all monitors */
 export function PastIncidents({ monitorId }: { readonly monitorId: string | null }): ReactNode {
   const query = useInfiniteQuery(pastIncidentsQuery(monitorId));
-  const incidents = query.data?.pages.flat();
   return (
     <Panel title="Resolved">
-      {incidents === undefined ? (
-        query.error === null ? (
-          <Placeholder />
-        ) : (
-          <ErrorNotice error={query.error} retry={() => void query.refetch()} />
-        )
-      ) : incidents.length === 0 ? (
-        <Text size="sm" c="var(--text-quiet)" py={6}>
-          No incident is over yet.
-        </Text>
-      ) : (
-        <Days incidents={incidents} />
-      )}
+      <Loaded query={query} pending={<Placeholder />}>
+        {({ pages }) =>
+          pages[0]?.length === 0 ? (
+            <Text size="sm" c="var(--text-quiet)" py={6}>
+              No incident is over yet.
+            </Text>
+          ) : (
+            <Days incidents={pages.flat()} />
+          )
+        }
+      </Loaded>
       <LoadMore query={query} />
     </Panel>
   );

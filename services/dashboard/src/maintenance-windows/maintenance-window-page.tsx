@@ -5,7 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { isStatus } from '../api/api-error.ts';
-import { ErrorNotice, NotFoundPage } from '../app/page-states.tsx';
+import { NotFoundPage } from '../app/page-states.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Time } from '../components/time.tsx';
@@ -20,10 +21,16 @@ const route = getRouteApi('/signed-in/maintenance/$windowId');
 
 export function MaintenanceWindowPage(): ReactNode {
   const { windowId } = route.useParams();
-  const { data: window, error, refetch } = useQuery(windowQuery(windowId));
-  if (isStatus(error, 404)) return <NotFoundPage />;
-  if (window !== undefined) return <Content key={window.id} window={window} />;
-  if (error !== null) return <ErrorNotice error={error} retry={() => void refetch()} />;
+  const query = useQuery(windowQuery(windowId));
+  if (isStatus(query.error, 404)) return <NotFoundPage />;
+  return (
+    <Loaded query={query} pending={<Placeholder />}>
+      {(window) => <Content key={window.id} window={window} />}
+    </Loaded>
+  );
+}
+
+function Placeholder(): ReactNode {
   return (
     <>
       <Skeleton height={34} width={280} mb={8} />

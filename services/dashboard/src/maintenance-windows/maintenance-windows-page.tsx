@@ -1,10 +1,11 @@
 import { Button, Skeleton, Stack, Text } from '@mantine/core';
 import { IconCalendarPause, IconPlus } from '@tabler/icons-react';
+import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-window';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
 import { MOST_WINDOWS, windowsQuery } from './queries.ts';
@@ -18,7 +19,7 @@ const PARTS = [
 ] as const;
 
 export function MaintenanceWindowsPage(): ReactNode {
-  const { data, error, refetch } = useQuery(windowsQuery);
+  const query = useQuery(windowsQuery);
   return (
     <>
       <PageHeader
@@ -30,46 +31,55 @@ export function MaintenanceWindowsPage(): ReactNode {
           </Button>
         }
       />
-      {data === undefined ? (
-        error === null ? (
+      <Loaded
+        query={query}
+        pending={
           <Panel>
             <Skeleton height={180} />
           </Panel>
-        ) : (
-          <ErrorNotice error={error} retry={() => void refetch()} />
-        )
-      ) : data.length === 0 ? (
-        <EmptyState
-          icon={IconCalendarPause}
-          title="Nothing is planned"
-          action={
-            <Button component={Link} to="/maintenance/new">
-              Plan the first window
-            </Button>
-          }
-        >
-          Plan a window before you take something down, once or every week: nobody is woken by what you mean
-          to do.
-        </EmptyState>
-      ) : (
-        <Stack>
-          {PARTS.map(({ state, title }) => {
-            const windows = sortWindows(data, state);
-            return (
-              windows.length > 0 && (
-                <Panel key={state} title={title}>
-                  <WindowTable label={title} state={state} windows={windows} />
-                </Panel>
-              )
-            );
-          })}
-          {data.length >= MOST_WINDOWS && (
-            <Text size="sm" c="var(--text-quiet)">
-              These are the newest {data.length}; there may be older ones.
-            </Text>
-          )}
-        </Stack>
-      )}
+        }
+      >
+        {(windows) => (windows.length === 0 ? <NothingPlanned /> : <Windows windows={windows} />)}
+      </Loaded>
     </>
+  );
+}
+
+function NothingPlanned(): ReactNode {
+  return (
+    <EmptyState
+      icon={IconCalendarPause}
+      title="Nothing is planned"
+      action={
+        <Button component={Link} to="/maintenance/new">
+          Plan the first window
+        </Button>
+      }
+    >
+      Plan a window before you take something down, once or every week: nobody is woken by what you mean to
+      do.
+    </EmptyState>
+  );
+}
+
+function Windows({ windows }: { readonly windows: readonly ListedMaintenanceWindow[] }): ReactNode {
+  return (
+    <Stack>
+      {PARTS.map(({ state, title }) => {
+        const sorted = sortWindows(windows, state);
+        return (
+          sorted.length > 0 && (
+            <Panel key={state} title={title}>
+              <WindowTable label={title} state={state} windows={sorted} />
+            </Panel>
+          )
+        );
+      })}
+      {windows.length >= MOST_WINDOWS && (
+        <Text size="sm" c="var(--text-quiet)">
+          These are the newest {windows.length}; there may be older ones.
+        </Text>
+      )}
+    </Stack>
   );
 }

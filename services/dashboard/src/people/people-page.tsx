@@ -2,7 +2,7 @@ import { Button, Skeleton, Stack } from '@mantine/core';
 import { IconUserPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { InvitationTable } from './invitation-table.tsx';
 import { InvitePerson } from './invite-person.tsx';
@@ -26,14 +26,12 @@ export function PeoplePage(): ReactNode {
         }
       />
       <Stack>
-        {users.error && <ErrorNotice error={users.error} retry={() => void users.refetch()} />}
-        {invitations.error && (
-          <ErrorNotice error={invitations.error} retry={() => void invitations.refetch()} />
-        )}
-        {users.data ? <UserTable users={users.data} /> : !users.error && <Skeleton h={160} />}
-        {invitations.data && invitations.data.length > 0 && (
-          <InvitationTable invitations={invitations.data} />
-        )}
+        <Loaded query={users} pending={<Skeleton h={160} />}>
+          {(all) => <UserTable users={all} />}
+        </Loaded>
+        <Loaded query={invitations} pending={null}>
+          {(open) => open.length > 0 && <InvitationTable invitations={open} />}
+        </Loaded>
       </Stack>
       <InvitePerson opened={inviting} onClose={() => setInviting(false)} />
     </>

@@ -11,11 +11,11 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { formatSpan } from '../components/format-time.ts';
-import { useDefaultRegion } from '../session/session.ts';
+import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
+import { useDefaultRegion } from '../session/session.ts';
 import { regionsQuery } from './queries.ts';
 import { byUrgency, regionState, type RegionState } from './region-state.ts';
 import classes from './regions-page.module.css';
@@ -30,23 +30,28 @@ const LOOKS: Record<RegionState, { label: string; icon: Icon }> = {
 
 /** Who checks from where, and whether they keep up. */
 export function RegionsPage(): ReactNode {
-  const { data: regions, error, refetch } = useQuery(regionsQuery);
-  const unserved = regions?.filter((region) => regionState(region) === 'unserved') ?? [];
+  const query = useQuery(regionsQuery);
   return (
     <>
       <PageHeader
         title="Regions"
         hint="Where checks run. A region is served as soon as a checker with its code is started."
       />
-      {error && <ErrorNotice error={error} retry={() => void refetch()} />}
-      {unserved.length > 0 && <UnservedNotice regions={unserved} />}
-      {regions ? <RegionTable regions={byUrgency(regions)} /> : !error && <Skeleton h={200} />}
+      <Loaded query={query} pending={<Skeleton h={200} />}>
+        {(regions) => (
+          <>
+            <UnservedNotice regions={regions.filter((region) => regionState(region) === 'unserved')} />
+            <RegionTable regions={byUrgency(regions)} />
+          </>
+        )}
+      </Loaded>
     </>
   );
 }
 
 function UnservedNotice({ regions }: { readonly regions: readonly Region[] }): ReactNode {
-  const [{ region: example } = { region: 'eu-west' }] = regions;
+  const [example] = regions;
+  if (example === undefined) return null;
   return (
     <Alert
       color="red"
@@ -58,7 +63,7 @@ function UnservedNotice({ regions }: { readonly regions: readonly Region[] }): R
     >
       <Text size="sm">
         Monitors of {regions.map(({ region }) => region).join(', ')} are not checked from there. Start a
-        checker with <code>REGION={example}</code>, or take the region out of the monitors.
+        checker with <code>REGION={example.region}</code>, or take the region out of the monitors.
       </Text>
     </Alert>
   );

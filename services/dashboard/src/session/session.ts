@@ -7,6 +7,8 @@ export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => request<Me>('GET', '/api/dashboard/me', { signal }),
   staleTime: 60_000,
+  // Pages outside of the session wait for its answer, and must not begin to wait again.
+  refetchInterval: false,
   // The router decides what a 401 means here.
   meta: { session: true },
 });

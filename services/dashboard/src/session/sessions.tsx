@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Time } from '../components/time.tsx';
 import { browserName } from './browser-name.ts';
@@ -12,7 +12,7 @@ import { currentSessionQuery, endOtherSessions, endSession, sessionsQuery } from
 /** Where one is signed in, and how to end that. */
 export function Sessions(): ReactNode {
   const queryClient = useQueryClient();
-  const { data: sessions, error, refetch } = useQuery(sessionsQuery);
+  const query = useQuery(sessionsQuery);
   const { data: current } = useQuery(currentSessionQuery);
   const end = useMutation({
     mutationFn: (token: string | null) => (token === null ? endOtherSessions() : endSession(token)),
@@ -20,7 +20,7 @@ export function Sessions(): ReactNode {
     onError: (failure) => notifications.show({ color: 'red', message: describeError(failure) }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
   });
-  const others = sessions?.filter(({ id }) => id !== current?.session.id) ?? [];
+  const others = query.data?.filter(({ id }) => id !== current?.session.id) ?? [];
   return (
     <Panel
       title="Signed in"
@@ -32,40 +32,42 @@ export function Sessions(): ReactNode {
         ) : undefined
       }
     >
-      {error && <ErrorNotice error={error} retry={() => void refetch()} />}
-      {!sessions && !error && <Skeleton h={90} />}
-      <Stack gap="sm">
-        {sessions?.map(({ id, token, userAgent, ipAddress, createdAt }) => (
-          <Group key={id} justify="space-between" wrap="nowrap">
-            <Stack gap={0}>
-              <Group gap="xs">
-                <Text size="sm" fw={600}>
-                  {browserName(userAgent)}
-                </Text>
-                {id === current?.session.id && (
-                  <Badge size="sm" variant="light">
-                    here
-                  </Badge>
+      <Loaded query={query} pending={<Skeleton h={90} />}>
+        {(sessions) => (
+          <Stack gap="sm">
+            {sessions.map(({ id, token, userAgent, ipAddress, createdAt }) => (
+              <Group key={id} justify="space-between" wrap="nowrap">
+                <Stack gap={0}>
+                  <Group gap="xs">
+                    <Text size="sm" fw={600}>
+                      {browserName(userAgent)}
+                    </Text>
+                    {id === current?.session.id && (
+                      <Badge size="sm" variant="light">
+                        here
+                      </Badge>
+                    )}
+                  </Group>
+                  <Text size="xs" c="var(--text-quiet)" component="div">
+                    {ipAddress !== null && ipAddress !== undefined && ipAddress !== '' && `${ipAddress} · `}
+                    since <Time value={createdAt} />
+                  </Text>
+                </Stack>
+                {id !== current?.session.id && (
+                  <Button
+                    size="xs"
+                    variant="default"
+                    onClick={() => end.mutate(token)}
+                    aria-label={`Sign out ${browserName(userAgent)}`}
+                  >
+                    Sign out
+                  </Button>
                 )}
               </Group>
-              <Text size="xs" c="var(--text-quiet)" component="div">
-                {ipAddress !== null && ipAddress !== undefined && ipAddress !== '' && `${ipAddress} · `}
-                since <Time value={createdAt} />
-              </Text>
-            </Stack>
-            {id !== current?.session.id && (
-              <Button
-                size="xs"
-                variant="default"
-                onClick={() => end.mutate(token)}
-                aria-label={`Sign out ${browserName(userAgent)}`}
-              >
-                Sign out
-              </Button>
-            )}
-          </Group>
-        ))}
-      </Stack>
+            ))}
+          </Stack>
+        )}
+      </Loaded>
     </Panel>
   );
 }

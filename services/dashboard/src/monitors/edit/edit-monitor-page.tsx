@@ -5,8 +5,10 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { isStatus } from '../../api/api-error.ts';
+import { isWorthRetrying } from '../../api/retry.ts';
 import { ErrorNotice, NotFoundPage } from '../../app/page-states.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useFailure } from '../../components/use-failure.ts';
 import { monitorQuery } from '../queries.ts';
 import { DeleteMonitor } from './delete-monitor.tsx';
 import { MonitorForm } from './monitor-form.tsx';
@@ -16,23 +18,29 @@ const route = getRouteApi('/signed-in/monitors/$monitorId/edit');
 export function EditMonitorPage(): ReactNode {
   const { monitorId } = route.useParams();
   // What the form begins with is what the server has now, not what some page had before.
-  const { data, error, refetch, isFetching } = useQuery(monitorQuery(monitorId));
+  const query = useQuery(monitorQuery(monitorId));
+  const { data, error, isFetching } = query;
+  const failure = useFailure(query);
   const [opened, setOpened] = useState<Monitor | null>(null);
   const isOpen = opened?.id === monitorId;
-  if (!isOpen && data !== undefined && !isFetching) setOpened(data.monitor);
+  if (!isOpen && data !== undefined && !isFetching && error === null) setOpened(data.monitor);
   if (isStatus(error, 404)) return <NotFoundPage />;
   if (isOpen) return <EditMonitor key={opened.id} monitor={opened} />;
   return (
     <>
       <PageHeader title="Edit monitor" hint="Loading" />
-      {error === null ? (
+      {failure === null ? (
         <Stack maw={760} role="status" aria-label="Loading the monitor">
           <Skeleton height={330} />
           <Skeleton height={240} />
           <Skeleton height={420} />
         </Stack>
       ) : (
-        <ErrorNotice error={error} retry={() => void refetch()} />
+        <ErrorNotice
+          error={failure}
+          retry={() => void query.refetch()}
+          retriesByItself={isWorthRetrying(failure)}
+        />
       )}
     </>
   );

@@ -4,7 +4,8 @@ import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
-import { ErrorNotice } from '../../app/page-states.tsx';
+import { refreshEvery } from '../../api/retry.ts';
+import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
 import { monitorsQuery } from '../queries.ts';
@@ -30,33 +31,25 @@ export function MonitorsPage(): ReactNode {
   const latencies = useLatencies(search.order === 'latency');
   const defaultRegion = useDefaultRegion();
   const arranger = useMemo(() => new MonitorArranger(defaultRegion), [defaultRegion]);
-  const {
-    data: arrangement,
-    error,
-    refetch,
-  } = useQuery({
+  const query = useQuery({
     ...monitorsQuery,
-    refetchInterval: REFRESH_EVERY_MS,
+    refetchInterval: refreshEvery(REFRESH_EVERY_MS),
     select: (monitors) => arranger.arrange(monitors, search, latencies),
   });
   return (
     <>
       <PageHeader
         title="Monitors"
-        hint={arrangement === undefined ? 'Loading' : describeTotals(arrangement.totals)}
+        hint={query.data === undefined ? 'Loading' : describeTotals(query.data.totals)}
         actions={
           <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
             New monitor
           </Button>
         }
       />
-      {arrangement !== undefined && <Monitors arrangement={arrangement} search={search} isPhone={isPhone} />}
-      {arrangement === undefined && error !== null && (
-        <ErrorNotice error={error} retry={() => void refetch()} />
-      )}
-      {arrangement === undefined && error === null && (
-        <ListSkeleton rowHeight={isPhone ? CARD_HEIGHT : ROW_HEIGHT} />
-      )}
+      <Loaded query={query} pending={<ListSkeleton rowHeight={isPhone ? CARD_HEIGHT : ROW_HEIGHT} />}>
+        {(arrangement) => <Monitors arrangement={arrangement} search={search} isPhone={isPhone} />}
+      </Loaded>
     </>
   );
 }

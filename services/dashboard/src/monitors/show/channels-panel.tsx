@@ -4,7 +4,7 @@ import { IconAlertTriangle, IconBellOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../../app/page-states.tsx';
+import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
 import { allChannelsQuery } from './queries.ts';
@@ -12,29 +12,39 @@ import classes from './show.module.css';
 
 /** Who is told when the monitor's status changes. */
 export function ChannelsPanel({ monitorId }: { readonly monitorId: string }): ReactNode {
-  const { data: channels, error, refetch } = useQuery(allChannelsQuery);
-  const assigned = channels?.filter(
+  const query = useQuery(allChannelsQuery);
+  return (
+    <Panel title="Channels">
+      <Loaded query={query} pending={<Skeleton height={56} />}>
+        {(channels) => <Assigned channels={channels} monitorId={monitorId} />}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Assigned({
+  channels,
+  monitorId,
+}: {
+  readonly channels: readonly Channel[];
+  readonly monitorId: string;
+}): ReactNode {
+  const assigned = channels.filter(
     ({ allMonitors, monitorIds }) => allMonitors || monitorIds.includes(monitorId),
   );
   return (
-    <Panel title="Channels">
-      {!assigned && !error && <Skeleton height={56} />}
-      {!assigned && error && <ErrorNotice error={error} retry={() => void refetch()} />}
-      {assigned && (
-        <Stack gap="sm">
-          {assigned.every(({ enabled }) => !enabled) && (
-            <NobodyIsTold anyAssigned={assigned.length > 0} anyMade={channels?.length !== 0} />
-          )}
-          {assigned.length > 0 && (
-            <ul className={classes['list']}>
-              {assigned.map((channel) => (
-                <ChannelItem key={channel.id} channel={channel} />
-              ))}
-            </ul>
-          )}
-        </Stack>
+    <Stack gap="sm">
+      {assigned.every(({ enabled }) => !enabled) && (
+        <NobodyIsTold anyAssigned={assigned.length > 0} anyMade={channels.length > 0} />
       )}
-    </Panel>
+      {assigned.length > 0 && (
+        <ul className={classes['list']}>
+          {assigned.map((channel) => (
+            <ChannelItem key={channel.id} channel={channel} />
+          ))}
+        </ul>
+      )}
+    </Stack>
   );
 }
 

@@ -3,8 +3,8 @@ import type { Incident } from '@tocsin/contracts/incident';
 import { IconCircleCheck, IconFlame } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../../app/page-states.tsx';
 import { formatSpan } from '../../components/format-time.ts';
+import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextLink } from '../../components/text-link.tsx';
 import { Time, useNow } from '../../components/time.tsx';
@@ -14,24 +14,25 @@ import classes from './show.module.css';
 
 /** When the monitor was down, latest first. */
 export function IncidentsPanel({ monitorId }: { readonly monitorId: string }): ReactNode {
-  const { data: incidents, error, refetch } = useQuery(monitorIncidentsQuery(monitorId));
+  const query = useQuery(monitorIncidentsQuery(monitorId));
   return (
     <Panel title="Incidents">
-      {!incidents && !error && <Skeleton height={56} />}
-      {!incidents && error && <ErrorNotice error={error} retry={() => void refetch()} />}
-      {incidents?.length === 0 && (
-        <Text size="sm" c="var(--text-quiet)">
-          None: it has not been down.
-        </Text>
-      )}
-      {incidents && incidents.length > 0 && (
-        <ul className={classes['list']}>
-          {incidents.map((incident) => (
-            <IncidentItem key={incident.id} incident={incident} />
-          ))}
-        </ul>
-      )}
-      {incidents?.length === MOST_INCIDENTS && (
+      <Loaded query={query} pending={<Skeleton height={56} />}>
+        {(incidents) =>
+          incidents.length === 0 ? (
+            <Text size="sm" c="var(--text-quiet)">
+              None: it has not been down.
+            </Text>
+          ) : (
+            <ul className={classes['list']}>
+              {incidents.map((incident) => (
+                <IncidentItem key={incident.id} incident={incident} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      {query.data?.length === MOST_INCIDENTS && (
         <TextLink to="/incidents" search={{ monitorId }} size="sm">
           All incidents
         </TextLink>

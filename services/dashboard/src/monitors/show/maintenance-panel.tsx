@@ -3,7 +3,7 @@ import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-wind
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../../app/page-states.tsx';
+import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
 import { maintenanceOf } from './maintenance-of.ts';
@@ -14,39 +14,52 @@ const MOST_SHOWN = 5;
 
 /** The maintenance windows that silence the monitor now or next. */
 export function MaintenancePanel({ monitorId }: { readonly monitorId: string }): ReactNode {
-  const { data, error, refetch } = useQuery(allWindowsQuery);
-  const windows = data && maintenanceOf(monitorId, data);
+  const query = useQuery(allWindowsQuery);
   return (
     <Panel title="Maintenance">
-      {!windows && !error && <Skeleton height={56} />}
-      {!windows && error && <ErrorNotice error={error} retry={() => void refetch()} />}
-      {windows?.length === 0 && (
-        <Text size="sm" component="div" c="var(--text-quiet)">
-          Nothing is planned.{' '}
-          <Anchor
-            size="sm"
-            underline="always"
-            renderRoot={(props) => <Link {...props} to="/maintenance/new" search={{ monitorId }} />}
-          >
-            Plan a window
-          </Anchor>
-        </Text>
-      )}
-      {windows && windows.length > 0 && (
-        <Stack gap="xs">
-          <ul className={classes['list']}>
-            {windows.slice(0, MOST_SHOWN).map((window) => (
-              <WindowItem key={window.id} window={window} />
-            ))}
-          </ul>
-          {windows.length > MOST_SHOWN && (
-            <Anchor component={Link} to="/maintenance" size="sm">
-              {windows.length - MOST_SHOWN} more
-            </Anchor>
-          )}
-        </Stack>
-      )}
+      <Loaded query={query} pending={<Skeleton height={56} />}>
+        {(all) => {
+          const windows = maintenanceOf(monitorId, all);
+          return windows.length === 0 ? (
+            <NothingPlanned monitorId={monitorId} />
+          ) : (
+            <Windows windows={windows} />
+          );
+        }}
+      </Loaded>
     </Panel>
+  );
+}
+
+function NothingPlanned({ monitorId }: { readonly monitorId: string }): ReactNode {
+  return (
+    <Text size="sm" component="div" c="var(--text-quiet)">
+      Nothing is planned.{' '}
+      <Anchor
+        size="sm"
+        underline="always"
+        renderRoot={(props) => <Link {...props} to="/maintenance/new" search={{ monitorId }} />}
+      >
+        Plan a window
+      </Anchor>
+    </Text>
+  );
+}
+
+function Windows({ windows }: { readonly windows: readonly ListedMaintenanceWindow[] }): ReactNode {
+  return (
+    <Stack gap="xs">
+      <ul className={classes['list']}>
+        {windows.slice(0, MOST_SHOWN).map((window) => (
+          <WindowItem key={window.id} window={window} />
+        ))}
+      </ul>
+      {windows.length > MOST_SHOWN && (
+        <Anchor component={Link} to="/maintenance" size="sm">
+          {windows.length - MOST_SHOWN} more
+        </Anchor>
+      )}
+    </Stack>
   );
 }
 

@@ -5,7 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { isStatus } from '../../api/api-error.ts';
-import { ErrorNotice, NotFoundPage } from '../../app/page-states.tsx';
+import { NotFoundPage } from '../../app/page-states.tsx';
+import { Loaded } from '../../components/loaded.tsx';
 import { monitorQuery } from '../queries.ts';
 import { ChannelsPanel } from './channels-panel.tsx';
 import { LatencyPanel } from './chart/latency-panel.tsx';
@@ -23,12 +24,14 @@ const route = getRouteApi('/signed-in/monitors/$monitorId');
 
 export function MonitorPage(): ReactNode {
   const { monitorId } = route.useParams();
-  const { data, error, refetch } = useQuery(monitorQuery(monitorId));
+  const query = useQuery(monitorQuery(monitorId));
   useLiveMonitor(monitorId);
-  if (isStatus(error, 404)) return <NotFoundPage />;
-  if (data) return <MonitorView key={monitorId} monitor={data.monitor} />;
-  if (error) return <ErrorNotice error={error} retry={() => void refetch()} />;
-  return <MonitorSkeleton />;
+  if (isStatus(query.error, 404)) return <NotFoundPage />;
+  return (
+    <Loaded query={query} pending={<MonitorSkeleton />}>
+      {({ monitor }) => <MonitorView key={monitorId} monitor={monitor} />}
+    </Loaded>
+  );
 }
 
 function MonitorView({ monitor }: { readonly monitor: Monitor }): ReactNode {

@@ -7,6 +7,7 @@ import type { MonitorRegion } from '@tocsin/contracts/monitor-region';
 import { queryOptions } from '@tanstack/react-query';
 import { isStatus } from '../../api/api-error.ts';
 import { request } from '../../api/request.ts';
+import { refreshEvery } from '../../api/retry.ts';
 import type { LoadEvents } from './tail/event-tail.ts';
 
 const PATH = '/api/dashboard';
@@ -31,7 +32,7 @@ export const monitorRegionsQuery = (id: string) =>
         throw error;
       }
     },
-    refetchInterval: REFRESH_MS,
+    refetchInterval: refreshEvery(REFRESH_MS),
   });
 
 /** The latest incidents of one monitor, latest first. */
@@ -50,7 +51,7 @@ export const allChannelsQuery = queryOptions({
   queryKey: ['channels', 'all'],
   queryFn: async ({ signal }) =>
     (await request<{ channels: Channel[] }>('GET', `${PATH}/channels`, { signal })).channels,
-  refetchInterval: SLOW_REFRESH_MS,
+  refetchInterval: refreshEvery(SLOW_REFRESH_MS),
 });
 
 /** The account's maintenance windows, newest first. */
@@ -67,7 +68,7 @@ export const allWindowsQuery = queryOptions({
     }
     return windows;
   },
-  refetchInterval: SLOW_REFRESH_MS,
+  refetchInterval: refreshEvery(SLOW_REFRESH_MS),
 });
 
 /** Loads events of one monitor, for its tail. */

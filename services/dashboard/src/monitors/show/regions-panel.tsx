@@ -5,8 +5,10 @@ import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { formatLatency } from '../../components/format-latency.ts';
+import { FailureNotice } from '../../components/failure-notice.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
+import { useFailure } from '../../components/use-failure.ts';
 import { monitorStatsQuery } from '../queries.ts';
 import { formatCount, formatUptime, WINDOW_NAMES } from './figures.ts';
 import { describeRegion, joinRegions, type RegionRow } from './join-regions.ts';
@@ -25,28 +27,39 @@ export function RegionsPanel({ monitor: { id, url }, window }: RegionsPanelProps
   const stats = useQuery({ ...monitorStatsQuery(id, window), ...STATS_REFRESH });
   const now = useQuery(monitorRegionsQuery(id));
   const title = `Regions, last ${WINDOW_NAMES[window]}`;
-  // An error of the statistics is shown where the chart would be.
-  if (!stats.data || now.isPending)
-    return <Panel title={title}>{stats.error === null && <Skeleton height={72} />}</Panel>;
-  const rows = joinRegions(stats.data.regions, now.data ?? []);
-  if (rows.length === 0)
-    return (
-      <Panel title={title}>
-        <Text size="sm" c="var(--text-quiet)">
-          No region has checked it yet.
-        </Text>
-      </Panel>
-    );
+  const [withoutStats, withoutNow] = [useFailure(stats), useFailure(now)];
+  // What the statistics cannot say is said where the chart would be.
+  if (stats.data === undefined || (now.data === undefined && withoutNow === null))
+    return <Panel title={title}>{withoutStats === null && <Skeleton height={72} />}</Panel>;
+  const views = now.data ?? null;
   return (
     <Panel title={title}>
-      <ScrollRegion label={title}>
-        <RegionsTable
-          rows={rows}
-          withNow={(now.data ?? null) !== null}
-          withCertificates={/^https:/i.test(url)}
-        />
-      </ScrollRegion>
+      <FailureNotice query={now} failure={withoutNow} />
+      <Regions
+        rows={joinRegions(stats.data.regions, views ?? [])}
+        label={title}
+        withNow={views !== null}
+        withCertificates={/^https:/i.test(url)}
+      />
     </Panel>
+  );
+}
+
+interface RegionsProps extends RegionsTableProps {
+  readonly label: string;
+}
+
+function Regions({ label, ...table }: RegionsProps): ReactNode {
+  if (table.rows.length === 0)
+    return (
+      <Text size="sm" c="var(--text-quiet)">
+        No region has checked it yet.
+      </Text>
+    );
+  return (
+    <ScrollRegion label={label}>
+      <RegionsTable {...table} />
+    </ScrollRegion>
   );
 }
 

@@ -4,7 +4,7 @@ import { IconChartBar, IconTable } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { formatLatency } from '../../../components/format-latency.ts';
-import { ErrorNotice } from '../../../app/page-states.tsx';
+import { Loaded } from '../../../components/loaded.tsx';
 import { Panel } from '../../../components/panel.tsx';
 import { monitorStatsQuery } from '../../queries.ts';
 import { WINDOW_NAMES, WINDOWS } from '../figures.ts';
@@ -24,14 +24,7 @@ interface LatencyPanelProps {
 /** How long checks took, and where the time went. */
 export function LatencyPanel({ monitorId, window, onWindow }: LatencyPanelProps): ReactNode {
   const [asTable, setAsTable] = useState(false);
-  const {
-    data: stats,
-    error,
-    refetch,
-  } = useQuery({
-    ...monitorStatsQuery(monitorId, window),
-    ...STATS_REFRESH,
-  });
+  const query = useQuery({ ...monitorStatsQuery(monitorId, window), ...STATS_REFRESH });
   return (
     <Panel
       title="Latency"
@@ -58,9 +51,9 @@ export function LatencyPanel({ monitorId, window, onWindow }: LatencyPanelProps)
         </Group>
       }
     >
-      {stats && <LatencyFigures stats={stats} asTable={asTable} />}
-      {!stats && error && <ErrorNotice error={error} retry={() => void refetch()} />}
-      {!stats && !error && <Skeleton height={PLOT_HEIGHT + 28} />}
+      <Loaded query={query} pending={<Skeleton height={PLOT_HEIGHT + 28} />}>
+        {(stats) => <LatencyFigures stats={stats} asTable={asTable} />}
+      </Loaded>
     </Panel>
   );
 }
