@@ -113,6 +113,8 @@ describe('by keyboard alone', () => {
       await tabTo(page, 'New monitor');
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { level: 1, name: 'New monitor' }).waitFor();
+      await page.waitForFunction(() => document.activeElement?.tagName === 'H1');
+      expect(await focusedName(page)).toBe('New monitor');
       await tabTo(page, 'Name');
       await page.keyboard.type('Typed');
       await tabTo(page, 'URL');

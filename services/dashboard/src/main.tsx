@@ -7,6 +7,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { focusHeadings } from './app/focus-heading.ts';
 import { createQueryClient } from './app/query-client.ts';
 import { createAppRouter } from './app/router.tsx';
 import { cssVariables, theme } from './app/theme.ts';
@@ -20,6 +21,7 @@ const queryClient = createQueryClient(() => {
   if (pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { from: href } });
 });
 const router = createAppRouter(queryClient);
+focusHeadings(router);
 
 createRoot(root).render(
   <StrictMode>

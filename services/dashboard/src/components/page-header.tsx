@@ -1,5 +1,6 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
+import { focusLateHeading } from '../app/focus-heading.ts';
 
 interface PageHeaderProps {
   readonly title: string;
@@ -12,6 +13,7 @@ export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode
   useEffect(() => {
     document.title = `${title} · Tocsin`;
   }, [title]);
+  useEffect(focusLateHeading, []);
   return (
     <Group justify="space-between" align="flex-start" mb="md">
       <Stack gap={2} miw={0} flex="1 1 300px">
