@@ -84,4 +84,16 @@ export const maintenanceWindowOperations: Operations = {
     ok: 204,
     answer: null,
   },
+  [`POST ${WINDOWS}/:id/end`]: {
+    id: 'endMaintenance',
+    tag,
+    summary: 'End maintenance now',
+    description:
+      'Ends the occurrence that runs, by the clock of the server. A window that recurs goes on with its next occurrence; one that does not run stays as it is.',
+    needs: 'member',
+    kind,
+    ok: 200,
+    answer,
+    answerExample,
+  },
 };

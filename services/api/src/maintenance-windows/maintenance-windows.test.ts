@@ -263,6 +263,45 @@ test('DELETE removes a window, and ends it at once if it runs', async () => {
   expect((await agent.delete(`${PATH}/${id}`)).status).toBe(404);
 });
 
+describe('POST …/end', () => {
+  const end = async (id: string): Promise<MaintenanceWindow> => {
+    const response = await agent.post(`${PATH}/${id}/end`);
+    expect(response.status).toBe(200);
+    return (response.body as { maintenanceWindow: MaintenanceWindow }).maintenanceWindow;
+  };
+
+  test('ends what runs at once, and the end is a moment of the server’s clock', async () => {
+    const { id: monitor } = await newMonitor(api);
+    await recordChecks(api.context.db, [checkOf(monitor)]);
+    const { id } = await create({ startsAt: inHours(-1), monitorIds: [monitor] });
+    await tick();
+    expect(await statusOf(monitor)).toBe('MAINTENANCE');
+    const { rows } = await api.database.pool.query<{ now: Date }>('select clock_timestamp() as now');
+    const ended = await end(id);
+    expect(ended).toMatchObject({ state: 'ended', currentOccurrence: null, upcoming: [] });
+    expect(Math.abs(Date.parse(ended.endsAt) - Number(rows[0]?.now))).toBeLessThan(HOUR_MS / 2);
+    expect(await statusOf(monitor)).toBe('UP');
+    expect(await end(id)).toEqual(ended);
+  });
+
+  test('one that recurs goes on with its next occurrence, and the clock does not begin the ended one again', async () => {
+    const window = await create({ startsAt: inHours(-1), rrule: 'FREQ=DAILY;COUNT=9' });
+    await tick();
+    const ended = await end(window.id);
+    expect(ended).toMatchObject({ state: 'scheduled', rrule: 'FREQ=DAILY;COUNT=8', currentOccurrence: null });
+    expect(ended.upcoming.slice(0, 4)).toEqual(window.upcoming.slice(1));
+    await tick();
+    const renamed = await agent.patch(`${PATH}/${window.id}`).send({ timeZone: 'Europe/Berlin' });
+    expect(renamed.body).toMatchObject({ maintenanceWindow: { state: 'scheduled' } });
+  });
+
+  test('one that is due and was not begun yet does not begin any more; one that is to come stays', async () => {
+    const [due, later] = [await create({ startsAt: inHours(-1) }), await create()];
+    expect(await end(due.id)).toMatchObject({ state: 'ended' });
+    expect(await end(later.id)).toEqual(later);
+  });
+});
+
 test('another account’s window does not exist, with a bad body too', async () => {
   const window = await create();
   for (const id of [window.id, 'no-id']) {
@@ -271,6 +310,7 @@ test('another account’s window does not exist, with a bad body too', async () 
     expect((await who.get(path)).status).toBe(404);
     expect((await who.patch(path).send({ name: 'Mine' })).status).toBe(404);
     expect((await who.patch(path).send({ nmae: 'Mine' })).status).toBe(404);
+    expect((await who.post(`${path}/end`)).status).toBe(404);
     expect((await who.delete(path)).status).toBe(404);
   }
   const theirs = await agent.get(`${PATH}/${window.id}`);

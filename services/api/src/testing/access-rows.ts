@@ -150,4 +150,5 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   [`GET ${D}/maintenance-windows/:id`]: { kind: 'maintenanceWindow' },
   [`PATCH ${D}/maintenance-windows/:id`]: { kind: 'maintenanceWindow', body: rename },
   [`DELETE ${D}/maintenance-windows/:id`]: { kind: 'maintenanceWindow' },
+  [`POST ${D}/maintenance-windows/:id/end`]: { kind: 'maintenanceWindow' },
 };

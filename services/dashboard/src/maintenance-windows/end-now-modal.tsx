@@ -5,8 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
 import { Time } from '../components/time.tsx';
-import { endNowUpdate } from './end-now.ts';
-import { updateWindow, useWindowChanged } from './queries.ts';
+import { endMaintenance, useWindowChanged } from './queries.ts';
 
 interface EndNowModalProps {
   readonly window: MaintenanceWindow;
@@ -18,10 +17,12 @@ interface EndNowModalProps {
 export function EndNowModal({ window, opened, onClose }: EndNowModalProps): ReactNode {
   const changed = useWindowChanged();
   const { mutate, error, isPending } = useMutation({
-    mutationFn: async () => updateWindow(window.id, await endNowUpdate(window, Date.now())),
+    mutationFn: () => endMaintenance(window.id),
     onSuccess: (after) => {
       changed(after);
-      notifications.show({ message: 'It ends within two seconds.' });
+      notifications.show({
+        message: 'The maintenance is over. Its monitors alert again within two seconds.',
+      });
       onClose();
     },
   });

@@ -55,11 +55,6 @@ export function tightOccurrence(schedule: Schedule, afterMs: number): Occurrence
   return tight === undefined ? null : occurrenceAt(Date.parse(tight.startsAt), lengthMs);
 }
 
-/** How many occurrences start from a moment on, of a rule that counts them. */
-export function countFrom(schedule: Schedule, fromMs: number): number {
-  return countedStarts(ruleOf(schedule)).filter((start) => start >= fromMs).length;
-}
-
 /** @returns what finds the earliest occurrence that ends after a moment; null where none is left */
 export function finderOf(schedule: Schedule): (afterMs: number) => Occurrence | null {
   const first = Date.parse(schedule.startsAt);

@@ -55,6 +55,12 @@ export async function updateWindow(id: string, body: WindowUpdateBody): Promise<
     .maintenanceWindow;
 }
 
+/** Ends what runs now. */
+export async function endMaintenance(id: string): Promise<MaintenanceWindow> {
+  return (await request<{ maintenanceWindow: MaintenanceWindow }>('POST', `${PATH}/${id}/end`))
+    .maintenanceWindow;
+}
+
 export async function deleteWindow(id: string): Promise<void> {
   await request('DELETE', `${PATH}/${id}`);
 }

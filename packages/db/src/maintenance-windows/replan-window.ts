@@ -1,0 +1,51 @@
+import { nextOccurrence, type WindowSchedule } from '@tocsin/core/maintenance/occurrences';
+import { eq, sql } from 'drizzle-orm';
+import { clockNow } from '../database/columns.ts';
+import type { Transaction } from '../database/open.ts';
+import { readDatabaseClock } from './database-clock.ts';
+import { maintenanceOccurrences, maintenanceWindows, type MaintenanceWindowRow } from './table.ts';
+
+type PlanColumns = Pick<MaintenanceWindowRow, 'state' | 'occurrenceStartsAt' | 'occurrenceEndsAt'>;
+
+/** The occurrence that a new schedule has now or next; what ran and does not any more is noted as cut short. */
+export async function replan(
+  tx: Transaction,
+  before: MaintenanceWindowRow,
+  schedule: WindowSchedule,
+): Promise<PlanColumns> {
+  const now = await readDatabaseClock(tx);
+  const occurrence = nextOccurrence(schedule, now);
+  const goesOn = before.state === 'running' && occurrence !== null && occurrence.startsAt <= now;
+  if (before.state === 'running' && !goesOn && before.occurrenceStartsAt) {
+    await tx
+      .insert(maintenanceOccurrences)
+      .values({
+        windowId: before.id,
+        startsAt: before.occurrenceStartsAt,
+        endsAt: now,
+        outcome: 'cut_short',
+      })
+      .onConflictDoNothing();
+  }
+  return {
+    state: occurrence === null ? 'ended' : goesOn ? 'running' : 'scheduled',
+    occurrenceStartsAt: occurrence?.startsAt ?? null,
+    occurrenceEndsAt: occurrence?.endsAt ?? null,
+  };
+}
+
+/** Writes the columns of a window that is locked. @returns the row as it is then */
+export async function writeWindow(
+  tx: Transaction,
+  id: string,
+  columns: Partial<WindowSchedule & PlanColumns & Pick<MaintenanceWindowRow, 'name'>>,
+): Promise<MaintenanceWindowRow> {
+  const updatedAt = sql`greatest(${clockNow}, ${maintenanceWindows.updatedAt} + interval '1 millisecond')`;
+  const [after] = await tx
+    .update(maintenanceWindows)
+    .set({ ...columns, updatedAt })
+    .where(eq(maintenanceWindows.id, id))
+    .returning();
+  if (!after) throw new Error('update returned no row');
+  return after;
+}
