@@ -24,6 +24,13 @@ export function formatUtc(date: Date): string {
   return `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
+/** As `2026-03-01 12:00 to 13:00 UTC`; the second day too where it is another. */
+export function formatUtcSpan(from: Date, to: Date): string {
+  const [start, end] = [from, to].map((date) => date.toISOString().slice(0, 16).replace('T', ' '));
+  const day = start?.slice(0, 11) ?? '';
+  return `${start} to ${end?.startsWith(day) === true ? end.slice(day.length) : end} UTC`;
+}
+
 /** The two largest units of a span, as `2 d 4 h`; below a second `0 s`. */
 export function formatSpan(seconds: number): string {
   let rest = Math.max(0, Math.floor(seconds));

@@ -9,7 +9,7 @@ import { Panel } from '../components/panel.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { Time, useNow } from '../components/time.tsx';
-import { describeCause } from './describe-cause.ts';
+import { describeCause } from '../components/describe-cause.ts';
 import classes from './incidents.module.css';
 import { MOST_OPEN, openIncidentsQuery } from './queries.ts';
 

@@ -9,7 +9,7 @@ import { Panel } from '../components/panel.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { useNow } from '../components/time.tsx';
 import { readerZone } from '../components/zoned-time.ts';
-import { describeCause } from './describe-cause.ts';
+import { describeCause } from '../components/describe-cause.ts';
 import { describeDay, groupByDay } from './group-by-day.ts';
 import { ClockTime } from './clock-time.tsx';
 import classes from './incidents.module.css';

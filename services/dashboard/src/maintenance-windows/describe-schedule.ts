@@ -1,8 +1,15 @@
+import { formatUtcSpan } from '../components/format-time.ts';
 import { toLocal } from '../components/zoned-time.ts';
 import { describeRrule } from './describe-rrule.ts';
 import { formatDuration } from './duration.ts';
 import { formatMoment } from './format-moment.ts';
 import type { Schedule } from './occurrences.ts';
+
+/** When a window takes place the first time, by UTC. */
+export function describeScheduleUtc({ startsAt, endsAt, rrule }: Schedule): string {
+  const span = formatUtcSpan(new Date(startsAt), new Date(endsAt));
+  return rrule === null ? span : `The first: ${span}`;
+}
 
 /** When a window takes place, as a sentence. */
 export function describeSchedule({ startsAt, endsAt, rrule, timeZone }: Schedule): string {

@@ -1,8 +1,7 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { formatUtc } from '../components/format-time.ts';
 import { readerZone } from '../components/zoned-time.ts';
-import { formatMoment } from './format-moment.ts';
+import { Moment } from './moment.tsx';
 import type { Occurrence } from './occurrences.ts';
 
 interface OccurrenceTableProps {
@@ -36,9 +35,7 @@ export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps)
             <Table.Tr key={startsAt}>
               {zones.map((zone) => (
                 <Table.Td key={zone} fz="sm">
-                  <time dateTime={startsAt} title={formatUtc(new Date(startsAt))}>
-                    {formatMoment(startsAt, zone)}
-                  </time>
+                  <Moment value={startsAt} zone={zone} />
                 </Table.Td>
               ))}
             </Table.Tr>

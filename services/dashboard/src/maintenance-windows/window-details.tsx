@@ -7,8 +7,8 @@ import { Panel } from '../components/panel.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { describeSchedule } from './describe-schedule.ts';
 import { OccurrenceTable } from './occurrence-table.tsx';
+import { ScheduleSentence } from './schedule-sentence.tsx';
 
 const MOST_MONITORS = 50;
 
@@ -21,7 +21,9 @@ export function WindowDetails({ window }: { readonly window: MaintenanceWindow }
       <Grid.Col span={{ base: 12, md: 7 }}>
         <Panel title="Plan">
           <Stack gap="sm">
-            <Text size="sm">{describeSchedule(window)}</Text>
+            <Text size="sm">
+              <ScheduleSentence schedule={window} />
+            </Text>
             {rrule !== null && (
               <Group gap="xs">
                 <Text size="xs" c="var(--text-quiet)">

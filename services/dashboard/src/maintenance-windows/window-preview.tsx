@@ -6,11 +6,11 @@ import { listNames } from '../components/filter-monitors.ts';
 import { Panel } from '../components/panel.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { describeSchedule } from './describe-schedule.ts';
 import type { Overlap } from './find-overlaps.ts';
-import { formatMoment } from './format-moment.ts';
+import { Moment } from './moment.tsx';
 import { OccurrenceTable } from './occurrence-table.tsx';
 import type { Schedule } from './occurrences.ts';
+import { ScheduleSentence } from './schedule-sentence.tsx';
 import { usePreview } from './use-preview.ts';
 import { toBody, type WindowValues } from './window-values.ts';
 
@@ -31,7 +31,11 @@ export function WindowPreview({ values: latest, windowId }: WindowPreviewProps):
   return (
     <Panel title="What it will do">
       <Stack gap="md" aria-live="polite">
-        {schedule !== null && <Text size="sm">{describeSchedule(schedule)}</Text>}
+        {schedule !== null && (
+          <Text size="sm">
+            <ScheduleSentence schedule={schedule} />
+          </Text>
+        )}
         <Silenced monitorIds={values.monitorIds} />
         {schedule === null ? (
           <Text size="sm" c="var(--text-quiet)">
@@ -54,8 +58,8 @@ export function WindowPreview({ values: latest, windowId }: WindowPreviewProps):
             )}
             {preview.tight !== null && (
               <Alert color="red" variant="light" title="It lasts longer than the time to the next one">
-                The one of {formatMoment(preview.tight.startsAt, values.timeZone)} would still run when the
-                next starts. Make it shorter, or repeat it less often.
+                The one of <Moment value={preview.tight.startsAt} zone={values.timeZone} /> would still run
+                when the next starts. Make it shorter, or repeat it less often.
               </Alert>
             )}
             <Overlaps overlaps={preview.overlaps} timeZone={values.timeZone} />
@@ -108,7 +112,7 @@ function Overlaps({
               {window.name}
             </TextLink>{' '}
             on {monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`}, from{' '}
-            {formatMoment(at, timeZone)}
+            <Moment value={at} zone={timeZone} />
           </Text>
         ))}
         {overlaps.length > MOST_OVERLAPS && (

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { CardCell, CardTable } from '../components/card-table.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { Time } from '../components/time.tsx';
-import { describeSchedule } from './describe-schedule.ts';
+import { ScheduleSentence } from './schedule-sentence.tsx';
 
 interface WindowTableProps {
   readonly label: string;
@@ -30,7 +30,7 @@ export function WindowTable({ label, state, windows }: WindowTableProps): ReactN
           </CardCell>
           <CardCell column="Plan">
             <Text size="sm" c="var(--text-quiet)" maw={420}>
-              {describeSchedule(window)}
+              <ScheduleSentence schedule={window} />
             </Text>
           </CardCell>
           <CardCell column="Monitors">

@@ -45,7 +45,7 @@ export function UpSection({ form }: { readonly form: MonitorForm }): ReactNode {
             {...form.getInputProps('assertions.certificateMinDays')}
           />
           <NumberInput
-            label="Failures in a row"
+            label="Down after, in failures in a row"
             description="After so many a region counts as failing."
             min={LIMITS.failureThreshold.min}
             max={LIMITS.failureThreshold.max}

@@ -1,6 +1,7 @@
 import { Alert, Group, Stack, Text } from '@mantine/core';
 import type { Event } from '@tocsin/contracts/event';
 import type { ReactNode } from 'react';
+import { describeCause } from '../../components/describe-cause.ts';
 import { formatLatency } from '../../components/format-latency.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
@@ -37,8 +38,8 @@ export function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
             </Text>
           )}
           {errorReason !== null && (
-            <Text size="sm" fw={600}>
-              {errorReason}
+            <Text size="sm" component="span">
+              <b>{describeCause(errorReason)}</b> <code>{errorReason}</code>
             </Text>
           )}
         </Group>

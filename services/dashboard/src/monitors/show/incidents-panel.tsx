@@ -8,7 +8,7 @@ import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextLink } from '../../components/text-link.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { describeCause } from '../../incidents/describe-cause.ts';
+import { describeCause } from '../../components/describe-cause.ts';
 import { monitorIncidentsQuery, MOST_INCIDENTS } from './queries.ts';
 import classes from './show.module.css';
 

@@ -4,7 +4,7 @@ import { IconClockPause, IconFlame, IconNotebook } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { describeCause } from '../../incidents/describe-cause.ts';
+import { describeCause } from '../../components/describe-cause.ts';
 import { Time } from '../../components/time.tsx';
 import { maintenanceOf, silentUntil } from './maintenance-of.ts';
 import { allWindowsQuery, monitorIncidentsQuery } from './queries.ts';

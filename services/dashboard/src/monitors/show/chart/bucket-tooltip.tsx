@@ -4,7 +4,7 @@ import { formatLatency } from '../../../components/format-latency.ts';
 import { describeChecks } from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { PhaseSwatch } from '../phases.tsx';
-import { describeBucket } from './describe-bucket.ts';
+import { describeBucket, describeBucketUtc } from './describe-bucket.ts';
 import classes from './chart.module.css';
 
 interface BucketTooltipProps {
@@ -21,6 +21,7 @@ export function BucketTooltip({ bucket, window, left, toTheLeft }: BucketTooltip
   return (
     <div className={classes['tooltip']} data-side={toTheLeft ? 'left' : 'right'} style={{ left }} aria-hidden>
       <div className={classes['tooltipTitle']}>{describeBucket(bucket.start, window)}</div>
+      <div className={classes['quiet']}>{describeBucketUtc(bucket.start, window)}</div>
       <div>{bucket.checks === 0 && bucket.gaps === 0 ? 'No checks' : describeChecks(bucket)}</div>
       {timings && (
         <table>
@@ -37,7 +38,7 @@ export function BucketTooltip({ bucket, window, left, toTheLeft }: BucketTooltip
         </table>
       )}
       {latency && (
-        <div className={classes['percentiles']}>
+        <div className={classes['quiet']}>
           p50 {formatLatency(latency.p50)} · p95 {formatLatency(latency.p95)} · p99{' '}
           {formatLatency(latency.p99)}
         </div>

@@ -1,4 +1,5 @@
 import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
+import { formatUtcSpan } from '../../../components/format-time.ts';
 import { bucketSeconds } from './plot-data.ts';
 
 const RANGE = new Intl.DateTimeFormat(undefined, {
@@ -11,6 +12,14 @@ const RANGE = new Intl.DateTimeFormat(undefined, {
 
 /** When a bucket begins and ends, in the reader's zone. */
 export function describeBucket(start: string, window: StatsWindow): string {
+  return RANGE.formatRange(...endsOf(start, window));
+}
+
+export function describeBucketUtc(start: string, window: StatsWindow): string {
+  return formatUtcSpan(...endsOf(start, window));
+}
+
+function endsOf(start: string, window: StatsWindow): [Date, Date] {
   const from = new Date(start);
-  return RANGE.formatRange(from, new Date(from.getTime() + bucketSeconds(window) * 1_000));
+  return [from, new Date(from.getTime() + bucketSeconds(window) * 1_000)];
 }

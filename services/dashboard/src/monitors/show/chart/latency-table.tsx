@@ -5,7 +5,7 @@ import { formatCount, formatUptime } from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { ScrollRegion } from '../scroll-region.tsx';
 import classes from '../show.module.css';
-import { describeBucket } from './describe-bucket.ts';
+import { describeBucket, describeBucketUtc } from './describe-bucket.ts';
 import { PLOT_HEIGHT } from './plot-size.ts';
 
 const HEADS = ['Checks', 'Failed', 'Gaps', 'Uptime'] as const;
@@ -35,7 +35,9 @@ export function LatencyTable({
         <tbody>
           {stats.series.toReversed().map((bucket) => (
             <tr key={bucket.start}>
-              <th scope="row">{describeBucket(bucket.start, stats.window)}</th>
+              <th scope="row" title={describeBucketUtc(bucket.start, stats.window)}>
+                {describeBucket(bucket.start, stats.window)}
+              </th>
               {cellsOf(bucket).map(([head, text]) => (
                 <td key={head} className={classes['number']}>
                   {text}

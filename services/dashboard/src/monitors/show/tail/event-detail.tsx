@@ -1,6 +1,7 @@
 import { Stack } from '@mantine/core';
 import type { Event } from '@tocsin/contracts/event';
 import type { ReactNode } from 'react';
+import { describeCause } from '../../../components/describe-cause.ts';
 import { Time } from '../../../components/time.tsx';
 import { PhaseList } from '../phases.tsx';
 import tailClasses from './tail.module.css';
@@ -12,7 +13,7 @@ export function EventDetail({ event }: { readonly event: Event }): ReactNode {
     <Stack gap={8}>
       {errorReason !== null && (
         <div className={tailClasses['text']}>
-          <b>{errorReason}</b>
+          <b>{describeCause(errorReason)}</b> <code>{errorReason}</code>
           {errorDetail !== null && `: ${errorDetail}`}
         </div>
       )}

@@ -2,6 +2,7 @@ import { ActionIcon } from '@mantine/core';
 import type { Event } from '@tocsin/contracts/event';
 import { IconBolt, IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { memo, useId, type ReactNode } from 'react';
+import { describeCause } from '../../../components/describe-cause.ts';
 import { formatLatency } from '../../../components/format-latency.ts';
 import { StatusBadge } from '../../../components/status-badge.tsx';
 import { Time } from '../../../components/time.tsx';
@@ -32,7 +33,11 @@ export const EventRow = memo(function EventRow(props: EventRowProps): ReactNode 
         <td>
           <StatusBadge status={status} />
           <SourceMark event={event} />
-          {errorReason !== null && <div className={tailClasses['reason']}>{errorReason}</div>}
+          {errorReason !== null && (
+            <div className={tailClasses['reason']} title={errorReason}>
+              {describeCause(errorReason)}
+            </div>
+          )}
           {event.url !== null && <div className={tailClasses['reason']}>{event.url}</div>}
         </td>
         <td>{statusCode ?? '–'}</td>
