@@ -1,10 +1,12 @@
-import { Tabs, Text } from '@mantine/core';
+import { Skeleton, Tabs, Text } from '@mantine/core';
 import type { Monitor } from '@tocsin/contracts/monitor';
-import type { ReactNode } from 'react';
+import { lazy, Suspense, type ReactNode } from 'react';
 import { CodeBlock } from '../../../components/code-block.tsx';
 import { monitorCurl } from './monitor-curl.ts';
-import { monitorYaml } from './monitor-yaml.ts';
 import { headerVariables } from './placeholders.ts';
+
+/** What writes YAML is loaded with the first that is shown. */
+const YamlSnippet = lazy(async () => ({ default: (await import('./yaml-snippet.tsx')).YamlSnippet }));
 
 /** The monitor as a command and as a part of a file, to copy. */
 export function AsCode({ monitor }: { readonly monitor: Monitor }): ReactNode {
@@ -20,7 +22,9 @@ export function AsCode({ monitor }: { readonly monitor: Monitor }): ReactNode {
           <CodeBlock code={monitorCurl(monitor, window.location.origin)} what="the curl command" />
         </Tabs.Panel>
         <Tabs.Panel value="yaml" pt="xs">
-          <CodeBlock code={monitorYaml(monitor)} what="the part of tocsin.yaml" />
+          <Suspense fallback={<Skeleton height={160} />}>
+            <YamlSnippet monitor={monitor} />
+          </Suspense>
         </Tabs.Panel>
       </Tabs>
       <Text size="xs" c="var(--text-quiet)" mt="xs">

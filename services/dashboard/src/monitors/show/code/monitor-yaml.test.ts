@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { loadSets } from '@tocsin/cli/files/load-sets';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitor';
+import { parse } from 'yaml';
 import { monitorYaml } from './monitor-yaml.ts';
 import { headerVariables } from './placeholders.ts';
 import { monitorWith, NASTY } from './testing.ts';
-import { yamlText } from './yaml.ts';
 
 test('only what differs from the defaults is written', () => {
   expect(monitorYaml(monitorWith())).toBe(
@@ -43,13 +43,13 @@ source: shop
 monitors:
   - externalId: '42'
     name: 'Checkout: EU'
-    url: 'https://shop.example.com/health#top'
+    url: https://shop.example.com/health#top
     interval: 30
     timeout: 5
     method: POST
     headers:
       Authorization: \${CHECKOUT_EU_AUTHORIZATION}
-      'no': \${CHECKOUT_EU_NO}
+      no: \${CHECKOUT_EU_NO}
     body: |
       {"ping": true}
       {"pong": "it's"}
@@ -66,43 +66,23 @@ monitors:
 });
 
 test.each([
-  ['ok', 'ok'],
-  ['shop/eu 1.2', 'shop/eu 1.2'],
-  ["it's", "'it''s'"],
-  ['yes', "'yes'"],
-  ['NULL', "'NULL'"],
-  ['42', "'42'"],
-  ['1:30', "'1:30'"],
-  ['- item', "'- item'"],
-  ['a: b', "'a: b'"],
-  ['a #b', "'a #b'"],
-  [' a', "' a'"],
-  ['', "''"],
-  ['tab\there', String.raw`"tab\there"`],
-  ['a\r\nb', String.raw`"a\r\nb"`],
-  ['  a\nb', String.raw`"  a\nb"`],
-  ['a\n\n\n', String.raw`"a\n\n\n"`],
-  ['a\n   \nb', String.raw`"a\n   \nb"`],
-  ['\u0001\u007f\u0085\u2028\ufeff', String.raw`"\u0001\u007f\u0085\u2028\ufeff"`],
-  ['🔔', "'🔔'"],
-])('%j is written %s', (text, yaml) => {
-  expect(yamlText(text)).toBe(yaml);
-});
-
-test.each([
   ['Ünïcode API (EU)', 'unicode-api-eu'],
   ['監視', 'monitor'],
-  ['yes', "'yes'"],
+  ['42', "'42'"],
 ])('the key of a monitor without one is made of its name: %s', (name, key) => {
   expect(monitorYaml(monitorWith({ name }))).toContain(`\n  - externalId: ${key}\n`);
 });
 
 test.each(NASTY)('no value breaks out of its place: %j', (text) => {
-  const yaml = monitorYaml(monitorWith({ name: text, body: text, externalId: text }));
-  // Every line is the head of the list, one of the fields, or more indented than they are.
-  expect(yaml).toMatch(/^monitors:\n {2}- externalId: /);
-  for (const line of yaml.split('\n').slice(1))
-    expect(line).toMatch(/^( {2}- externalId: | {4}(name|url|body): | {6}|$)/);
+  const written = text.replaceAll('${', () => '$${');
+  expect(parse(monitorYaml(monitorWith({ name: text, body: text, externalId: text, source: text })))).toEqual(
+    {
+      source: written,
+      monitors: [
+        { externalId: written, name: written, url: 'https://shop.example.com/health', body: written },
+      ],
+    },
+  );
 });
 
 /** What `tocsin apply` reads in it, with a value in each variable. */

@@ -1,7 +1,7 @@
 import type { Monitor } from '@tocsin/contracts/monitor';
+import { Document } from 'yaml';
 import { ownFields } from './monitor-fields.ts';
 import { headerVariables } from './placeholders.ts';
-import { yamlEntries, type YamlValue } from './yaml.ts';
 
 const KEY_CHARACTERS = 100;
 
@@ -11,17 +11,12 @@ const KEY_CHARACTERS = 100;
  */
 export function monitorYaml(monitor: Monitor): string {
   const { name, externalId, source } = monitor;
-  const own = ownFields(monitor).filter(([field]) => field !== 'externalId' && field !== 'source');
-  const entries: [string, YamlValue][] = [
-    ['externalId', literal(externalId ?? keyFor(name))],
-    ...own.map(([field, value]): [string, YamlValue] => [
-      field,
-      field === 'headers' ? headerPlaceholders(monitor) : toYaml(value),
-    ]),
-  ];
-  const [first = '', ...rest] = yamlEntries(entries, 4);
-  const top = source === null ? [] : yamlEntries([['source', literal(source)]], 0);
-  return [...top, 'monitors:', `  - ${first.trimStart()}`, ...rest, ''].join('\n');
+  const own = ownFields(monitor)
+    .filter(([field]) => field !== 'externalId' && field !== 'source')
+    .map(([field, value]) => [field, field === 'headers' ? headerPlaceholders(monitor) : literal(value)]);
+  const entry = { externalId: literal(externalId ?? keyFor(name)), ...Object.fromEntries(own) };
+  const file = { ...(source !== null && { source: literal(source) }), monitors: [entry] };
+  return new Document(file).toString({ lineWidth: 0, singleQuote: true });
 }
 
 /** A key that one can read. */
@@ -36,25 +31,16 @@ function keyFor(name: string): string {
   return words || 'monitor';
 }
 
-/** As it must be written so that it is read as itself: the command puts variables in the place of `${NAME}`. */
-function literal(text: string): string {
-  return text.replaceAll('${', () => '$${');
+/** Texts as they must be written so that they are read as themselves: the command puts variables in the place of `${NAME}`. */
+function literal(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('${', () => '$${');
+  if (Array.isArray(value)) return value.map(literal);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, literal(part)]));
 }
 
 function headerPlaceholders(monitor: Monitor): Record<string, string> {
   return Object.fromEntries(
     [...headerVariables(monitor)].map(([header, variable]) => [header, `\${${variable}}`]),
-  );
-}
-
-function toYaml(value: ReturnType<typeof ownFields>[number][1]): YamlValue {
-  if (value === null) return {};
-  if (typeof value === 'string') return literal(value);
-  if (typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map(literal);
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, part]) =>
-      part === undefined ? [] : [[key, typeof part === 'string' ? literal(part) : part]],
-    ),
   );
 }
