@@ -32,12 +32,10 @@ export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode 
       onClose={close}
       title={create.data ? 'Your new API key' : 'New API key'}
       size="lg"
-      centered
       // What is shown once, or on its way, does not close by a stray key or click.
       closeOnClickOutside={create.isIdle}
       closeOnEscape={create.isIdle}
       withCloseButton={create.isIdle || create.isError}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {create.data ? (
         <NewKey apiKey={create.data.key} onDone={close} />

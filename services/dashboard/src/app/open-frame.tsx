@@ -1,13 +1,12 @@
-import { Container, Group, Text } from '@mantine/core';
+import { Container, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { TextLink } from '../components/text-link.tsx';
 import { meQuery } from '../session/session.ts';
-import { Logo } from './logo.tsx';
+import { HomeLink } from './home-link.tsx';
 import { PendingPage } from './page-states.tsx';
 import { Shell } from './shell.tsx';
-import classes from './shell.module.css';
 
 /** What surrounds pages that anybody may read: the navigation too for who is signed in. */
 export function OpenFrame(): ReactNode {
@@ -18,12 +17,7 @@ export function OpenFrame(): ReactNode {
   return (
     <Container size="xl" py="md">
       <Group component="header" justify="space-between" mb="lg">
-        <Link to="/" className={classes['home']} aria-label="Tocsin: all monitors">
-          <Logo />
-          <Text component="span" fw={700} size="lg">
-            Tocsin
-          </Text>
-        </Link>
+        <HomeLink />
         <TextLink to="/sign-in" search={{ from }}>
           Sign in
         </TextLink>

@@ -1,4 +1,4 @@
-import { AppShell, Badge, Burger, Group, NavLink, ScrollArea, Text } from '@mantine/core';
+import { AppShell, Badge, Burger, Group, NavLink, ScrollArea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
@@ -9,7 +9,7 @@ import { LiveState } from '../live/live-state.tsx';
 import { NotLiveBanner } from '../live/not-live-banner.tsx';
 import { meQuery } from '../session/session.ts';
 import { AccountMenu } from './account-menu.tsx';
-import { Logo } from './logo.tsx';
+import { HomeLink } from './home-link.tsx';
 import { PAGES } from './pages.ts';
 import classes from './shell.module.css';
 
@@ -38,12 +38,7 @@ export function Shell(): ReactNode {
                 aria-label={opened ? 'Close the navigation' : 'Open the navigation'}
                 aria-expanded={opened}
               />
-              <Link to="/" className={classes['home']} aria-label="Tocsin: all monitors">
-                <Logo />
-                <Text component="span" fw={700} size="lg">
-                  Tocsin
-                </Text>
-              </Link>
+              <HomeLink />
             </Group>
             <Group gap="xs" wrap="nowrap">
               <LiveState />

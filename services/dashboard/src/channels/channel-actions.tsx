@@ -1,13 +1,12 @@
 import { Button } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { IconPlayerPause, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
+import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import type { Channel } from '@tocsin/contracts/channel';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
-import { ConfirmByName } from '../components/confirm-by-name.tsx';
+import { DeleteButton } from '../components/delete-button.tsx';
 import { channelQuery, channelsQuery, deleteChannel, updateChannel } from './queries.ts';
 import { useChannelChanged } from './use-channel-changed.ts';
 
@@ -44,40 +43,21 @@ export function ChannelActions({ channel }: { readonly channel: Channel }): Reac
   );
 }
 
-function DeleteChannel({ channel }: { readonly channel: Channel }): ReactNode {
+function DeleteChannel({ channel: { id, name } }: { readonly channel: Channel }): ReactNode {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const [opened, { open, close }] = useDisclosure();
-  const remove = useMutation({
-    mutationFn: () => deleteChannel(channel.id),
-    onSuccess: async () => {
-      await navigate({ to: '/channels' });
-      queryClient.removeQueries({ queryKey: channelQuery(channel.id).queryKey });
-      void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
-      notifications.show({ message: `${channel.name} is deleted.` });
-    },
-  });
   return (
-    <>
-      <Button
-        variant="default"
-        leftSection={<IconTrash size={16} aria-hidden />}
-        onClick={open}
-        aria-haspopup="dialog"
-      >
-        Delete
-      </Button>
-      <ConfirmByName
-        name={channel.name}
-        title="Delete this channel"
-        opened={opened}
-        busy={remove.isPending}
-        error={remove.error}
-        onConfirm={() => remove.mutate()}
-        onClose={close}
-      >
-        It sends nothing more, and its delivery log goes, with what was held.
-      </ConfirmByName>
-    </>
+    <DeleteButton
+      name={name}
+      title="Delete this channel"
+      remove={() => deleteChannel(id)}
+      onDeleted={async () => {
+        await navigate({ to: '/channels', ignoreBlocker: true });
+        queryClient.removeQueries({ queryKey: channelQuery(id).queryKey });
+        void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+      }}
+    >
+      It sends nothing more, and its delivery log goes, with what was held.
+    </DeleteButton>
   );
 }

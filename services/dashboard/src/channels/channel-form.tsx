@@ -1,12 +1,9 @@
-import { Button, Group, Radio, Stack, TextInput } from '@mantine/core';
+import { Group, Radio, Stack, TextInput } from '@mantine/core';
 import { createChannelSchema, type ChannelInput } from '@tocsin/contracts/channel';
-import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { isAboutFields } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { errorsUnder } from '../components/errors-under.ts';
-import { LeaveGuard } from '../components/leave-guard.tsx';
 import { MonitorSelect } from '../components/monitor-select.tsx';
+import { SaveForm } from '../components/save-form.tsx';
 import { useApiForm } from '../components/use-api-form.ts';
 
 interface ChannelFormProps {
@@ -18,22 +15,11 @@ interface ChannelFormProps {
 }
 
 /** The fields of a channel, new or not. */
-export function ChannelForm({ initialValues, action, save, onCancel }: ChannelFormProps): ReactNode {
+export function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
   const form = useApiForm<ChannelInput>({ schema: createChannelSchema, initialValues });
-  const { mutate, error, isPending, status } = useMutation({
-    mutationFn: save,
-    onError: (failure) => form.applyErrors(failure),
-  });
   const { allMonitors, monitorIds } = form.values;
   return (
-    <form
-      noValidate
-      onSubmit={form.onSubmit(
-        (values) => mutate(values),
-        (errors) => form.getInputNode(Object.keys(errors)[0] ?? '')?.focus(),
-      )}
-    >
-      <LeaveGuard isDirty={() => form.isDirty() && (status === 'idle' || status === 'error')} />
+    <SaveForm form={form} {...rest}>
       <Stack maw={640}>
         <TextInput
           label="Name"
@@ -70,16 +56,7 @@ export function ChannelForm({ initialValues, action, save, onCancel }: ChannelFo
             error={errorsUnder(form.errors, 'monitorIds')}
           />
         )}
-        {error !== null && !isAboutFields(error) && <ErrorNotice error={error} />}
-        <Group>
-          <Button type="submit" loading={isPending}>
-            {action}
-          </Button>
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
-        </Group>
       </Stack>
-    </form>
+    </SaveForm>
   );
 }

@@ -6,23 +6,17 @@ import {
   IconSquareRoundedXFilled,
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { channelState } from './channel-state.ts';
-import classes from './states.module.css';
+import { StateBadge, type StateLook } from '../components/state-badge.tsx';
+import { channelState, type ChannelStateName } from './channel-state.ts';
 
-const LOOKS = {
+const LOOKS: Readonly<Record<ChannelStateName, StateLook>> = {
   working: { label: 'Enabled', icon: IconCircleCheckFilled, tone: 'good' },
   failing: { label: 'Failing', icon: IconAlertTriangleFilled, tone: 'bad' },
   'switched-off': { label: 'Disabled by hand', icon: IconPlayerPauseFilled, tone: 'quiet' },
   disabled: { label: 'Disabled', icon: IconSquareRoundedXFilled, tone: 'bad' },
-} as const;
+};
 
-/** Whether a channel sends, in words, shape and colour. */
+/** Whether a channel sends. */
 export function ChannelStateBadge({ channel }: { readonly channel: Channel }): ReactNode {
-  const { label, icon: Icon, tone } = LOOKS[channelState(channel)];
-  return (
-    <span className={classes['state']} data-tone={tone}>
-      <Icon size={16} aria-hidden />
-      {label}
-    </span>
-  );
+  return <StateBadge look={LOOKS[channelState(channel)]} />;
 }

@@ -17,14 +17,7 @@ interface DeliveryDrawerProps {
 /** One delivery beside the log: its payload, and every attempt with its answer. */
 export function DeliveryDrawer({ deliveryId, channel, onClose }: DeliveryDrawerProps): ReactNode {
   return (
-    <Drawer
-      opened={deliveryId !== null}
-      onClose={onClose}
-      position="right"
-      size="lg"
-      title="Delivery"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Drawer opened={deliveryId !== null} onClose={onClose} position="right" size="lg" title="Delivery">
       {deliveryId !== null && <Content deliveryId={deliveryId} channel={channel} />}
     </Drawer>
   );

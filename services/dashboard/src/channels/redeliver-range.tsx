@@ -36,13 +36,7 @@ export function RedeliverRange({ channel }: { readonly channel: Channel }): Reac
       >
         Redeliver a time range
       </Button>
-      <Modal
-        opened={opened}
-        onClose={close}
-        title="Redeliver a time range"
-        centered
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={opened} onClose={close} title="Redeliver a time range">
         {channel.enabled ? (
           <RangeForm channel={channel} onDone={close} />
         ) : (

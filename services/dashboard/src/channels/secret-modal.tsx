@@ -25,7 +25,6 @@ export function SecretModal({ title, secret, children, onClose }: SecretModalPro
       onClose={onClose}
       title={title}
       size="lg"
-      centered
       closeOnClickOutside={false}
       closeOnEscape={false}
       withCloseButton={false}

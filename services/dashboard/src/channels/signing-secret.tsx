@@ -80,13 +80,7 @@ function OwnersPart({ channelId }: { readonly channelId: string }): ReactNode {
           Rotate
         </Button>
       </Group>
-      <Modal
-        opened={asking}
-        onClose={close}
-        title="Rotate the signing secret"
-        centered
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={asking} onClose={close} title="Rotate the signing secret">
         <Stack>
           <Text size="sm">
             A new secret signs from now on. For 24 hours the one until now signs too, so that you can change

@@ -21,13 +21,7 @@ interface ConfirmByNameProps {
 /** Asks for the name of what is about to be deleted. */
 export function ConfirmByName({ title, opened, onClose, ...rest }: ConfirmByNameProps): ReactNode {
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={title}
-      centered
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={opened} onClose={onClose} title={title}>
       <NameForm onClose={onClose} {...rest} />
     </Modal>
   );

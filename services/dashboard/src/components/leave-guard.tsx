@@ -14,8 +14,6 @@ export function LeaveGuard({ isDirty }: { readonly isDirty: () => boolean }): Re
       opened={blocker.status === 'blocked'}
       onClose={() => blocker.reset?.()}
       title="Leave without saving?"
-      centered
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Stack>
         <Text size="sm">What you changed here is not saved.</Text>

@@ -6,22 +6,15 @@ import {
   IconSquareRoundedXFilled,
 } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import classes from './status-badge.module.css';
+import { StateBadge, type StateLook } from './state-badge.tsx';
 
-const LOOKS = {
-  UP: { label: 'Up', icon: IconCircleCheckFilled },
-  DOWN: { label: 'Down', icon: IconSquareRoundedXFilled },
-  PENDING: { label: 'Pending', icon: IconProgress },
-  MAINTENANCE: { label: 'Maintenance', icon: IconClockPause },
-} as const;
+const LOOKS: Readonly<Record<MonitorStatus | CheckStatus, StateLook>> = {
+  UP: { label: 'Up', icon: IconCircleCheckFilled, tone: 'good' },
+  DOWN: { label: 'Down', icon: IconSquareRoundedXFilled, tone: 'bad' },
+  PENDING: { label: 'Pending', icon: IconProgress, tone: 'quiet' },
+  MAINTENANCE: { label: 'Maintenance', icon: IconClockPause, tone: 'maintenance' },
+};
 
-/** A status in words, shape and colour. */
 export function StatusBadge({ status }: { readonly status: MonitorStatus | CheckStatus }): ReactNode {
-  const { label, icon: Icon } = LOOKS[status];
-  return (
-    <span className={classes['badge']} data-status={status}>
-      <Icon size={16} aria-hidden />
-      {label}
-    </span>
-  );
+  return <StateBadge look={LOOKS[status]} />;
 }

@@ -28,13 +28,7 @@ export function EndNowModal({ window, opened, onClose }: EndNowModalProps): Reac
   });
   const { nextOccurrence } = window;
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="End the maintenance now"
-      centered
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened={opened} onClose={onClose} title="End the maintenance now">
       <Stack>
         <Text size="sm">
           Monitors that are down then alert at once.{' '}

@@ -1,12 +1,11 @@
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
-import { IconPencil, IconPlayerStop, IconTrash } from '@tabler/icons-react';
+import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { ConfirmByName } from '../components/confirm-by-name.tsx';
+import { DeleteButton } from '../components/delete-button.tsx';
 import { EndNowModal } from './end-now-modal.tsx';
 import { deleteWindow, windowQuery, windowsQuery } from './queries.ts';
 
@@ -33,42 +32,23 @@ export function WindowActions({ window, onEdit }: WindowActionsProps): ReactNode
   );
 }
 
-function DeleteWindow({ window }: { readonly window: MaintenanceWindow }): ReactNode {
+function DeleteWindow({ window: { id, name, state } }: { readonly window: MaintenanceWindow }): ReactNode {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const [opened, { open, close }] = useDisclosure();
-  const remove = useMutation({
-    mutationFn: () => deleteWindow(window.id),
-    onSuccess: async () => {
-      await navigate({ to: '/maintenance' });
-      queryClient.removeQueries({ queryKey: windowQuery(window.id).queryKey });
-      void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
-      notifications.show({ message: `${window.name} is deleted.` });
-    },
-  });
   return (
-    <>
-      <Button
-        variant="default"
-        leftSection={<IconTrash size={16} aria-hidden />}
-        onClick={open}
-        aria-haspopup="dialog"
-      >
-        Delete
-      </Button>
-      <ConfirmByName
-        name={window.name}
-        title="Delete this maintenance window"
-        opened={opened}
-        busy={remove.isPending}
-        error={remove.error}
-        onConfirm={() => remove.mutate()}
-        onClose={close}
-      >
-        {window.state === 'running'
-          ? 'It ends at once, and does not come again. Monitors that are down then alert.'
-          : 'It does not come again.'}
-      </ConfirmByName>
-    </>
+    <DeleteButton
+      name={name}
+      title="Delete this maintenance window"
+      remove={() => deleteWindow(id)}
+      onDeleted={async () => {
+        await navigate({ to: '/maintenance', ignoreBlocker: true });
+        queryClient.removeQueries({ queryKey: windowQuery(id).queryKey });
+        void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
+      }}
+    >
+      {state === 'running'
+        ? 'It ends at once, and does not come again. Monitors that are down then alert.'
+        : 'It does not come again.'}
+    </DeleteButton>
   );
 }

@@ -1,12 +1,9 @@
-import { Button, Grid, Group, Stack, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Grid, Stack, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
-import { isAboutFields } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
 import { errorsUnder } from '../components/errors-under.ts';
-import { LeaveGuard } from '../components/leave-guard.tsx';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { Panel } from '../components/panel.tsx';
+import { SaveForm } from '../components/save-form.tsx';
 import { RecurrenceFields } from './recurrence-fields.tsx';
 import { ScheduleFields } from './schedule-fields.tsx';
 import { useWindowForm } from './use-window-form.ts';
@@ -24,23 +21,12 @@ interface WindowFormProps {
 }
 
 /** The fields of a maintenance window, and beside them what it will do. */
-export function WindowForm(props: WindowFormProps): ReactNode {
-  const { windowId, action, save, onCancel } = props;
+export function WindowForm({ windowId, ...props }: WindowFormProps): ReactNode {
+  const { action, save, onCancel } = props;
   const [initialValues] = useState(props.initialValues);
   const form = useWindowForm(initialValues);
-  const { mutate, error, isPending, status } = useMutation({
-    mutationFn: save,
-    onError: (failure) => form.applyErrors(failure),
-  });
   return (
-    <form
-      noValidate
-      onSubmit={form.onSubmit(
-        (values) => mutate(values),
-        (errors) => form.getInputNode(Object.keys(errors)[0] ?? '')?.focus(),
-      )}
-    >
-      <LeaveGuard isDirty={() => form.isDirty() && (status === 'idle' || status === 'error')} />
+    <SaveForm form={form} action={action} save={save} onCancel={onCancel}>
       <Grid>
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack>
@@ -71,17 +57,6 @@ export function WindowForm(props: WindowFormProps): ReactNode {
           <WindowPreview values={form.values} windowId={windowId} />
         </Grid.Col>
       </Grid>
-      <Stack mt="md">
-        {error !== null && !isAboutFields(error) && <ErrorNotice error={error} />}
-        <Group>
-          <Button type="submit" loading={isPending}>
-            {action}
-          </Button>
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    </SaveForm>
   );
 }

@@ -1,20 +1,14 @@
 import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-window';
 import { IconCalendarEvent, IconCheck, IconClockPause } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import classes from './window-state.module.css';
+import { StateBadge, type StateLook } from '../components/state-badge.tsx';
 
-const LOOKS = {
-  running: { label: 'Running', icon: IconClockPause },
-  scheduled: { label: 'Scheduled', icon: IconCalendarEvent },
-  ended: { label: 'Ended', icon: IconCheck },
-} as const;
+const LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> = {
+  running: { label: 'Running', icon: IconClockPause, tone: 'maintenance' },
+  scheduled: { label: 'Scheduled', icon: IconCalendarEvent, tone: 'plain' },
+  ended: { label: 'Ended', icon: IconCheck, tone: 'quiet' },
+};
 
 export function WindowStateBadge({ state }: { readonly state: MaintenanceWindowState }): ReactNode {
-  const { label, icon: Icon } = LOOKS[state];
-  return (
-    <span className={classes['state']} data-state={state}>
-      <Icon size={16} aria-hidden />
-      {label}
-    </span>
-  );
+  return <StateBadge look={LOOKS[state]} />;
 }

@@ -37,12 +37,10 @@ export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode 
       opened={opened}
       onClose={close}
       title={make.data ? 'The invitation' : 'Invite somebody'}
-      centered
       // What is shown once, or on its way, does not close by a stray key or click.
       closeOnClickOutside={make.isIdle}
       closeOnEscape={make.isIdle}
       withCloseButton={make.isIdle || make.isError}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {make.data ? (
         <Stack>

@@ -6,26 +6,25 @@ import {
   IconCircleDashed,
   IconClockExclamation,
   IconHelpCircle,
-  type Icon,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { formatSpan } from '../components/format-time.ts';
 import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
+import { StateBadge, type StateLook } from '../components/state-badge.tsx';
+import { TextLink } from '../components/text-link.tsx';
 import { useDefaultRegion } from '../session/session.ts';
 import { regionsQuery } from './queries.ts';
 import { byUrgency, regionState, type RegionState } from './region-state.ts';
-import classes from './regions-page.module.css';
 
-const LOOKS: Record<RegionState, { label: string; icon: Icon }> = {
-  serving: { label: 'Serving', icon: IconCircleCheckFilled },
-  idle: { label: 'Not used', icon: IconCircleDashed },
-  late: { label: 'Falling behind', icon: IconClockExclamation },
-  unserved: { label: 'No checkers', icon: IconAlertTriangleFilled },
-  unknown: { label: 'Queue does not answer', icon: IconHelpCircle },
+const LOOKS: Readonly<Record<RegionState, StateLook>> = {
+  serving: { label: 'Serving', icon: IconCircleCheckFilled, tone: 'good' },
+  idle: { label: 'Not used', icon: IconCircleDashed, tone: 'quiet' },
+  late: { label: 'Falling behind', icon: IconClockExclamation, tone: 'bad' },
+  unserved: { label: 'No checkers', icon: IconAlertTriangleFilled, tone: 'bad' },
+  unknown: { label: 'Queue does not answer', icon: IconHelpCircle, tone: 'quiet' },
 };
 
 /** Who checks from where, and whether they keep up. */
@@ -105,9 +104,7 @@ function RegionTable({ regions }: { readonly regions: readonly Region[] }): Reac
 
 function RegionRow({ region: record }: { readonly region: Region }): ReactNode {
   const { region, workers, monitors, waiting, lagSeconds } = record;
-  const state = regionState(record);
   const isDefault = region === useDefaultRegion();
-  const { label, icon: StateIcon } = LOOKS[state];
   return (
     <Table.Tr>
       <Table.Th scope="row">
@@ -120,15 +117,13 @@ function RegionRow({ region: record }: { readonly region: Region }): ReactNode {
         )}
       </Table.Th>
       <Table.Td>
-        <span className={classes['state']} data-state={state}>
-          <StateIcon size={16} aria-hidden /> {label}
-        </span>
+        <StateBadge look={LOOKS[regionState(record)]} />
       </Table.Td>
       <Table.Td ta="right">{workers ?? '–'}</Table.Td>
       <Table.Td ta="right">
-        <Link to="/" search={{ region }} className={classes['link']}>
+        <TextLink to="/" search={{ region }} size="sm">
           {monitors}
-        </Link>
+        </TextLink>
       </Table.Td>
       <Table.Td ta="right">{waiting ?? '–'}</Table.Td>
       <Table.Td ta="right">{lagSeconds === null ? '–' : formatSpan(lagSeconds)}</Table.Td>

@@ -1,11 +1,11 @@
-import { Anchor, Skeleton, Stack, Text } from '@mantine/core';
+import { Skeleton, Stack, Text } from '@mantine/core';
 import type { Channel } from '@tocsin/contracts/channel';
 import { IconAlertTriangle, IconBellOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { TextLink } from '../../components/text-link.tsx';
 import { Time } from '../../components/time.tsx';
 import { allChannelsQuery } from './queries.ts';
 import classes from './show.module.css';
@@ -65,9 +65,9 @@ function NobodyIsTold({ anyAssigned, anyMade }: NobodyIsToldProps): ReactNode {
           : 'No channel is assigned to this monitor, so nobody hears when it goes down.'}
       </div>
       {!anyAssigned && (
-        <Anchor component={Link} to={anyMade ? '/channels' : '/channels/new'} size="sm">
+        <TextLink to={anyMade ? '/channels' : '/channels/new'} size="sm">
           {anyMade ? 'Assign a channel' : 'Create the first channel'}
-        </Anchor>
+        </TextLink>
       )}
     </Text>
   );
@@ -77,14 +77,15 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
   const { id, name, enabled, disabledReason, failingSince, allMonitors } = channel;
   return (
     <li>
-      <Anchor
+      <TextLink
+        to="/channels/$channelId"
+        params={{ channelId: id }}
         size="sm"
         fw={600}
         className={classes['address'] ?? ''}
-        renderRoot={(props) => <Link {...props} to="/channels/$channelId" params={{ channelId: id }} />}
       >
         {name}
-      </Anchor>
+      </TextLink>
       {allMonitors && (
         <Text size="xs" c="var(--text-quiet)">
           Told of every monitor

@@ -1,10 +1,10 @@
-import { Anchor, Skeleton, Stack, Text } from '@mantine/core';
+import { Skeleton, Stack, Text } from '@mantine/core';
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-window';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { TextLink } from '../../components/text-link.tsx';
 import { Time } from '../../components/time.tsx';
 import { maintenanceOf } from './maintenance-of.ts';
 import { allWindowsQuery } from './queries.ts';
@@ -35,13 +35,9 @@ function NothingPlanned({ monitorId }: { readonly monitorId: string }): ReactNod
   return (
     <Text size="sm" component="div" c="var(--text-quiet)">
       Nothing is planned.{' '}
-      <Anchor
-        size="sm"
-        underline="always"
-        renderRoot={(props) => <Link {...props} to="/maintenance/new" search={{ monitorId }} />}
-      >
+      <TextLink to="/maintenance/new" search={{ monitorId }} size="sm" underline="always">
         Plan a window
-      </Anchor>
+      </TextLink>
     </Text>
   );
 }
@@ -55,9 +51,9 @@ function Windows({ windows }: { readonly windows: readonly ListedMaintenanceWind
         ))}
       </ul>
       {windows.length > MOST_SHOWN && (
-        <Anchor component={Link} to="/maintenance" size="sm">
+        <TextLink to="/maintenance" size="sm">
           {windows.length - MOST_SHOWN} more
-        </Anchor>
+        </TextLink>
       )}
     </Stack>
   );
@@ -68,14 +64,15 @@ function WindowItem({ window }: { readonly window: ListedMaintenanceWindow }): R
   const occurrence = currentOccurrence ?? nextOccurrence;
   return (
     <li>
-      <Anchor
+      <TextLink
+        to="/maintenance/$windowId"
+        params={{ windowId: id }}
         size="sm"
         fw={600}
         className={classes['address'] ?? ''}
-        renderRoot={(props) => <Link {...props} to="/maintenance/$windowId" params={{ windowId: id }} />}
       >
         {name}
-      </Anchor>
+      </TextLink>
       <Text size="xs" c="var(--text-quiet)">
         {currentOccurrence ? 'Runs now' : 'Next'}
         {rrule !== null && ', recurring'}

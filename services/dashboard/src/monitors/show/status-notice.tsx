@@ -1,10 +1,10 @@
-import { Alert, Anchor, Button, Group, Text } from '@mantine/core';
+import { Alert, Button, Group, Text } from '@mantine/core';
 import type { Monitor } from '@tocsin/contracts/monitor';
 import { IconClockPause, IconFlame, IconNotebook } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { describeCause } from '../../components/describe-cause.ts';
+import { TextLink } from '../../components/text-link.tsx';
 import { Time } from '../../components/time.tsx';
 import { maintenanceOf, silentUntil } from './maintenance-of.ts';
 import { allWindowsQuery, monitorIncidentsQuery } from './queries.ts';
@@ -34,14 +34,9 @@ function DownNotice({ monitor: { id, runbookUrl } }: { readonly monitor: Monitor
         {runbookUrl === null ? (
           <Text size="sm">
             No runbook.{' '}
-            <Anchor
-              size="sm"
-              renderRoot={(props) => (
-                <Link {...props} to="/monitors/$monitorId/edit" params={{ monitorId: id }} />
-              )}
-            >
+            <TextLink to="/monitors/$monitorId/edit" params={{ monitorId: id }} size="sm">
               Add its link
-            </Anchor>{' '}
+            </TextLink>{' '}
             for the next time.
           </Text>
         ) : (

@@ -43,65 +43,69 @@ function Uptime({
 }): ReactNode {
   const { data: stats, error } = useQuery({ ...monitorStatsQuery(monitorId, window), ...STATS_REFRESH });
   return (
-    <div className={classes['figure']}>
-      <dt>{WINDOW_NAMES[window]}</dt>
+    <Figure label={WINDOW_NAMES[window]}>
       {stats ? (
-        <dd>
+        <>
           <span className={`${classes['value'] ?? ''} tabular`}>
             {stats.uptime === null ? 'No checks' : formatUptime(stats.uptime)}
           </span>
           <div className={classes['note']}>
             {stats.checks > 0 || stats.gaps > 0 ? describeChecks(stats) : 'None within this time'}
           </div>
-        </dd>
+        </>
       ) : (
-        <dd>
-          {error ? (
-            <div className={classes['note']}>{describeError(error)}</div>
-          ) : (
-            <Skeleton height={50} mt={4} />
-          )}
-        </dd>
+        <NotKnown error={error} />
       )}
+    </Figure>
+  );
+}
+
+function Figure({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <div className={classes['figure']}>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
     </div>
   );
+}
+
+/** What stands for a figure that is on its way, or did not come. */
+function NotKnown({ error }: { readonly error: unknown }): ReactNode {
+  if (error === null) return <Skeleton height={50} mt={4} />;
+  return <div className={classes['note']}>{describeError(error)}</div>;
 }
 
 function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
   const { data: regions, error } = useQuery(monitorRegionsQuery(monitorId));
   const now = useNow();
-  if (regions === undefined)
-    return (
-      <div className={classes['figure']}>
-        <dt>Certificate</dt>
-        <dd>
-          {error ? (
-            <div className={classes['note']}>{describeError(error)}</div>
-          ) : (
-            <Skeleton height={50} mt={4} />
-          )}
-        </dd>
-      </div>
-    );
-  const expiry = soonestExpiry(regions ?? [], now);
   return (
-    <div className={classes['figure']}>
-      <dt>Certificate</dt>
-      {expiry === null ? (
-        <dd>
-          <span className={`${classes['value'] ?? ''} ${classes['quiet'] ?? ''}`}>Not seen yet</span>
-          <div className={classes['note']}>Known after the next check over TLS</div>
-        </dd>
+    <Figure label="Certificate">
+      {regions === undefined ? (
+        <NotKnown error={error} />
       ) : (
-        <dd>
-          <span className={`${classes['value'] ?? ''} ${classes[expiry.state] ?? ''} tabular`}>
-            {expiry.state !== 'fine' && <IconAlertTriangle size={20} aria-hidden />} {describeExpiry(expiry)}
-          </span>
-          <div className={classes['note']}>
-            {expiry.state === 'expired' ? 'Since' : 'Until'} <Time value={expiry.expiresAt} />
-          </div>
-        </dd>
+        <CertificateEnd expiry={soonestExpiry(regions ?? [], now)} />
       )}
-    </div>
+    </Figure>
+  );
+}
+
+function CertificateEnd({ expiry }: { readonly expiry: ReturnType<typeof soonestExpiry> }): ReactNode {
+  if (expiry === null)
+    return (
+      <>
+        <span className={`${classes['value'] ?? ''} ${classes['quiet'] ?? ''}`}>Not seen yet</span>
+        <div className={classes['note']}>Known after the next check over TLS</div>
+      </>
+    );
+  const { state, expiresAt } = expiry;
+  return (
+    <>
+      <span className={`${classes['value'] ?? ''} ${classes[state] ?? ''} tabular`}>
+        {state !== 'fine' && <IconAlertTriangle size={20} aria-hidden />} {describeExpiry(expiry)}
+      </span>
+      <div className={classes['note']}>
+        {state === 'expired' ? 'Since' : 'Until'} <Time value={expiresAt} />
+      </div>
+    </>
   );
 }
