@@ -16,6 +16,13 @@ export interface DashboardPage {
   readonly isAlsoEmpty?: boolean;
   /** What to do there first: a part of the page that has to be opened. */
   readonly open?: (page: Page) => Promise<void>;
+  /** A status that its console speaks of by design. */
+  readonly refusal?: number;
+}
+
+/** From now on the api does not answer requests for this path. */
+async function takeAway(page: Page, path: string): Promise<void> {
+  await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: '' }));
 }
 
 /** Every page: a test holds that each route has one. */
@@ -31,9 +38,20 @@ export const PAGES: readonly DashboardPage[] = [
   { name: 'monitors', route: '/', path: () => '/', isAlsoEmpty: true },
   { name: 'monitors-none-found', route: '/', path: () => '/?q=nothing+like+it' },
   { name: 'monitors-of-a-region', route: '/', path: () => `/?region=${UNSERVED_REGION}` },
+  {
+    name: 'monitors-not-live',
+    route: '/',
+    path: () => '/',
+    open: async (page) => {
+      await takeAway(page, '/api/dashboard/stream*');
+      await page.reload();
+      await page.getByText('Not live', { exact: true }).waitFor();
+    },
+    refusal: 503,
+  },
   { name: 'new-monitor', route: '/monitors/new', path: () => '/monitors/new' },
   { name: 'monitor', route: '/monitors/$monitorId', path: ({ monitorId }) => `/monitors/${monitorId}` },
-  { name: 'monitor-gone', route: '/monitors/$monitorId', path: () => '/monitors/none' },
+  { name: 'monitor-gone', route: '/monitors/$monitorId', path: () => '/monitors/none', refusal: 404 },
   {
     name: 'edit-monitor',
     route: '/monitors/$monitorId/edit',
@@ -60,6 +78,17 @@ export const PAGES: readonly DashboardPage[] = [
     },
   },
   { name: 'regions', route: '/regions', path: () => '/regions', isAlsoEmpty: true },
+  {
+    name: 'regions-not-refreshed',
+    route: '/regions',
+    path: () => '/regions',
+    open: async (page) => {
+      await takeAway(page, '/api/dashboard/regions');
+      await page.getByText('it could not be refreshed, trying again').waitFor();
+      await page.getByRole('row').filter({ hasText: UNSERVED_REGION }).waitFor();
+    },
+    refusal: 503,
+  },
   { name: 'api-keys', route: '/api-keys', path: () => '/api-keys', isAlsoEmpty: true },
   {
     name: 'new-api-key',
