@@ -15,9 +15,9 @@ export const theme = createTheme({
   },
 });
 
-/** Quiet text of the library in the colour of ours, which can be read. */
+/** Quiet text of the library in the colour of ours, which can be read, and what stands in empty fields a little quieter. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
-  light: { '--mantine-color-dimmed': 'var(--text-quiet)' },
-  dark: { '--mantine-color-dimmed': 'var(--text-quiet)' },
+  light: { '--mantine-color-dimmed': 'var(--text-quiet)', '--mantine-color-placeholder': '#6f757c' },
+  dark: { '--mantine-color-dimmed': 'var(--text-quiet)', '--mantine-color-placeholder': '#96989d' },
 });

@@ -9,6 +9,7 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { CardCell, CardTable } from '../components/card-table.tsx';
 import { formatSpan } from '../components/format-time.ts';
 import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
@@ -26,6 +27,8 @@ const LOOKS: Readonly<Record<RegionState, StateLook>> = {
   unserved: { label: 'No checkers', icon: IconAlertTriangleFilled, tone: 'bad' },
   unknown: { label: 'Queue does not answer', icon: IconHelpCircle, tone: 'quiet' },
 };
+
+const COLUMNS = ['Region', 'State', 'Checkers', 'Monitors', 'Waiting', 'Lag'];
 
 /** Who checks from where, and whether they keep up. */
 export function RegionsPage(): ReactNode {
@@ -69,64 +72,49 @@ function UnservedNotice({ regions }: { readonly regions: readonly Region[] }): R
 }
 
 function RegionTable({ regions }: { readonly regions: readonly Region[] }): ReactNode {
+  const defaultRegion = useDefaultRegion();
   return (
     <Panel>
-      <Table.ScrollContainer minWidth={620} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-        <Table verticalSpacing="sm">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th scope="col">Region</Table.Th>
-              <Table.Th scope="col">State</Table.Th>
-              <Table.Th scope="col" ta="right">
-                Checkers
-              </Table.Th>
-              <Table.Th scope="col" ta="right">
-                Monitors
-              </Table.Th>
-              <Table.Th scope="col" ta="right">
-                Waiting
-              </Table.Th>
-              <Table.Th scope="col" ta="right">
-                Lag
-              </Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody className="tabular">
-            {regions.map((region) => (
-              <RegionRow key={region.region} region={region} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <CardTable label="Regions" columns={COLUMNS}>
+        {regions.map((region) => (
+          <RegionRow key={region.region} region={region} isDefault={region.region === defaultRegion} />
+        ))}
+      </CardTable>
     </Panel>
   );
 }
 
-function RegionRow({ region: record }: { readonly region: Region }): ReactNode {
+interface RegionRowProps {
+  readonly region: Region;
+  readonly isDefault: boolean;
+}
+
+function RegionRow({ region: record, isDefault }: RegionRowProps): ReactNode {
   const { region, workers, monitors, waiting, lagSeconds } = record;
-  const isDefault = region === useDefaultRegion();
   return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <code>{region}</code>
-        {isDefault && (
-          <Text span size="xs" c="var(--text-quiet)">
-            {' '}
-            (default)
-          </Text>
-        )}
-      </Table.Th>
-      <Table.Td>
+    <Table.Tr className="tabular">
+      <CardCell column="Region" heading>
+        <span>
+          <code>{region}</code>
+          {isDefault && (
+            <Text span size="xs" c="var(--text-quiet)">
+              {' '}
+              (default)
+            </Text>
+          )}
+        </span>
+      </CardCell>
+      <CardCell column="State">
         <StateBadge look={LOOKS[regionState(record)]} />
-      </Table.Td>
-      <Table.Td ta="right">{workers ?? '–'}</Table.Td>
-      <Table.Td ta="right">
+      </CardCell>
+      <CardCell column="Checkers">{workers ?? '–'}</CardCell>
+      <CardCell column="Monitors">
         <TextLink to="/" search={{ region }} size="sm">
           {monitors}
         </TextLink>
-      </Table.Td>
-      <Table.Td ta="right">{waiting ?? '–'}</Table.Td>
-      <Table.Td ta="right">{lagSeconds === null ? '–' : formatSpan(lagSeconds)}</Table.Td>
+      </CardCell>
+      <CardCell column="Waiting">{waiting ?? '–'}</CardCell>
+      <CardCell column="Lag">{lagSeconds === null ? '–' : formatSpan(lagSeconds)}</CardCell>
     </Table.Tr>
   );
 }

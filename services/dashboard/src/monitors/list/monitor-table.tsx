@@ -74,7 +74,7 @@ const MonitorRow = memo(function MonitorRow({ id, index, defaultRegion }: Monito
   const monitor = useMonitor(id);
   if (monitor === undefined) return null;
   const { name, url, status, statusSince, lastCheckedAt } = monitor;
-  const regions = regionsOf(monitor, defaultRegion).join(', ');
+  const regions = regionsOf(monitor, defaultRegion);
   return (
     <tr aria-rowindex={index + 2} className={classes['row']} data-status={status}>
       <td className={classes['status']}>
@@ -95,8 +95,9 @@ const MonitorRow = memo(function MonitorRow({ id, index, defaultRegion }: Monito
         <div className={classes['quiet']}>{url}</div>
       </th>
       <CheckCells id={id} />
-      <td className={classes['regions']} title={regions}>
-        {regions}
+      <td className={classes['regions']} title={regions.join(', ')}>
+        {regions[0]}
+        {regions.length > 1 && ` +${regions.length - 1}`}
       </td>
       <td className={classes['checked']}>
         {lastCheckedAt === null ? 'Not yet' : <Time value={lastCheckedAt} as="ago" />}

@@ -29,7 +29,9 @@ test.each([
   [{}, 'Passing'],
   [{ status: null, lastCheckedAt: null, hasSay: false }, 'No result yet'],
   [{ hasSay: false }, 'No fresh result'],
-  [{ status: 'DOWN', consecutiveFailures: 1 }, 'Failed 1 in a row'],
+  [{ status: 'DOWN', consecutiveFailures: 1 }, 'Failed once'],
+  [{ status: 'DOWN', consecutiveFailures: 2 }, 'Failed 2 in a row'],
+  [{ status: 'DOWN', failing: true, consecutiveFailures: 1 }, 'Failing'],
   [{ status: 'DOWN', failing: true, consecutiveFailures: 3 }, 'Failing, 3 in a row'],
   [{ status: 'DOWN', failing: true, consecutiveFailures: 3, hasSay: false }, 'No fresh result'],
 ] as const)('%j reads "%s"', (given, text) => {

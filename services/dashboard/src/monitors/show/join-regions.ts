@@ -26,6 +26,7 @@ export function joinRegions(
 export function describeRegion({ status, failing, consecutiveFailures, hasSay }: MonitorRegion): string {
   if (status === null) return 'No result yet';
   if (!hasSay) return 'No fresh result';
-  if (failing) return `Failing, ${consecutiveFailures} in a row`;
-  return consecutiveFailures > 0 ? `Failed ${consecutiveFailures} in a row` : 'Passing';
+  if (consecutiveFailures === 0) return 'Passing';
+  if (consecutiveFailures === 1) return failing ? 'Failing' : 'Failed once';
+  return failing ? `Failing, ${consecutiveFailures} in a row` : `Failed ${consecutiveFailures} in a row`;
 }
