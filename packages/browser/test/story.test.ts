@@ -194,6 +194,17 @@ step('an API key works until it is deleted', async () => {
   expect(await documentTime(page)).toBe(loadedAt);
 });
 
+step('maintenance is ended before its time, and what is broken shows', async () => {
+  await openPage('Maintenance');
+  await page.getByRole('link', { name: 'Upgrade' }).click();
+  await page.getByRole('button', { name: 'End now' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'End now' }).click();
+  await page.getByRole('main').getByText('Ended', { exact: true }).waitFor();
+  await openPage('Monitors');
+  await status('Down').waitFor();
+  expect(await documentTime(page)).toBe(loadedAt);
+});
+
 /** Fills in the form of a window so that it runs now. */
 async function planFromNow(where: Page): Promise<void> {
   await field(where, 'Name').fill('Upgrade');
