@@ -71,7 +71,9 @@ export function NotFoundPage(): ReactNode {
   return (
     <Stack align="center" p="xl" gap="sm">
       <Title order={1}>Not here</Title>
-      <Text c="var(--text-quiet)">There is no such page, or it belongs to another account.</Text>
+      <Text c="var(--text-quiet)" ta="center">
+        There is no such page, or it belongs to another account.
+      </Text>
       <Button component={Link} to="/">
         All monitors
       </Button>

@@ -28,15 +28,14 @@ function Banner({ since }: { readonly since: string }): ReactNode {
   if (!shown) return null;
   return (
     <Alert
-      color="yellow"
-      variant="light"
+      color="red"
+      variant="outline"
       icon={<IconPlugConnectedX aria-hidden />}
-      title="Not live"
       className={classes['banner'] ?? ''}
     >
       <Text size="sm">
-        What you see is as of <Time value={since} as="clock" />. Tocsin goes on trying to connect; what is
-        missed meanwhile comes then.
+        <b>Not live</b> since <Time value={since} as="clock" />. What you see is as it was then; what is
+        missed comes when the connection is back.
       </Text>
     </Alert>
   );

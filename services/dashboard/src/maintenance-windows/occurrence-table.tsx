@@ -16,10 +16,7 @@ export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps)
   const other = timeZone === reader ? 'UTC' : reader;
   const zones = timeZone === other ? [timeZone] : [timeZone, other];
   return (
-    <Table.ScrollContainer
-      minWidth={zones.length > 1 ? 420 : 200}
-      scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}
-    >
+    <Table.ScrollContainer minWidth={200} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table aria-label="Next times" verticalSpacing={6} borderColor="var(--line)" className="tabular">
         <Table.Thead>
           <Table.Tr>

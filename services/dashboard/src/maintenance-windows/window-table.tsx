@@ -29,7 +29,7 @@ export function WindowTable({ label, state, windows }: WindowTableProps): ReactN
             <When window={window} />
           </CardCell>
           <CardCell column="Plan">
-            <Text size="sm" c="var(--text-quiet)" maw={420}>
+            <Text size="sm" c="var(--text-quiet)" maw={480}>
               <ScheduleSentence schedule={window} />
             </Text>
           </CardCell>

@@ -32,7 +32,7 @@ export function plotOptions({ stats, colors, width, onPoint }: PlotSetup): uPlot
   return {
     width,
     height: PLOT_HEIGHT,
-    padding: [8, 20, 0, 0],
+    padding: [8, 28, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
