@@ -24,7 +24,6 @@ export const LIMITS = {
   eventsPerRequest: { default: 50, max: 500 },
   recentEvents: 10,
   recentChecks: { monitors: 200, checks: 30, days: 14 },
-  streamHeartbeatSeconds: 15,
 } as const;
 
 /** A region code: lower-case letters, digits and inner hyphens, at most 63 characters. */

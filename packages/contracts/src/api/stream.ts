@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { eventSchema } from '../event.ts';
-import { LIMITS } from '../limits.ts';
 import { statusChangeSchema } from '../status-change.ts';
+import { STREAM_HEARTBEAT_SECONDS } from '../stream-heartbeat.ts';
 import { DASHBOARD, nothing } from './envelope.ts';
 import type { Operations } from './operation.ts';
 
@@ -24,7 +24,7 @@ export const streamOperations: Operations = {
 - \`check\`: the data is an \`Event\`.
 - \`status-change\`: the data is a \`StatusChange\`.
 - \`reset\`: something may be missing. Load the lists again; the stream goes on.
-- \`heartbeat\`: a sign of life, every ${LIMITS.streamHeartbeatSeconds} seconds. After two that did not come the connection is dead: open another.
+- \`heartbeat\`: a sign of life, every ${STREAM_HEARTBEAT_SECONDS} seconds. After two that did not come the connection is dead: open another.
 
 The \`id\` of a message is a position, not the id of what it tells. Messages of a monitor come in the order of their \`timestamp\`. A replay reaches
 back five minutes.`,

@@ -1,4 +1,4 @@
-import { LIMITS } from '@tocsin/contracts/limits';
+import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/stream-heartbeat';
 
 /** The bounds of live streams; tests set closer ones. */
 export interface StreamLimits {
@@ -19,7 +19,7 @@ export interface StreamLimits {
 
 export const STREAM_LIMITS: StreamLimits = {
   pollMs: 1_000,
-  heartbeatMs: LIMITS.streamHeartbeatSeconds * 1_000,
+  heartbeatMs: STREAM_HEARTBEAT_SECONDS * 1_000,
   perUser: 20,
   perProcess: 500,
   unsentBytes: 1024 * 1024,

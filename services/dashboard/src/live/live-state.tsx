@@ -1,4 +1,4 @@
-import { Group, Text, Tooltip, VisuallyHidden } from '@mantine/core';
+import { Group, Text, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useLiveState } from './live-provider.tsx';
 import type { LiveStateName } from './live-stream.ts';
@@ -18,14 +18,12 @@ export function LiveState(): ReactNode {
   const state = useLiveState();
   const { label, hint } = WORDS[state];
   return (
-    <Tooltip label={hint}>
-      <Group gap={6} wrap="nowrap" role="status">
-        <span className={classes['dot']} data-state={state} aria-hidden />
-        <Text component="span" size="xs" c="var(--text-quiet)" visibleFrom="xs">
-          {label}
-        </Text>
-        <VisuallyHidden>{hint}</VisuallyHidden>
-      </Group>
-    </Tooltip>
+    <Group gap={6} wrap="nowrap" role="status" title={hint}>
+      <span className={classes['dot']} data-state={state} aria-hidden />
+      <Text component="span" size="xs" c="var(--text-quiet)" visibleFrom="xs">
+        {label}
+      </Text>
+      <VisuallyHidden>{hint}</VisuallyHidden>
+    </Group>
   );
 }

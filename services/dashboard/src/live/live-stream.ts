@@ -1,6 +1,6 @@
 import type { Event } from '@tocsin/contracts/event';
-import { LIMITS } from '@tocsin/contracts/limits';
 import type { StatusChange } from '@tocsin/contracts/status-change';
+import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/stream-heartbeat';
 
 const PATH = '/api/dashboard/stream';
 /** Pages redraw at most so often, however many records come. */
@@ -9,7 +9,7 @@ const FLUSH_EVERY_MS = 250;
 const REMEMBERED_IDS = 20_000;
 const REOPEN_AFTER_MS = 5_000;
 /** Longer than two heartbeats take: nobody is at the other end any more, or nothing of it comes through. */
-const SILENT_AFTER_MS = (2 * LIMITS.streamHeartbeatSeconds + 5) * 1_000;
+const SILENT_AFTER_MS = (2 * STREAM_HEARTBEAT_SECONDS + 5) * 1_000;
 
 export type LiveStateName = 'connecting' | 'live' | 'lost';
 

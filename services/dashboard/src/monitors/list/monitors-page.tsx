@@ -1,9 +1,9 @@
-import { Button, VisuallyHidden } from '@mantine/core';
+import { Button, Skeleton, VisuallyHidden } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useMemo, type ReactNode } from 'react';
+import { lazy, Suspense, useMemo, type ReactNode } from 'react';
 import { refreshEvery } from '../../api/retry.ts';
 import { Loaded } from '../../components/loaded.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -16,9 +16,12 @@ import { ListSkeleton } from './list-skeleton.tsx';
 import { CARD_HEIGHT, MonitorCards } from './monitor-cards.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
 import { MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
-import { NoMonitorsFound, NoMonitorsYet } from './no-monitors.tsx';
+import { NoMonitorsFound } from './no-monitors-found.tsx';
 import { RecentChecksProvider } from './recent-checks-provider.tsx';
 import { useLatencies } from './use-latencies.ts';
+
+/** What few see does not weigh on what everybody loads first. */
+const NoMonitorsYet = lazy(async () => ({ default: (await import('./no-monitors-yet.tsx')).NoMonitorsYet }));
 
 const route = getRouteApi('/signed-in/');
 /** What the live stream does not tell: names, and what is gone. */
@@ -64,7 +67,12 @@ function Monitors({ arrangement, search, isPhone }: MonitorsProps): ReactNode {
   const navigate = route.useNavigate();
   const { ids, totals } = arrangement;
   const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
-  if (all === 0) return <NoMonitorsYet />;
+  if (all === 0)
+    return (
+      <Suspense fallback={<Skeleton height={445} />}>
+        <NoMonitorsYet />
+      </Suspense>
+    );
   const List = isPhone ? MonitorCards : MonitorTable;
   return (
     <>

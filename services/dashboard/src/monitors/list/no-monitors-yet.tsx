@@ -1,5 +1,5 @@
 import { Anchor, Box, Button, Stack, Text } from '@mantine/core';
-import { IconActivityHeartbeat, IconFilterOff, IconPlus } from '@tabler/icons-react';
+import { IconActivityHeartbeat, IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../../components/code-block.tsx';
@@ -39,23 +39,6 @@ export function NoMonitorsYet(): ReactNode {
           <CodeBlock code={command} what="the command" />
         </Box>
       </Stack>
-    </EmptyState>
-  );
-}
-
-/** Nothing is left by search and filters. */
-export function NoMonitorsFound({ onClear }: { readonly onClear: () => void }): ReactNode {
-  return (
-    <EmptyState
-      icon={IconFilterOff}
-      title="No monitor matches"
-      action={
-        <Button variant="default" onClick={onClear}>
-          Clear the filters
-        </Button>
-      }
-    >
-      None has this status, region and text at once.
     </EmptyState>
   );
 }
