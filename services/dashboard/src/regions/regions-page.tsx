@@ -17,6 +17,7 @@ import { Panel } from '../components/panel.tsx';
 import { StateBadge, type StateLook } from '../components/state-badge.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { useDefaultRegion } from '../session/session.ts';
+import { labelDefaultRegion } from './label-default-region.ts';
 import { regionsQuery } from './queries.ts';
 import { byUrgency, regionState, type RegionState } from './region-state.ts';
 
@@ -94,15 +95,7 @@ function RegionRow({ region: record, isDefault }: RegionRowProps): ReactNode {
   return (
     <Table.Tr className="tabular">
       <CardCell column="Region" heading>
-        <span>
-          <code>{region}</code>
-          {isDefault && (
-            <Text span size="xs" c="var(--text-quiet)">
-              {' '}
-              (default)
-            </Text>
-          )}
-        </span>
+        <code>{isDefault ? labelDefaultRegion(region) : region}</code>
       </CardCell>
       <CardCell column="State">
         <StateBadge look={LOOKS[regionState(record)]} />

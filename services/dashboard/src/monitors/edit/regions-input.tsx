@@ -2,6 +2,7 @@ import { Group, TagsInput, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { labelDefaultRegion } from '../../regions/label-default-region.ts';
 import { regionsQuery } from '../../regions/queries.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorForm } from './use-monitor-form.ts';
@@ -16,7 +17,7 @@ export function RegionsInput({ form }: { readonly form: MonitorForm }): ReactNod
     <div>
       <TagsInput
         label="Regions"
-        description={`Each checks on its own. Without any: the default region, ${defaultRegion}.`}
+        description={`Each checks on its own. Without any: ${labelDefaultRegion(defaultRegion)}.`}
         placeholder={form.values.regions.length === 0 ? 'eu-west, us-east' : ''}
         data={known.map(({ region }) => region)}
         splitChars={[',', ' ']}

@@ -3,6 +3,7 @@ import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
+import { labelDefaultRegion } from '../../regions/label-default-region.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { Arrangement } from './arrange-monitors.ts';
 import classes from './monitors-toolbar.module.css';
@@ -43,7 +44,7 @@ export function MonitorsToolbar({ arrangement, search, onChange }: MonitorsToolb
               { value: '', label: 'All regions' },
               ...regionChoices.map((value) => ({
                 value,
-                label: value === defaultRegion ? `${value} (default)` : value,
+                label: value === defaultRegion ? labelDefaultRegion(value) : value,
               })),
             ]}
           />

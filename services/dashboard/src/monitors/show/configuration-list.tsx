@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { formatSpan } from '../../components/format-time.ts';
 import { Time } from '../../components/time.tsx';
+import { labelDefaultRegion } from '../../regions/label-default-region.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import classes from './configuration.module.css';
 import { ExternalLink } from './external-link.tsx';
@@ -26,7 +27,7 @@ export function ConfigurationList({ monitor }: { readonly monitor: Monitor }): R
         {failureThreshold === 1 ? '1 failure' : `${failureThreshold} failures in a row`}
       </Field>
       <Field label="Regions">
-        {regions.length === 0 ? `${defaultRegion} (default)` : regions.join(', ')}
+        {regions.length === 0 ? labelDefaultRegion(defaultRegion) : regions.join(', ')}
       </Field>
       <Field label="Headers">
         <HeaderList headers={monitor.headers} />

@@ -14,8 +14,8 @@ export function YamlSnippet({ monitor }: { readonly monitor: Monitor }): ReactNo
       {note !== null && (
         <Text size="sm" mt="xs">
           {note} To hand it over, give it a source and an external id under “Edit”, or have{' '}
-          <code>tocsin export --adopt --source &lt;name&gt;</code> do so: for every monitor that has no
-          source, which it then writes to a file.
+          <code style={{ whiteSpace: 'nowrap' }}>tocsin export --adopt --source &lt;name&gt;</code> do so: for
+          every monitor that has no source, which it then writes to a file.
         </Text>
       )}
     </>
