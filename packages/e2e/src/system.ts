@@ -19,7 +19,7 @@ import { ServiceProcess, type ServiceName } from './service-process.ts';
 export const PUBLIC_URL = 'http://tocsin.example';
 
 export interface SystemOptions {
-  readonly queue: 'redis' | 'postgres';
+  readonly queue: 'redis' | 'postgres' | { readonly url: string };
   /** PEM of the CA of the webhook receivers. */
   readonly receiverCa: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -43,10 +43,15 @@ export interface System {
   close(): Promise<void>;
 }
 
+async function openQueue(queue: SystemOptions['queue'], databaseUrl: string): Promise<string> {
+  if (typeof queue === 'object') return queue.url;
+  return queue === 'redis' ? (await createTestRedis()).url : databaseUrl;
+}
+
 /** Prepares a system; no service runs until it is started. */
 export async function createSystem(options: SystemOptions): Promise<System> {
   const testDatabase = await createTestDatabase();
-  const queueUrl = options.queue === 'redis' ? (await createTestRedis()).url : testDatabase.url;
+  const queueUrl = await openQueue(options.queue, testDatabase.url);
   await migrateQueue(queueUrl);
   const folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'system-'));
   const caFile = join(folder, 'receivers-ca.pem');

@@ -24,6 +24,15 @@ export interface RedisOptions {
   readonly appendOnly: boolean;
   /** Number of logical databases; default 16. */
   readonly databases?: number;
+  /** Makes it a node of a Redis Cluster, yet without any slots. */
+  readonly cluster?: RedisNodeOptions;
+}
+
+export interface RedisNodeOptions {
+  /** Where the other nodes reach it. */
+  readonly busPort: number;
+  /** The same for all nodes. */
+  readonly password: string;
 }
 
 export interface RedisServer {
@@ -47,7 +56,8 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   if (binary === null) throw new EmbeddedError('There is no redis-server or valkey-server on the PATH');
   const folder = await prepareServerFolder(options.dataDir);
   await endRedisOrphan(folder.path);
-  const password = await keepSecret(join(folder.path, 'password'));
+  const { cluster } = options;
+  const password = await keepSecret(join(folder.path, 'password'), cluster && (() => cluster.password));
   const owner = folder.owner && (await isReachable(dirname(binary), folder.owner)) ? folder.owner : undefined;
   const log = join(folder.path, 'server.log');
   for (let attempt = 1; ; attempt += 1) {
@@ -81,6 +91,9 @@ function configuration(options: RedisOptions, port: number, password: string): s
     // A queue must never lose a job to make room for another.
     'maxmemory-policy noeviction',
     `databases ${options.databases ?? 16}`,
+    ...(options.cluster
+      ? ['cluster-enabled yes', `cluster-port ${options.cluster.busPort}`, 'cluster-node-timeout 2000']
+      : []),
   ];
   return `${lines.join('\n')}\n`;
 }

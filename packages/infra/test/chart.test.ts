@@ -172,6 +172,16 @@ describe('values that cannot work are refused', () => {
     ['a secret among the settings', { existingSecret: 'x', settings: { SECRETS_KEY: 'x' } }, 'SECRETS_KEY'],
     ['a region in capitals', { existingSecret: 'x', regions: { EU: {} } }, 'regions'],
     ['KEDA that sees nothing', { existingSecret: 'x', keda: { enabled: true } }, 'keda.redis.address'],
+    [
+      'KEDA that looks at another Redis than the region has',
+      {
+        existingSecret: 'x',
+        ownQueues: ['eu'],
+        regions: { default: null, eu: { keda: { maxReplicas: 3 } } },
+        keda: { enabled: true, redis: { address: 'redis:6379' } },
+      },
+      'regions.eu.keda.redis.address',
+    ],
     ['an Ingress without a host', { existingSecret: 'x', ingress: { enabled: true } }, 'ingress.host'],
   ])('%s', async (_name, values, said) => {
     const rendering = renderChart(values);

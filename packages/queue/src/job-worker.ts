@@ -29,6 +29,8 @@ class JobFailedError extends Error {
 
 /** How much later. */
 const POSTPONE_MS = 1_000;
+/** After an error of the store, as those of a Redis Cluster that has lost a node: BullMQ's own 15 s are three lost intervals. */
+const RETRY_DELAY_MS = 1_000;
 /** At shutdown jobs that run have this long to end (design §4 "Jobs": 20 s, and a little for what follows). */
 const CLOSE_WITHIN_MS = 23_000;
 
@@ -160,6 +162,7 @@ export function startJobWorker<Kind extends JobKind>(
     concurrency: options.concurrency,
     lockDuration: 10_000,
     stalledInterval: 5_000,
+    runRetryDelay: RETRY_DELAY_MS,
     maxStalledCount: RUNS_AFTER_STALL[kind],
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },

@@ -25,6 +25,8 @@ export function connectRedis(
       return new Redis({
         ...options,
         ...credentialOptions(address.credentials),
+        // Without these ioredis would speak to both in clear, whatever `tls` says.
+        ...(address.credentials.tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
         sentinels: [...address.sentinels],
         name: address.name,
         db: address.db,
@@ -33,6 +35,8 @@ export function connectRedis(
       return new Cluster([...address.nodes], {
         enableOfflineQueue: role === 'worker',
         clusterRetryStrategy: reconnectDelayMs,
+        // Certificates are for names: what a name stands for is asked by whoever connects.
+        ...(address.credentials.tls && { dnsLookup: (name, answer) => answer(null, name) }),
         redisOptions: {
           maxRetriesPerRequest: null,
           connectTimeout: options.connectTimeout,

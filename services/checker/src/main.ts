@@ -9,7 +9,7 @@ import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
 import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { parseEnv } from '@tocsin/runtime/env';
 import { startHealthServer } from '@tocsin/runtime/health-server';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -128,7 +128,11 @@ async function start(logger: Logger): Promise<RunningService> {
     port: env.HEALTH_PORT,
     metrics: registry,
     live: Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
-    ready: { postgres: () => database.ping(), queue: () => stores.ping(), clock: () => clock.check() },
+    ready: {
+      postgres: () => database.ping(),
+      queue: () => pingRegions(stores, env.REGION),
+      clock: () => clock.check(),
+    },
   });
   return {
     ready: { regions: env.REGION, healthPort: health.port },
@@ -147,6 +151,11 @@ async function start(logger: Logger): Promise<RunningService> {
       await health.stop();
     },
   };
+}
+
+/** The main store is none of them where each has its own: what a checker would tell it, the relay finds. */
+async function pingRegions(stores: QueueStores, regions: readonly string[]): Promise<void> {
+  await Promise.all(regions.map((region) => stores.forRegion(region).ping()));
 }
 
 async function closeWorkers(regions: readonly RegionWorkers[]): Promise<void> {

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { migrate } from '@tocsin/db/migrate';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { errorCode } from '@tocsin/runtime/error-code';
+import { parseRegionQueueUrls } from '@tocsin/runtime/settings';
 import { EmbeddedError } from '../embedded-error.ts';
 import { startPostgres } from '../postgres.ts';
 import { findRedisServer, startRedis } from '../redis.ts';
@@ -25,7 +26,9 @@ export async function openStores(settings: StartSettings, dataDir: string, onSto
   const database = await openDatabase(settings, dataDir, onStop);
   const queue = await openQueue(settings, dataDir, database.url, onStop);
   await prepare('database', () => migrate(settings.DATABASE_DIRECT_URL ?? database.url));
-  await prepare('queue', () => migrateQueue(queue.url));
+  for (const url of new Set([queue.url, ...parseRegionQueueUrls().values()])) {
+    await prepare('queue', () => migrateQueue(url));
+  }
   return { databaseUrl: database.url, queueUrl: queue.url, database: database.told, queue: queue.told };
 }
 

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { findExecutable } from '../find-executable.ts';
+import { findFreePort } from '../ports.ts';
+import { stopProcess } from '../processes.ts';
+import { startRedis, type RedisServer } from '../redis.ts';
+import { createTemporaryFolder } from './temporary-folder.ts';
+
+const NODES = 3;
+const WHOLE_WITHIN_MS = 30_000;
+
+interface Node {
+  readonly dataDir: string;
+  readonly busPort: number;
+  server: RedisServer;
+  /** A connection of our own. */
+  readonly redis: Redis;
+}
+
+/** A real Redis Cluster on this machine: three nodes that share the slots, without replicas, and keep nothing but those. */
+export class TestRedisCluster {
+  readonly #password: string;
+  readonly #nodes: readonly Node[];
+  readonly #remove: () => Promise<void>;
+
+  private constructor(password: string, nodes: readonly Node[], remove: () => Promise<void>) {
+    this.#password = password;
+    this.#nodes = nodes;
+    this.#remove = remove;
+  }
+
+  /** Makes one as people do, by `redis-cli --cluster create`, in about four seconds. */
+  static async start(): Promise<TestRedisCluster> {
+    const folder = await createTemporaryFolder();
+    const password = randomBytes(24).toString('hex');
+    const starting = Array.from({ length: NODES }, (_, index) =>
+      startNode(join(folder.path, `node-${index}`), password),
+    );
+    const cluster = new TestRedisCluster(password, await Promise.all(starting), folder.remove);
+    try {
+      await createCluster(cluster.#addresses, password);
+      await cluster.untilWhole();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  /** As `QUEUE_URL` takes it. */
+  get url(): string {
+    return `redis+cluster://:${this.#password}@${this.#addresses.join(',')}`;
+  }
+
+  get #addresses(): string[] {
+    return this.#nodes.map(({ server }) => `127.0.0.1:${server.port}`);
+  }
+
+  /** What every node answers. */
+  ask<Answer>(question: (redis: Redis) => Promise<Answer>): Promise<Answer[]> {
+    return Promise.all(this.#nodes.map(({ redis }) => question(redis)));
+  }
+
+  /** Kills these nodes as a crash does. @returns starts them again, with their slots and without any key */
+  async kill(which: (redis: Redis) => Promise<boolean>): Promise<() => Promise<void>> {
+    const chosen = await this.ask(which);
+    const killed = this.#nodes.filter((_, index) => chosen[index]);
+    await Promise.all(killed.map(({ server }) => stopProcess(server.pid, [['SIGKILL', 5_000]])));
+    return async () => {
+      await Promise.all(
+        killed.map(async (node) => {
+          node.server = await runNode(node.dataDir, node.busPort, this.#password);
+        }),
+      );
+      await this.untilWhole();
+    };
+  }
+
+  /** Waits until every node takes commands. */
+  async untilWhole(): Promise<void> {
+    const deadline = Date.now() + WHOLE_WITHIN_MS;
+    while (!(await this.ask(isWhole)).every(Boolean)) {
+      if (Date.now() > deadline) throw new Error('the nodes of the cluster do not find together');
+      await sleep(50);
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const { redis } of this.#nodes) redis.disconnect();
+    await Promise.all(this.#nodes.map(({ server }) => server.stop()));
+    await this.#remove();
+  }
+}
+
+async function startNode(dataDir: string, password: string): Promise<Node> {
+  const busPort = await findFreePort();
+  const server = await runNode(dataDir, busPort, password);
+  const redis = new Redis(server.url, { maxRetriesPerRequest: null, retryStrategy: () => 100 });
+  // It is killed now and then.
+  redis.on('error', () => undefined);
+  return { dataDir, busPort, server, redis };
+}
+
+function runNode(dataDir: string, busPort: number, password: string): Promise<RedisServer> {
+  return startRedis({ dataDir, appendOnly: false, cluster: { busPort, password } });
+}
+
+async function createCluster(addresses: readonly string[], password: string): Promise<void> {
+  const program = findExecutable(['redis-cli', 'valkey-cli'], process.env['PATH'] ?? '');
+  if (program === null) throw new Error('There is no redis-cli or valkey-cli on the PATH');
+  await promisify(execFile)(program, ['--cluster', 'create', ...addresses, '--cluster-yes'], {
+    env: { ...process.env, REDISCLI_AUTH: password },
+    timeout: WHOLE_WITHIN_MS,
+  });
+}
+
+async function isWhole(redis: Redis): Promise<boolean> {
+  return (await redis.cluster('INFO')).includes('cluster_state:ok');
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { JobKind } from '@tocsin/contracts/jobs';
+import { waveId } from '@tocsin/core/schedule/wave';
+import { TestRedisCluster } from '@tocsin/embedded/testing/redis-cluster';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { readRegionLoad } from '@tocsin/queue/region-load';
+import { RegionSchedules } from '@tocsin/queue/schedules';
+import { until } from './stores.ts';
+
+const EU = 'eu-west-1';
+const US = 'us-east-1';
+/** By the kind of job, and its region. */
+const QUEUES = [
+  ['check', EU],
+  ['check', US],
+  ['trigger', EU],
+  ['statusChange', null],
+  ['delivery', null],
+] as const;
+
+let cluster: TestRedisCluster;
+let stores: QueueStores;
+let producers: Producers;
+let workers: JobWorker[] = [];
+
+beforeAll(async () => {
+  cluster = await TestRedisCluster.start();
+  stores = openQueueStores(
+    cluster.url,
+    () => undefined,
+    () => undefined,
+  );
+  producers = new Producers(stores);
+  await stores.ping();
+}, 60_000);
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.close()));
+});
+afterAll(async () => {
+  await producers.close();
+  await stores.close();
+  await cluster.stop();
+});
+
+/** @returns what its jobs were about, as they are done */
+function startWorker(kind: JobKind, region: string | null): string[] {
+  const done: string[] = [];
+  const store = region === null ? stores.main : stores.forRegion(region);
+  const process = async (payload: object): Promise<void> => {
+    done.push('phaseMs' in payload ? 'wave' : String(Object.values(payload)[0]));
+  };
+  workers.push(startJobWorker(store, { kind, region, concurrency: 5, process, onFailed: () => undefined }));
+  return done;
+}
+
+async function addOneOfEach(id: string): Promise<void> {
+  await Promise.all([
+    producers.addFirstCheck(EU, { monitorId: id, revision: 1 }, Date.now()),
+    producers.addFirstCheck(US, { monitorId: id, revision: 1 }, Date.now()),
+    producers.addTrigger(EU, { triggerId: id }),
+    producers.addStatusChanges([id, randomUUID()]),
+    producers.addDeliveries([id, randomUUID()]),
+  ]);
+}
+
+/** The queues that have keys on each node. */
+async function queuesByNode(): Promise<string[][]> {
+  const keys = await cluster.ask((redis) => redis.keys('tocsin:{*'));
+  return keys.map((ofNode) => [...new Set(ofNode.map((key) => /\{(.+)\}/.exec(key)?.[1] ?? ''))].toSorted());
+}
+
+test('jobs of every kind are done, each queue on a node of its own choice', async () => {
+  const done = QUEUES.map(([kind, region]) => startWorker(kind, region));
+  const id = randomUUID();
+  await addOneOfEach(id);
+  await until('each to be done', () => done.every((ids) => ids.includes(id)));
+  const byNode = await queuesByNode();
+  expect(byNode.flat().toSorted()).toEqual([
+    'checks.eu-west-1',
+    'checks.us-east-1',
+    'deliveries',
+    'status-changes',
+    'triggers.eu-west-1',
+  ]);
+  expect(byNode.filter((queues) => queues.length > 0).length).toBeGreaterThan(1);
+  for (const region of [EU, US]) {
+    await until('its worker to be counted', async () => {
+      const { workers: count, waiting } = await readRegionLoad(producers, region);
+      return count === 1 && waiting === 0;
+    });
+  }
+  await expect(stores.main.readClock()).resolves.toBeGreaterThan(1_700_000_000_000);
+});
+
+test('one of two processes enters a check', async () => {
+  const { overlapGuard } = stores.forRegion(EU);
+  const monitorId = randomUUID();
+  const leave = await overlapGuard.enter(EU, monitorId, 'job-1', 60_000);
+  expect(await overlapGuard.enter(EU, monitorId, 'job-2', 60_000)).toBeNull();
+  await leave?.();
+  expect(await overlapGuard.enter(EU, monitorId, 'job-2', 60_000)).not.toBeNull();
+});
+
+test('waves run again and again, and again after every node was flushed', async () => {
+  const schedules = new RegionSchedules(producers, EU);
+  const waves = [1, 51, 501].map((phaseMs) => ({ intervalSeconds: 1, phaseMs }));
+  const wanted = new Set(waves.map(waveId));
+  expect(await schedules.ensure(waves)).toBe(3);
+  const done = startWorker('check', EU);
+  await until('each to run twice', () => done.length >= 6);
+  await cluster.ask((redis) => redis.flushall());
+  // Unless a worker was about to plan its next run: then that wave is there.
+  const { missing, stray } = await schedules.audit(wanted);
+  expect([missing.length > 0, stray]).toEqual([true, []]);
+  await schedules.apply(waves);
+  expect(await schedules.audit(wanted)).toMatchObject({ missing: [], stray: [] });
+  const before = done.length;
+  await until('each to run twice again', () => done.length >= before + 6);
+  await schedules.remove([...wanted]);
+  expect((await schedules.audit(new Set())).stray).toEqual([]);
+});
+
+test('a node that was lost with its queues: jobs are refused, and done by the same workers when it is back', async () => {
+  const done = startWorker('check', EU);
+  await Promise.all(workers.map((worker) => worker.waitUntilReady()));
+  // The others answer that the key has moved.
+  const start = await cluster.kill((redis) =>
+    redis.exists('tocsin:{checks.eu-west-1}:meta').then(
+      () => true,
+      () => false,
+    ),
+  );
+  const id = randomUUID();
+  const add = (): Promise<void> => producers.addFirstCheck(EU, { monitorId: id, revision: 1 }, 1);
+  await expect(add()).rejects.toThrow();
+  await start();
+  await until('a job to be taken', () =>
+    add().then(
+      () => true,
+      () => false,
+    ),
+  );
+  await until('it to be done', () => done.includes(id));
+}, 60_000);
