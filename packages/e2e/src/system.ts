@@ -31,6 +31,8 @@ export interface System {
   readonly databaseUrl: string;
   readonly queueUrl: string;
   readonly apiKey: string;
+  /** Where the first api started listens. */
+  apiPort(): number;
   /** A service to start, kill and start again; further ones of a kind are replicas. */
   service(name: ServiceName, env?: Readonly<Record<string, string>>): ServiceProcess;
   /** Starts one of each. */
@@ -93,10 +95,14 @@ export async function createSystem(options: SystemOptions): Promise<System> {
     return one;
   };
 
+  const apiPort = (): number => {
+    const api = services.find((one) => one.name === 'api' && one.port > 0);
+    if (!api) throw new Error('No api has been started');
+    return api.port;
+  };
+
   const request: System['request'] = async (method, path, body) => {
-    const port = services.find((one) => one.name === 'api' && one.port > 0)?.port ?? 0;
-    if (port === 0) throw new Error('No api has been started');
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    const response = await fetch(`http://127.0.0.1:${apiPort()}${path}`, {
       method,
       headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -110,6 +116,7 @@ export async function createSystem(options: SystemOptions): Promise<System> {
     databaseUrl: testDatabase.url,
     queueUrl,
     apiKey,
+    apiPort,
     service,
     startAll: async () => {
       const all = { api: service('api'), checker: service('checker'), notifier: service('notifier') };

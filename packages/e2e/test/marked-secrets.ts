@@ -14,6 +14,7 @@ export const secrets: Record<string, string> = {
   BOOTSTRAP_READ_KEY: apiKey(),
   OIDC_CLIENT_SECRET: mark('oidc/&+'),
   'OIDC code': mark('code'),
+  'token of the collector': mark('otlp'),
   'wrong Redis password': mark('redis'),
   'wrong database password': mark('postgres'),
   'Bearer token of a monitor': mark('auth'),

@@ -8,6 +8,7 @@ import type { ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, PUBLIC_URL, type System } from '@tocsin/e2e/system';
 import { until } from '@tocsin/e2e/until';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
 import { Client, Pool } from 'pg';
 import { askWrongly } from './ask-wrongly.ts';
 import { startEchoTarget, type EchoTarget } from './echo-target.ts';
@@ -23,6 +24,7 @@ import {
 } from './secret-marks.ts';
 
 let receiver: WebhookReceiver;
+let collector: TraceReceiver;
 let echo: EchoTarget;
 let system: System;
 let admin: Client;
@@ -39,6 +41,7 @@ beforeAll(async () => {
     response.writeHead(500).end(JSON.stringify({ ...webhook.headers, path: webhook.path }));
   });
   echo = await startEchoTarget();
+  collector = await TraceReceiver.start();
   system = await createSystem({
     queue: 'redis',
     receiverCa: receiver.ca,
@@ -46,6 +49,8 @@ beforeAll(async () => {
       SECRETS_KEY: [secretOf('first SECRETS_KEY'), secretOf('second SECRETS_KEY')].join(','),
       LOG_LEVEL: 'debug',
       DATABASE_POOL_SIZE: '4',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${secretOf('token of the collector')}`,
     },
   });
   secrets['database password'] = new URL(system.databaseUrl).password;
@@ -63,6 +68,7 @@ afterAll(async () => {
   await system.close();
   await receiver.stop();
   await echo.stop();
+  await collector.stop();
 });
 
 /** One of each that logs as JSON, and one of each that logs for people. */
@@ -134,7 +140,7 @@ async function withoutDatabase(work: () => Promise<void>): Promise<void> {
   await admin.query(`alter database ${name} allow_connections true`);
 }
 
-test('secrets are in no log, job, metric, error or command line, and in the database sealed or hashed', async () => {
+test('secrets are in no log, job, metric, trace, error or command line, and in the database sealed or hashed', async () => {
   const api = await startAll();
   const { request, cookie } = await openSession(api, {
     email: 'admin@example.com',
@@ -196,6 +202,7 @@ test('secrets are in no log, job, metric, error or command line, and in the data
     ...(await readFiles(rows.map((row) => join(dirname(row.data_directory), 'server.log')))),
     ...pages,
     ...errors,
+    { where: 'traces', text: collector.text },
     store.read(),
     ...(await readStore(system.queueUrl)),
     ...(await readCommandLines()),
@@ -215,6 +222,8 @@ test('secrets are in no log, job, metric, error or command line, and in the data
   for (const words of ['Webhook attempt', 'WRONGPASS', 'not currently accepting connections', 'Failed query'])
     expect(said).toContain(words);
   expect(errors.length).toBeGreaterThan(30);
+  expect(new Set(collector.spans.map(({ name }) => name)).size).toBeGreaterThan(10);
+  expect(collector.authorization).toBe(`Bearer ${secretOf('token of the collector')}`);
   await pool.end();
 }, 240_000);
 

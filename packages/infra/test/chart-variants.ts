@@ -19,6 +19,8 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       OIDC_ISSUER: 'https://login.example.com',
       EGRESS_ALLOW_CIDRS: '10.2.0.0/16, 10.3.4.5,fd00::1',
       API_RATE_LIMIT_PER_MINUTE: 1_000_000,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.monitoring:4318',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
     },
     image: { registry: 'registry.example.com', tag: '1.2.3', pullSecrets: [{ name: 'pull' }] },
     ownQueues: ['eu'],

@@ -68,7 +68,7 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
           needed.includes(variable.name) || /^QUEUE_URL_|PASSWORD|SECRET|_KEY$/.test(variable.name);
         expect({ name: variable.name, fromSecret: variable.valueFrom?.secretKeyRef !== undefined }).toEqual({
           name: variable.name,
-          fromSecret: secret || variable.name === 'DATABASE_DIRECT_URL',
+          fromSecret: secret || ['DATABASE_DIRECT_URL', 'OTEL_EXPORTER_OTLP_HEADERS'].includes(variable.name),
         });
       }
     }

@@ -41,9 +41,15 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly concurrency: number;
   /**
    * @param stalls how often a worker vanished, or hung, while it ran this job
+   * @param traceparent of what asked for this job; undefined where that was not told
    * @throws JobReturnedError to give the job back, JobPostponedError for later; any other error fails it
    */
-  readonly process: (payload: JobPayload<Kind>, jobId: string, stalls: number) => Promise<void>;
+  readonly process: (
+    payload: JobPayload<Kind>,
+    jobId: string,
+    stalls: number,
+    traceparent: string | undefined,
+  ) => Promise<void>;
   readonly onFailed: (jobId: string, error: Error) => void;
 }
 
@@ -147,7 +153,8 @@ export function startJobWorker<Kind extends JobKind>(
     try {
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
       const payload = schema.parse(job.data) as JobPayload<Kind>;
-      await worker.run(() => options.process(payload, job.id ?? '', job.stalledCounter));
+      const traceparent = job.opts.telemetry?.metadata;
+      await worker.run(() => options.process(payload, job.id ?? '', job.stalledCounter, traceparent));
     } catch (error) {
       if (error instanceof JobPostponedError) {
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);

@@ -35,13 +35,23 @@ export class Producers {
     return this.#store(region).countWorkers(this.queue(kind, region));
   }
 
-  /** Checks a new monitor now, once; a second call with the same slot adds nothing. `slot` is epoch milliseconds. */
-  async addFirstCheck(region: string, payload: SingleCheck, slot: number): Promise<void> {
-    await this.#add('check', region, [{ payload, jobId: firstCheckJobId(payload.monitorId, slot) }]);
+  /**
+   * Checks a new monitor now, once; a second call with the same slot adds nothing. `slot` is epoch milliseconds.
+   * @param traceparent of what asked for it, for the trace of the check
+   */
+  async addFirstCheck(
+    region: string,
+    payload: SingleCheck,
+    slot: number,
+    traceparent?: string,
+  ): Promise<void> {
+    const jobId = firstCheckJobId(payload.monitorId, slot);
+    await this.#add('check', region, [{ payload, jobId }], traceparent);
   }
 
-  async addTrigger(region: string, payload: JobPayload<'trigger'>): Promise<void> {
-    await this.#add('trigger', region, [{ payload, jobId: payload.triggerId }]);
+  /** @param traceparent of what asked for it, for the trace of the check */
+  async addTrigger(region: string, payload: JobPayload<'trigger'>, traceparent?: string): Promise<void> {
+    await this.#add('trigger', region, [{ payload, jobId: payload.triggerId }], traceparent);
   }
 
   async addStatusChanges(ids: readonly string[]): Promise<void> {
@@ -62,13 +72,14 @@ export class Producers {
     kind: Kind,
     region: string | null,
     jobs: readonly { payload: JobPayload<Kind>; jobId: string }[],
+    traceparent?: string,
   ): Promise<void> {
     if (jobs.length === 0) return;
     const { job, payload: schema } = JOBS[kind];
     const bulk = jobs.map(({ payload, jobId }) => ({
       name: job,
       data: schema.parse(payload),
-      opts: { ...FORGET_FINISHED, jobId },
+      opts: { ...FORGET_FINISHED, jobId, ...(traceparent && { telemetry: { metadata: traceparent } }) },
     }));
     await withDeadline(this.queue(kind, region).addBulk(bulk), ENQUEUE_DEADLINE_MS, `adding ${job} jobs`);
   }

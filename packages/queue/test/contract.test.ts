@@ -106,6 +106,24 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     }
   });
 
+  test('a job brings along the trace of what asked for it, where that was told', async () => {
+    const seen: (string | undefined)[] = [];
+    workers.push(
+      startJobWorker(store.stores.forRegion(REGION), {
+        kind: 'trigger',
+        region: REGION,
+        concurrency: 1,
+        process: async (_payload, _jobId, _stalls, traceparent) => void seen.push(traceparent),
+        onFailed: () => undefined,
+      }),
+    );
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await store.producers.addTrigger(REGION, { triggerId: randomUUID() }, traceparent);
+    await store.producers.addTrigger(REGION, { triggerId: randomUUID() });
+    await until('both to be done', () => seen.length === 2);
+    expect(new Set(seen)).toEqual(new Set([traceparent, undefined]));
+  });
+
   test('payloads are parsed at both ends', async () => {
     await expect(store.producers.addTrigger(REGION, { triggerId: 'nonsense' })).rejects.toThrow();
     const failed: string[] = [];

@@ -19,6 +19,16 @@ export function wholeNumber(minimum: number, maximum: number): Field<number> {
     .refine((value) => value >= minimum && value <= maximum, message);
 }
 
+/** A number from 0 to 1. */
+export function ratio(): Field<number> {
+  const message = 'must be a number from 0 to 1';
+  return z
+    .string(message)
+    .regex(/^(0?\.\d+|[01](\.\d+)?)$/, message)
+    .transform(Number)
+    .refine((value) => value <= 1, message);
+}
+
 /** A TCP port; with `any`, 0 stands for any free one. */
 export function port(options: { readonly any?: boolean } = {}): Field<number> {
   return wholeNumber(options.any === true ? 0 : 1, 65_535);

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { builtPages, certificateFile, list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
+import {
+  builtPages,
+  certificateFile,
+  list,
+  port,
+  ratio,
+  secretKeys,
+  url,
+  wholeNumber,
+} from './env-fields.ts';
 import { isSecret, SettingsError } from './env.ts';
 import type { EnvSource, SettingMeta } from './env.ts';
 
@@ -9,6 +18,16 @@ const API_KEY = /^tocsin_live_[0-9a-fA-F]{48}$/;
 const API_KEY_RULE = 'must be tocsin_live_ and 48 of 0-9a-f (make one: openssl rand -hex 24)';
 
 const PASSWORD_RULE = 'must have 8 to 128 characters';
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+const SAMPLER_RULE = `must be one of ${SAMPLERS.join(', ')}`;
 
 const queueUrl = url([
   'redis',
@@ -129,6 +148,32 @@ export const settings = z.object({
   LOG_FORMAT: described(z.enum(['json', 'pretty'], 'must be json or pretty').optional(), {
     description: 'json or pretty; not set: pretty on a terminal, else json.',
     example: 'json',
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: described(url(['http', 'https']).optional(), {
+    description:
+      'Where traces go: an OpenTelemetry collector, Jaeger or Tempo, as OTLP over HTTP in JSON. Not set: there is no tracing, and it costs nothing (docs/tracing.md).',
+    example: 'http://collector.example.com:4318',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: described(z.string().optional(), {
+    description: 'Headers to send traces with: name=value, comma-separated.',
+    secret: true,
+    example: 'authorization=Bearer%20token',
+  }),
+  OTEL_SERVICE_NAME: described(z.string().optional(), {
+    description:
+      'What traces name the service; not set: tocsin-api, tocsin-checker and tocsin-notifier, each by itself.',
+    example: 'tocsin-checker-eu',
+  }),
+  OTEL_RESOURCE_ATTRIBUTES: described(z.string().optional(), {
+    description: 'What else every span says of its service: name=value, comma-separated.',
+    example: 'deployment.environment.name=production',
+  }),
+  OTEL_TRACES_SAMPLER: described(z.enum(SAMPLERS, SAMPLER_RULE).default('parentbased_always_on'), {
+    description:
+      'Which traces are kept: always_on, always_off or traceidratio, each with parentbased_ before it to do as whoever asked did.',
+  }),
+  OTEL_TRACES_SAMPLER_ARG: described(ratio().default(1), {
+    description: 'The share of traces that traceidratio keeps, from 0 to 1.',
   }),
   BOOTSTRAP_API_KEY: described(z.string().regex(API_KEY, API_KEY_RULE).optional(), {
     description:

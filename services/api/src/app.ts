@@ -13,6 +13,7 @@ import { limitRate } from './http/rate-limit.ts';
 import { repairPath } from './http/repair-path.ts';
 import { assignRequestId } from './http/request-id.ts';
 import { notFound, resource } from './http/resource.ts';
+import { traceRequests } from './http/trace-requests.ts';
 import { authRouter } from './identity/auth-router.ts';
 import { putSetStages } from './monitor-sets/put-set.ts';
 import { monitorsRouter } from './monitors/router.ts';
@@ -21,12 +22,14 @@ import { openApiHandler } from './openapi/serve-document.ts';
 /** The whole HTTP side of the api, ready to listen. */
 export function createApp(context: ApiContext): Express {
   const { trustProxy, dashboardDir } = context.settings;
+  const { tracer } = context;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('case sensitive routing');
   app.set('trust proxy', typeof trustProxy === 'object' ? [...trustProxy] : trustProxy);
   app.use(assignRequestId, observeRequests(context.logger, context.metrics), helmet(), repairPath);
+  if (tracer !== null) app.use(traceRequests(tracer));
   app.use(healthRouter(context));
   app.use('/api/cli', cliRouter(context));
   app.use('/api/auth', authRouter(context));

@@ -18,6 +18,8 @@ import type { Metrics } from '@tocsin/runtime/metrics';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
 import type { Settings } from '@tocsin/runtime/settings';
 import { runService, type RunningService } from '@tocsin/runtime/shutdown';
+import { startTracing } from '@tocsin/runtime/tracing';
+import type { Tracer } from '@tocsin/runtime/tracing';
 import { createApp } from './app.ts';
 import { createLastUsedRecorder } from './auth/last-used.ts';
 import { ensureAdmin } from './bootstrap/ensure-admin.ts';
@@ -36,7 +38,7 @@ import { Reconciler } from './schedule/reconciler.ts';
 import { ScheduleApplier } from './schedule/schedule-applier.ts';
 import { createScheduleMetrics } from './schedule/schedule-metrics.ts';
 import { startReconciler } from './schedule/start-reconciler.ts';
-import { syncSchedules } from './schedule/sync-schedules.ts';
+import { traceSync } from './schedule/trace-sync.ts';
 import { LiveStreams } from './stream/live-streams.ts';
 
 const apiSettings = settings.pick({
@@ -73,6 +75,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(apiSettings);
   const regionUrls = parseRegionQueueUrls();
   const oidc = oidcSettings(env);
+  const tracer = await startTracing('api', logger);
   const database = openDatabase({
     url: env.DATABASE_URL,
     poolSize: env.DATABASE_POOL_SIZE,
@@ -94,7 +97,14 @@ async function start(logger: Logger): Promise<RunningService> {
   void reportUnreadable({ db, secrets }, (message) => logger.error(message));
 
   const metrics = createMetrics();
-  const keeper = createScheduleKeeper(env, { db, producers, metrics, logger, ownRegions: regionUrls.keys() });
+  const keeper = createScheduleKeeper(env, {
+    db,
+    producers,
+    metrics,
+    logger,
+    tracer,
+    ownRegions: regionUrls.keys(),
+  });
   const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
   registerRegionMetrics({
@@ -130,6 +140,7 @@ async function start(logger: Logger): Promise<RunningService> {
     settings: requests,
     logger,
     metrics,
+    tracer,
     // A region's own store may be away without taking the API out of service.
     ready: { postgres: () => database.ping(), queue: () => queues.main.ping() },
     shutdown: shutdown.signal,
@@ -152,6 +163,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await producers.close();
       await queues.close();
       await database.close();
+      await tracer?.stop();
     },
   };
 }
@@ -161,6 +173,7 @@ interface ScheduleKeeperParts {
   readonly producers: Producers;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  readonly tracer: Tracer | null;
   /** Regions that have a store of their own. */
   readonly ownRegions: Iterable<string>;
 }
@@ -173,7 +186,7 @@ function createScheduleKeeper(
   const { db, producers, logger } = parts;
   const metrics = createScheduleMetrics(parts.metrics);
   const applier = new ScheduleApplier({
-    sync: (region, ids) => syncSchedules({ db, producers }, region, ids),
+    sync: traceSync(parts.tracer, { db, producers }),
     onSynced: (region, applied) => metrics.synced(region, 'commit', applied),
     logger,
   });

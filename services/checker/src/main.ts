@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import { readClock } from '@tocsin/db/database/read-clock';
@@ -17,7 +18,9 @@ import { createLoop } from '@tocsin/runtime/loop';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
 import { runService, type RunningService } from '@tocsin/runtime/shutdown';
+import { startTracing, withSpan } from '@tocsin/runtime/tracing';
 import type { CheckContext } from './checks/check-runner.ts';
+import { traceBatches } from './checks/trace-check.ts';
 import { createCheckerMetrics } from './metrics.ts';
 import { Recorder } from './record/recorder.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
@@ -52,6 +55,7 @@ setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(checkerSettings);
   const regionUrls = parseRegionQueueUrls();
+  const tracer = await startTracing('checker', logger);
   const database = openDatabase({
     url: env.DATABASE_URL,
     poolSize: env.DATABASE_POOL_SIZE,
@@ -70,8 +74,10 @@ async function start(logger: Logger): Promise<RunningService> {
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
   const shutdown = new AbortController();
+  const record = (checks: readonly CheckRecord[]): Promise<CheckOutcome[]> =>
+    recordChecks(database.db, checks);
   const recorder = new Recorder({
-    record: (checks) => recordChecks(database.db, checks),
+    record: tracer === null ? record : traceBatches(tracer, record),
     ensurePartitions: () => ensureEventPartitions(database.db),
     logger,
     onBatch: (size, durationMs) => {
@@ -88,11 +94,20 @@ async function start(logger: Logger): Promise<RunningService> {
     }),
     metrics,
     shutdown: shutdown.signal,
-    announce: (statusChangeId) => {
-      producers.addStatusChanges([statusChangeId]).catch((error: unknown) => {
+    announce: (statusChangeId, parent) => {
+      const span = {
+        kind: 'producer',
+        parent,
+        attributes: { 'tocsin.status_change.id': statusChangeId },
+      } as const;
+      const announcing = withSpan(tracer, 'status change', span, () =>
+        producers.addStatusChanges([statusChangeId]),
+      );
+      announcing.catch((error: unknown) => {
         logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
       });
     },
+    tracer,
   };
   const clock = new ClockGuard({
     clocks: [
@@ -148,6 +163,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await producers.close();
       await stores.close();
       await database.close();
+      await tracer?.stop();
       await health.stop();
     },
   };

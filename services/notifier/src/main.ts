@@ -19,12 +19,14 @@ import { createLoop } from '@tocsin/runtime/loop';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { settings } from '@tocsin/runtime/settings';
 import { runService, type RunningService } from '@tocsin/runtime/shutdown';
+import { startTracing } from '@tocsin/runtime/tracing';
 import { Deliverer } from './deliver/deliverer.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
 import { keepMaintenance } from './maintenance/maintenance-clock.ts';
 import { createMaintenanceMetrics } from './maintenance/maintenance-metrics.ts';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
 import { createRelay } from './relay.ts';
+import { traceDispatch } from './trace-dispatch.ts';
 
 const RELAY_EVERY_MS = 500;
 /** Attempts end one by one, and each may have been waited for: rounds for all that end within this time are one. */
@@ -49,6 +51,7 @@ const notifierSettings = settings.pick({
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(notifierSettings);
+  const tracer = await startTracing('notifier', logger);
   const database = openDatabase({
     url: env.DATABASE_URL,
     poolSize: env.DATABASE_POOL_SIZE,
@@ -78,11 +81,12 @@ async function start(logger: Logger): Promise<RunningService> {
     metrics,
     logger,
     onRecorded: () => relay.wake(),
+    tracer,
   });
   let relayedAt = performance.now();
   const relayOnce = createRelay({
-    dispatchDue: (limit) => dispatchStatusChanges(db, { limit }),
-    claimDue: (limit) => claimDeliveries(context, { limit }),
+    dispatchDue: (limit) => traceDispatch(tracer, 'relay', () => dispatchStatusChanges(db, { limit })),
+    claimDue: (limit) => claimDeliveries(context, { limit }, tracer !== null),
     deliverer,
   });
   const relay = createLoop({
@@ -132,7 +136,9 @@ async function start(logger: Logger): Promise<RunningService> {
       region: null,
       concurrency: DISPATCH_CONCURRENCY,
       process: async ({ statusChangeId }) => {
-        const { deliveryIds } = await dispatchStatusChanges(db, { statusChangeId });
+        const { deliveryIds } = await traceDispatch(tracer, 'job', () =>
+          dispatchStatusChanges(db, { statusChangeId }),
+        );
         await producers.addDeliveries(deliveryIds).catch(() => relay.wake());
       },
       onFailed,
@@ -142,7 +148,7 @@ async function start(logger: Logger): Promise<RunningService> {
       region: null,
       concurrency: DELIVERY_CONCURRENCY,
       process: async ({ deliveryId }) => {
-        const [delivery] = await claimDeliveries(context, { deliveryId });
+        const [delivery] = await claimDeliveries(context, { deliveryId }, tracer !== null);
         if (delivery) await deliverer.attempt(delivery);
       },
       onFailed,
@@ -171,6 +177,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await producers.close();
       await stores.close();
       await database.close();
+      await tracer?.stop();
       await health.stop();
     },
   };

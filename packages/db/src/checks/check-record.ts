@@ -14,6 +14,8 @@ export interface CheckRecord extends CheckVerdict {
   readonly timings: Timings;
   /** Null where the check saw no certificate. */
   readonly certificateExpiresAt: Date | null;
+  /** Of the check's trace, for the deliveries that may follow; absent where there is no tracing. */
+  readonly traceparent?: string;
 }
 
 /**

@@ -107,6 +107,7 @@ function decideOne(check: CheckRecord, monitor: LockedMonitor, plan: Plan): Deci
     region: check.region,
     latencyMs: check.latencyMs,
     errorReason: check.errorReason,
+    traceparent: check.traceparent,
     clock,
   });
   monitor.status = effect.status;

@@ -31,6 +31,8 @@ export interface ClaimedDelivery {
   readonly roundAttemptCount: number;
   /** Since the first attempt after the last redelivery; 0 for that one. */
   readonly elapsedMs: number;
+  /** Of the trace of the check that it began with; null where there is none, or nobody asked for it. */
+  readonly traceparent: string | null;
 }
 
 /** Which deliveries to claim: one that a job named, or the ones due longest. */
@@ -49,14 +51,20 @@ type ClaimedRow = Record<string, unknown> & {
   attempt_count: number;
   round_attempt_count: number;
   elapsed_ms: number;
+  traceparent: string | null;
 };
 
 /**
  * Claims due deliveries by a conditional update, so that of several processes one wins (design §4 "Delivery"). A first
  * attempt, also of a redelivery, waits while an earlier delivery of the same monitor to the same channel, made, released or
  * still to be made, waits for its own. A test event waits for nobody, and needs no enabled channel.
+ * @param withTrace whether to look up the trace that each belongs to
  */
-export async function claimDeliveries(context: DbContext, scope: ClaimScope): Promise<ClaimedDelivery[]> {
+export async function claimDeliveries(
+  context: DbContext,
+  scope: ClaimScope,
+  withTrace = false,
+): Promise<ClaimedDelivery[]> {
   const leaseToken = randomUUID();
   const { rows } = await context.db.execute<ClaimedRow>(sql`
     with due as materialized (
@@ -72,7 +80,8 @@ export async function claimDeliveries(context: DbContext, scope: ClaimScope): Pr
     returning d.id, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
       c.url, c.sealed_secret,
       case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
-      (extract(epoch from now() - d.first_attempt_at) * 1000)::float8 as elapsed_ms`);
+      (extract(epoch from now() - d.first_attempt_at) * 1000)::float8 as elapsed_ms,
+      ${withTrace ? traceparent : sql`null`} as traceparent`);
   return rows.map((row) => ({
     id: row.id,
     leaseToken,
@@ -86,8 +95,13 @@ export async function claimDeliveries(context: DbContext, scope: ClaimScope): Pr
     attemptCount: row.attempt_count,
     roundAttemptCount: row.round_attempt_count,
     elapsedMs: Math.max(0, row.elapsed_ms),
+    traceparent: row.traceparent,
   }));
 }
+
+/** All events of a status change are of one trace. */
+const traceparent = sql`(
+  select s.webhook_events -> 0 ->> 'traceparent' from status_changes s where s.id = d.status_change_id)`;
 
 /** A secret that cannot be opened fails the attempts of its own channel, not all that were claimed together. */
 function openSecrets(context: DbContext, sealed: readonly (string | null)[]): string[] {

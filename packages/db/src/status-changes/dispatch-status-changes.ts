@@ -5,24 +5,30 @@ import type { Database } from '../database/open.ts';
 /** Which status changes to dispatch: one that a job named, or the oldest ones due. */
 export type DispatchScope = { readonly statusChangeId: string } | { readonly limit: number };
 
+export interface DispatchedStatusChanges {
+  readonly statusChanges: number;
+  readonly deliveryIds: string[];
+  readonly traceparents: string[];
+}
+
 /**
  * Fans status changes out to deliveries and marks them dispatched, in one transaction. Idempotent: a status change, event
  * kind and channel make one delivery however often this runs (design §4 "Outbox"). A disabled channel's are `held`.
- * @returns the deliveries that are due now
+ * @returns the deliveries that are due now, and of the status changes that belong to a trace its `traceparent`
  */
 export async function dispatchStatusChanges(
   db: Database,
   scope: DispatchScope,
-): Promise<{ statusChanges: number; deliveryIds: string[] }> {
+): Promise<DispatchedStatusChanges> {
   return db.transaction(async (tx) => {
-    const { rows: due } = await tx.execute<{ id: string }>(sql`
-      select id from status_changes
+    const { rows: due } = await tx.execute<{ id: string; traceparent: string | null }>(sql`
+      select id, webhook_events -> 0 ->> 'traceparent' as traceparent from status_changes
       where dispatched_at is null
         ${'statusChangeId' in scope ? sql`and id = ${scope.statusChangeId}` : sql``}
       order by monitor_id, timestamp
       limit ${'limit' in scope ? scope.limit : 1}
       for update skip locked`);
-    if (due.length === 0) return { statusChanges: 0, deliveryIds: [] };
+    if (due.length === 0) return { statusChanges: 0, deliveryIds: [], traceparents: [] };
     const ids = arrayOf(
       'uuid',
       due.map((row) => row.id),
@@ -50,6 +56,7 @@ export async function dispatchStatusChanges(
     return {
       statusChanges: due.length,
       deliveryIds: made.filter((row) => row.state === 'pending').map((row) => row.id),
+      traceparents: due.flatMap(({ traceparent }) => traceparent ?? []),
     };
   });
 }

@@ -20,6 +20,8 @@ export interface StatusChange {
   readonly region: string;
   readonly latencyMs: number;
   readonly errorReason: ErrorReason | null;
+  /** Of the trace of that check, if there is one. */
+  readonly traceparent?: string | undefined;
   /** The monitor's clock; its new last stamp must be written back to the monitor. */
   readonly clock: MonitorClock;
 }
@@ -68,6 +70,7 @@ function toRow(change: StatusChange, incidentOpen: boolean, channelIds: string[]
   const webhookEvents = kinds.map((event, index) => ({
     event,
     payload: JSON.stringify(payloadOf(change, event, stamps[index] ?? timestamp)),
+    ...(change.traceparent !== undefined && { traceparent: change.traceparent }),
   }));
   const due = webhookEvents.length > 0 && channelIds.length > 0;
   return {

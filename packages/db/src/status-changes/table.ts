@@ -8,6 +8,8 @@ import { clockNow, instant } from '../database/columns.ts';
 export interface FrozenWebhookEvent {
   readonly event: WebhookEvent;
   readonly payload: string;
+  /** Of the trace that the deliveries go on with; never sent. Absent where there is none. */
+  readonly traceparent?: string;
 }
 
 /**

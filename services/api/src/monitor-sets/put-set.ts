@@ -5,7 +5,7 @@ import type { RequestHandler } from 'express';
 import { requireWrite } from '../auth/require-write.ts';
 import type { ApiContext } from '../context.ts';
 import { bodyOf, parseJsonBodyUpTo } from '../http/json-body.ts';
-import { callerOf } from '../http/request-state.ts';
+import { callerOf, stateOf } from '../http/request-state.ts';
 import { hintStatusChanges } from '../monitors/hint-status-changes.ts';
 import { parseSet } from './set-fields.ts';
 
@@ -20,7 +20,8 @@ function putSetHandler(context: ApiContext): RequestHandler {
     const set = await parseSet(bodyOf(req), regions);
     const { accountId } = callerOf(res);
     const { result, schedules, statusChangeIds } = await applySet(context, accountId, set, defaultRegion);
-    for (const schedule of schedules) context.schedules.touch(schedule.monitorId, schedule.regions);
+    const { traceparent } = stateOf(res);
+    for (const { monitorId, regions } of schedules) context.schedules.touch(monitorId, regions, traceparent);
     hintStatusChanges(context, statusChangeIds);
     if (!set.dryRun && result.deleted.length > 0) purge(context);
     res.json(result);

@@ -5,7 +5,7 @@ import type { ApiContext } from '../context.ts';
 import { etagOf } from '../http/etag.ts';
 import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { bodyOf } from '../http/json-body.ts';
-import { callerOf } from '../http/request-state.ts';
+import { callerOf, stateOf } from '../http/request-state.ts';
 import { parseCreate } from './monitor-fields.ts';
 
 /** Specification "2. Create a monitor"; with an Idempotency-Key, once (design §3). */
@@ -20,7 +20,7 @@ export function createMonitorHandler(context: ApiContext): RequestHandler {
         ? await createMonitor(context, accountId, input, defaultRegion)
         : await createMonitorOnce(context, accountId, input, defaultRegion, key);
     if (schedule === null) res.set('Idempotency-Replayed', 'true');
-    else context.schedules.touch(schedule.monitorId, schedule.regions);
+    else context.schedules.touch(schedule.monitorId, schedule.regions, stateOf(res).traceparent);
     res.status(201).set('ETag', etagOf(version)).location(`${req.baseUrl}/${monitor.id}`).json({ monitor });
   };
 }

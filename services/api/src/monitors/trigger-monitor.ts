@@ -10,7 +10,7 @@ import type { RequestHandler, Response } from 'express';
 import type { ApiContext } from '../context.ts';
 import { unavailable } from '../http/handle-errors.ts';
 import { bodyOf } from '../http/json-body.ts';
-import { callerOf } from '../http/request-state.ts';
+import { callerOf, stateOf } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { monitorIdOf } from './monitor-id.ts';
 import { parseTriggerBody } from './trigger-body.ts';
@@ -30,7 +30,7 @@ export function triggerMonitorHandler(context: ApiContext): RequestHandler {
         `Only monitors of type HTTP can be triggered, not ${monitor.type}.`,
       );
     }
-    const triggerId = await requestCheck(context, monitor, url);
+    const triggerId = await requestCheck(context, monitor, url, stateOf(res).traceparent);
     const event = await awaitEvent(context, monitor, triggerId, res);
     if (event !== null) res.json({ event });
   };
@@ -41,6 +41,7 @@ async function requestCheck(
   { db, producers }: ApiContext,
   monitor: MonitorRow,
   url: string | null,
+  traceparent: string | undefined,
 ): Promise<string> {
   const trigger = await createTrigger(db, monitor, url, START_WITHIN_MS).catch(async (error: unknown) => {
     // Deleted just now, if the trigger's monitor is not there to refer to.
@@ -48,7 +49,7 @@ async function requestCheck(
     throw error;
   });
   try {
-    await producers.addTrigger(trigger.region, { triggerId: trigger.id });
+    await producers.addTrigger(trigger.region, { triggerId: trigger.id }, traceparent);
   } catch (error) {
     throw unavailable('No checker can be told to run the check now. Try again soon.', error);
   }

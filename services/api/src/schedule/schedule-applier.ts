@@ -5,10 +5,19 @@ import { OutageLog } from './outage-log.ts';
 const BATCH = 500;
 const MOST_PENDING = 50_000;
 const STOP_WITHIN_MS = 5_000;
+/** Of requests whose traces a batch belongs to; a span has no more links. */
+const MOST_TRACES = 128;
 
 export interface ScheduleApplierOptions {
-  /** Makes sure that these monitors are checked as Postgres says; see `syncSchedules`. */
-  readonly sync: (region: string, monitorIds: readonly string[]) => Promise<number>;
+  /**
+   * Makes sure that these monitors are checked as Postgres says; see `syncSchedules`.
+   * @param traceparents of the requests that asked for it, as far as they were told
+   */
+  readonly sync: (
+    region: string,
+    monitorIds: readonly string[],
+    traceparents: readonly string[],
+  ) => Promise<number>;
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
   /** Most monitors that wait at once, over all regions. */
@@ -25,14 +34,16 @@ export class ScheduleApplier {
   readonly #outages: OutageLog;
   readonly #pending = new Map<string, Set<string>>();
   readonly #running = new Map<string, Promise<void>>();
+  /** By region; empty where there is no tracing. */
+  readonly #traceparents = new Map<string, string[]>();
 
   constructor(options: ScheduleApplierOptions) {
     this.#options = options;
     this.#outages = new OutageLog(options.logger, 'Applying schedules');
   }
 
-  /** Notes that a monitor was created or changed. Never throws, never waits. */
-  touch(monitorId: string, regions: readonly string[]): void {
+  /** Notes that a monitor was created or changed, by the request of this `traceparent`. Never throws, never waits. */
+  touch(monitorId: string, regions: readonly string[], traceparent?: string): void {
     if (this.#countPending() + regions.length > (this.#options.mostPending ?? MOST_PENDING)) {
       this.#options.logger.warn('Too many schedules to apply: leaving them to the reconciler');
       this.#pending.clear();
@@ -42,6 +53,7 @@ export class ScheduleApplier {
       const waiting = this.#pending.get(region);
       if (waiting) waiting.add(monitorId);
       else this.#pending.set(region, new Set([monitorId]));
+      if (traceparent !== undefined) this.#noteTrace(region, traceparent);
       if (!this.#running.has(region)) this.#running.set(region, this.#drain(region));
     }
   }
@@ -55,6 +67,19 @@ export class ScheduleApplier {
     this.#pending.clear();
   }
 
+  #noteTrace(region: string, traceparent: string): void {
+    const known = this.#traceparents.get(region) ?? [];
+    this.#traceparents.set(region, known);
+    // A set of monitors is one request.
+    if (known.length < MOST_TRACES && known.at(-1) !== traceparent) known.push(traceparent);
+  }
+
+  #takeTraces(region: string): readonly string[] {
+    const taken = this.#traceparents.get(region) ?? [];
+    this.#traceparents.delete(region);
+    return taken;
+  }
+
   #countPending(): number {
     let count = 0;
     for (const waiting of this.#pending.values()) count += waiting.size;
@@ -66,7 +91,7 @@ export class ScheduleApplier {
     await Promise.resolve();
     for (let batch = this.#take(region); batch.length > 0; batch = this.#take(region)) {
       try {
-        const applied = await this.#options.sync(region, batch);
+        const applied = await this.#options.sync(region, batch, this.#takeTraces(region));
         this.#outages.worked(region);
         this.#options.onSynced?.(region, applied);
       } catch (error) {

@@ -19,12 +19,14 @@ export interface ScheduleStores {
  * new get their first check, and that is noted. Where the region does not check a monitor there is nothing to do: its wave
  * goes on without it. Safe to run twice, late, and by several processes at once: Postgres is read again after the store was
  * written.
+ * @param traceparent for the traces of first checks
  * @returns how many waves were put in
  */
 export async function syncSchedules(
   stores: ScheduleStores,
   region: string,
   monitorIds: readonly string[],
+  traceparent?: string,
 ): Promise<number> {
   const schedules = new RegionSchedules(stores.producers, region);
   let applied = 0;
@@ -32,7 +34,7 @@ export async function syncSchedules(
   for (let round = 0; round < ROUNDS && before.size > 0; round += 1) {
     const wanted = [...before.values()];
     applied += await schedules.ensure(wavesOf(wanted));
-    await addFirstChecks(stores.producers, wanted);
+    await addFirstChecks(stores.producers, wanted, traceparent);
     await markScheduled(stores.db, wanted);
     const after = await readSchedules(stores.db, region, [...before.keys()]);
     const settled = before;
@@ -57,10 +59,15 @@ async function readSchedules(
 }
 
 /** A monitor without any result is checked at once, not only when its phase comes (design §4 "Schedules"). */
-async function addFirstChecks(producers: Producers, schedules: readonly RegionSchedule[]): Promise<void> {
+async function addFirstChecks(
+  producers: Producers,
+  schedules: readonly RegionSchedule[],
+  traceparent: string | undefined,
+): Promise<void> {
   await Promise.all(
     schedules.map(async ({ monitorId, region, revision, firstSlot }) => {
-      if (firstSlot !== null) await producers.addFirstCheck(region, { monitorId, revision }, firstSlot);
+      if (firstSlot === null) return;
+      await producers.addFirstCheck(region, { monitorId, revision }, firstSlot, traceparent);
     }),
   );
 }

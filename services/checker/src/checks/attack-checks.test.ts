@@ -60,6 +60,7 @@ beforeAll(async () => {
     metrics: createCheckerMetrics(createMetrics()),
     shutdown: new AbortController().signal,
     announce: () => undefined,
+    tracer: null,
     overlapGuard: { enter: async () => async () => undefined },
     logger,
     takeTrigger: (id: string) => takeTrigger(db, id),

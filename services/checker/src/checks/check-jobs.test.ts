@@ -35,9 +35,9 @@ function checkJobs(options: Partial<CheckJobsOptions> & { members?: readonly Wav
     onBacklog: (waiting) => told.push(waiting),
     onFailed: ({ monitorId }, jobId, error) => failed.push([monitorId, jobId, error]),
     ...rest,
-    runCheck: async (check, jobId, stalls) => {
-      ran.push(check);
-      await runCheck?.(check, jobId, stalls);
+    runCheck: async (...args) => {
+      ran.push(args[0]);
+      await runCheck?.(...args);
     },
   });
 }

@@ -7,6 +7,7 @@ import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
+import type { CheckTrace } from './trace-check.ts';
 
 /** Postgres is away where it takes longer to say who is in a wave. */
 const MEMBERS_WITHIN_MS = 2_000;
@@ -15,7 +16,12 @@ const MOST_UNFINISHED = 1_000;
 
 export interface CheckJobsOptions {
   /** Runs one check of a job; see `ScheduledChecks.run`. */
-  readonly runCheck: (check: SingleCheck, jobId: string, stalls: number) => Promise<void>;
+  readonly runCheck: (
+    check: SingleCheck,
+    jobId: string,
+    stalls: number,
+    trace: CheckTrace | undefined,
+  ) => Promise<void>;
   /** Whom a wave checks now. */
   readonly listMembers: (wave: Wave) => Promise<WaveMember[]>;
   /** Checks that run at the same time. */
@@ -55,14 +61,14 @@ export class CheckJobs {
    * Runs the checks of a job; it is done when each is recorded, or skipped.
    * @throws JobReturnedError, JobPostponedError where some of them must be run again
    */
-  async run(payload: JobPayload<'check'>, jobId: string, stalls: number): Promise<void> {
+  async run(payload: JobPayload<'check'>, jobId: string, stalls: number, trace?: CheckTrace): Promise<void> {
     const all = 'monitorId' in payload ? [payload] : await this.#membersOf(payload, jobId);
     const done = this.#done.get(jobId);
     const checks = done === undefined ? all : all.filter(({ monitorId }) => !done.has(monitorId));
     const running = checks.map((check) =>
       this.#limit(() => {
         this.#noteBacklog();
-        return this.#options.runCheck(check, jobId, stalls);
+        return this.#options.runCheck(check, jobId, stalls, trace);
       }),
     );
     this.#noteBacklog();

@@ -2,10 +2,12 @@ import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
 import type { Egress } from '@tocsin/egress/create-egress';
 import { JobReturnedError } from '@tocsin/queue/job-worker';
+import type { Span, Tracer } from '@tocsin/runtime/tracing';
 import type { CheckerMetrics } from '../metrics.ts';
 import { probe, ProbeAbortedError } from '../probe/probe.ts';
 import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';
+import { describeResult, traceCheck, type CheckTrace } from './trace-check.ts';
 
 /** What every check needs, built once by `main`. */
 export interface CheckContext {
@@ -15,8 +17,13 @@ export interface CheckContext {
   readonly metrics: CheckerMetrics;
   /** Aborts probes that still run when the process must end. */
   readonly shutdown: AbortSignal;
-  /** Tells the notifier of a status change whose deliveries are due; a hint, so it never fails. */
-  readonly announce: (statusChangeId: string) => void;
+  /**
+   * Tells the notifier of a status change whose deliveries are due; a hint, so it never fails.
+   * @param traceparent of the check that caused it, where there is tracing
+   */
+  readonly announce: (statusChangeId: string, traceparent?: string) => void;
+  /** Null: there is no tracing, and a check does nothing for it. */
+  readonly tracer: Tracer | null;
 }
 
 /** Which check of a monitor this is. */
@@ -34,10 +41,28 @@ export interface CheckRequest {
  * Probes a target, records the result and announces what follows: one check, scheduled or triggered.
  * @throws JobReturnedError where the process shuts down before the result was recorded
  */
-export async function runCheck(
+export function runCheck(
   context: CheckContext,
   target: CheckTarget,
   request: CheckRequest,
+  trace?: CheckTrace,
+): Promise<RecordedOutcome> {
+  if (context.tracer === null) return probeAndRecord(context, target, request, null);
+  const attributes = {
+    'tocsin.monitor.id': target.monitorId,
+    'tocsin.region': request.region,
+    'tocsin.check.source': request.source,
+  };
+  return traceCheck(context.tracer, attributes, trace, (span) =>
+    probeAndRecord(context, target, request, span),
+  );
+}
+
+async function probeAndRecord(
+  context: CheckContext,
+  target: CheckTarget,
+  request: CheckRequest,
+  span: Span | null,
 ): Promise<RecordedOutcome> {
   try {
     const startedAt = performance.now();
@@ -54,13 +79,16 @@ export async function runCheck(
       context.shutdown,
     );
     context.metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);
+    span?.set(describeResult(result));
     const outcome = await context.recorder.record({
       ...request,
       ...result,
       monitorId: target.monitorId,
       revision: target.revision,
+      ...(span && { traceparent: span.traceparent }),
     });
-    follow(context, target, request, result.status, outcome);
+    span?.set({ 'tocsin.check.outcome': outcome.kind });
+    follow(context, target, request, result.status, outcome, span);
     return outcome;
   } catch (error) {
     if (!(error instanceof ProbeAbortedError || error instanceof RecorderClosedError)) throw error;
@@ -74,6 +102,7 @@ function follow(
   { region, source }: CheckRequest,
   status: CheckRecord['status'],
   outcome: RecordedOutcome,
+  span: Span | null,
 ): void {
   if (outcome.kind !== 'recorded') {
     metrics.dropped.inc({ reason: outcome.kind });
@@ -82,5 +111,5 @@ function follow(
   }
   metrics.checks.inc({ region, source, status });
   if (outcome.outdated) targets.evict(target.monitorId);
-  if (outcome.statusChangeId !== null) announce(outcome.statusChangeId);
+  if (outcome.statusChangeId !== null) announce(outcome.statusChangeId, span?.traceparent);
 }

@@ -77,6 +77,7 @@ function scheduledChecks(): ScheduledChecks {
     metrics: createCheckerMetrics(registry),
     shutdown: new AbortController().signal,
     announce: () => undefined,
+    tracer: null,
     overlapGuard: { enter: async () => async () => undefined },
     logger,
   });

@@ -9,6 +9,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import type { MissReason } from '../metrics.ts';
 import { runCheck, type CheckContext } from './check-runner.ts';
 import { MissedSlots } from './missed-slots.ts';
+import type { CheckTrace } from './trace-check.ts';
 
 /** The scheduled checks of one region. */
 export interface ScheduledCheckContext extends CheckContext {
@@ -23,6 +24,7 @@ interface CheckJob {
   readonly monitorId: string;
   /** Epoch milliseconds. */
   readonly slot: number;
+  readonly trace: CheckTrace | undefined;
 }
 
 /** How much longer than its timeout a check may hold the guard before it counts as gone with its process. */
@@ -50,11 +52,16 @@ export class ScheduledChecks {
    * Runs one check of a job: at most one of a monitor at a time, and none that is too late to be of use.
    * @param stalls how often a checker died, or hung, while it ran this job
    */
-  async run({ monitorId, revision }: SingleCheck, jobId: string, stalls = 0): Promise<void> {
+  async run(
+    { monitorId, revision }: SingleCheck,
+    jobId: string,
+    stalls = 0,
+    trace?: CheckTrace,
+  ): Promise<void> {
     const { region, targets } = this.#context;
     const slot = slotOfJob(jobId);
     if (slot === null) throw new TypeError(`job id "${jobId}" names no slot`);
-    const job: CheckJob = { id: jobId, monitorId, slot };
+    const job: CheckJob = { id: jobId, monitorId, slot, trace };
     if (stalls >= MOST_STALLS) {
       this.#context.logger.error('A check is given up: its checker died over it', {
         monitorId,
@@ -98,13 +105,8 @@ export class ScheduledChecks {
       const { region, metrics } = this.#context;
       const { monitorId, slot } = job;
       metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
-      const outcome = await runCheck(this.#context, target, {
-        region,
-        source: 'schedule',
-        slot,
-        triggerId: null,
-        urlOverride: null,
-      });
+      const request = { region, source: 'schedule', slot, triggerId: null, urlOverride: null } as const;
+      const outcome = await runCheck(this.#context, target, request, job.trace);
       if (outcome.kind === 'recorded') this.#missed.recorded(monitorId, slot, outcome.gap);
     } finally {
       // Not awaited: a store that hangs must not hold this worker's slot, and the guard ends by itself.

@@ -9,6 +9,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { CheckJobs } from '../checks/check-jobs.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import type { CheckContext } from '../checks/check-runner.ts';
+import { traceCheckJob } from '../checks/trace-check.ts';
 import { runTriggeredCheck } from '../triggers/triggered-check.ts';
 
 /** Triggers that one process runs at the same time, apart from its scheduled checks. */
@@ -49,8 +50,8 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   };
   const jobs = new CheckJobs({
     // A wave whose checks wait for others may last longer than a stuck worker is idle.
-    runCheck: (check, jobId, stalls) =>
-      scheduled.run(check, jobId, stalls).finally(() => checks.noteProgress()),
+    runCheck: (check, jobId, stalls, trace) =>
+      scheduled.run(check, jobId, stalls, trace).finally(() => checks.noteProgress()),
     listMembers: (wave) => listWaveMembers(db, region, wave),
     concurrency: options.concurrency,
     // What this process cannot start yet is left to others.
@@ -63,7 +64,10 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     kind: 'check',
     region,
     concurrency: options.concurrency,
-    process: (payload, jobId, stalls) => jobs.run(payload, jobId, stalls),
+    process: (payload, jobId, stalls, traceparent) =>
+      traceCheckJob(context.tracer, region, payload, traceparent, (trace) =>
+        jobs.run(payload, jobId, stalls, trace),
+      ),
     onFailed,
   });
   const workers: JobWorker[] = [
@@ -72,7 +76,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
       kind: 'trigger',
       region,
       concurrency: TRIGGER_CONCURRENCY,
-      process: (payload) => runTriggeredCheck(triggered, payload),
+      process: (payload, _jobId, _stalls, traceparent) => runTriggeredCheck(triggered, payload, traceparent),
       onFailed,
     }),
   ];

@@ -20,6 +20,7 @@ export interface TriggeredCheckContext extends CheckContext {
 export async function runTriggeredCheck(
   context: TriggeredCheckContext,
   payload: JobPayload<'trigger'>,
+  traceparent?: string,
 ): Promise<void> {
   const trigger = await context.takeTrigger(payload.triggerId);
   if (trigger === null) return;
@@ -27,11 +28,12 @@ export async function runTriggeredCheck(
   context.targets.evict(trigger.monitorId);
   const target = await context.targets.get(trigger.monitorId, 1);
   if (target === null) return;
-  await runCheck(context, target, {
+  const request = {
     region: trigger.region,
     source: 'trigger',
     slot: null,
     triggerId: payload.triggerId,
     urlOverride: trigger.url,
-  });
+  } as const;
+  await runCheck(context, target, request, traceparent === undefined ? undefined : { parent: traceparent });
 }

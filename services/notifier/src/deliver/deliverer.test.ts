@@ -29,6 +29,7 @@ const delivery: ClaimedDelivery = {
   attemptCount: 0,
   roundAttemptCount: 0,
   elapsedMs: 0,
+  traceparent: null,
 };
 
 describe('decideOutcome', () => {
@@ -63,6 +64,7 @@ test('an outcome that Postgres does not take at first is recorded in the end, on
     metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
     onRecorded: () => undefined,
+    tracer: null,
   });
   await deliverer.attempt(delivery);
   expect(recorded).toEqual([expect.objectContaining({ deliveryId: 'd', leaseToken: 't', statusCode: 500 })]);

@@ -3,6 +3,7 @@ import { nextAttemptDelayMs } from '@tocsin/core/delivery/retry-schedule';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptOutcome, AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import type { Logger } from '@tocsin/runtime/logger';
+import { withSpan, type Span, type Tracer } from '@tocsin/runtime/tracing';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { WebhookAnswer, WebhookRequest } from './send-webhook.ts';
 
@@ -18,6 +19,8 @@ export interface DelivererOptions {
   readonly logger: Logger;
   /** Called after each recorded attempt: a later delivery may have waited for it. */
   readonly onRecorded: () => void;
+  /** Null: there is no tracing. */
+  readonly tracer: Tracer | null;
 }
 
 /** Makes attempts: send, decide, record. Whoever claimed the delivery calls it (design §4 "Delivery"). */
@@ -31,7 +34,7 @@ export class Deliverer {
 
   /** Makes one attempt of a claimed delivery. Never rejects: what is not recorded is attempted again after its lease. */
   attempt(delivery: ClaimedDelivery): Promise<void> {
-    const attempt = this.#attempt(delivery)
+    const attempt = this.#traced(delivery)
       .catch((error: unknown) => {
         this.#options.logger.error('An attempt broke off; it is made again after its lease', {
           deliveryId: delivery.id,
@@ -48,11 +51,28 @@ export class Deliverer {
     await Promise.all(this.#running);
   }
 
-  async #attempt(delivery: ClaimedDelivery): Promise<void> {
+  #traced(delivery: ClaimedDelivery): Promise<void> {
+    const { tracer } = this.#options;
+    if (tracer === null) return this.#attempt(delivery, null);
+    const attributes = {
+      'tocsin.delivery.id': delivery.id,
+      'tocsin.channel.id': delivery.channelId,
+      'tocsin.monitor.id': delivery.monitorId,
+      'tocsin.webhook.event': delivery.event,
+      'tocsin.delivery.attempt': delivery.attemptCount + 1,
+    };
+    const options = { kind: 'client', parent: delivery.traceparent, attributes } as const;
+    return withSpan(tracer, 'deliver webhook', options, (span) => this.#attempt(delivery, span));
+  }
+
+  async #attempt(delivery: ClaimedDelivery, span: Span | null): Promise<void> {
     const { logger, metrics } = this.#options;
     const leaseEndsAt = performance.now() + RECORD_WITHIN_MS;
     const answer = await this.#options.send(delivery);
     const outcome = decideOutcome(delivery, answer);
+    span?.set({ 'http.response.status_code': answer.statusCode, 'tocsin.delivery.outcome': outcome.kind });
+    // Not in the words of the error, which may hold the receiver's address.
+    if (answer.error !== null) span?.fail(`answered ${answer.statusCode ?? 'nothing'}`);
     metrics.attempts.inc({ outcome: outcome.kind });
     metrics.attemptSeconds.observe(answer.durationMs / 1_000);
     const { id: deliveryId, leaseToken, channelId, monitorId, url, test } = delivery;

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as otel from '@opentelemetry/api';
+import { ExportResultCode, parseTraceParent } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import * as sdk from '@opentelemetry/sdk-trace';
+import type { Logger } from './logger.ts';
+import type { Settings } from './settings.ts';
+import type { Span, SpanAttributes, SpanOptions, Tracer } from './tracing.ts';
+
+/** How long a span that has ended waits for company, and how many may wait: more than that are dropped, not kept. */
+const SEND_EVERY_MS = 1_000;
+const MOST_WAITING = 8_192;
+/** At a stop a collector that is away must not hold up the process. */
+const STOP_WITHIN_MS = 3_000;
+
+export interface OpenTelemetryOptions {
+  /** As `api`: what is not told by OTEL_SERVICE_NAME is named after it. */
+  readonly service: string;
+  readonly sampler: Settings['OTEL_TRACES_SAMPLER'];
+  /** Of traces, for samplers with a ratio. */
+  readonly ratio: number;
+  readonly logger: Logger;
+}
+
+/**
+ * Sends spans as OTLP, JSON over HTTP, to where the OTEL_EXPORTER_OTLP_ variables say. That is the operator's own address: it
+ * does not go through the egress guard. Nothing is registered with OpenTelemetry's API: libraries that know it stay silent.
+ */
+export function openTelemetryTracer(options: OpenTelemetryOptions): Tracer {
+  const { service, sampler, ratio, logger } = options;
+  const own = resourceFromAttributes({
+    'service.name': `tocsin-${service}`,
+    'service.namespace': 'tocsin',
+    'service.instance.id': randomUUID(),
+  });
+  const provider = new sdk.TracerProvider({
+    sampler: samplerOf(sampler, ratio),
+    resource: defaultResource()
+      .merge(own)
+      .merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [
+      new sdk.BatchSpanProcessor({
+        exporter: reporting(new OTLPTraceExporter(), logger),
+        scheduledDelayMillis: SEND_EVERY_MS,
+        maxQueueSize: MOST_WAITING,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('tocsin');
+  return {
+    start: (name, span = {}) => new OpenTelemetrySpan(startSpan(tracer, name, span)),
+    stop: async () => {
+      // What could not be sent has been said.
+      const stopped = provider.shutdown().catch(() => undefined);
+      await Promise.race([stopped, sleep(STOP_WITHIN_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+function samplerOf(name: Settings['OTEL_TRACES_SAMPLER'], ratio: number): sdk.Sampler {
+  const parentBased = name.startsWith('parentbased_');
+  const root = rootSampler(name.replace(/^parentbased_/, ''), ratio);
+  return parentBased ? new sdk.ParentBasedSampler({ root }) : root;
+}
+
+function rootSampler(name: string, ratio: number): sdk.Sampler {
+  if (name === 'always_off') return new sdk.AlwaysOffSampler();
+  return name === 'traceidratio' ? new sdk.TraceIdRatioBasedSampler(ratio) : new sdk.AlwaysOnSampler();
+}
+
+/** Says once when spans cannot be sent, and once when they can again. */
+function reporting(exporter: sdk.SpanExporter, logger: Logger): sdk.SpanExporter {
+  let failing = false;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const failed = result.code !== ExportResultCode.SUCCESS;
+        if (failed && !failing)
+          logger.warn('Traces cannot be sent; those of this time are lost', { error: result.error });
+        if (!failed && failing) logger.info('Traces can be sent again');
+        failing = failed;
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
+const KINDS = {
+  server: otel.SpanKind.SERVER,
+  client: otel.SpanKind.CLIENT,
+  producer: otel.SpanKind.PRODUCER,
+  consumer: otel.SpanKind.CONSUMER,
+} as const;
+
+function startSpan(tracer: otel.Tracer, name: string, options: SpanOptions): otel.Span {
+  const { kind, parent, links = [], attributes = {}, startedAt } = options;
+  const parentContext = contextOf(parent);
+  return tracer.startSpan(
+    name,
+    {
+      kind: kind === undefined ? otel.SpanKind.INTERNAL : KINDS[kind],
+      links: links.flatMap((link) => contextOf(link) ?? []).map((context) => ({ context })),
+      attributes: known(attributes),
+      ...(startedAt !== undefined && { startTime: startedAt }),
+    },
+    parentContext === null ? otel.ROOT_CONTEXT : otel.trace.setSpanContext(otel.ROOT_CONTEXT, parentContext),
+  );
+}
+
+function contextOf(traceparent: string | null | undefined): otel.SpanContext | null {
+  const context = typeof traceparent === 'string' ? parseTraceParent(traceparent) : null;
+  return context && { ...context, isRemote: true };
+}
+
+function known(attributes: SpanAttributes): otel.Attributes {
+  const said: otel.Attributes = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) said[name] = value;
+  }
+  return said;
+}
+
+class OpenTelemetrySpan implements Span {
+  readonly #span: otel.Span;
+
+  constructor(span: otel.Span) {
+    this.#span = span;
+  }
+
+  get traceparent(): string {
+    const { traceId, spanId, traceFlags } = this.#span.spanContext();
+    return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  }
+
+  rename(name: string): void {
+    this.#span.updateName(name);
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.#span.setAttributes(known(attributes));
+  }
+
+  fail(why: string): void {
+    this.#span.setStatus({ code: otel.SpanStatusCode.ERROR, message: why });
+  }
+
+  end(): void {
+    this.#span.end();
+  }
+}

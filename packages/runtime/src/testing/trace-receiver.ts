@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A span as it came in. */
+export interface ReceivedSpan {
+  readonly service: string;
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Empty: the trace begins with it. */
+  readonly parentSpanId: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** The spans it is linked to. */
+  readonly links: readonly string[];
+  readonly failed: boolean;
+}
+
+interface OtlpValue {
+  readonly stringValue?: string;
+  readonly intValue?: number | string;
+  readonly doubleValue?: number;
+  readonly boolValue?: boolean;
+}
+
+interface OtlpAttribute {
+  readonly key: string;
+  readonly value: OtlpValue;
+}
+
+/** As much of an OTLP request as a span is made of. */
+interface OtlpRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly OtlpAttribute[] };
+    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[];
+  }[];
+}
+
+interface OtlpSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly attributes: readonly OtlpAttribute[];
+  readonly links?: readonly { readonly spanId: string }[];
+  readonly status?: { readonly code?: number };
+}
+
+const ERROR = 2;
+
+/** A collector of traces on this machine, which takes OTLP over HTTP in JSON. */
+export class TraceReceiver {
+  readonly spans: ReceivedSpan[] = [];
+  /** What came in, as text. */
+  text = '';
+  /** Of the last request; empty without. */
+  authorization = '';
+  /** What it answers from now on. */
+  status = 200;
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    server.on('request', (request, response) => {
+      void this.#receive(request).then(() => response.writeHead(this.status).end('{}'));
+    });
+  }
+
+  static async start(): Promise<TraceReceiver> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new TraceReceiver(server);
+  }
+
+  /** As OTEL_EXPORTER_OTLP_ENDPOINT takes it. */
+  get endpoint(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #receive(request: IncomingMessage): Promise<void> {
+    let text = '';
+    for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) text += chunk;
+    if (request.url !== '/v1/traces' || this.status !== 200) return;
+    this.authorization = request.headers.authorization ?? '';
+    this.text += text;
+    for (const { resource, scopeSpans } of (JSON.parse(text) as OtlpRequest).resourceSpans) {
+      const service = String(valuesOf(resource.attributes)['service.name']);
+      for (const span of scopeSpans.flatMap(({ spans }) => spans)) this.spans.push(toSpan(service, span));
+    }
+  }
+}
+
+function toSpan(service: string, span: OtlpSpan): ReceivedSpan {
+  return {
+    service,
+    name: span.name,
+    traceId: span.traceId,
+    spanId: span.spanId,
+    parentSpanId: span.parentSpanId ?? '',
+    attributes: valuesOf(span.attributes),
+    links: (span.links ?? []).map(({ spanId }) => spanId),
+    failed: span.status?.code === ERROR,
+  };
+}
+
+function valuesOf(attributes: readonly OtlpAttribute[]): Record<string, unknown> {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => [
+      key,
+      value.stringValue ??
+        value.boolValue ??
+        value.doubleValue ??
+        (value.intValue === undefined ? undefined : Number(value.intValue)),
+    ]),
+  );
+}
