@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { loadSets, type FileSet } from '@tocsin/cli/files/load-sets';
 import { fileJsonSchema } from '@tocsin/cli/files/file-schema';
 import { describe, expect, test } from '@jest/globals';
@@ -79,6 +81,28 @@ test('files of a folder make one set for each source, whatever else lies there',
     ['blog', ['three']],
     ['shop', ['one', 'two']],
   ]);
+});
+
+test('of a folder, what is linked counts too: a mounted ConfigMap is made of links', async () => {
+  const file = (key: string): string =>
+    `source: shop\nmonitors: [{ externalId: ${key}, name: ${key}, url: "https://x.example" }]\n`;
+  const cwd = await folderWith({
+    'mounted/..2026_01/one.yaml': file('one'),
+    'elsewhere/two.yaml': file('two'),
+    'mounted/three.yaml': file('three'),
+  });
+  await symlink('..2026_01', join(cwd, 'mounted/..data'));
+  await symlink('..data/one.yaml', join(cwd, 'mounted/one.yaml'));
+  await symlink('../elsewhere', join(cwd, 'mounted/linked'));
+  await symlink('..', join(cwd, 'elsewhere/back'));
+  const [set] = await loadSets(['mounted'], undefined, { cwd, env: {} });
+  // What clears up after the tests goes round in it for ever.
+  await rm(join(cwd, 'elsewhere/back'));
+  expect(set?.monitors.map(({ externalId }) => externalId).toSorted()).toEqual(['one', 'three', 'two']);
+  await rm(join(cwd, 'mounted/..2026_01/one.yaml'));
+  await expect(loadSets(['mounted'], undefined, { cwd, env: {} })).rejects.toThrow(
+    'mounted/one.yaml cannot be read.',
+  );
 });
 
 describe('variables', () => {
