@@ -8,6 +8,7 @@ import { readSettings, type ServerFlags } from './http/settings.ts';
 import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './import/import.ts';
 import { listMonitors, type ListFlags } from './monitors/list.ts';
 import type { ExitCode } from './terminal/cli-error.ts';
+import { plain } from './terminal/plain.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { trigger, type TriggerFlags } from './trigger/trigger.ts';
 
@@ -50,7 +51,7 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
       ...settings,
       signal: terminal.signal,
       onRetry: (reason, inSeconds) => {
-        terminal.note(`${reason}; trying again${inSeconds > 0 ? ` in ${inSeconds} s` : ''} …`);
+        terminal.note(`${plain(reason)}; trying again${inSeconds > 0 ? ` in ${inSeconds} s` : ''} …`);
       },
     });
   };

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { createProgram } from './program.ts';
 import { CliError, EXIT, type ExitCode } from './terminal/cli-error.ts';
+import { plain } from './terminal/plain.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** Runs one command. Never rejects: what goes wrong is told. @param args without `node` and the script */
@@ -22,12 +23,13 @@ function tell(error: unknown, { note, signal, env }: Terminal): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
   if (signal.aborted) return EXIT.failed;
   if (error instanceof CliError) {
-    note(`tocsin: ${error.message}`);
-    for (const line of error.lines) note(line);
+    // What the API said of monitors holds names that others gave them.
+    note(`tocsin: ${plain(error.message)}`);
+    for (const line of error.lines) note(plain(line));
     return EXIT.failed;
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  note(`tocsin: something went wrong: ${message}`);
+  note(`tocsin: something went wrong: ${plain(message)}`);
   if (env['TOCSIN_DEBUG'] !== undefined) note(stack ?? '');
   else note('TOCSIN_DEBUG=1 shows where.');
   return EXIT.failed;

@@ -146,6 +146,35 @@ test('monitors and events are listed for people, and as the api tells them', asy
   expect(JSON.parse(out)).toEqual({ events: [expect.objectContaining({ status: 'UP' })] });
 });
 
+test('what others named cannot command the terminal, nor look like lines of ours', async () => {
+  const evil = 'a\n  0 to delete\r[0m\u001b[8m\u009b2J\u202Eb';
+  const control = /[\p{Cc}\p{Bidi_Control}]/u;
+  const { id } = await newMonitor(api, { externalId: 'evil', source: 'evil', name: evil });
+  await newMonitor(api, { externalId: `evil-${evil}`, source: 'evil' });
+  await newMonitor(api, { externalId: 'evil-other', source: `other ${evil}`, name: evil });
+  await recordCheck(api, id);
+  const folder = await folderWith({
+    'tocsin.yaml': fileOf('evil', entry('evil')),
+    'conflict.yaml': fileOf('evil', entry('evil-other')),
+  });
+  const out = await Promise.all(
+    [
+      ['diff', '--prune'],
+      ['diff'],
+      ['diff', '--prune', '-f', 'conflict.yaml'],
+      ['monitors', '--source', 'evil'],
+      ['monitors', '--source', 'evil', '--json'],
+      ['events', 'evil'],
+      ['export'],
+    ].map((args) => tocsin(folder, args)),
+  );
+  for (const { out: text, err } of out) {
+    expect(`${text}${err}`).toContain('evil');
+    for (const line of `${text}\n${err}`.split('\n')) expect(line).not.toMatch(control);
+    expect(`${text}\n${err}`).not.toMatch(/^ {2}0 to delete/m);
+  }
+});
+
 test.each([
   [['events', 'sen'], 'tocsin: There is no monitor "sen". Did you mean "seen"?'],
   [['aply'], /unknown command 'aply'/],

@@ -4,6 +4,7 @@ import type { FileSet } from '../files/load-sets.ts';
 import { loadSets } from '../files/load-sets.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import { jsonText, plain } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { planText, resultText } from './plan-text.ts';
 import { sendSet } from './send-set.ts';
@@ -33,7 +34,7 @@ export async function apply(api: ApiClient, terminal: Terminal, flags: ApplyFlag
   const sets = await loadSets(flags.file ?? [], flags.source, terminal);
   const plans: Plan[] = [];
   for (const set of sets) {
-    const progress = terminal.progress(`Comparing ${set.monitors.length} monitors of ${set.source} …`);
+    const progress = terminal.progress(plain(`Comparing ${set.monitors.length} monitors of ${set.source} …`));
     try {
       plans.push({ set, result: await sendSet(api, set, { prune, dryRun: true }) });
     } finally {
@@ -72,7 +73,7 @@ async function applyAll(
       applied.push({ set, result });
       continue;
     }
-    const progress = terminal.progress(`Applying ${set.monitors.length} monitors of ${set.source} …`);
+    const progress = terminal.progress(plain(`Applying ${set.monitors.length} monitors of ${set.source} …`));
     try {
       applied.push({ set, result: await sendSet(api, set, { prune, dryRun: false }) });
     } finally {
@@ -96,5 +97,5 @@ async function showPlans(
 }
 
 function printJson(terminal: Terminal, plans: readonly Plan[]): void {
-  terminal.print(JSON.stringify({ sets: plans.map(({ result }) => result) }, null, 2));
+  terminal.print(jsonText({ sets: plans.map(({ result }) => result) }, 2));
 }

@@ -2,6 +2,7 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
 import type { Colors } from 'picocolors/types.js';
 import type { FileSet } from '../files/load-sets.ts';
+import { plain } from '../terminal/plain.ts';
 
 /** Longer values say nothing at a glance. */
 const MOST_CHARACTERS = 60;
@@ -22,13 +23,13 @@ export function planText(
   const lines = [
     ...listed(result.created, ({ externalId }) => {
       const url = wanted.get(externalId)?.['url'];
-      return colors.green(`  + ${externalId}${typeof url === 'string' ? `  ${url}` : ''}`);
+      return colors.green(plain(`  + ${externalId}${typeof url === 'string' ? `  ${url}` : ''}`));
     }),
     ...listed(result.updated, ({ id, externalId, fields }) => {
       const changes = fields.map((field) => changeText(field, before.get(id), wanted.get(externalId)));
-      return colors.yellow(`  ~ ${externalId}  ${changes.join(', ')}`);
+      return colors.yellow(plain(`  ~ ${externalId}  ${changes.join(', ')}`));
     }),
-    ...listed(result.deleted, ({ id, externalId }) => colors.red(`  - ${externalId ?? id}`)),
+    ...listed(result.deleted, ({ id, externalId }) => colors.red(plain(`  - ${externalId ?? id}`))),
   ];
   const counts = [
     `${result.created.length} to create`,
@@ -37,7 +38,7 @@ export function planText(
     `${result.unchanged.length} unchanged`,
   ];
   return [
-    colors.bold(`source ${result.source}`),
+    colors.bold(plain(`source ${result.source}`)),
     ...lines,
     `  ${counts.join(', ')}`,
     ...unlistedText(result),
@@ -47,7 +48,9 @@ export function planText(
 /** What was done, in a line. */
 export function resultText(result: MonitorSetResult): string {
   const { created, updated, deleted, unchanged } = result;
-  return `source ${result.source}: ${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`;
+  return plain(
+    `source ${result.source}: ${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`,
+  );
 }
 
 function unlistedText({ unlisted }: MonitorSetResult): string[] {
@@ -57,7 +60,7 @@ function unlistedText({ unlisted }: MonitorSetResult): string[] {
     .map(({ id, externalId }) => externalId ?? id)
     .join(', ');
   return [
-    `  ${unlisted.length} in no file, kept without --prune: ${shown}${unlisted.length > 5 ? ', …' : ''}`,
+    plain(`  ${unlisted.length} in no file, kept without --prune: ${shown}${unlisted.length > 5 ? ', …' : ''}`),
   ];
 }
 

@@ -2,6 +2,7 @@ import type { Event } from '@tocsin/contracts/event';
 import type { ApiClient } from '../http/api-client.ts';
 import { findMonitors } from '../monitors/find-monitors.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import { jsonText } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { eventText } from './event-text.ts';
 
@@ -27,7 +28,7 @@ export async function listEvents(
     flags.since === undefined
       ? await api.listEvents(id, { limit: Math.min(flags.limit, PAGE) })
       : await eventsAfter(api, id, flags.since, flags.limit);
-  if (flags.json === true) print(JSON.stringify({ events }, null, 2));
+  if (flags.json === true) print(jsonText({ events }, 2));
   else for (const event of events) print(eventText(event, colors));
   return EXIT.ok;
 }

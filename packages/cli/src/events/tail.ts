@@ -5,6 +5,7 @@ import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { findMonitors } from '../monitors/find-monitors.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import { jsonText, plain } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { eventText } from './event-text.ts';
 import { eventsAfter } from './list.ts';
@@ -41,7 +42,7 @@ export async function tail(
   const print = (events: readonly Event[]): void => {
     for (const event of events.toSorted(byTime)) {
       cursors.set(event.monitorId, event.timestamp);
-      terminal.print(flags.json === true ? JSON.stringify(event) : eventText(event, terminal.colors));
+      terminal.print(flags.json === true ? jsonText(event) : eventText(event, terminal.colors));
     }
   };
   const look = async (): Promise<void> => {
@@ -120,7 +121,7 @@ async function repeat(
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiError) || !error.isPassing) throw error;
-      if (failures === 0) note(`${error.message} Going on as soon as it answers.`);
+      if (failures === 0) note(plain(`${error.message} Going on as soon as it answers.`));
       failures += 1;
     }
   }

@@ -4,6 +4,7 @@ import { writeMonitors, type PlainMonitor } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { deliverText } from '../terminal/deliver-text.ts';
+import { plain } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 export interface ExportFlags {
@@ -88,6 +89,6 @@ async function adopt(
   } finally {
     progress.stop();
   }
-  if (adopted.length > 0) terminal.note(`Adopted by source "${source}": ${adopted.length}.`);
+  if (adopted.length > 0) terminal.note(`Adopted by source "${plain(source)}": ${adopted.length}.`);
   return adopted;
 }

@@ -4,6 +4,7 @@ import { parseYaml } from '../files/yaml-file.ts';
 import { writeMonitors } from '../files/write-monitors.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { deliverText } from '../terminal/deliver-text.ts';
+import { plain } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { fromGatus } from './gatus.ts';
 import { gather, type Imported, type Translation } from './imported.ts';
@@ -59,6 +60,6 @@ async function readContent(tool: Tool, file: string, cwd: string): Promise<unkno
 
 function report({ monitors, remarks, skipped }: Imported, { note }: Terminal): void {
   note(`Taken over: ${monitors.length}. Left out: ${skipped}.`);
-  for (const { name, remarks: said } of remarks) for (const remark of said) note(`  ${name}: ${remark}`);
+  for (const { name, remarks: said } of remarks) for (const remark of said) note(plain(`  ${name}: ${remark}`));
   note('Alerts are not taken over: assign channels in the dashboard.');
 }

@@ -2,6 +2,7 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import type { ApiClient } from '../http/api-client.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { statusText } from '../terminal/status-text.ts';
+import { jsonText, plain } from '../terminal/plain.ts';
 import { tableText } from '../terminal/table-text.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -18,15 +19,15 @@ export async function listMonitors(
   flags: ListFlags,
 ): Promise<ExitCode> {
   const monitors = (await api.listMonitors()).filter((monitor) => isWanted(monitor, flags));
-  if (flags.json === true) print(JSON.stringify({ monitors }, null, 2));
+  if (flags.json === true) print(jsonText({ monitors }, 2));
   else {
     const rows = monitors.map(({ status, externalId, source, name, url, interval }) => [
       statusText(status, colors),
-      externalId ?? '',
-      source ?? '',
-      name,
+      plain(externalId ?? ''),
+      plain(source ?? ''),
+      plain(name),
       `${interval} s`,
-      url,
+      plain(url),
     ]);
     print(tableText(['STATUS', 'EXTERNAL ID', 'SOURCE', 'NAME', 'INTERVAL', 'URL'], rows));
   }

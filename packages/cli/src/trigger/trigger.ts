@@ -6,6 +6,7 @@ import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { findMonitors } from '../monitors/find-monitors.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import { jsonText, plain } from '../terminal/plain.ts';
 import type { Progress, Terminal } from '../terminal/terminal.ts';
 
 /** From a check that failed to the next, while waiting for one that passes. */
@@ -36,13 +37,13 @@ export async function trigger(
   const events: Event[] = [];
   try {
     for (const [index, monitor] of monitors.entries()) {
-      progress.update(`Checking ${monitor.name} (${index + 1} of ${monitors.length}) …`);
+      progress.update(plain(`Checking ${monitor.name} (${index + 1} of ${monitors.length}) …`));
       events.push(await checkUntilUp(api, terminal, monitor, flags, progress));
     }
   } finally {
     progress.stop();
   }
-  if (flags.json === true) terminal.print(JSON.stringify({ events }, null, 2));
+  if (flags.json === true) terminal.print(jsonText({ events }, 2));
   else for (const event of events) terminal.print(eventText(event, terminal.colors));
   return events.every(({ status }) => status === 'UP') ? EXIT.ok : EXIT.negative;
 }
@@ -60,7 +61,7 @@ async function checkUntilUp(
     try {
       const event = await api.trigger(monitor.id, url ?? null);
       if (event.status === 'UP' || isLast) return event;
-      progress.update(`${monitor.name} is ${event.status} (${event.errorReason ?? ''}), checking again …`);
+      progress.update(plain(`${monitor.name} is ${event.status} (${event.errorReason ?? ''}), checking again …`));
     } catch (error) {
       // A checker that is being deployed itself answers later.
       if (isLast || !(error instanceof ApiError) || !error.isPassing) throw error;
