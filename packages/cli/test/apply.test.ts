@@ -68,6 +68,28 @@ test('the way of a file: what would be done, doing it, nothing left to do, a cha
   expect(await keysOf('way')).toEqual(['way-a']);
 });
 
+test('what comes from a variable is not shown: plans stand in logs', async () => {
+  const defaults = 'defaults: { assertions: { bodyContains: "${WORD}" } }';
+  const monitor = '{ externalId: veil-a, name: a, url: "https://a.example/?token=${TOKEN}" }';
+  const folder = await folderWith({
+    'tocsin.yaml': `source: veil\n${defaults}\nmonitors:\n  - ${monitor}\n`,
+  });
+  const ran = [];
+  for (const value of ['hush-1', 'hush-2']) {
+    const env = {
+      TOCSIN_URL: `http://127.0.0.1:${api.port}`,
+      TOCSIN_API_KEY: api.account.key,
+      TOKEN: value,
+      WORD: value,
+    };
+    ran.push(await runIn(folder, ['diff'], env), await runIn(folder, ['apply'], env));
+  }
+  const text = ran.map(({ out, err }) => out + err).join('\n');
+  expect(text).toContain('  + veil-a  https://a.example/?token=${TOKEN}\n');
+  expect(text).toContain('  ~ veil-a  url, assertions\n');
+  expect(text).not.toContain('hush');
+});
+
 test('where somebody is there, they are asked; --yes spares it', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('ask', entry('ask-a')) });
   const refused = await tocsin(folder, ['apply'], false);

@@ -126,6 +126,8 @@ describe('variables', () => {
     ['${EMPTY}', /^tocsin\.yaml:4:5: the environment variable EMPTY is empty/],
     ['"${not a name}"', /^tocsin\.yaml:4:5: \$\{not a name\} names no variable: write \$\$\{not a name\}/],
     ["'${NAME'", /names no variable/],
+    ['"${MISSING:-${NAME}}"', /^tocsin\.yaml:4:5: the default of MISSING holds another variable/],
+    ['"${NAME:-${MISSING}}"', /the default of NAME holds another variable/],
   ])('%s is a fault', async (text, message) => {
     expect((await faultsOf(file(text), { EMPTY: '', NAME: 'x' }))[0]).toMatch(message);
   });

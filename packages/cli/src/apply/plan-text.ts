@@ -19,10 +19,11 @@ export function planText(
   before: ReadonlyMap<string, Monitor>,
   colors: Colors,
 ): string {
-  const wanted = new Map(monitors.map(({ externalId, fields }) => [externalId, fields]));
+  const wanted = new Map(monitors.map((monitor) => [monitor.externalId, monitor]));
   const lines = [
     ...listed(result.created, ({ externalId }) => {
-      const url = wanted.get(externalId)?.['url'];
+      const monitor = wanted.get(externalId);
+      const url = monitor?.hidden.get('url') ?? monitor?.fields['url'];
       return colors.green(plain(`  + ${externalId}${typeof url === 'string' ? `  ${url}` : ''}`));
     }),
     ...listed(result.updated, ({ id, externalId, fields }) => {
@@ -72,11 +73,12 @@ function listed<Item>(items: readonly Item[], toText: (item: Item) => string): s
 function changeText(
   field: string,
   before: Monitor | undefined,
-  after: Readonly<Record<string, unknown>> | undefined,
+  after: FileSet['monitors'][number] | undefined,
 ): string {
   // What may be secret is not shown.
-  if (before === undefined || field === 'headers' || field === 'body') return field;
-  const [old, next] = [valueText(before[field as keyof Monitor]), valueText(after?.[field])];
+  const isSecret = field === 'headers' || field === 'body' || after?.hidden.has(field) === true;
+  if (before === undefined || isSecret) return field;
+  const [old, next] = [valueText(before[field as keyof Monitor]), valueText(after?.fields[field])];
   return old === null || next === null ? field : `${field} ${old} → ${next}`;
 }
 

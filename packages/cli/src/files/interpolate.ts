@@ -18,6 +18,11 @@ export function interpolate(text: string, env: Env, onFault: OnFault): string {
       onFault(`${placeholder} names no variable: write $${placeholder} for this text itself`);
       return '';
     }
+    // It would end at the first brace, and what is left of it would be sent as it stands.
+    if (fallback?.includes('${') === true) {
+      onFault(`the default of ${name} holds another variable, which is not read`);
+      return '';
+    }
     const value = env[name];
     if (value !== undefined && value !== '') return value;
     if (fallback === undefined) {
@@ -28,6 +33,12 @@ export function interpolate(text: string, env: Env, onFault: OnFault): string {
     }
     return fallback ?? '';
   });
+}
+
+/** Whether something comes from the environment: in a text, or in any text of an object or list. */
+export function holdsVariable(value: unknown): boolean {
+  if (typeof value === 'string') return [...value.matchAll(PLACEHOLDER)].some(([found]) => found !== '$${');
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsVariable);
 }
 
 /** `text` as it must be written so that it is read as itself. */

@@ -7,13 +7,15 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { faultyFiles, placeText, type FileFault, type Place } from './file-fault.ts';
 import { defaultsSchema, fileSchema } from './file-schema.ts';
 import { findFiles } from './find-files.ts';
-import { interpolate } from './interpolate.ts';
+import { holdsVariable, interpolate } from './interpolate.ts';
 import { readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** A monitor as a file has it, with its variables and the defaults of its file, and where its fields stand. */
 interface FileMonitor {
   readonly externalId: string;
   readonly fields: Readonly<Record<string, unknown>>;
+  /** Those of them that hold variables, as the file has them: what these stand for may be secret, and is shown nowhere. */
+  readonly hidden: ReadonlyMap<string, unknown>;
   place(path: string): Place;
 }
 
@@ -77,7 +79,7 @@ function readFile(
     for (const error of monitorFieldErrors(judged.error, fieldsOf(defaultsSchema)))
       fault(['defaults', ...error.path.split('.')], named(error.path, error.message));
   }
-  const own = outer.data.source ?? source;
+  const own = outer.data.source ?? source?.trim();
   if (own === undefined)
     fault([], 'names no source: add `source: …`, the name of whoever owns these monitors');
   return {
@@ -107,7 +109,15 @@ function readMonitor(
   const { input, errors } = judgeMonitor(monitorSetEntrySchema, fields);
   faults.push(...errors.map((error) => ({ place: place(error.path), message: messageOf(error) })));
   if (input === null) return [];
-  return [{ externalId: input.externalId, fields: fields as Record<string, unknown>, place }];
+  const hidden = variableFields(file.value, index);
+  return [{ externalId: input.externalId, fields: fields as Record<string, unknown>, hidden, place }];
+}
+
+/** The fields of a monitor that hold variables, in it or in the defaults. @param value the file without its variables */
+function variableFields(value: unknown, index: number): ReadonlyMap<string, unknown> {
+  const { defaults, monitors } = value as { defaults?: object | null; monitors: readonly object[] };
+  const written = Object.entries({ ...defaults, ...monitors[index] });
+  return new Map(written.filter(([, part]) => holdsVariable(part)));
 }
 
 function messageOf({ path, message }: FieldError): string {
