@@ -17,7 +17,7 @@ const files = (): Option =>
   new Option('-f, --file <path...>', 'files, or folders of them (default: tocsin.yaml here)');
 const source = (): Option => new Option('--source <name>', 'the source of files that name none');
 const output = (): Option => new Option('-o, --output <file>', 'write to this new file, not to stdout');
-const secrets = (): Option => new Option('--secrets', 'write the values of headers into the file');
+const secrets = (): Option => new Option('--secrets', 'write the values of headers, and bodies, into the file');
 
 const EXAMPLES = `
 Settings:

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newMonitor, recordCheck } from '@tocsin/api/testing/monitors';
 import { openTestApi, type TestApi } from '@tocsin/api/testing/test-api';
@@ -134,7 +134,8 @@ test('export writes a file that changes nothing, and adopts what has no source',
   expect((await tocsin(folder, ['diff', '-f', 'one.yaml', '--prune'])).code).toBe(0);
 
   const hidden = await tocsin(folder, ['export', '--source', 'out', '--adopt', '-o', 'two.yaml']);
-  expect(hidden.err).toMatch(/set: FREE_BIRD_1_X_KEY\. --secrets/);
+  expect(hidden.err).toMatch(/set: FREE_BIRD_1_X_KEY, FREE_BIRD_1_BODY\. --secrets/);
+  expect(await readFile(join(folder, 'two.yaml'), 'utf8')).toContain('body: ${FREE_BIRD_1_BODY}\n');
   expect(await keysOf('out')).toContain('free-bird-1');
   const shown = await tocsin(folder, ['export', '--source', 'out', '--secrets', '-o', 'three.yaml']);
   expect(shown.code).toBe(0);

@@ -24,6 +24,7 @@ test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay 
   const env = {
     SHOP_2_X_API_KEY: 's3cret',
     SHOP_2_AUTHORIZATION: 'Basic x',
+    SHOP_2_BODY: '{"ping": true}',
   };
   const { ran, set, text } = await importSample('uptime-kuma', 'uptime-kuma.json', env);
   expect(set?.source).toBe('uptime-kuma');
@@ -49,7 +50,7 @@ test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay 
       assertions: { bodyNotContains: 'error' },
     },
   ]);
-  expect(text).not.toMatch(/s3cret|hunter2|cHJvYmU/);
+  expect(text).not.toMatch(/s3cret|hunter2|cHJvYmU|ping/);
   for (const remark of [
     'Taken over: 3. Left out: 6.',
     '  Shop: expiry of its certificate: add',
@@ -63,7 +64,7 @@ test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay 
     '  Paused: left out: it is paused',
     '  Delete: left out: method DELETE is not one of',
     '  Bad URL: left out: url must not contain a user name',
-    'set: SHOP_2_X_API_KEY, SHOP_2_AUTHORIZATION',
+    'set: SHOP_2_X_API_KEY, SHOP_2_AUTHORIZATION, SHOP_2_BODY. --secrets',
   ])
     expect(ran.err).toContain(remark);
   const shown = await importSample('uptime-kuma', 'uptime-kuma.json', {}, ['--secrets']);
@@ -73,7 +74,8 @@ test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay 
 });
 
 test('Gatus: what maps is mapped, and what does not is told', async () => {
-  const { ran, set } = await importSample('gatus', 'gatus.yaml', { API_TOKEN: 't' }, ['--source', 'old']);
+  const env = { API_TOKEN: 't', CORE_BACK_END_BODY: '{"check": "all"}' };
+  const { ran, set } = await importSample('gatus', 'gatus.yaml', env, ['--source', 'old']);
   expect(set?.source).toBe('old');
   expect(set?.monitors.map(({ fields }) => fields)).toEqual([
     {

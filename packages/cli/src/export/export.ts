@@ -1,6 +1,6 @@
 import type { Monitor } from '@tocsin/contracts/monitor';
 import { keyFor } from '../files/write-file.ts';
-import { writeMonitors, type PlainMonitor } from '../files/write-monitors.ts';
+import { tellVariables, writeMonitors, type PlainMonitor } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { deliverText } from '../terminal/deliver-text.ts';
@@ -38,11 +38,7 @@ export async function exportMonitors(
     .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
   const { text, variables } = writeMonitors(source, monitors, { withSecrets: flags.secrets === true });
   await deliverText(text, flags.output, terminal);
-  if (variables.size > 0) {
-    terminal.note(
-      `Values of headers are left out; to apply the file, set: ${[...variables.keys()].join(', ')}. --secrets writes them into the file.`,
-    );
-  }
+  tellVariables(variables, terminal);
   return EXIT.ok;
 }
 

@@ -1,5 +1,6 @@
+import type { Terminal } from '../terminal/terminal.ts';
+import { HiddenValues, hideHeaders } from './hidden-values.ts';
 import { escapePlaceholders } from './interpolate.ts';
-import { hideHeaders } from './header-variables.ts';
 import { fileText, ownFields, type WrittenMonitor } from './write-file.ts';
 
 /** A monitor with its fields as they are checked. */
@@ -15,7 +16,7 @@ export interface WrittenFile {
 }
 
 export interface WriteOptions {
-  /** Whether the values of headers stand in the file. */
+  /** Whether the values of headers, and bodies, stand in the file. */
   readonly withSecrets: boolean;
   /** Whether `${NAME}` is a variable where the monitors come from, too, and stays one. */
   readonly hasVariables?: boolean;
@@ -28,19 +29,32 @@ export function writeMonitors(
 ): WrittenFile {
   const toText = hasVariables ? asItIs : escapePlaceholders;
   const isVariable = (value: string): boolean => hasVariables && value.includes('${');
-  const taken = new Set<string>();
-  const variables = new Map<string, string>();
+  const hidden = new HiddenValues();
   const written = monitors.map(({ externalId, fields }): WrittenMonitor => {
-    const { headers, ...rest } = fields;
+    const { headers, body, ...rest } = fields;
     const own = mapTexts(ownFields(externalId, rest), toText) as WrittenMonitor;
     const given = (headers ?? {}) as Readonly<Record<string, string>>;
-    if (Object.keys(given).length === 0) return own;
-    if (withSecrets) return { ...own, headers: mapTexts(given, toText) };
-    const hidden = hideHeaders(externalId, given, taken, isVariable);
-    for (const [name, value] of hidden.variables) variables.set(name, value);
-    return { ...own, headers: hidden.headers };
+    const shownHeaders = withSecrets
+      ? mapTexts(given, toText)
+      : hideHeaders(externalId, given, hidden, isVariable);
+    const hideBody = (text: string): string =>
+      withSecrets || isVariable(text) ? toText(text) : hidden.hide(`${externalId}_body`, text);
+    return {
+      ...own,
+      ...(Object.keys(given).length > 0 && { headers: shownHeaders }),
+      ...(typeof body === 'string' && { body: hideBody(body) }),
+    };
   });
-  return { text: fileText(escapePlaceholders(source), written), variables };
+  return { text: fileText(escapePlaceholders(source), written), variables: hidden.variables };
+}
+
+/** What is left out of a file, and must be set where it is applied. */
+export function tellVariables(variables: WrittenFile['variables'], { note }: Pick<Terminal, 'note'>): void {
+  if (variables.size === 0) return;
+  const names = [...variables.keys()].join(', ');
+  note(
+    `Values of headers, and bodies, are left out; to apply the file, set: ${names}. --secrets writes them into the file.`,
+  );
 }
 
 function asItIs(text: string): string {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseYaml } from '../files/yaml-file.ts';
-import { writeMonitors } from '../files/write-monitors.ts';
+import { tellVariables, writeMonitors } from '../files/write-monitors.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { deliverText } from '../terminal/deliver-text.ts';
 import { plain } from '../terminal/plain.ts';
@@ -35,11 +35,7 @@ export async function importMonitors(
   });
   await deliverText(text, flags.output, terminal);
   report(imported, terminal);
-  if (variables.size > 0) {
-    terminal.note(
-      `Values of headers are left out; to apply the file, set: ${[...variables.keys()].join(', ')}. --secrets writes them into the file.`,
-    );
-  }
+  tellVariables(variables, terminal);
   return EXIT.ok;
 }
 
