@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-function tocsin(folder: string, args: string[], answer: boolean | null = null): Promise<Ran> {
+function tocsin(folder: string, args: string[], answer: Parameters<typeof runIn>[3] = null): Promise<Ran> {
   const env = { TOCSIN_URL: `http://127.0.0.1:${api.port}/`, TOCSIN_API_KEY: api.account.key };
   return runIn(folder, args, env, answer);
 }
@@ -98,6 +98,38 @@ test('where somebody is there, they are asked; --yes spares it', async () => {
   expect((await tocsin(folder, ['apply', '--yes'], false)).questions).toEqual([]);
   expect(await keysOf('ask')).toEqual(['ask-a']);
   expect((await tocsin(folder, ['apply'], true)).questions).toEqual([]);
+});
+
+test('what somebody agreed to is done, or nothing: not what came in between', async () => {
+  const folder = await folderWith({ 'tocsin.yaml': fileOf('agreed', entry('agreed-a')) });
+  const meanwhile = async (): Promise<void> => {
+    await newMonitor(api, { externalId: 'agreed-b', source: 'agreed' });
+  };
+  const ran = await tocsin(folder, ['apply', '--prune'], meanwhile);
+  expect([ran.code, ran.err]).toEqual([
+    1,
+    expect.stringContaining('Monitors of source agreed have changed since they were compared.'),
+  ]);
+  expect(await keysOf('agreed')).toEqual(['agreed-b']);
+  expect((await tocsin(folder, ['apply', '--prune'], true)).code).toBe(0);
+  expect(await keysOf('agreed')).toEqual(['agreed-a']);
+});
+
+test('where one of several sources fails, what was done before is told', async () => {
+  const folder = await folderWith();
+  for (const [at, flags] of [[1, []], [2, ['--json']]] as const) {
+    for (const file of ['a', 'b', 'c'])
+      await writeFile(join(folder, `${file}.yaml`), fileOf(`part-${file}${at}`, entry(`part-${file}${at}`)));
+    const meanwhile = async (): Promise<void> => {
+      await newMonitor(api, { externalId: `part-b${at}`, source: `part-b${at}` });
+    };
+    const ran = await tocsin(folder, ['apply', '-f', '.', ...flags], meanwhile);
+    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining(`Not finished: part-b${at}, part-c${at}.`)]);
+    expect(await keysOf(`part-a${at}`)).toHaveLength(1);
+    expect(await keysOf(`part-c${at}`)).toEqual([]);
+    if (at === 1) expect(ran.out).toContain('source part-a1: 1 created');
+    else expect(JSON.parse(ran.out)).toMatchObject({ sets: [{ source: 'part-a2', dryRun: false }] });
+  }
 });
 
 test('what the api refuses is told with its place in the file', async () => {

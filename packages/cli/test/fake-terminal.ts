@@ -14,11 +14,13 @@ export interface FakeTerminal extends Terminal {
   stop(): void;
 }
 
-/** @param answer to every question; null: nobody is there */
+/** What somebody says to every question, or does before they say yes; null: nobody is there. */
+type Answer = boolean | (() => Promise<void>) | null;
+
 export function fakeTerminal(
   cwd: string,
   env: Record<string, string> = {},
-  answer: boolean | null = null,
+  answer: Answer = null,
 ): FakeTerminal {
   const [printed, notes, questions]: string[][] = [[], [], []];
   const stop = new AbortController();
@@ -33,9 +35,11 @@ export function fakeTerminal(
     print: (text) => void printed?.push(...text.split('\n')),
     note: (text) => void notes?.push(...text.split('\n')),
     progress: () => ({ update: () => undefined, stop: () => undefined }),
-    confirm: (question) => {
+    confirm: async (question) => {
       questions?.push(question);
-      return Promise.resolve(answer === true);
+      if (typeof answer !== 'function') return answer === true;
+      await answer();
+      return true;
     },
     signal: stop.signal,
     stop: () => stop.abort(),
@@ -64,7 +68,7 @@ export async function runIn(
   cwd: string,
   args: readonly string[],
   env: Record<string, string> = {},
-  answer: boolean | null = null,
+  answer: Answer = null,
 ): Promise<Ran> {
   const terminal = fakeTerminal(cwd, env, answer);
   const code = await run(args, terminal);

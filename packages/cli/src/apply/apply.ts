@@ -22,6 +22,7 @@ export interface ApplyFlags {
 interface Plan {
   readonly set: FileSet;
   readonly result: MonitorSetResult;
+  readonly etag: string | null;
 }
 
 /**
@@ -34,12 +35,8 @@ export async function apply(api: ApiClient, terminal: Terminal, flags: ApplyFlag
   const sets = await loadSets(flags.file ?? [], flags.source, terminal);
   const plans: Plan[] = [];
   for (const set of sets) {
-    const progress = terminal.progress(plain(`Comparing ${set.monitors.length} monitors of ${set.source} …`));
-    try {
-      plans.push({ set, result: await sendSet(api, set, { prune, dryRun: true }) });
-    } finally {
-      progress.stop();
-    }
+    const text = `Comparing ${set.monitors.length} monitors of ${set.source} …`;
+    plans.push(await during(terminal, text, () => send(api, set, { prune, dryRun: true })));
   }
   const differing = plans.filter(({ result }) => result.changed);
   const isSilent = flags.json === true;
@@ -54,33 +51,67 @@ export async function apply(api: ApiClient, terminal: Terminal, flags: ApplyFlag
     terminal.note('Nothing was changed.');
     return EXIT.failed;
   }
-  const applied = await applyAll(api, terminal, plans, prune);
-  if (isSilent) printJson(terminal, applied);
-  else for (const { result } of applied) if (result.changed) terminal.print(resultText(result));
+  await applyAll(api, terminal, plans, { prune, isSilent, onlyAsShown: asks });
   return EXIT.ok;
 }
 
-/** What has nothing to do is left as it was compared. */
+interface ApplyOptions {
+  readonly prune: boolean;
+  readonly isSilent: boolean;
+  /** Whether somebody has agreed to what they saw, and to nothing else. */
+  readonly onlyAsShown: boolean;
+}
+
+/** What has nothing to do is left as it was compared. Whatever ends it, what was done until then is told. */
 async function applyAll(
   api: ApiClient,
   terminal: Terminal,
   plans: readonly Plan[],
-  prune: boolean,
-): Promise<Plan[]> {
-  const applied: Plan[] = [];
-  for (const { set, result } of plans) {
-    if (!result.changed) {
-      applied.push({ set, result });
-      continue;
+  { prune, isSilent, onlyAsShown }: ApplyOptions,
+): Promise<void> {
+  const done: Plan[] = [];
+  try {
+    for (const plan of plans) {
+      const { set, result, etag } = plan;
+      if (!result.changed) {
+        done.push(plan);
+        continue;
+      }
+      const text = `Applying ${set.monitors.length} monitors of ${set.source} …`;
+      const asShown = onlyAsShown ? etag : null;
+      const one = await during(terminal, text, () => send(api, set, { prune, dryRun: false }, asShown));
+      done.push(one);
+      if (!isSilent) terminal.print(resultText(one.result));
     }
-    const progress = terminal.progress(plain(`Applying ${set.monitors.length} monitors of ${set.source} …`));
-    try {
-      applied.push({ set, result: await sendSet(api, set, { prune, dryRun: false }) });
-    } finally {
-      progress.stop();
-    }
+  } catch (error) {
+    const left = plans.slice(done.length).map(({ set }) => set.source);
+    if (plans.length > 1) terminal.note(plain(`Not finished: ${left.join(', ')}.`));
+    throw error;
+  } finally {
+    if (isSilent) printJson(terminal, done);
   }
-  return applied;
+}
+
+async function send(
+  api: ApiClient,
+  set: FileSet,
+  options: { prune: boolean; dryRun: boolean },
+  etag: string | null = null,
+): Promise<Plan> {
+  return { set, ...(await sendSet(api, set, options, etag)) };
+}
+
+async function during<Result>(
+  terminal: Terminal,
+  text: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const progress = terminal.progress(plain(text));
+  try {
+    return await work();
+  } finally {
+    progress.stop();
+  }
 }
 
 async function showPlans(

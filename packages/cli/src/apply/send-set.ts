@@ -7,17 +7,23 @@ import { CliError } from '../terminal/cli-error.ts';
 
 /**
  * Has the API compare a set, or apply it.
+ * @param etag of the comparison that is to be carried out, and nothing else; null: whatever there is to do
  * @throws CliError with the places in the files of what the API finds wrong
  */
 export async function sendSet(
   api: ApiClient,
   { source, monitors }: FileSet,
   options: { prune: boolean; dryRun: boolean },
-): Promise<MonitorSetResult> {
+  etag: string | null,
+): Promise<{ result: MonitorSetResult; etag: string | null }> {
   const request = { source, monitors: monitors.map(({ fields }) => fields), ...options };
   try {
-    return await api.putSet(request);
+    return await api.putSet(request, etag);
   } catch (error) {
+    if (error instanceof ApiError && error.status === 412) {
+      const advice = 'Nothing of it was done: run apply again to see what is to be done now.';
+      throw new CliError(`Monitors of source ${source} have changed since they were compared. ${advice}`);
+    }
     throw error instanceof ApiError ? atPlaces(error, monitors) : error;
   }
 }

@@ -32,7 +32,8 @@ export interface ApiClient {
   trigger(id: string, url: string | null): Promise<Event>;
   /** Those after `since`, the first `limit`; without it the latest. Oldest first. */
   listEvents(id: string, query: { limit: number; since?: string }): Promise<Event[]>;
-  putSet(set: SetRequest): Promise<MonitorSetResult>;
+  /** @param etag of a dry run: refused where it is not the same any more that is to be done; null: whatever that is */
+  putSet(set: SetRequest, etag: string | null): Promise<{ result: MonitorSetResult; etag: string | null }>;
 }
 
 const RETRIES = 4;
@@ -74,7 +75,12 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       const searchParams = { limit, ...(since !== undefined && { since }) };
       return (await send<{ events: Event[] }>(`${pathOf(id)}/events`, { searchParams })).events;
     },
-    putSet: (set) => send<MonitorSetResult>('monitors', { method: 'PUT', json: set }),
+    async putSet(set, etag) {
+      const headers = etag === null ? {} : { 'If-Match': etag };
+      const response = await ask('monitors', { method: 'PUT', json: set, headers });
+      const result = parse(response.body, options.url) as MonitorSetResult;
+      return { result, etag: response.headers.etag ?? null };
+    },
   };
 }
 

@@ -1,9 +1,19 @@
+import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { monitorSetResultSchema, monitorSetSchema } from '../monitor-set.ts';
 import { MONITOR } from './examples.ts';
 import type { Operations } from './operation.ts';
 
 const source = 'platform/monitors';
+
+const ifMatch = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .describe(
+      'The `ETag` of a dry run of this set: if anything else is to be done by now than it said, this is refused with 412.',
+    ),
+});
 
 /** Sets of monitors (docs/api.md "Sets of monitors"), for programs alone. */
 export const monitorSetOperations: Operations = {
@@ -15,6 +25,7 @@ export const monitorSetOperations: Operations = {
 it was. A set that is applied again changes nothing. An \`externalId\` that a monitor of another source has, or one of none, is refused with 409;
 other sources' monitors are never touched. The body may have ${LIMITS.monitorSetBytes} bytes; of its faults at most a hundred are told at once.`,
     needs: 'write key',
+    headers: ifMatch,
     body: monitorSetSchema,
     bodyBytes: LIMITS.monitorSetBytes,
     bodyExample: {
@@ -37,6 +48,7 @@ other sources' monitors are never touched. The body may have ${LIMITS.monitorSet
       unchanged: [],
       unlisted: [],
     },
-    refusals: ['conflict'],
+    refusals: ['conflict', 'precondition_failed'],
+    answerHeaders: ['ETag'],
   },
 };

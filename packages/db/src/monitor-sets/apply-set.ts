@@ -12,7 +12,7 @@ import { removeMonitors } from '../monitors/remove-monitors.ts';
 import { rewriteMonitors } from '../monitors/rewrite-monitors.ts';
 import type { MonitorSchedule } from '../monitors/schedule.ts';
 import { monitors, type MonitorRow } from '../monitors/table.ts';
-import { describePlan, planSet, type SetPlan } from './plan-set.ts';
+import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
 
 /** How often the set is compared again where others change its monitors meanwhile. */
 const MOST_PLANS = 5;
@@ -20,6 +20,8 @@ const LOCK_TIMEOUT = '10s';
 
 export interface AppliedSet {
   readonly result: MonitorSetResult;
+  /** See `planVersion`. */
+  readonly version: string;
   /** Of the monitors that were created or changed. */
   readonly schedules: readonly MonitorSchedule[];
   /** Status changes whose deliveries are due. */
@@ -29,23 +31,27 @@ export interface AppliedSet {
 /**
  * Makes the monitors of a source what a set says, in one transaction (docs/api.md "Sets of monitors"): all of it or nothing. Two calls for
  * one source take turns. Monitors that stay as they are, are not locked: their checks are recorded meanwhile.
- * @throws AppError conflict (an externalId is another's), unavailable (another call takes too long)
+ * @param versions of plans, one of which must be what is to be done now; null: any
+ * @throws AppError conflict (an externalId is another's), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
   context: DbContext,
   accountId: string,
   set: MonitorSet,
   defaultRegion: string,
+  versions: ReadonlySet<string> | null = null,
 ): Promise<AppliedSet> {
   if (set.dryRun) {
     const plan = await planSet(context.db, context.secrets, accountId, set);
-    return { result: describePlan(plan, set), schedules: [], statusChangeIds: [] };
+    const version = requirePlan(plan, versions);
+    return { result: describePlan(plan, set), version, schedules: [], statusChangeIds: [] };
   }
   return context.db
     .transaction(async (tx) => {
       await lockSource(tx, accountId, set.source);
       const plan = await lockPlan(tx, context, accountId, set);
-      return carryOut(tx, context, accountId, plan, set, defaultRegion);
+      const version = requirePlan(plan, versions);
+      return { version, ...(await carryOut(tx, context, accountId, plan, set, defaultRegion)) };
     })
     .catch((error: unknown) => {
       throw knownError(error) ?? error;
@@ -56,6 +62,16 @@ async function lockSource(tx: Transaction, accountId: string, source: string): P
   await tx.execute(sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`);
   await tx.execute(
     sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.monitorSets}, hashtext(${`${accountId} ${source}`}))`,
+  );
+}
+
+/** @returns the version of the plan. @throws AppError precondition_failed */
+function requirePlan(plan: SetPlan, versions: ReadonlySet<string> | null): string {
+  const version = planVersion(plan);
+  if (versions === null || versions.has(version)) return version;
+  throw new AppError(
+    'precondition_failed',
+    'Not the same is to be done any more as when you asked: ask again by a dry run, and send If-Match with its ETag.',
   );
 }
 
@@ -104,7 +120,7 @@ async function carryOut(
   plan: SetPlan,
   set: MonitorSet,
   defaultRegion: string,
-): Promise<AppliedSet> {
+): Promise<Omit<AppliedSet, 'version'>> {
   await removeMonitors(
     tx,
     plan.delete.map(({ id }) => id),

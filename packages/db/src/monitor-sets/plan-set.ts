@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import type { MonitorInput } from '@tocsin/contracts/monitor';
@@ -101,6 +102,17 @@ function refuseForeign(set: MonitorSet, known: ReadonlyMap<string | null, Monito
     `${detail} No set takes over what is not its own: give the monitor this source first, or another externalId.`,
     { errors: errors.slice(0, MOST_CONFLICTS) },
   );
+}
+
+/** What tells a plan from every other: which monitors it makes, changes and deletes, and what those it finds are now. */
+export function planVersion(plan: SetPlan): string {
+  const found = [...plan.update.map(({ before }) => before), ...plan.delete];
+  const said = [
+    plan.create.map(({ externalId }) => externalId),
+    plan.update.length,
+    found.map(({ id, revision }) => [id, revision]),
+  ];
+  return createHash('sha256').update(JSON.stringify(said)).digest('base64url');
 }
 
 /** What a plan does. @param createdIds of what it has made, in its order; empty before that */

@@ -170,6 +170,34 @@ describe('a set', () => {
     expect(api.touched).toHaveLength(touches);
   });
 
+  test('with the ETag of a dry run does what that said, or nothing', async () => {
+    await apply('seen', [entry('seen-1'), entry('seen-2')]);
+    const set = { source: 'seen', monitors: [entry('seen-1', { name: 'x' }), entry('seen-3')], prune: true };
+    const look = async (): Promise<string> => {
+      const answer = await api
+        .as()
+        .put(MONITORS)
+        .send({ ...set, dryRun: true });
+      return answer.get('etag') ?? '';
+    };
+    const send = async (etag: string): Promise<number> =>
+      (await api.as().put(MONITORS).set('If-Match', etag).send(set)).status;
+    const first = await look();
+    expect(await look()).toBe(first);
+    // Each would be deleted, overwritten or left unmade unseen.
+    const unseen = await newMonitor(api, { externalId: 'seen-4', source: 'seen' });
+    expect(await send(first)).toBe(412);
+    const second = await look();
+    await api.as().put(`${MONITORS}/${unseen.id}`).send({ name: 'of use after all' }).expect(200);
+    expect(await send(second)).toBe(412);
+    const third = await look();
+    await newMonitor(api, { externalId: 'seen-3', source: 'seen' });
+    expect(await send(third)).toBe(412);
+    expect((await monitorsOf('seen')).map(({ name }) => name)).not.toContain('x');
+    expect(await send(await look())).toBe(200);
+    expect((await monitorsOf('seen')).map(({ name }) => name)).toEqual(['x', 'seen-3']);
+  });
+
   test('whose thresholds bring status changes about opens incidents and hints at the alerts', async () => {
     await apply('status', [entry('status-1', { failureThreshold: 3 }), entry('status-2')]);
     const [first, second] = await monitorsOf('status');

@@ -4,6 +4,7 @@ import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import type { RequestHandler } from 'express';
 import { requireWrite } from '../auth/require-write.ts';
 import type { ApiContext } from '../context.ts';
+import { etagOf, ifMatchOf } from '../http/etag.ts';
 import { bodyOf, parseJsonBodyUpTo } from '../http/json-body.ts';
 import { callerOf, stateOf } from '../http/request-state.ts';
 import { hintStatusChanges } from '../monitors/hint-status-changes.ts';
@@ -19,12 +20,13 @@ function putSetHandler(context: ApiContext): RequestHandler {
   return async function answerPutSet(req, res) {
     const set = await parseSet(bodyOf(req), regions);
     const { accountId } = callerOf(res);
-    const { result, schedules, statusChangeIds } = await applySet(context, accountId, set, defaultRegion);
+    const applied = await applySet(context, accountId, set, defaultRegion, ifMatchOf(req));
+    const { result, version, schedules, statusChangeIds } = applied;
     const { traceparent } = stateOf(res);
     for (const { monitorId, regions } of schedules) context.schedules.touch(monitorId, regions, traceparent);
     hintStatusChanges(context, statusChangeIds);
     if (!set.dryRun && result.deleted.length > 0) purge(context);
-    res.json(result);
+    res.set('ETag', etagOf(version)).json(result);
   };
 }
 

@@ -17,7 +17,7 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
   Location: { description: 'Where what was made is, or where to go on.', required: true, schema: text },
   ETag: {
     description:
-      'The version of what is answered. That of a monitor changes with its fields, not with checks.',
+      'The version of what is answered. That of a monitor changes with its fields, not with checks; that of a set is of what was to be done.',
     required: true,
     schema: text,
   },
