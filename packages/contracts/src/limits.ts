@@ -19,6 +19,8 @@ export const LIMITS = {
   apiBodyBytes: 256 * 1024,
   monitorSetBytes: 32 * 1024 * 1024,
   monitorSetSize: 10_000,
+  /** Values of a body: the largest set, each of its fields, headers and regions used, has fewer. */
+  bodyValues: 1_000_000,
   idempotencyKeyCharacters: 255,
   idempotencyKeyHours: 24,
   eventsPerRequest: { default: 50, max: 500 },

@@ -1,6 +1,9 @@
 import { AppError } from '@tocsin/contracts/errors';
+import { LIMITS } from '@tocsin/contracts/limits';
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
 
 /** One open object or array while a text is read. */
 interface Level {
@@ -14,9 +17,10 @@ interface Level {
 /**
  * Reads a JSON object. A key given twice, or `__proto__`, is refused: a reader that keeps one of two values drops the other
  * silently.
- * @throws AppError malformed_body
+ * @throws AppError malformed_body, body_too_large
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
+  requireFewValues(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -34,6 +38,24 @@ export function parseJsonObject(text: string): Record<string, unknown> {
     });
   }
   return { ...value };
+}
+
+/**
+ * A body of 32 MiB that is nothing but brackets comes to gigabytes as objects: what may hold too many values is counted before it is
+ * read, by hand, since it may be no JSON at all.
+ */
+function requireFewValues(text: string): void {
+  if (text.length <= LIMITS.bodyValues) return;
+  let values = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charCodeAt(at);
+    if (character === QUOTE) isInString = !isInString;
+    else if (isInString) at += character === BACKSLASH ? 1 : 0;
+    else if (character === COMMA || character === BRACKET || character === BRACE) values += 1;
+  }
+  if (values <= LIMITS.bodyValues) return;
+  throw new AppError('body_too_large', `The body must hold at most ${LIMITS.bodyValues} values.`);
 }
 
 /** V8 quotes what stands around the fault, which may be a secret: it stays out of answers, and so out of logs of pipelines. */

@@ -38,6 +38,11 @@ async function put(body: object, key?: string): Promise<Answer> {
   return { status, body: received as Record<string, unknown> };
 }
 
+async function send(text: string): Promise<{ status: number; body: unknown }> {
+  const { status, body } = await api.as().put(MONITORS).type('json').send(text);
+  return { status, body };
+}
+
 /** @param options `prune`, `dryRun` */
 async function apply(source: string, monitors: Entry[], options: object = {}): Promise<MonitorSetResult> {
   const { status, body } = await put({ source, monitors, ...options });
@@ -293,6 +298,32 @@ describe('a bad set', () => {
           .send({ name: 'x'.repeat(300_000) })
       ).status,
     ).toBe(413);
+  });
+
+  test('of more values than memory is for is refused before it is read, and by a fault where one field holds them', async () => {
+    const body = (monitors: string): string => `{"source":"bomb","monitors":${monitors}}`;
+    for (const text of [body(`[${'{},'.repeat(1_000_000)}{}]`), '{"a":'.padEnd(2_000_000, '[')]) {
+      const { status, body: answer } = await send(text);
+      expect([status, (answer as { detail: string }).detail]).toEqual([
+        413,
+        'The body must hold at most 1000000 values.',
+      ]);
+    }
+    // What stands in texts is none.
+    const text = JSON.stringify('[{,\\"'.repeat(400_000));
+    expect((await send(body(`[{"externalId":"b","name":${text}}]`))).status).toBe(400);
+    const regions = `[${'1,'.repeat(400_000)}1]`;
+    const headers = `{${Array.from({ length: 200_000 }, (_, index) => `"a b${index}":1`).join(',')}}`;
+    const overfull = await send(body(`[{"externalId":"b","regions":${regions},"headers":${headers}}]`));
+    expect([overfull.status, overfull.body]).toEqual([
+      400,
+      expect.objectContaining({
+        errors: ['regions', 'headers'].map((field) => ({
+          path: `monitors.0.${field}`,
+          message: 'must not hold more than 1000 values (externalId "b")',
+        })),
+      }),
+    ]);
   });
 
   test('the dashboard takes none', async () => {

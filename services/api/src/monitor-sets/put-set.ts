@@ -4,6 +4,7 @@ import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import type { RequestHandler } from 'express';
 import { requireWrite } from '../auth/require-write.ts';
 import type { ApiContext } from '../context.ts';
+import { boundLargeBodies } from '../http/bound-large-bodies.ts';
 import { etagOf, ifMatchOf } from '../http/etag.ts';
 import { bodyOf, parseJsonBodyUpTo } from '../http/json-body.ts';
 import { callerOf, stateOf } from '../http/request-state.ts';
@@ -12,7 +13,12 @@ import { parseSet } from './set-fields.ts';
 
 /** The stages of "apply a set" (docs/api.md "Sets of monitors"). */
 export function putSetStages(context: ApiContext): RequestHandler[] {
-  return [parseJsonBodyUpTo(LIMITS.monitorSetBytes), requireWrite, putSetHandler(context)];
+  return [
+    boundLargeBodies(),
+    parseJsonBodyUpTo(LIMITS.monitorSetBytes),
+    requireWrite,
+    putSetHandler(context),
+  ];
 }
 
 function putSetHandler(context: ApiContext): RequestHandler {

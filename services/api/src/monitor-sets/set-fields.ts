@@ -14,6 +14,9 @@ const JUDGED_AT_ONCE = 100;
 /** Where there are more faults, they are likely the same one again and again. */
 const ENOUGH_ERRORS = 100;
 
+/** More than any field of a monitor may hold: what has more is not judged one by one, each with a fault of its own. */
+const MOST_MEMBERS = 1_000;
+
 const SET_FIELDS = fieldsOf(monitorSetSchema);
 /** Everything but the monitors themselves, which are judged one by one. */
 const outerSchema = monitorSetSchema.extend({
@@ -50,9 +53,8 @@ async function judgeAll(
   const firstWith = new Map<string, number>();
   for (let index = 0; index < given.length && errors.length < ENOUGH_ERRORS; index += 1) {
     if (index > 0 && index % JUDGED_AT_ONCE === 0) await turn();
-    const { input, errors: found } = judgeMonitor(monitorSetEntrySchema, given[index]);
-    const faults = [...found, ...unknownRegions(given[index], regions)];
-    errors.push(...faults.map((fault) => inSet(fault, index, given[index])));
+    const { input, faults } = judgeOne(given[index], regions);
+    errors.push(...faults.slice(0, ENOUGH_ERRORS).map((fault) => inSet(fault, index, given[index])));
     if (input === null) continue;
     const first = firstWith.get(input.externalId);
     if (first === undefined) firstWith.set(input.externalId, index);
@@ -63,6 +65,27 @@ async function judgeAll(
     entries.push(input);
   }
   return entries;
+}
+
+function judgeOne(
+  entry: unknown,
+  regions: readonly string[] | null,
+): { input: MonitorSetEntry | null; faults: readonly FieldError[] } {
+  const overfull = findOverfull(entry);
+  if (overfull.length > 0) return { input: null, faults: overfull };
+  const { input, errors } = judgeMonitor(monitorSetEntrySchema, entry);
+  return { input, faults: [...errors, ...unknownRegions(entry, regions)] };
+}
+
+function findOverfull(entry: unknown): FieldError[] {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return [];
+  return Object.entries(entry)
+    .filter(([, value]) => typeof value === 'object' && value !== null && countOf(value) > MOST_MEMBERS)
+    .map(([field]) => ({ path: field, message: `must not hold more than ${MOST_MEMBERS} values` }));
+}
+
+function countOf(value: object): number {
+  return Array.isArray(value) ? value.length : Object.keys(value).length;
 }
 
 function inSet({ path, message }: FieldError, index: number, entry: unknown): FieldError {
