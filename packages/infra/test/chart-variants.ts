@@ -60,6 +60,7 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       apiFrom: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
       metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
       checkerEgress: [{ to: [{ podSelector: { matchLabels: { app: 'internal' } } }] }],
+      migrateEgress: [{ ports: [{ port: 5432 }] }],
     },
     serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
     prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
