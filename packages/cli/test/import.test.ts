@@ -116,6 +116,79 @@ test('Gatus: what maps is mapped, and what does not is told', async () => {
     expect(ran.err).toContain(remark);
 });
 
+test('Gatus: its variables stay variables, and what it does besides is told', async () => {
+  const folder = await folderWith({
+    'gatus.yaml': `
+endpoints:
+  - name: token
+    url: https://x.example/$PATH_OF/$$5
+    method: POST
+    headers: { Authorization: 'Bearer $TOKEN', X-Number: 5 }
+    body: 'cost $$5 $\${HOME} \${NAME}'
+    conditions: ['[BODY] == pat(*ok*)']
+    client: { oauth2: { token-url: x }, tls: { certificate-file: x } }
+    alerts:
+      - { type: slack, enabled: false, failure-threshold: 1 }
+      - { type: slack, failure-threshold: 4 }
+external-endpoints:
+  - { name: pushed, token: x }
+suites:
+  - { name: flow, endpoints: [] }
+`,
+  });
+  const ran = await runIn(folder, ['import', 'gatus', 'gatus.yaml', '--secrets', '-o', 'tocsin.yaml']);
+  const env = { PATH_OF: 'p', TOKEN: 't', NAME: 'n' };
+  const [set] = await loadSets([], undefined, { cwd: folder, env });
+  expect(set?.monitors[0]?.fields).toMatchObject({
+    url: 'https://x.example/p/$5',
+    headers: { Authorization: 'Bearer t', 'X-Number': '5' },
+    body: 'cost $5 ${HOME} n',
+    failureThreshold: 4,
+  });
+  for (const remark of [
+    'Taken over: 1. Left out: 2.',
+    '  token: signing in by OAuth 2 is not taken over',
+    '  token: its client certificate is not taken over',
+    '  token: no condition is about the status',
+    '  pushed: left out: ',
+    '  flow: left out: ',
+  ])
+    expect(ran.err).toContain(remark);
+});
+
+test('Uptime Kuma: what it says of a body is said, and what Tocsin has no place for is told', async () => {
+  const monitor = (name: string, more: object): object => ({
+    name,
+    type: 'http',
+    url: 'https://x.example',
+    method: 'POST',
+    body: '<a/>',
+    ...more,
+  });
+  const monitorList = [
+    monitor('plain', { tags: [{ name: 'prod' }], parent: 7, description: 'Ours' }),
+    monitor('xml', { httpBodyEncoding: 'xml' }),
+    monitor('own', { httpBodyEncoding: 'form', headers: '{"content-type":"a/b"}' }),
+    monitor('odd', { headers: '{"x":{"y":1}}', body: null }),
+  ];
+  const folder = await folderWith({ 'kuma.json': JSON.stringify({ monitorList }) });
+  const ran = await runIn(folder, ['import', 'uptime-kuma', 'kuma.json', '--secrets', '-o', 'tocsin.yaml']);
+  const [set] = await loadSets([], undefined, { cwd: folder, env: {} });
+  expect(set?.monitors.map(({ fields }) => fields['headers'])).toEqual([
+    { 'Content-Type': 'application/json' },
+    { 'Content-Type': 'text/xml; charset=utf-8' },
+    { 'content-type': 'a/b' },
+    undefined,
+  ]);
+  for (const remark of [
+    '  plain: its tags are not taken over',
+    '  plain: its group is not taken over',
+    '  plain: its description is not taken over',
+    '  odd: its headers are not an object of JSON with texts',
+  ])
+    expect(ran.err).toContain(remark);
+});
+
 test('what is no such file, or would be overwritten, is told in a line', async () => {
   const folder = await folderWith({ 'x.json': '{}', 'bad.json': '{', 'taken.yaml': 'mine' });
   for (const [args, message] of [

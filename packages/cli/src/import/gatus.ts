@@ -2,12 +2,17 @@ import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
 import { gatusAssertions } from './gatus-conditions.ts';
-import { seconds, type Translation } from './imported.ts';
+import { fromGatusTexts } from './gatus-variables.ts';
+import { headerValues, seconds, type Translation } from './imported.ts';
 
 /** Gatus' own, where an alert names none. */
 const DEFAULT_FAILURE_THRESHOLD = 3;
 
-const alert = z.looseObject({ type: z.string(), 'failure-threshold': z.number().nullish() });
+const alert = z.looseObject({
+  type: z.string(),
+  enabled: z.boolean().nullish(),
+  'failure-threshold': z.number().nullish(),
+});
 
 /** An endpoint of Gatus' configuration, as far as it says something to Tocsin. */
 const endpoint = z.looseObject({
@@ -17,7 +22,7 @@ const endpoint = z.looseObject({
   url: z.string(),
   method: z.string().nullish(),
   body: z.string().nullish(),
-  headers: z.record(z.string(), z.coerce.string()).nullish(),
+  headers: headerValues.nullish(),
   interval: z.string().nullish(),
   conditions: z.array(z.string()).nullish(),
   alerts: z.array(alert).nullish(),
@@ -32,9 +37,13 @@ const endpoint = z.looseObject({
 });
 type Endpoint = z.infer<typeof endpoint>;
 
+const named = z.looseObject({ name: z.string() });
+
 const configuration = z.looseObject({
   endpoints: z.array(z.unknown()).nullish(),
   services: z.array(z.unknown()).nullish(),
+  'external-endpoints': z.array(named).nullish(),
+  suites: z.array(named).nullish(),
   alerting: z
     .record(z.string(), z.looseObject({ 'default-alert': alert.partial().nullish() }).nullish())
     .nullish(),
@@ -43,14 +52,21 @@ type Alerting = z.infer<typeof configuration>['alerting'];
 
 /** @param content the parsed configuration. @throws CliError where it is none */
 export function fromGatus(content: unknown): Translation[] {
-  const parsed = configuration.safeParse(content);
+  const parsed = configuration.safeParse(fromGatusTexts(content));
   const entries = parsed.data?.endpoints ?? parsed.data?.services;
   if (!entries) throw new CliError('This is no configuration of Gatus: it has no `endpoints`.');
-  return entries.map((entry, index) => {
+  const others = [...(parsed.data?.['external-endpoints'] ?? []), ...(parsed.data?.suites ?? [])];
+  const translated = entries.map((entry, index): Translation => {
     const one = endpoint.safeParse(entry);
     if (one.success) return translate(one.data, parsed.data?.alerting);
     return { name: `endpoint ${index + 1}`, fields: null, remarks: ['left out: it cannot be read'] };
   });
+  const leftOut = others.map(({ name }): Translation => ({
+    name,
+    fields: null,
+    remarks: ['left out: it is a suite, or an external endpoint; Tocsin checks URLs by itself'],
+  }));
+  return [...translated, ...leftOut];
 }
 
 function translate(gatus: Endpoint, alerting: Alerting): Translation {
@@ -70,11 +86,32 @@ function translate(gatus: Endpoint, alerting: Alerting): Translation {
     body: ['POST', 'PUT', 'PATCH'].includes(method) ? (gatus.body ?? null) : null,
     assertions: gatusAssertions(gatus.conditions ?? [], remarks),
   };
-  if (gatus.client?.insecure === true)
-    remarks.push('errors of TLS are no longer ignored: Tocsin verifies certificates');
-  if (gatus.client?.['ignore-redirect'] === true)
-    remarks.push('redirects are followed, unless `statusCode` is a 3xx');
-  return { name, fields, remarks };
+  return { name, fields, remarks: [...remarks, ...losses(gatus)] };
+}
+
+/** What of `client` Tocsin has nothing for, and what each is. */
+const CLIENT_LOSSES: Readonly<Record<string, string>> = {
+  oauth2: 'signing in by OAuth 2 is',
+  'identity-aware-proxy': 'signing in at an identity-aware proxy is',
+  tls: 'its client certificate is',
+  'proxy-url': 'its proxy is',
+  'dns-resolver': 'its DNS resolver is',
+  tunnel: 'its tunnel is',
+};
+
+/** What Tocsin has no field for, or does in another way. */
+function losses({ client, conditions, ...rest }: Endpoint): string[] {
+  const lost = Object.keys(CLIENT_LOSSES).filter((key) => client?.[key] !== undefined);
+  const judgesStatus = (conditions ?? []).some((condition) => condition.includes('[STATUS]'));
+  return [
+    ...(client?.insecure === true
+      ? ['errors of TLS are no longer ignored: Tocsin verifies certificates']
+      : []),
+    ...(client?.['ignore-redirect'] === true ? ['redirects are followed, unless `statusCode` is a 3xx'] : []),
+    ...lost.map((key) => `${CLIENT_LOSSES[key]} not taken over`),
+    ...(rest['maintenance-windows'] === undefined ? [] : ['its maintenance windows are not taken over']),
+    ...(judgesStatus ? [] : ['no condition is about the status: in Tocsin it must be 200 to 399']),
+  ];
 }
 
 function obstacleOf({ url, method, enabled, graphql, ...rest }: Endpoint): string | null {
@@ -88,7 +125,8 @@ function obstacleOf({ url, method, enabled, graphql, ...rest }: Endpoint): strin
 
 /** The lowest of its alerts: Tocsin knows one threshold. */
 function thresholdOf({ alerts }: Endpoint, alerting: Alerting): number {
-  const thresholds = (alerts ?? []).map(
+  const enabled = (alerts ?? []).filter((one) => one.enabled !== false);
+  const thresholds = enabled.map(
     ({ type, ...own }) =>
       own['failure-threshold'] ??
       alerting?.[type]?.['default-alert']?.['failure-threshold'] ??

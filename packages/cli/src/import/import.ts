@@ -56,6 +56,7 @@ async function readContent(tool: Tool, file: string, cwd: string): Promise<unkno
 
 function report({ monitors, remarks, skipped }: Imported, { note }: Terminal): void {
   note(`Taken over: ${monitors.length}. Left out: ${skipped}.`);
-  for (const { name, remarks: said } of remarks) for (const remark of said) note(plain(`  ${name}: ${remark}`));
+  for (const { name, remarks: said } of remarks)
+    for (const remark of said) note(plain(`  ${name}: ${remark}`));
   note('Alerts are not taken over: assign channels in the dashboard.');
 }

@@ -1,8 +1,15 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import { judgeMonitor } from '@tocsin/contracts/judge-monitor';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-set';
+import { z } from 'zod';
 import { keyFor } from '../files/write-file.ts';
 import type { PlainMonitor } from '../files/write-monitors.ts';
+
+/** Header fields of another tool's file, where numbers may stand without quotes. */
+export const headerValues = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean()]).transform(String),
+);
 
 /** What became of one monitor of another tool. */
 export interface Translation {

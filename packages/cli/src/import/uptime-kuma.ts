@@ -1,7 +1,7 @@
 import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
-import { seconds, type Translation } from './imported.ts';
+import { headerValues, seconds, type Translation } from './imported.ts';
 
 const text = z.string().nullish();
 const flag = z.union([z.boolean(), z.literal([0, 1])]).nullish();
@@ -26,6 +26,10 @@ const kumaMonitor = z.looseObject({
   accepted_statuscodes: z.array(z.string()).nullish(),
   headers: text,
   body: text,
+  httpBodyEncoding: text,
+  description: text,
+  parent: z.number().nullish(),
+  tags: z.array(z.unknown()).nullish(),
   basic_auth_user: text,
   basic_auth_pass: text,
   authMethod: text,
@@ -54,7 +58,9 @@ function translate(kuma: KumaMonitor): Translation {
   if (obstacle !== null) return { name, fields: null, remarks: [`left out: ${obstacle}`] };
   const remarks: string[] = [];
   const method = kuma.method ?? 'GET';
-  const headers = headersOf(kuma, remarks);
+  const body = ['POST', 'PUT', 'PATCH'].includes(method) ? kuma.body || null : null;
+  const own = headersOf(kuma, remarks);
+  const headers = { ...contentType(kuma, own, body), ...own };
   const fields = {
     name,
     url: kuma.url,
@@ -63,7 +69,7 @@ function translate(kuma: KumaMonitor): Translation {
     timeout: seconds(kuma.timeout, 'timeout', remarks),
     failureThreshold: Math.min((kuma.maxretries ?? 0) + 1, 100),
     headers: Object.keys(headers).length === 0 ? null : headers,
-    body: ['POST', 'PUT', 'PATCH'].includes(method) ? kuma.body || null : null,
+    body,
     assertions: assertionsOf(kuma, remarks),
   };
   remarks.push(...losses(kuma));
@@ -83,9 +89,9 @@ function obstacleOf({ type, url, method, active, upsideDown }: KumaMonitor): str
 function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   if (kuma.headers) {
-    const parsed = z.record(z.string(), z.coerce.string()).safeParse(tryParse(kuma.headers));
+    const parsed = headerValues.safeParse(tryParse(kuma.headers));
     if (parsed.success) Object.assign(headers, parsed.data);
-    else remarks.push('its headers are not an object of JSON: add them by hand');
+    else remarks.push('its headers are not an object of JSON with texts: add them by hand');
   }
   if (kuma.authMethod && kuma.authMethod !== 'basic') {
     remarks.push(`signing in by ${kuma.authMethod} is not taken over`);
@@ -94,6 +100,21 @@ function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string>
     headers['Authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`;
   }
   return headers;
+}
+
+/** Kuma says of what kind the body is, unless the monitor's own headers do. */
+function contentType(
+  { httpBodyEncoding }: KumaMonitor,
+  headers: Readonly<Record<string, string>>,
+  body: string | null,
+): Record<string, string> {
+  const isSaid = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  if (body === null || isSaid) return {};
+  const types: Readonly<Record<string, string>> = {
+    xml: 'text/xml; charset=utf-8',
+    form: 'application/x-www-form-urlencoded',
+  };
+  return { 'Content-Type': types[httpBodyEncoding ?? ''] ?? 'application/json' };
 }
 
 function assertionsOf(kuma: KumaMonitor, remarks: string[]): object | null {
@@ -125,6 +146,9 @@ function losses(kuma: KumaMonitor): string[] {
     ...(kuma.maxredirects === 0 ? ['redirects are followed, unless `statusCode` is a 3xx'] : []),
     ...(differs ? [`retries come after ${kuma.interval} s, not ${kuma.retryInterval} s`] : []),
     ...(kuma.proxyId ? ['its proxy is not taken over'] : []),
+    ...(kuma.description ? ['its description is not taken over'] : []),
+    ...(kuma.parent ? ['its group is not taken over'] : []),
+    ...(kuma.tags && kuma.tags.length > 0 ? ['its tags are not taken over'] : []),
   ];
 }
 
