@@ -15,3 +15,8 @@ export const nothing: z.ZodType = z.strictObject({});
 
 /** Where everything for people who are signed in is. */
 export const DASHBOARD = '/api/dashboard';
+
+/** The header `If-Match` of a request that may have it. */
+export function ifMatchWith(description: string): z.ZodObject {
+  return z.object({ 'If-Match': z.string().optional().describe(description) });
+}

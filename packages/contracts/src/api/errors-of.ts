@@ -17,7 +17,7 @@ export function errorsOf(route: string, operation: Operation): readonly ErrorCod
     body !== undefined && 'body_too_large',
     body !== undefined && 'unsupported_media_type',
     body !== undefined && 'malformed_body',
-    operation.needs === 'write key' && 'forbidden',
+    (operation.needs === 'write key' || operation.needsWriteIf !== undefined) && 'forbidden',
     operation.needs === 'owner' && 'owner_required',
     kind !== undefined && 'not_found',
     takesFields && 'validation_failed',

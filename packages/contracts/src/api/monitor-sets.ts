@@ -1,19 +1,10 @@
-import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { monitorSetResultSchema, monitorSetSchema } from '../monitor-set.ts';
+import { ifMatchWith } from './envelope.ts';
 import { MONITOR } from './examples.ts';
 import type { Operations } from './operation.ts';
 
 const source = 'platform/monitors';
-
-const ifMatch = z.object({
-  'If-Match': z
-    .string()
-    .optional()
-    .describe(
-      'The `ETag` of a dry run of this set: if anything else is to be done by now than it said, this is refused with 412.',
-    ),
-});
 
 /** Sets of monitors (docs/api.md "Sets of monitors"), for programs alone. */
 export const monitorSetOperations: Operations = {
@@ -23,9 +14,12 @@ export const monitorSetOperations: Operations = {
     summary: 'Apply a set of monitors',
     description: `Makes the monitors of a \`source\` what the set says: all of them or, after any error, none. What an entry leaves out has its default, not what
 it was. A set that is applied again changes nothing. An \`externalId\` that a monitor of another source has, or one of none, is refused with 409;
-other sources' monitors are never touched. The body may have ${LIMITS.monitorSetBytes} bytes; of its faults at most a hundred are told at once.`,
-    needs: 'write key',
-    headers: ifMatch,
+other sources' monitors are never touched. All but a dry run needs a key with the scope \`write\`. The body may have ${LIMITS.monitorSetBytes} bytes; of its faults at most a hundred are told at once.`,
+    needs: 'key',
+    needsWriteIf: ({ dryRun }) => dryRun !== true,
+    headers: ifMatchWith(
+      'The `ETag` of a dry run of this set: if anything else is to be done by now than it said, this is refused with 412.',
+    ),
     body: monitorSetSchema,
     bodyBytes: LIMITS.monitorSetBytes,
     bodyExample: {

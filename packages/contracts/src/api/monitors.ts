@@ -4,7 +4,7 @@ import { eventsQuerySchema } from '../events-query.ts';
 import { LIMITS } from '../limits.ts';
 import { createMonitorSchema, monitorSchema, updateMonitorSchema } from '../monitor.ts';
 import { triggerSchema } from '../trigger.ts';
-import { DASHBOARD, many, one } from './envelope.ts';
+import { DASHBOARD, ifMatchWith, many, one } from './envelope.ts';
 import { EVENT, MONITOR } from './examples.ts';
 import type { Access, Operation, Operations } from './operation.ts';
 import type { Tag } from './tags.ts';
@@ -23,14 +23,9 @@ const kind = 'monitor';
 const answer = one('monitor', monitorSchema);
 const answerExample = { monitor: MONITOR };
 
-const ifMatch = z.object({
-  'If-Match': z
-    .string()
-    .optional()
-    .describe(
-      'The `ETag` of the monitor as you know it: if somebody has changed it since, this is refused with 412.',
-    ),
-});
+const ifMatch = ifMatchWith(
+  'The `ETag` of the monitor as you know it: if somebody has changed it since, this is refused with 412.',
+);
 
 const idempotencyKey = z.object({
   'Idempotency-Key': z
@@ -163,7 +158,7 @@ function underRoot({ base, read, write, tags, suffix }: Root): Operations {
 /** A key may lack what a trigger with a URL needs; who is signed in does not. */
 function withScope(operation: Operation): Operation {
   if (operation.needs !== 'key') return operation;
-  return { ...operation, refusals: ['forbidden', ...(operation.refusals ?? [])] };
+  return { ...operation, needsWriteIf: ({ url = null }) => url !== null };
 }
 
 /** The monitors API (specification "Endpoints"), for programs and for people. */

@@ -33,6 +33,8 @@ export interface Operation {
   /** What the schemas do not say; Markdown. */
   readonly description?: string;
   readonly needs: Access;
+  /** Where any key may ask: whether a request with these fields needs one with the scope `write`. */
+  readonly needsWriteIf?: (fields: Readonly<Record<string, unknown>>) => boolean;
   /** Set where the path has an `:id`. */
   readonly kind?: ResourceKind;
   readonly query?: z.ZodObject;

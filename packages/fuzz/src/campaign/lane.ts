@@ -139,7 +139,6 @@ export class Lane {
     const exists = kind !== undefined && this.#pools.has(kind, id.toLowerCase());
     const expected = expectStatus({
       route,
-      isCli: plan.route.includes('/api/cli'),
       caller: plan.caller,
       idExists: kind === undefined ? null : exists && !isCertain ? null : exists,
       body,

@@ -7,7 +7,6 @@ import type { Route } from '../routes/route.ts';
 /** What of a request decides how it is answered. */
 export interface Asked {
   readonly route: Route;
-  readonly isCli: boolean;
   readonly caller: Caller;
   /** Whether `:id` names something that the account has; null: it cannot be told from here. */
   readonly idExists: boolean | null;
@@ -35,11 +34,10 @@ export function expectStatus(asked: Asked): readonly number[] {
   return [route.ok, ...(route.refusals ?? []), ...missing];
 }
 
-function lacksScope({ route, isCli, caller }: Asked, fields: unknown): boolean {
+function lacksScope({ route, caller }: Asked, fields: unknown): boolean {
   if (caller !== 'lesser') return false;
   if (route.needs === 'write key' || route.needs === 'owner') return true;
-  const { url = null } = fields as { url?: unknown };
-  return isCli && route.body !== undefined && url !== null;
+  return route.needsWriteIf?.(fields as Readonly<Record<string, unknown>>) ?? false;
 }
 
 function refusesQuery({ route, query }: Asked): boolean {

@@ -3,7 +3,7 @@ import type { Operation } from '@tocsin/contracts/api/operation';
 /** What a route takes and answers, as the fuzzer asks and judges it. */
 export interface Route extends Pick<
   Operation,
-  'kind' | 'needs' | 'body' | 'bodyBytes' | 'query' | 'ok' | 'showsSecret'
+  'kind' | 'needs' | 'needsWriteIf' | 'body' | 'bodyBytes' | 'query' | 'ok' | 'showsSecret'
 > {
   /** `any`: somebody else's, held to no schema of ours. */
   readonly answer: Operation['answer'] | 'any';

@@ -280,10 +280,13 @@ describe('a bad set', () => {
     expect([status, body['errors']]).toEqual([400, [expect.objectContaining({ path })]]);
   });
 
-  test('may be larger than other bodies, up to 32 MiB, and needs the scope write', async () => {
+  test('may be larger than other bodies, up to 32 MiB, and needs the scope write, but for a dry run', async () => {
     const large = 'x'.repeat(60_000);
     const monitors = Array.from({ length: 8 }, (_, index) => entry(`large-${index}`, { body: large }));
-    expect((await put({ source: 'large', monitors }, api.account.readKey)).status).toBe(403);
+    const { readKey } = api.account;
+    expect((await put({ source: 'large', monitors }, readKey)).status).toBe(403);
+    expect((await put({ source: 'large', monitors, dryRun: 'true' }, readKey)).status).toBe(403);
+    expect((await put({ source: 'large', monitors, dryRun: true }, readKey)).status).toBe(200);
     expect(keysOf((await apply('large', monitors)).created)).toHaveLength(8);
     const tooLarge = await put({ source: 'x'.repeat(32 * 1024 * 1024), monitors: [] });
     expect([tooLarge.status, tooLarge.body['detail']]).toEqual([

@@ -2,7 +2,7 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import type { RequestHandler } from 'express';
-import { requireWrite } from '../auth/require-write.ts';
+import { requireWriteIf } from '../auth/require-write.ts';
 import type { ApiContext } from '../context.ts';
 import { boundLargeBodies } from '../http/bound-large-bodies.ts';
 import { etagOf, ifMatchOf } from '../http/etag.ts';
@@ -16,7 +16,8 @@ export function putSetStages(context: ApiContext): RequestHandler[] {
   return [
     boundLargeBodies(),
     parseJsonBodyUpTo(LIMITS.monitorSetBytes),
-    requireWrite,
+    // Who may only read may ask what would be done: a pipeline that looks at a branch needs no more.
+    requireWriteIf((req) => bodyOf(req)['dryRun'] !== true),
     putSetHandler(context),
   ];
 }
