@@ -34,10 +34,9 @@ export async function apply(api: ApiClient, terminal: Terminal, flags: ApplyFlag
   const prune = flags.prune === true;
   const sets = await loadSets(flags.file ?? [], flags.source, terminal);
   const plans: Plan[] = [];
-  for (const set of sets) {
-    const text = `Comparing ${set.monitors.length} monitors of ${set.source} …`;
-    plans.push(await during(terminal, text, () => send(api, set, { prune, dryRun: true })));
-  }
+  await inTurn(terminal, 'Comparing', sets, async (set) => {
+    plans.push({ set, ...(await sendSet(api, set, { prune, dryRun: true }, null)) });
+  });
   const differing = plans.filter(({ result }) => result.changed);
   const isSilent = flags.json === true;
   const asks = terminal.isInteractive && flags.yes !== true && flags.dryRun !== true;
@@ -62,53 +61,49 @@ interface ApplyOptions {
   readonly onlyAsShown: boolean;
 }
 
-/** What has nothing to do is left as it was compared. Whatever ends it, what was done until then is told. */
+/** What has nothing to do is left as it was compared. Whatever ends it, what was done until then is told: in JSON, what was not is a dry run. */
 async function applyAll(
   api: ApiClient,
   terminal: Terminal,
   plans: readonly Plan[],
   { prune, isSilent, onlyAsShown }: ApplyOptions,
 ): Promise<void> {
-  const done: Plan[] = [];
+  const done = new Map<FileSet, Plan>();
+  const asCompared = new Map(plans.map((plan) => [plan.set, plan]));
+  const differing = plans.filter(({ result }) => result.changed).map(({ set }) => set);
   try {
-    for (const plan of plans) {
-      const { set, result, etag } = plan;
-      if (!result.changed) {
-        done.push(plan);
-        continue;
-      }
-      const text = `Applying ${set.monitors.length} monitors of ${set.source} …`;
-      const asShown = onlyAsShown ? etag : null;
-      const one = await during(terminal, text, () => send(api, set, { prune, dryRun: false }, asShown));
-      done.push(one);
-      if (!isSilent) terminal.print(resultText(one.result));
-    }
+    await inTurn(terminal, 'Applying', differing, async (set) => {
+      const etag = onlyAsShown ? (asCompared.get(set)?.etag ?? null) : null;
+      const plan = { set, ...(await sendSet(api, set, { prune, dryRun: false }, etag)) };
+      done.set(set, plan);
+      if (!isSilent) terminal.print(resultText(plan.result));
+    });
   } catch (error) {
-    const left = plans.slice(done.length).map(({ set }) => set.source);
-    if (plans.length > 1) terminal.note(plain(`Not finished: ${left.join(', ')}.`));
+    const left = differing.filter((set) => !done.has(set)).map(({ source }) => source);
+    if (differing.length > 1) terminal.note(plain(`Not finished: ${left.join(', ')}.`));
     throw error;
   } finally {
-    if (isSilent) printJson(terminal, done);
+    const all = plans.map((plan) => done.get(plan.set) ?? plan);
+    if (isSilent) printJson(terminal, all);
   }
 }
 
-async function send(
-  api: ApiClient,
-  set: FileSet,
-  options: { prune: boolean; dryRun: boolean },
-  etag: string | null = null,
-): Promise<Plan> {
-  return { set, ...(await sendSet(api, set, options, etag)) };
-}
-
-async function during<Result>(
+/** Set by set, and shows how far it is: by the monitors, where there are several sets. */
+async function inTurn(
   terminal: Terminal,
-  text: string,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const progress = terminal.progress(plain(text));
+  doing: string,
+  sets: readonly FileSet[],
+  work: (set: FileSet) => Promise<void>,
+): Promise<void> {
+  const total = sets.reduce((sum, { monitors }) => sum + monitors.length, 0);
+  const progress = terminal.progress(`${doing} …`, sets.length > 1 ? total : undefined);
+  let done = 0;
   try {
-    return await work();
+    for (const set of sets) {
+      progress.update(plain(`${doing} ${set.monitors.length} monitors of ${set.source} …`), done);
+      await work(set);
+      done += set.monitors.length;
+    }
   } finally {
     progress.stop();
   }

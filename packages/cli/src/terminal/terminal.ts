@@ -2,7 +2,8 @@ import type { Colors } from 'picocolors/types.js';
 
 /** Long work that is under way, shown on a terminal and nowhere else. */
 export interface Progress {
-  readonly update: (text: string) => void;
+  /** @param done how much of the total is */
+  readonly update: (text: string, done?: number) => void;
   readonly stop: () => void;
 }
 
@@ -16,7 +17,8 @@ export interface Terminal {
   readonly colors: Colors;
   readonly print: (text: string) => void;
   readonly note: (text: string) => void;
-  readonly progress: (text: string) => Progress;
+  /** @param total how much there is to do, where that is known */
+  readonly progress: (text: string, total?: number) => Progress;
   /** Asks until it is answered; an empty answer is no. */
   readonly confirm: (question: string) => Promise<boolean>;
   /** Aborted where the command is to end. */

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { spawn } from 'node:child_process';
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { confirm } from '@tocsin/cli/terminal/confirm';
+import { showProgress } from '@tocsin/cli/terminal/progress';
+import { expect, test } from '@jest/globals';
+
+const HIDE_CURSOR = '\u001b[?25l';
+const SHOW_CURSOR = '\u001b[?25h';
+
+/** A terminal that keeps what it was sent. */
+function fakeTty(): { stream: NodeJS.WriteStream; said: () => string } {
+  const chunks: string[] = [];
+  const commands = { cursorTo: () => true, clearLine: () => true, moveCursor: () => true };
+  const write = (chunk: unknown): boolean => chunks.push(String(chunk)) > 0;
+  const stream = Object.assign(new PassThrough(), commands, { write, isTTY: true, columns: 80, rows: 24 });
+  return { stream: stream as unknown as NodeJS.WriteStream, said: () => chunks.join('') };
+}
+
+test('where it is known how much there is to do, a bar says how far it is', () => {
+  const { stream, said } = fakeTty();
+  const progress = showProgress(stream, 'Adopting', 40);
+  progress.update('Adopting shop', 10);
+  progress.stop();
+  expect(said()).toContain(HIDE_CURSOR);
+  expect(stripVTControlCharacters(said())).toContain('██████░░░░░░░░░░░░░░░░░░ 10/40 Adopting shop');
+  expect(said().lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(said().lastIndexOf(HIDE_CURSOR));
+});
+
+test.each([
+  ['y\n', true],
+  ['YES\n', true],
+  ['\n', false],
+  ['no\n', false],
+  ['', false],
+])('%j and the end of the input is %s', async (text, answer) => {
+  const input = new PassThrough();
+  input.end(text);
+  expect(await confirm('Do this?', input, new PassThrough(), new AbortController().signal)).toBe(answer);
+});
+
+test('who reads no further ends the command, which says that it may not have been done', async () => {
+  const child = spawn(process.execPath, ['packages/cli/bin/tocsin.js', 'apply', '--help'], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+    cwd: process.cwd(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const [code] = (await once(child, 'close')) as [number | null];
+  expect(code).toBe(141);
+});
