@@ -1,3 +1,4 @@
+import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { apply, type ApplyFlags } from './apply/apply.ts';
 import { listEvents, type EventsFlags } from './events/list.ts';
@@ -17,7 +18,15 @@ const files = (): Option =>
   new Option('-f, --file <path...>', 'files, or folders of them (default: tocsin.yaml here)');
 const source = (): Option => new Option('--source <name>', 'the source of files that name none');
 const output = (): Option => new Option('-o, --output <file>', 'write to this new file, not to stdout');
-const secrets = (): Option => new Option('--secrets', 'write the values of headers, and bodies, into the file');
+const secrets = (): Option =>
+  new Option('--secrets', 'write the values of headers, and bodies, into the file');
+
+const status = (): Option =>
+  new Option('--status <status>', 'with this status').choices(MONITOR_STATUSES).argParser((text: string) => {
+    const word = text.toUpperCase();
+    if ((MONITOR_STATUSES as readonly string[]).includes(word)) return word;
+    throw new InvalidArgumentError(`It must be one of ${MONITOR_STATUSES.join(', ')}.`);
+  });
 
 const EXAMPLES = `
 Settings:
@@ -47,10 +56,14 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
     });
   const connect = async (): Promise<ApiClient> => {
     const settings = await readSettings(program.opts<ServerFlags>(), terminal);
+    let told = '';
     return createApiClient({
       ...settings,
       signal: terminal.signal,
       onRetry: (reason, inSeconds) => {
+        // An outage while results are followed would fill the screen.
+        if (reason === told) return;
+        told = reason;
         terminal.note(`${plain(reason)}; trying again${inSeconds > 0 ? ` in ${inSeconds} s` : ''} …`);
       },
     });
@@ -115,7 +128,7 @@ function addLiveCommands(program: Command, terminal: Terminal, connect: Connect,
     .command('monitors')
     .description('list the monitors')
     .option('--source <name>', 'of this source alone')
-    .option('--status <status>', 'PENDING, UP, DOWN or MAINTENANCE')
+    .addOption(status())
     .addOption(json())
     .action(async (flags: ListFlags) => onExit(await listMonitors(await connect(), terminal, flags)));
   program

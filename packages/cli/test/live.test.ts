@@ -42,6 +42,7 @@ function eventOf(monitorId: string, second: number, status: 'UP' | 'DOWN' = 'UP'
 class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents'> {
   readonly events = new Map<string, Event[]>();
   looks = 0;
+  asked = 0;
   onLook: (look: number) => void = () => undefined;
 
   add(id: string, ...seconds: number[]): void {
@@ -62,6 +63,7 @@ class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents'> {
   }
 
   listEvents(id: string, { limit, since }: { limit: number; since?: string }): Promise<Event[]> {
+    this.asked += 1;
     const events = this.events.get(id) ?? [];
     return Promise.resolve(
       since === undefined
@@ -116,6 +118,35 @@ test('tail -f: each event once, through outages, more than a page, and monitors 
   ]);
 });
 
+test('tail of many monitors asks those that have something to show', async () => {
+  const api = new FakeApi();
+  for (let index = 0; index < 500; index += 1) api.add(`m${index}`, index, index + 0.5);
+  const ids = await idsOf(api, { limit: 3 });
+  expect(ids).toEqual(['m498-498.5', 'm499-499', 'm499-499.5']);
+  expect(api.asked).toBeLessThan(20);
+  // And none of the others is forgotten.
+  api.onLook = (look) => {
+    if (look === 4) api.add('m7', 9_000);
+  };
+  expect(await idsOf(api, { limit: 1, follow: true })).toEqual(['m499-499.5', 'm7-9000']);
+});
+
+test('tail -f of a monitor that is deleted says so, and ends with the last of them', async () => {
+  const api = new FakeApi();
+  api.add('a', 1);
+  api.add('b', 2);
+  api.onLook = (look) => {
+    if (look === 4) api.events.delete('a');
+    if (look === 6) api.add('b', 3);
+    if (look === 8) api.events.delete('b');
+  };
+  const terminal = fakeTerminal('/');
+  const flags = { limit: 10, every: 0.001, json: true, follow: true };
+  expect(await tail(api, terminal, ['a', 'b'], flags)).toBe(0);
+  expect(terminal.notes).toEqual(['The monitor "a" was deleted.', 'The monitor "b" was deleted.']);
+  expect(terminal.printed).toHaveLength(3);
+});
+
 test('tail -f ends where going on is in vain: a key that was deleted', async () => {
   const api = new FakeApi();
   api.add('a', 1);
@@ -133,6 +164,17 @@ test('trigger: the exit code is the result', async () => {
   };
   const ask = (words: string[]): Promise<number> => trigger(api, fakeTerminal('/'), words, { json: true });
   expect([await ask(['a']), await ask(['a']), await ask(['a', 'b'])]).toEqual([0, 2, 2]);
+});
+
+test('trigger: where a later one fails, the results before are told all the same', async () => {
+  const api = {
+    listMonitors: () => Promise.resolve([monitorOf('a', null), monitorOf('b', null)]),
+    trigger: (id: string) =>
+      id === 'a' ? Promise.resolve(eventOf(id, 1)) : Promise.reject(new ApiError('No checker.', 504)),
+  };
+  const terminal = fakeTerminal('/');
+  await expect(trigger(api, terminal, ['a', 'b'], {})).rejects.toThrow('No checker.');
+  expect(terminal.printed).toEqual([expect.stringContaining('  a')]);
 });
 
 let server: Server | undefined;
@@ -182,6 +224,14 @@ test('what the API cannot do now is asked again', async () => {
   expect(seen).toHaveLength(6);
 });
 
+test('a trigger with a time is tried no longer than that, whatever the server asks for', async () => {
+  const { client, retries } = await clientOf([
+    (_, res) => res.writeHead(503, { 'Retry-After': '60' }).end('{}'),
+  ]);
+  await expect(client.trigger('a', null, performance.now() + 10_000)).rejects.toMatchObject({ status: 503 });
+  expect(retries).toEqual([]);
+});
+
 test('a trigger that may have been heeded is told, and not sent again', async () => {
   const { client, retries, seen } = await clientOf([
     (req) => req.socket.destroy(),
@@ -198,8 +248,13 @@ test('what is no Tocsin is told so, and gets the key once', async () => {
     (_, res) => res.writeHead(301, { Location: 'https://elsewhere.example' }).end(),
     (_, res) => res.writeHead(404).end('<html>'),
     (_, res) => res.end('<html>'),
+    (_, res) => res.end('{"status":"ok"}'),
+    (_, res) => res.writeHead(413).end('<html>'),
+    (_, res) => res.writeHead(504).end('<html>'),
   ]);
-  for (let request = 0; request < 3; request += 1)
+  for (let request = 0; request < 4; request += 1)
     await expect(client.listMonitors()).rejects.toThrow(/is TOCSIN_URL right\?/);
-  expect(seen).toHaveLength(3);
+  await expect(client.listMonitors()).rejects.toThrow(/as a proxy does that takes no body of this size/);
+  await expect(client.listMonitors()).rejects.toThrow(/as a proxy does that Tocsin does not answer in time/);
+  expect(seen).toHaveLength(6);
 });

@@ -1,7 +1,7 @@
 import type { Event } from '@tocsin/contracts/event';
 import type { ApiClient } from '../http/api-client.ts';
 import { findMonitors } from '../monitors/find-monitors.ts';
-import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { jsonText } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { eventText } from './event-text.ts';
@@ -18,33 +18,53 @@ export interface EventsFlags {
 /** Prints the history of a monitor, oldest first: the latest events, or the first ones after an instant. */
 export async function listEvents(
   api: ApiClient,
-  { print, colors }: Terminal,
+  terminal: Terminal,
   word: string,
   flags: EventsFlags,
 ): Promise<ExitCode> {
+  if (flags.since === undefined) requireOnePage(flags.limit);
+  const { print, colors } = terminal;
   const [monitor] = await findMonitors(api, [word]);
-  const id = monitor?.id ?? '';
-  const events =
-    flags.since === undefined
-      ? await api.listEvents(id, { limit: Math.min(flags.limit, PAGE) })
-      : await eventsAfter(api, id, flags.since, flags.limit);
+  const events = await readEvents(api, terminal, monitor?.id ?? '', flags);
   if (flags.json === true) print(jsonText({ events }, 2));
   else for (const event of events) print(eventText(event, colors));
   return EXIT.ok;
 }
 
-/** Every event after an instant, page by page. @param most at most so many */
+/** The latest ones come in one answer. @throws CliError */
+export function requireOnePage(limit: number): void {
+  if (limit > PAGE) throw new CliError(`Without --since, -n can be ${PAGE} at most.`);
+}
+
+async function readEvents(
+  api: ApiClient,
+  terminal: Terminal,
+  id: string,
+  { since, limit }: EventsFlags,
+): Promise<Event[]> {
+  if (since === undefined) return api.listEvents(id, { limit });
+  const progress = terminal.progress('Reading events …', limit);
+  try {
+    return await eventsAfter(api, id, since, limit, (read) => progress.update('Reading events …', read));
+  } finally {
+    progress.stop();
+  }
+}
+
+/** Every event after an instant, page by page. @param most at most so many. @param onPage told how many there are by now */
 export async function eventsAfter(
   api: Pick<ApiClient, 'listEvents'>,
   id: string,
   since: string,
   most: number = Infinity,
+  onPage: (read: number) => void = () => undefined,
 ): Promise<Event[]> {
   const events: Event[] = [];
   for (let after = since; events.length < most;) {
     const limit = Math.min(PAGE, most - events.length);
     const page = await api.listEvents(id, { limit, since: after });
     events.push(...page);
+    onPage(events.length);
     if (page.length < limit) break;
     after = page.at(-1)?.timestamp ?? after;
   }

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { jsonText, plain } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { eventText } from './event-text.ts';
-import { eventsAfter } from './list.ts';
+import { eventsAfter, requireOnePage } from './list.ts';
 
 const LONGEST_BACKOFF_MS = 15_000;
 /** Monitors that are asked at once. */
@@ -36,7 +36,11 @@ export async function tail(
   words: readonly string[],
   flags: TailFlags,
 ): Promise<ExitCode> {
-  const named = words.length === 0 ? null : new Set((await findMonitors(api, words)).map(({ id }) => id));
+  if (flags.since === undefined) requireOnePage(flags.limit);
+  const named =
+    words.length === 0
+      ? null
+      : new Map((await findMonitors(api, words)).map(({ id, name }) => [id, name] as const));
   /** By monitor: the last event that was printed, or the instant before all that are to come. */
   const cursors = new Map<string, string>();
   const print = (events: readonly Event[]): void => {
@@ -45,35 +49,85 @@ export async function tail(
       terminal.print(flags.json === true ? jsonText(event) : eventText(event, terminal.colors));
     }
   };
-  const look = async (): Promise<void> => {
-    const monitors = (await api.listMonitors()).filter(({ id }) => named === null || named.has(id));
+  const look = async (): Promise<boolean> => {
+    const all = await api.listMonitors();
+    if (named !== null) forgetDeleted(named, all, terminal);
+    const monitors = all.filter(({ id }) => named === null || named.has(id));
     const moved = monitors.filter((monitor) => named !== null || hasNews(monitor, cursors.get(monitor.id)));
-    print(await gather(moved, ({ id, createdAt }) => eventsOf(api, id, cursors.get(id) ?? createdAt)));
+    print(await gather(moved, ({ id, createdAt }) => eventsAfter(api, id, cursors.get(id) ?? createdAt)));
+    return named === null || named.size > 0;
   };
-  await begin(api, cursors, print, named, flags);
-  if (flags.follow !== true) return EXIT.ok;
-  await repeat(look, terminal, flags.every * 1_000);
+  print(await begin(api, terminal, cursors, named, flags));
+  if (flags.follow === true) await repeat(look, terminal, flags.every * 1_000);
   return EXIT.ok;
 }
 
-/** The events until now. */
+/** @returns the events until now that are to be shown. @param cursors takes where to go on from, of every monitor */
 async function begin(
   api: Api,
+  terminal: Terminal,
   cursors: Map<string, string>,
-  print: (events: readonly Event[]) => void,
-  named: ReadonlySet<string> | null,
+  named: ReadonlyMap<string, string> | null,
   { limit, since }: TailFlags,
-): Promise<void> {
+): Promise<Event[]> {
   const monitors = (await api.listMonitors()).filter(({ id }) => named === null || named.has(id));
-  if (since !== undefined) {
-    for (const { id } of monitors) cursors.set(id, since);
-    print(await gather(monitors, ({ id }) => eventsAfter(api, id, since)));
-    return;
+  const progress = terminal.progress('Reading events …', monitors.length);
+  const onGroup = (done: number): void => progress.update('Reading events …', done);
+  try {
+    if (since !== undefined) {
+      for (const { id } of monitors) cursors.set(id, since);
+      return await gather(monitors, ({ id }) => eventsAfter(api, id, since), onGroup);
+    }
+    for (const { id, lastCheckedAt } of monitors) if (lastCheckedAt !== null) cursors.set(id, lastCheckedAt);
+    return await readLatest(api, monitors, cursors, limit, onGroup);
+  } finally {
+    progress.stop();
   }
-  const latest = await gather(monitors, ({ id }) => api.listEvents(id, { limit: Math.max(limit, 1) }));
-  // Where nothing of a monitor is shown, its latest event still is the one to go on from.
-  for (const event of latest.toSorted(byTime)) cursors.set(event.monitorId, event.timestamp);
-  print(limit === 0 ? [] : latest.toSorted(byTime).slice(-limit));
+}
+
+/**
+ * The latest events of all together. Those that were checked last are asked first, and others only while they may have one of these: of
+ * thousands of monitors not each is asked.
+ */
+async function readLatest(
+  api: Api,
+  monitors: readonly Monitor[],
+  cursors: Map<string, string>,
+  limit: number,
+  onGroup: (done: number) => void,
+): Promise<Event[]> {
+  if (limit === 0) return [];
+  const byCheck = monitors.toSorted((one, other) => checkedAt(other) - checkedAt(one));
+  let latest: Event[] = [];
+  for (let from = 0; from < byCheck.length; from += AT_ONCE) {
+    const oldest = latest.length < limit ? -Infinity : Date.parse(latest[0]?.timestamp ?? '');
+    const group = byCheck.slice(from, from + AT_ONCE);
+    if (group.every((monitor) => checkedAt(monitor) < oldest)) break;
+    const events = (await gather(group, ({ id }) => api.listEvents(id, { limit }))).toSorted(byTime);
+    // Where nothing of a monitor is shown, its latest event still is the one to go on from.
+    for (const event of events) cursors.set(event.monitorId, event.timestamp);
+    latest = [...latest, ...events].toSorted(byTime).slice(-limit);
+    onGroup(from);
+  }
+  return latest;
+}
+
+function checkedAt({ lastCheckedAt }: Monitor): number {
+  return lastCheckedAt === null ? 0 : Date.parse(lastCheckedAt);
+}
+
+/** Says so: whoever waits for their results would wait for ever. */
+function forgetDeleted(
+  named: Map<string, string>,
+  monitors: readonly Monitor[],
+  { note }: Pick<Terminal, 'note'>,
+): void {
+  const there = new Set(monitors.map(({ id }) => id));
+  for (const [id, name] of named) {
+    if (there.has(id)) continue;
+    named.delete(id);
+    note(plain(`The monitor "${name}" was deleted.`));
+  }
 }
 
 /** A test run against another URL does not show in `lastCheckedAt`: it is printed with the next event. */
@@ -81,31 +135,30 @@ function hasNews({ lastCheckedAt }: Monitor, cursor: string | undefined): boolea
   return lastCheckedAt !== null && (cursor === undefined || Date.parse(lastCheckedAt) > Date.parse(cursor));
 }
 
-async function eventsOf(api: Api, id: string, since: string): Promise<Event[]> {
-  try {
-    return await eventsAfter(api, id, since);
-  } catch (error) {
-    // Deleted just now.
-    if (error instanceof ApiError && error.status === 404) return [];
-    throw error;
-  }
-}
-
+/** @param onGroup told how many were asked by now */
 async function gather(
   monitors: readonly Monitor[],
   read: (monitor: Monitor) => Promise<Event[]>,
+  onGroup: (done: number) => void = () => undefined,
 ): Promise<Event[]> {
   const events: Event[] = [];
   for (let from = 0; from < monitors.length; from += AT_ONCE) {
-    const pages = await Promise.all(monitors.slice(from, from + AT_ONCE).map(read));
-    events.push(...pages.flat());
+    onGroup(from);
+    const group = monitors.slice(from, from + AT_ONCE);
+    const pages = await Promise.all(group.map((monitor) => read(monitor).catch(noneOfDeleted)));
+    for (const page of pages) events.push(...page);
   }
   return events;
 }
 
-/** Until the terminal's signal; while the API is away, less and less often. */
+function noneOfDeleted(error: unknown): Event[] {
+  if (error instanceof ApiError && error.status === 404) return [];
+  throw error;
+}
+
+/** Until the terminal's signal, or there is no more to look for; while the API is away, less and less often. */
 async function repeat(
-  look: () => Promise<void>,
+  look: () => Promise<boolean>,
   { signal, note }: Pick<Terminal, 'signal' | 'note'>,
   everyMs: number,
 ): Promise<void> {
@@ -115,9 +168,10 @@ async function repeat(
     await delay(waitMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      await look();
+      const goesOn = await look();
       if (failures > 0) note('The API answers again.');
       failures = 0;
+      if (!goesOn) return;
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ApiError) || !error.isPassing) throw error;

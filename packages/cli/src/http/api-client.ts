@@ -24,12 +24,17 @@ interface SetRequest {
 
 /** The API, as far as the commands use it. */
 export interface ApiClient {
+  readonly url: string;
   listMonitors(): Promise<Monitor[]>;
   getMonitor(id: string): Promise<{ monitor: Monitor; etag: string }>;
   /** @param etag the update is refused where the monitor has another one */
   updateMonitor(id: string, update: MonitorUpdate, etag: string): Promise<Monitor>;
-  /** Sent once where it may have been heeded. @param url instead of the monitor's own; null: that */
-  trigger(id: string, url: string | null): Promise<Event>;
+  /**
+   * Sent once where it may have been heeded.
+   * @param url instead of the monitor's own; null: that
+   * @param until when nothing more is to be tried, by `performance.now()`
+   */
+  trigger(id: string, url: string | null, until?: number): Promise<Event>;
   /** Those after `since`, the first `limit`; without it the latest. Oldest first. */
   listEvents(id: string, query: { limit: number; since?: string }): Promise<Event[]>;
   /** @param etag of a dry run: refused where it is not the same any more that is to be done; null: whatever that is */
@@ -57,7 +62,12 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const send = async <Answer>(path: string, request?: OptionsOfTextResponseBody): Promise<Answer> =>
     parse((await ask(path, request)).body, options.url) as Answer;
   return {
-    listMonitors: async () => (await send<{ monitors: Monitor[] }>('monitors')).monitors,
+    url: options.url,
+    async listMonitors() {
+      const { monitors } = await send<{ monitors?: Monitor[] }>('monitors');
+      if (Array.isArray(monitors)) return monitors;
+      throw new ApiError(`${options.url} does not answer as Tocsin does: is TOCSIN_URL right?`, 200);
+    },
     async getMonitor(id) {
       const response = await ask(pathOf(id));
       const answer = parse(response.body, options.url) as { monitor: Monitor };
@@ -67,8 +77,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       const request = { method: 'PUT', json: update, headers: { 'If-Match': etag } } as const;
       return (await send<{ monitor: Monitor }>(pathOf(id), request)).monitor;
     },
-    async trigger(id, url) {
-      const request = { method: 'POST', ...(url !== null && { json: { url } }) } as const;
+    async trigger(id, url, until) {
+      const request = { method: 'POST', context: { until }, ...(url !== null && { json: { url } }) } as const;
       return (await send<{ event: Event }>(`${pathOf(id)}/trigger`, request)).event;
     },
     async listEvents(id, { limit, since }) {
@@ -103,7 +113,9 @@ function createGot({ url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS }: Api
       maxRetryAfter: LONGEST_WAIT_MS,
       calculateDelay: ({ attemptCount, computedValue, retryAfter, error }) => {
         if (computedValue === 0 || mayBeDone(error)) return 0;
-        return retryAfter ?? backoffMs * 2 ** (attemptCount - 1) * (1 + Math.random() / 4);
+        const delay = retryAfter ?? backoffMs * 2 ** (attemptCount - 1) * (1 + Math.random() / 4);
+        const { until = Infinity } = error.options.context as { until?: number };
+        return performance.now() + delay > until ? 0 : delay;
       },
     },
     hooks: {

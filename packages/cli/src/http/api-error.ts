@@ -25,11 +25,16 @@ export class ApiError extends CliError {
 
 /** @param body what came, JSON or not */
 export function toApiError(status: number, body: unknown, url: string): ApiError {
-  if (!isProblem(body)) {
-    return new ApiError(`${url} answered ${status}, and not as Tocsin does: is TOCSIN_URL right?`, status);
-  }
+  if (!isProblem(body)) return new ApiError(`${url} answered ${status}, ${guessOf(status)}`, status);
   const reference = status >= 500 ? ` (request ${body.instance})` : '';
   return new ApiError(`${body.detail}${reference}${adviceOf(status)}`, status, body.errors ?? []);
+}
+
+/** What stands before the API answers in its own way. */
+function guessOf(status: number): string {
+  if (status === 413) return 'as a proxy does that takes no body of this size: have it take 32 MiB.';
+  if (status >= 502 && status <= 504) return 'as a proxy does that Tocsin does not answer in time.';
+  return 'and not as Tocsin does: is TOCSIN_URL right?';
 }
 
 function isProblem(body: unknown): body is Problem {

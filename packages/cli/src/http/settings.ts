@@ -22,6 +22,9 @@ export async function readSettings(
   { env, cwd }: Pick<Terminal, 'env' | 'cwd'>,
 ): Promise<{ url: string; apiKey: string }> {
   const url = flags.server ?? (env['TOCSIN_URL'] || DEFAULT_URL);
+  if (/^https?:[/\\]*[^/\\?#]*@/i.test(url)) {
+    throw new CliError('The URL of the server must hold no user name or password: messages tell it.');
+  }
   if (!/^https?:\/\//i.test(url) || parseUrl(url) === null) {
     throw new CliError(`The server must be a URL such as ${DEFAULT_URL}, not ${url}.`);
   }

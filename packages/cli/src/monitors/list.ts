@@ -37,6 +37,6 @@ export async function listMonitors(
 function isWanted({ source, status }: Monitor, flags: ListFlags): boolean {
   return (
     (flags.source === undefined || source === flags.source) &&
-    (flags.status === undefined || status === flags.status.toUpperCase())
+    (flags.status === undefined || status === flags.status)
   );
 }

@@ -23,7 +23,7 @@ type Api = Pick<ApiClient, 'listMonitors' | 'trigger'>;
 
 /**
  * Checks monitors now and prints the results. With `wait` a monitor that is DOWN is checked again and again until it is UP or the time is
- * over: for deployments.
+ * over, for all of them together: for deployments.
  * @returns `negative` where one is DOWN in the end
  */
 export async function trigger(
@@ -32,19 +32,21 @@ export async function trigger(
   words: readonly string[],
   flags: TriggerFlags,
 ): Promise<ExitCode> {
+  const deadline = performance.now() + (flags.wait ?? 0) * 1_000;
   const monitors = await findMonitors(api, words);
-  const progress = terminal.progress('Checking …');
+  const progress = terminal.progress('Checking …', monitors.length);
   const events: Event[] = [];
   try {
     for (const [index, monitor] of monitors.entries()) {
-      progress.update(plain(`Checking ${monitor.name} (${index + 1} of ${monitors.length}) …`));
-      events.push(await checkUntilUp(api, terminal, monitor, flags, progress));
+      progress.update(plain(`Checking ${monitor.name} …`), index);
+      events.push(await checkUntilUp(api, terminal, monitor, flags, deadline, progress));
     }
   } finally {
     progress.stop();
+    // Where a later one fails, what was found before is told too.
+    if (flags.json !== true) for (const event of events) terminal.print(eventText(event, terminal.colors));
+    else if (events.length > 0) terminal.print(jsonText({ events }, 2));
   }
-  if (flags.json === true) terminal.print(jsonText({ events }, 2));
-  else for (const event of events) terminal.print(eventText(event, terminal.colors));
   return events.every(({ status }) => status === 'UP') ? EXIT.ok : EXIT.negative;
 }
 
@@ -52,16 +54,18 @@ async function checkUntilUp(
   api: Api,
   { signal }: Terminal,
   monitor: Monitor,
-  { url, wait = 0 }: TriggerFlags,
+  { url, wait }: TriggerFlags,
+  deadline: number,
   progress: Progress,
 ): Promise<Event> {
-  const deadline = performance.now() + wait * 1_000;
   for (;;) {
     const isLast = performance.now() + AGAIN_AFTER_MS >= deadline;
     try {
-      const event = await api.trigger(monitor.id, url ?? null);
+      const event = await api.trigger(monitor.id, url ?? null, wait === undefined ? undefined : deadline);
       if (event.status === 'UP' || isLast) return event;
-      progress.update(plain(`${monitor.name} is ${event.status} (${event.errorReason ?? ''}), checking again …`));
+      progress.update(
+        plain(`${monitor.name} is ${event.status} (${event.errorReason ?? ''}), checking again …`),
+      );
     } catch (error) {
       // A checker that is being deployed itself answers later.
       if (isLast || !(error instanceof ApiError) || !error.isPassing) throw error;
