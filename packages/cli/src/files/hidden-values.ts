@@ -1,4 +1,8 @@
+import { asciiWords } from '@tocsin/contracts/ascii-words';
 import { escapePlaceholders } from './interpolate.ts';
+
+/** An externalId and the name of a header are no longer. */
+const MOST_CHARACTERS = 600;
 
 /** Values that are kept out of a file: variables of the environment stand for them. */
 export class HiddenValues {
@@ -15,12 +19,7 @@ export class HiddenValues {
   }
 
   #nameFor(text: string): string {
-    const words = text
-      .normalize('NFKD')
-      .replaceAll(/\p{M}/gu, '')
-      .toUpperCase()
-      .replaceAll(/[^A-Z0-9]+/g, '_')
-      .replaceAll(/^_+|_+$/g, '');
+    const words = asciiWords(text, '_', MOST_CHARACTERS).toUpperCase();
     const name = /^[A-Z]/.test(words) ? words : `_${words}`;
     let variable = name;
     for (let count = 2; this.variables.has(variable); count += 1) variable = `${name}_${count}`;

@@ -1,3 +1,4 @@
+import { asciiWords } from '@tocsin/contracts/ascii-words';
 import { createMonitorSchema } from '@tocsin/contracts/monitor';
 import { Document } from 'yaml';
 
@@ -29,16 +30,11 @@ export function ownFields(
   return { externalId, ...Object.fromEntries(named.map((field) => [field, fields[field]])) };
 }
 
+const MOST_CHARACTERS = 100;
+
 /** A key made of a name that no other of `taken` is; it is added to them. */
 export function keyFor(name: string, taken: Set<string>): string {
-  const words =
-    name
-      .normalize('NFKD')
-      .replaceAll(/\p{M}/gu, '')
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9]+/g, '-')
-      .replaceAll(/^-|-$/g, '')
-      .slice(0, 100) || 'monitor';
+  const words = asciiWords(name, '-', MOST_CHARACTERS) || 'monitor';
   let key = words;
   for (let count = 2; taken.has(key); count += 1) key = `${words}-${count}`;
   taken.add(key);

@@ -1,3 +1,4 @@
+import { asciiWords } from '@tocsin/contracts/ascii-words';
 import type { Monitor } from '@tocsin/contracts/monitor';
 import { Document } from 'yaml';
 import { ownFields } from './monitor-fields.ts';
@@ -14,21 +15,12 @@ export function monitorYaml(monitor: Monitor): string {
   const own = ownFields(monitor)
     .filter(([field]) => field !== 'externalId' && field !== 'source')
     .map(([field, value]) => [field, field === 'headers' ? headerPlaceholders(monitor) : literal(value)]);
-  const entry = { externalId: literal(externalId ?? keyFor(name)), ...Object.fromEntries(own) };
+  const entry = {
+    externalId: literal(externalId ?? (asciiWords(name, '-', KEY_CHARACTERS) || 'monitor')),
+    ...Object.fromEntries(own),
+  };
   const file = { ...(source !== null && { source: literal(source) }), monitors: [entry] };
   return new Document(file).toString({ lineWidth: 0, singleQuote: true });
-}
-
-/** A key that one can read. */
-function keyFor(name: string): string {
-  const words = name
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, KEY_CHARACTERS)
-    .replaceAll(/^-|-$/g, '');
-  return words || 'monitor';
 }
 
 /** Texts as they must be written so that they are read as themselves: the command puts variables in the place of `${NAME}`. */

@@ -1,3 +1,4 @@
+import { asciiWords } from '@tocsin/contracts/ascii-words';
 import type { Monitor } from '@tocsin/contracts/monitor';
 
 const MOST_CHARACTERS = 40;
@@ -21,11 +22,5 @@ export function headerVariables({ name, headers }: Pick<Monitor, 'name' | 'heade
 }
 
 function toVariable(text: string): string {
-  return text
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .toUpperCase()
-    .replaceAll(/[^A-Z0-9]+/g, '_')
-    .slice(0, MOST_CHARACTERS)
-    .replaceAll(/^_+|_+$/g, '');
+  return asciiWords(text, '_', MOST_CHARACTERS).toUpperCase();
 }
