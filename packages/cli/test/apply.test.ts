@@ -117,18 +117,27 @@ test('what somebody agreed to is done, or nothing: not what came in between', as
 
 test('where one of several sources fails, what was done before is told', async () => {
   const folder = await folderWith();
-  for (const [at, flags] of [[1, []], [2, ['--json']]] as const) {
+  for (const [at, flags] of [
+    [1, []],
+    [2, ['--json']],
+  ] as const) {
     for (const file of ['a', 'b', 'c'])
       await writeFile(join(folder, `${file}.yaml`), fileOf(`part-${file}${at}`, entry(`part-${file}${at}`)));
     const meanwhile = async (): Promise<void> => {
       await newMonitor(api, { externalId: `part-b${at}`, source: `part-b${at}` });
     };
     const ran = await tocsin(folder, ['apply', '-f', '.', ...flags], meanwhile);
-    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining(`Not finished: part-b${at}, part-c${at}.`)]);
+    expect([ran.code, ran.err]).toEqual([
+      1,
+      expect.stringContaining(`Not finished: part-b${at}, part-c${at}.`),
+    ]);
     expect(await keysOf(`part-a${at}`)).toHaveLength(1);
     expect(await keysOf(`part-c${at}`)).toEqual([]);
     if (at === 1) expect(ran.out).toContain('source part-a1: 1 created');
-    else expect(JSON.parse(ran.out)).toMatchObject({ sets: [{ source: 'part-a2', dryRun: false }] });
+    else
+      expect(JSON.parse(ran.out)).toMatchObject({
+        sets: [{ dryRun: false }, { dryRun: true }, { dryRun: true }],
+      });
   }
 });
 
@@ -165,9 +174,14 @@ test('export writes a file that changes nothing, and adopts what has no source',
   expect((await tocsin(folder, ['export', '--source', 'out', '-o', 'one.yaml'])).code).toBe(0);
   expect((await tocsin(folder, ['diff', '-f', 'one.yaml', '--prune'])).code).toBe(0);
 
+  const taken = await tocsin(folder, ['export', '--source', 'out', '--adopt', '-o', 'one.yaml']);
+  expect([taken.code, taken.err]).toEqual([1, 'tocsin: one.yaml is there already: name another file.']);
+  expect(await keysOf('out')).toEqual(['out-a']);
   const hidden = await tocsin(folder, ['export', '--source', 'out', '--adopt', '-o', 'two.yaml']);
   expect(hidden.err).toMatch(/set: FREE_BIRD_1_X_KEY, FREE_BIRD_1_BODY\. --secrets/);
-  expect(await readFile(join(folder, 'two.yaml'), 'utf8')).toContain('body: ${FREE_BIRD_1_BODY}\n');
+  const written = await readFile(join(folder, 'two.yaml'), 'utf8');
+  expect(written).toMatch(/^# yaml-language-server: \$schema=http:\/\/127[\d.:]+\/schemas\/tocsin\.json\n/);
+  expect(written).toContain('body: ${FREE_BIRD_1_BODY}\n');
   expect(await keysOf('out')).toContain('free-bird-1');
   const shown = await tocsin(folder, ['export', '--source', 'out', '--secrets', '-o', 'three.yaml']);
   expect(shown.code).toBe(0);
@@ -224,7 +238,7 @@ test('what others named cannot command the terminal, nor look like lines of ours
     ].map((args) => tocsin(folder, args)),
   );
   for (const { out: text, err } of out) {
-    expect(`${text}${err}`).toContain('evil');
+    expect(`${text}${err}`).toMatch(/evil|a\uFFFD {2}0 to delete/);
     for (const line of `${text}\n${err}`.split('\n')) expect(line).not.toMatch(control);
     expect(`${text}\n${err}`).not.toMatch(/^ {2}0 to delete/m);
   }
@@ -234,6 +248,10 @@ test.each([
   [['events', 'sen'], 'tocsin: There is no monitor "sen". Did you mean "seen"?'],
   [['aply'], /unknown command 'aply'/],
   [['tail', '--every', '0'], /It must be a whole number from 1/],
+  [['tail', '-n', '501'], /Without --since, -n can be 500 at most/],
+  [['events', 'seen', '-n', '501'], /Without --since, -n can be 500 at most/],
+  [['monitors', '--status', 'broken'], /must be one of PENDING, UP/],
+  [['--server', 'http://me:hush@localhost:1', 'monitors'], /must hold no user name or password/],
   [['trigger'], /missing required argument 'monitor'/],
   [['--server', 'localhost', 'monitors'], /must be a URL such as/],
 ])('%j: a clear error', async (args, message) => {
@@ -241,6 +259,7 @@ test.each([
   const ran = await tocsin(await folderWith(), args);
   expect([ran.code, ran.out]).toEqual([1, '']);
   expect(ran.err).toMatch(message);
+  expect(ran.err).not.toContain('hush');
 });
 
 test('a bad key, and none at all, say what to do', async () => {

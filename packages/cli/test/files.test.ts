@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSets, type FileSet } from '@tocsin/cli/files/load-sets';
-import { fileJsonSchema } from '@tocsin/cli/files/file-schema';
+import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-file';
 import { describe, expect, test } from '@jest/globals';
 import { folderWith } from './fake-terminal.ts';
 
@@ -25,7 +25,7 @@ const fieldsOf = (sets: readonly FileSet[]): unknown[] =>
 
 test('the schema for editors is the one that files are judged by', () => {
   const published: unknown = JSON.parse(readFileSync('packages/cli/tocsin.schema.json', 'utf8'));
-  expect(published).toEqual(JSON.parse(JSON.stringify(fileJsonSchema())));
+  expect(published).toEqual(JSON.parse(JSON.stringify(monitorFileJsonSchema())));
 });
 
 test('the example has 20 monitors, for this machine alone, and needs no variable', async () => {
@@ -195,6 +195,23 @@ monitors:
     ['a: &a [x, x]\nb: &b [*a, *a]\nc: *missing', /^tocsin\.yaml:1:1: Unresolved alias/],
   ])('%j', async (text, message) => {
     expect((await faultsOf({ 'tocsin.yaml': text })).join('\n')).toMatch(message);
+  });
+
+  test('an anchor serves every monitor of a large set; a few lines that stand for millions are refused', async () => {
+    const monitor = (index: number): string =>
+      `  - { <<: *base, externalId: k${index}, headers: *headers }\n`;
+    const monitors = Array.from({ length: 1_500 }, (_, index) => monitor(index)).join('');
+    const [set] = await load({
+      'tocsin.yaml': `source: s\nmonitors:\n  - &base { externalId: a, name: A, url: "https://a.example", headers: &headers { X: "1" } }\n${monitors}`,
+    });
+    expect(set?.monitors).toHaveLength(1_501);
+    const levels = Array.from(
+      { length: 24 },
+      (_, index) => `x${index + 1}: &x${index + 1} { a: { <<: *x${index} }, b: { <<: *x${index} } }\n`,
+    );
+    expect(await faultsOf({ 'tocsin.yaml': `x0: &x0 { k: v }\n${levels.join('')}` })).toEqual([
+      expect.stringMatching(/^tocsin\.yaml:1:1: Excessive alias count/),
+    ]);
   });
 
   test.each([

@@ -17,7 +17,7 @@ import { traceRequests } from './http/trace-requests.ts';
 import { authRouter } from './identity/auth-router.ts';
 import { putSetStages } from './monitor-sets/put-set.ts';
 import { monitorsRouter } from './monitors/router.ts';
-import { openApiHandler } from './openapi/serve-document.ts';
+import { fileSchemaHandler, openApiHandler } from './openapi/serve-document.ts';
 
 /** The whole HTTP side of the api, ready to listen. */
 export function createApp(context: ApiContext): Express {
@@ -30,7 +30,7 @@ export function createApp(context: ApiContext): Express {
   app.set('trust proxy', typeof trustProxy === 'object' ? [...trustProxy] : trustProxy);
   app.use(assignRequestId, observeRequests(context.logger, context.metrics), helmet(), repairPath);
   if (tracer !== null) app.use(traceRequests(tracer));
-  app.use(healthRouter(context));
+  app.use(openRouter(context));
   app.use('/api/cli', cliRouter(context));
   app.use('/api/auth', authRouter(context));
   app.use('/api/dashboard', dashboardRouter(context));
@@ -53,8 +53,8 @@ function cliRouter(context: ApiContext): Router {
   return router;
 }
 
-/** `/healthz`, `/readyz` and `/metrics`, without a key, outside of `/api` (design §3). */
-function healthRouter({ ready, metrics }: ApiContext): Router {
+/** What needs no key, outside of `/api`: `/healthz`, `/readyz` and `/metrics` (design §3), and the schema for editors. */
+function openRouter({ ready, metrics }: ApiContext): Router {
   const router = Router({ caseSensitive: true });
   const health = createHealthHandler({ ready, metrics });
   for (const path of ['/healthz', '/readyz', '/metrics']) {
@@ -73,5 +73,6 @@ function healthRouter({ ready, metrics }: ApiContext): Router {
       ],
     });
   }
+  resource(router, '/schemas/tocsin.json', { get: [fileSchemaHandler()] });
   return router;
 }

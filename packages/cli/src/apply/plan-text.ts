@@ -61,7 +61,9 @@ function unlistedText({ unlisted }: MonitorSetResult): string[] {
     .map(({ id, externalId }) => externalId ?? id)
     .join(', ');
   return [
-    plain(`  ${unlisted.length} in no file, kept without --prune: ${shown}${unlisted.length > 5 ? ', …' : ''}`),
+    plain(
+      `  ${unlisted.length} in no file, kept without --prune: ${shown}${unlisted.length > 5 ? ', …' : ''}`,
+    ),
   ];
 }
 

@@ -3,7 +3,7 @@ import { keyFor } from '../files/write-file.ts';
 import { tellVariables, writeMonitors, type PlainMonitor } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import { deliverText } from '../terminal/deliver-text.ts';
+import { deliverText, requireNewFile } from '../terminal/deliver-text.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -23,6 +23,7 @@ export async function exportMonitors(
   terminal: Terminal,
   flags: ExportFlags,
 ): Promise<ExitCode> {
+  await requireNewFile(flags.output, terminal);
   const all = await api.listMonitors();
   const source = flags.source ?? onlySource(all);
   const owned = all.filter((monitor) => monitor.source === source);
@@ -36,7 +37,10 @@ export async function exportMonitors(
   const monitors = [...owned.filter(({ id }) => !adoptedIds.has(id)), ...adopted]
     .flatMap(toPlain)
     .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
-  const { text, variables } = writeMonitors(source, monitors, { withSecrets: flags.secrets === true });
+  const { text, variables } = writeMonitors(source, monitors, {
+    withSecrets: flags.secrets === true,
+    schemaOf: api.url,
+  });
   await deliverText(text, flags.output, terminal);
   tellVariables(variables, terminal);
   return EXIT.ok;
@@ -73,11 +77,11 @@ async function adopt(
   monitors: readonly Monitor[],
 ): Promise<Monitor[]> {
   const taken = new Set(all.flatMap(({ externalId }) => externalId ?? []));
-  const progress = terminal.progress('Adopting …');
+  const progress = terminal.progress('Adopting …', monitors.length);
   const adopted: Monitor[] = [];
   try {
     for (const [index, { id, name, externalId }] of monitors.entries()) {
-      progress.update(`Adopting ${index + 1} of ${monitors.length} …`);
+      progress.update(plain(`Adopting ${name} …`), index);
       const { etag } = await api.getMonitor(id);
       const key = externalId ?? keyFor(name, taken);
       adopted.push(await api.updateMonitor(id, { source, externalId: key }, etag));

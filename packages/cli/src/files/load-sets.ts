@@ -1,11 +1,11 @@
 import type { FieldError } from '@tocsin/contracts/errors';
 import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import { judgeMonitor, monitorFieldErrors } from '@tocsin/contracts/judge-monitor';
+import { fileDefaultsSchema, monitorFileSchema } from '@tocsin/contracts/monitor-file';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-set';
 import { z } from 'zod';
 import type { Terminal } from '../terminal/terminal.ts';
 import { faultyFiles, placeText, type FileFault, type Place } from './file-fault.ts';
-import { defaultsSchema, fileSchema } from './file-schema.ts';
 import { findFiles } from './find-files.ts';
 import { holdsVariable, interpolate } from './interpolate.ts';
 import { readYamlFile, type YamlFile } from './yaml-file.ts';
@@ -26,7 +26,7 @@ export interface FileSet {
 }
 
 /** Of a file without its variables: monitors and defaults are judged one by one. */
-const outerSchema = fileSchema.extend({
+const outerSchema = monitorFileSchema.extend({
   defaults: z.record(z.string(), z.unknown(), { error: 'must be fields of a monitor' }).nullish(),
   monitors: z.array(z.unknown(), { error: 'must be a list of monitors' }).nullable(),
 });
@@ -69,14 +69,14 @@ function readFile(
   const value = interpolateAll(file.value, [], env, fault);
   const outer = outerSchema.safeParse(value);
   if (!outer.success) {
-    for (const { path, message } of toFieldErrors(outer.error.issues, () => fieldsOf(fileSchema)))
+    for (const { path, message } of toFieldErrors(outer.error.issues, () => fieldsOf(monitorFileSchema)))
       fault(path.split('.'), path === '' ? 'must hold source and monitors' : named(path, message));
     return { source: '', monitors: [] };
   }
   const { defaults, monitors } = outer.data;
-  const judged = defaultsSchema.safeParse(defaults ?? {});
+  const judged = fileDefaultsSchema.safeParse(defaults ?? {});
   if (!judged.success) {
-    for (const error of monitorFieldErrors(judged.error, fieldsOf(defaultsSchema)))
+    for (const error of monitorFieldErrors(judged.error, fieldsOf(fileDefaultsSchema)))
       fault(['defaults', ...error.path.split('.')], named(error.path, error.message));
   }
   const own = outer.data.source ?? source?.trim();

@@ -20,12 +20,14 @@ export interface WriteOptions {
   readonly withSecrets: boolean;
   /** Whether `${NAME}` is a variable where the monitors come from, too, and stays one. */
   readonly hasVariables?: boolean;
+  /** Where the server is, whose schema editors are to read. */
+  readonly schemaOf?: string;
 }
 
 export function writeMonitors(
   source: string,
   monitors: readonly PlainMonitor[],
-  { withSecrets, hasVariables = false }: WriteOptions,
+  { withSecrets, hasVariables = false, schemaOf }: WriteOptions,
 ): WrittenFile {
   const toText = hasVariables ? asItIs : escapePlaceholders;
   const isVariable = (value: string): boolean => hasVariables && value.includes('${');
@@ -45,7 +47,13 @@ export function writeMonitors(
       ...(typeof body === 'string' && { body: hideBody(body) }),
     };
   });
-  return { text: fileText(escapePlaceholders(source), written), variables: hidden.variables };
+  const hint = schemaOf === undefined ? '' : schemaLine(schemaOf);
+  return { text: hint + fileText(escapePlaceholders(source), written), variables: hidden.variables };
+}
+
+/** Makes an editor complete and check the file. */
+function schemaLine(serverUrl: string): string {
+  return `# yaml-language-server: $schema=${serverUrl.replace(/\/+$/, '')}/schemas/tocsin.json\n`;
 }
 
 /** What is left out of a file, and must be set where it is applied. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { LIMITS } from '@tocsin/contracts/limits';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 import { CliError } from '../terminal/cli-error.ts';
 import { faultyFiles, type Place } from './file-fault.ts';
@@ -24,6 +25,9 @@ export async function readYamlFile(name: string, cwd: string): Promise<YamlFile>
   return parseYaml(name, text);
 }
 
+/** Ten of each monitor of the largest set; a few lines that stand for more than any memory holds come to far more. */
+const MOST_ALIASES = 10 * LIMITS.monitorSetSize;
+
 /** @throws CliError where it is no YAML */
 export function parseYaml(name: string, text: string): YamlFile {
   const lines = new LineCounter();
@@ -37,7 +41,7 @@ export function parseYaml(name: string, text: string): YamlFile {
   }
   let value: unknown;
   try {
-    value = document.toJS({ maxAliasCount: 1_000 });
+    value = document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (error) {
     const message = error instanceof Error ? error.message : 'cannot be read';
     throw faultyFiles([{ place: placeAt(0), message }]);

@@ -24,6 +24,17 @@ export const serviceOperations: Operations = {
     answerHeaders: ['ETag'],
     further: [{ status: 304, description: 'It is the one you have.', answer: null }],
   },
+  'GET /schemas/tocsin.json': {
+    id: 'getFileSchema',
+    tag: 'Documentation',
+    summary: 'Get the schema of a file of monitors',
+    description: 'The JSON Schema of a `tocsin.yaml`, which editors complete and check it by.',
+    needs: 'anyone',
+    ok: 200,
+    answer: z.looseObject({ $schema: z.string() }).describe('A JSON Schema, draft 7.'),
+    answerHeaders: ['ETag'],
+    further: [{ status: 304, description: 'It is the one you have.', answer: null }],
+  },
   [`GET ${DASHBOARD}/sign-in-methods`]: {
     id: 'listSignInMethods',
     tag: 'Signing in',

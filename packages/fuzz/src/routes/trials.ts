@@ -4,6 +4,8 @@ export interface Trial {
   readonly weight?: number;
   /** Refusals that an operation does not name for itself: rules that its schemas do not say, limits of a user. */
   readonly refusals?: readonly number[];
+  /** Its examples look like secrets. */
+  readonly showsSecret?: true;
 }
 
 const D = '/api/dashboard';
@@ -31,7 +33,8 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   [`PATCH ${D}/maintenance-windows/:id`]: { weight: 20, refusals: [400] },
   [`POST ${D}/invitations/accept`]: { refusals: [400] },
   [`GET ${D}/sign-in-methods`]: { weight: 3 },
-  'GET /api/cli/openapi.json': { weight: 1 },
+  'GET /api/cli/openapi.json': { weight: 1, showsSecret: true },
+  'GET /schemas/tocsin.json': { weight: 1 },
   'GET /healthz': { weight: 1 },
   'GET /readyz': { weight: 1 },
   'GET /metrics': { weight: 1 },

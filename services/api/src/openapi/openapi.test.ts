@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-file';
 import { WEBHOOK_EVENTS } from '@tocsin/contracts/vocabulary';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { listRoutes } from '../testing/list-routes.ts';
@@ -84,4 +85,12 @@ describe('GET /api/cli/openapi.json', () => {
     const response = await api.as(null).post(PATH).send({});
     expect([response.status, response.headers['allow']]).toEqual([405, 'GET, HEAD']);
   });
+});
+
+test('GET /schemas/tocsin.json shows anybody what a file of monitors may hold', async () => {
+  const response = await api.as(null).get('/schemas/tocsin.json');
+  expect([response.status, response.type]).toEqual([200, 'application/json']);
+  expect(response.body).toEqual(JSON.parse(JSON.stringify(monitorFileJsonSchema())));
+  const { etag = '' } = response.headers as { etag?: string };
+  expect((await api.as(null).get('/schemas/tocsin.json').set('If-None-Match', etag)).status).toBe(304);
 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-file';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { buildDocument } from './build-document.ts';
@@ -11,11 +12,21 @@ interface Served {
   readonly etag: string;
 }
 
-/** `/api/cli/openapi.json`: the same for everybody, and no secret. It is made when it is first asked for. */
+/** `/api/cli/openapi.json` */
 export function openApiHandler({ settings }: Pick<ApiContext, 'settings'>): RequestHandler {
+  return documentHandler(() => buildDocument(settings.publicUrl));
+}
+
+/** `/schemas/tocsin.json`: what editors know of a file of monitors. */
+export function fileSchemaHandler(): RequestHandler {
+  return documentHandler(monitorFileJsonSchema);
+}
+
+/** The same for everybody, and no secret. It is made when it is first asked for. */
+function documentHandler(build: () => object): RequestHandler {
   let served: Served | undefined;
   return function answerDocument(req, res) {
-    served ??= make(settings.publicUrl);
+    served ??= make(build());
     const { text, gzipped, etag } = served;
     res.set({ 'Cache-Control': 'no-cache', ETag: etag }).vary('Accept-Encoding').type('json');
     if (req.acceptsEncodings('gzip') === false) res.send(text);
@@ -23,8 +34,8 @@ export function openApiHandler({ settings }: Pick<ApiContext, 'settings'>): Requ
   };
 }
 
-function make(publicUrl: string): Served {
-  const text = Buffer.from(JSON.stringify(buildDocument(publicUrl)));
+function make(document: object): Served {
+  const text = Buffer.from(JSON.stringify(document));
   // Weak: one for both codings.
   const etag = `W/"${createHash('sha256').update(text).digest('base64url')}"`;
   return { text, gzipped: gzipSync(text), etag };
