@@ -167,6 +167,7 @@ async function start(logger: Logger): Promise<RunningService> {
   return {
     ready: { healthPort: health.port },
     stop: async () => {
+      deliverer.stop();
       await Promise.all([
         maintenance.stop(),
         relay.stop(),

@@ -4,7 +4,7 @@ import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createNotifierMetrics } from '../metrics.ts';
-import { decideOutcome, Deliverer } from './deliverer.ts';
+import { decideOutcome, Deliverer, type DelivererOptions } from './deliverer.ts';
 import type { WebhookAnswer } from './send-webhook.ts';
 
 const HOUR_MS = 3_600_000;
@@ -50,22 +50,50 @@ describe('decideOutcome', () => {
   });
 });
 
+function delivererOn(options: Partial<DelivererOptions>): Deliverer {
+  return new Deliverer({
+    send: async () => answer,
+    recordAttempt: async () => null,
+    metrics: createNotifierMetrics(createMetrics()),
+    logger: createSilentLogger(),
+    onRecorded: () => undefined,
+    tracer: null,
+    ...options,
+  });
+}
+
 test('an outcome that Postgres does not take at first is recorded in the end, once', async () => {
   const recorded: AttemptRecord[] = [];
   let tries = 0;
-  const deliverer = new Deliverer({
-    send: async () => answer,
+  const deliverer = delivererOn({
     recordAttempt: async (attempt) => {
       tries += 1;
       if (tries === 1) throw new Error('connection terminated');
       recorded.push(attempt);
       return null;
     },
-    metrics: createNotifierMetrics(createMetrics()),
-    logger: createSilentLogger(),
-    onRecorded: () => undefined,
-    tracer: null,
   });
   await deliverer.attempt(delivery);
   expect(recorded).toEqual([expect.objectContaining({ deliveryId: 'd', leaseToken: 't', statusCode: 500 })]);
+});
+
+test('what is claimed long after the stop began is left to others: it might be sent and not be recorded', async () => {
+  let now = 1_000;
+  const sent: string[] = [];
+  const deliverer = delivererOn({
+    now: () => now,
+    send: async ({ id }) => {
+      sent.push(id);
+      return answer;
+    },
+  });
+  deliverer.stop();
+  now = 6_000;
+  await deliverer.attempt({ ...delivery, id: 'just claimed' });
+  now = 6_001;
+  await deliverer.attempt({ ...delivery, id: 'late' });
+  // Told once more, as by a second signal.
+  deliverer.stop();
+  await deliverer.attempt({ ...delivery, id: 'late too' });
+  expect(sent).toEqual(['just claimed']);
 });

@@ -10,6 +10,11 @@ import type { WebhookAnswer, WebhookRequest } from './send-webhook.ts';
 /** An outcome that Postgres does not take is tried again, but not beyond the attempt's lease (15 s). */
 const RECORD_WITHIN_MS = 13_000;
 const RECORD_RETRY_MS = 500;
+/**
+ * A service has 30 s to stop (design §4 "Jobs"), and an attempt takes up to 18 s until it is recorded: one that begins later might be
+ * made, not recorded, and made again.
+ */
+const START_AFTER_STOP_MS = 5_000;
 
 export interface DelivererOptions {
   readonly send: (request: WebhookRequest) => Promise<WebhookAnswer>;
@@ -21,19 +26,36 @@ export interface DelivererOptions {
   readonly onRecorded: () => void;
   /** Null: there is no tracing. */
   readonly tracer: Tracer | null;
+  /** Milliseconds of any clock; default `performance.now`. */
+  readonly now?: () => number;
 }
 
 /** Makes attempts: send, decide, record. Whoever claimed the delivery calls it (design §4 "Delivery"). */
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #running = new Set<Promise<void>>();
+  readonly #now: () => number;
+  #startsUntil = Infinity;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Makes one attempt of a claimed delivery. Never rejects: what is not recorded is attempted again after its lease. */
+  /**
+   * Makes one attempt of a claimed delivery, or none where it comes too late after `stop`. Never rejects: what is not recorded is
+   * attempted again after its lease.
+   */
   attempt(delivery: ClaimedDelivery): Promise<void> {
+    if (this.#now() > this.#startsUntil) {
+      this.#options.logger.info(
+        'An attempt is left to whoever claims it after its lease: this process stops',
+        {
+          deliveryId: delivery.id,
+        },
+      );
+      return Promise.resolve();
+    }
     const attempt = this.#traced(delivery)
       .catch((error: unknown) => {
         this.#options.logger.error('An attempt broke off; it is made again after its lease', {
@@ -44,6 +66,11 @@ export class Deliverer {
       .finally(() => this.#running.delete(attempt));
     this.#running.add(attempt);
     return attempt;
+  }
+
+  /** The process begins to stop: what was claimed by then, or is just being claimed, is begun within the next 5 s, or not at all. */
+  stop(): void {
+    this.#startsUntil = Math.min(this.#startsUntil, this.#now() + START_AFTER_STOP_MS);
   }
 
   /** Waits for the attempts under way. */
