@@ -14,6 +14,12 @@ export interface WatchedMonitor {
 /** What of an event says which webhooks follow. */
 export type ImplyingEvent = Pick<Event, 'timestamp' | 'status' | 'latency' | 'errorReason' | 'region'>;
 
+/** Of a webhook what is compared. */
+export function withoutStamps(payload: WebhookPayload): ExpectedWebhook {
+  const { event, status, previousStatus, latency, errorReason, region } = payload;
+  return { event, status, previousStatus, latency, errorReason, region };
+}
+
 type Status = WebhookPayload['previousStatus'];
 
 /**

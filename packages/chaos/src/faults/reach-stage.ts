@@ -43,9 +43,8 @@ async function reachInApi(scene: Scene, { slot, stage, name }: StageOf, hit: Hit
   const ask = (): MonitorPlan => {
     const plan = extraMonitor(`${name}-${scene.registry.monitors.length}-${asked.length}`);
     asked.push(plan);
-    const fields = monitorFields(plan, scene.targets.urlOf(plan));
     // Nobody waits for the one that is hit: the client goes to another one.
-    scene.api.send(slot, 'POST', '/api/cli/monitors', fields).catch(() => undefined);
+    void askToMake(scene, slot, plan);
     return plan;
   };
   const reached =
@@ -56,6 +55,18 @@ async function reachInApi(scene: Scene, { slot, stage, name }: StageOf, hit: Hit
     scene.registry.add(plan, await createMonitor(scene.api, plan, scene.targets.urlOf(plan)));
   }
   return reached;
+}
+
+/** Asks one api for a monitor. What it says that it has made must not be lost. */
+async function askToMake({ api, targets, registry }: Scene, slot: Slot, plan: MonitorPlan): Promise<void> {
+  try {
+    const fields = monitorFields(plan, targets.urlOf(plan));
+    const { status, body } = await api.send(slot, 'POST', '/api/cli/monitors', fields);
+    if (status !== 201) return;
+    registry.promised.push({ id: (body as { monitor: { id: string } }).monitor.id, key: plan.key });
+  } catch {
+    // It was hit before it answered.
+  }
 }
 
 async function reachCreated(scene: Scene, slot: Slot, hit: Hit, ask: () => MonitorPlan): Promise<boolean> {

@@ -1,33 +1,66 @@
 import { createHmac } from 'node:crypto';
-import type { CampaignRecord, ChannelFacts, DeliveryFacts, Violation } from './record.ts';
+import type {
+  Backlog,
+  CampaignRecord,
+  ChannelFacts,
+  DeliveryFacts,
+  MonitorFacts,
+  Violation,
+} from './record.ts';
 import type { Receipt } from '../world/receivers.ts';
 
 const SECRET_PREFIX = 'whsec_';
 
+/** The channels that a monitor is assigned to, disabled or not: what a disabled one is due is kept for it. */
+function channelsOf({ channels }: CampaignRecord, { plan }: MonitorFacts): ChannelFacts[] {
+  return channels.filter((channel) => channel.plan.monitors?.includes(plan.key) ?? true);
+}
+
 /** Each webhook event has a delivery to each channel that was assigned to its monitor. */
 export function missingDeliveries(record: CampaignRecord): Violation[] {
   const invariant = 'each webhook event goes to each channel';
-  const made = new Set(
-    record.database.deliveries.map(
-      ({ statusChangeId, event, channelId }) => `${statusChangeId} ${event} ${channelId}`,
-    ),
-  );
+  const made = new Set(record.database.deliveries.map(placeOf));
   return record.database.statusChanges.flatMap((change) => {
     const monitor = record.monitors.find(({ id }) => id === change.monitorId);
     if (monitor === undefined || change.webhookEvents.length === 0) return [];
-    const assigned = record.channels.filter(
-      ({ plan }) => plan.monitors === null || plan.monitors.includes(monitor.plan.key),
-    );
+    const assigned = channelsOf(record, monitor);
     const of = `${monitor.plan.key}: status change ${change.id}`;
     const forgotten = assigned
       .filter(({ id }) => !change.channelIds.includes(id))
       .map(({ plan }) => ({ invariant, detail: `${of} does not name channel ${plan.key}` }));
     const missing = assigned.flatMap(({ id, plan }) =>
       change.webhookEvents
-        .filter(({ event }) => !made.has(`${change.id} ${event} ${id}`))
+        .filter(({ event }) => !made.has(placeOf({ statusChangeId: change.id, event, channelId: id })))
         .map(({ event }) => ({ invariant, detail: `${of} has no delivery of ${event} to ${plan.key}` })),
     );
     return forgotten.concat(missing);
+  });
+}
+
+function placeOf(of: Pick<DeliveryFacts, 'statusChangeId' | 'event' | 'channelId'>): string {
+  return `${of.statusChangeId} ${of.event} ${of.channelId}`;
+}
+
+/** Each delivery is of a webhook event, with the bytes that were frozen for it, to a channel that its monitor is assigned to. */
+export function strayDeliveries(record: CampaignRecord): Violation[] {
+  const changes = new Map(record.database.statusChanges.map((change) => [change.id, change]));
+  const monitors = new Map(record.monitors.map((monitor) => [monitor.id, monitor]));
+  return record.database.deliveries.flatMap((delivery) => {
+    const change = changes.get(delivery.statusChangeId);
+    const monitor = monitors.get(delivery.monitorId);
+    const frozen = change?.webhookEvents.find(({ event }) => event === delivery.event);
+    const invariant = 'each delivery is due to its channel';
+    const complain = (what: string): Violation[] => [
+      { invariant, detail: `${nameOf(record, delivery)} ${what}` },
+    ];
+    if (monitor === undefined || change?.monitorId !== delivery.monitorId || frozen === undefined) {
+      return complain('is of no webhook event');
+    }
+    if (!channelsOf(record, monitor).some(({ id }) => id === delivery.channelId)) {
+      return complain('goes to a channel that its monitor is not assigned to');
+    }
+    if (frozen.payload === delivery.payload) return [];
+    return complain(`holds ${delivery.payload} instead of ${frozen.payload}`);
   });
 }
 
@@ -113,14 +146,14 @@ export function wrongAttempts(record: CampaignRecord): Violation[] {
     }));
 }
 
-/** Nothing waits to be fanned out, and no attempt is due, when all is quiet. */
-export function fullOutbox({ database }: CampaignRecord): Violation[] {
+/** Nothing waits whose time has come when all is quiet: neither before anybody asks for a redelivery, nor after it. */
+export function fullOutbox({ leftAlone, database }: CampaignRecord): Violation[] {
   const invariant = 'the outbox empties';
-  const waiting = database.statusChanges.filter(({ dispatched }) => !dispatched).length;
-  return [
-    ...(waiting === 0 ? [] : [{ invariant, detail: `${waiting} status changes wait for their deliveries` }]),
-    ...(database.overdueDeliveries === 0
+  const waiting = (when: string, { undispatched, overdue }: Backlog): Violation[] => [
+    ...(undispatched === 0
       ? []
-      : [{ invariant, detail: `${database.overdueDeliveries} deliveries are overdue` }]),
+      : [{ invariant, detail: `${undispatched} status changes wait for their deliveries ${when}` }]),
+    ...(overdue === 0 ? [] : [{ invariant, detail: `${overdue} deliveries are overdue ${when}` }]),
   ];
+  return [...waiting('by themselves', leftAlone), ...waiting('at the end', database.backlog)];
 }

@@ -1,5 +1,7 @@
 import type { CampaignRecord, EventFacts, MonitorFacts, Violation } from './record.ts';
 
+/** A result is recorded so long after its target answered at most: a frozen checker, and then a Postgres that is away. */
+const RECORDED_WITHIN_MS = 60_000;
 /** A monitor may be unchecked for so much longer than its interval (design §4 "Slot"). */
 const GRACE_MS = 15_000;
 
@@ -17,8 +19,8 @@ export function eventsByMonitor({ database }: CampaignRecord): Map<string, Event
 }
 
 /**
- * Each event that says what a target answered has an answer of its own: one that the target gave before, and that stands for no
- * other event.
+ * Each event that says what a target answered has an answer of its own: one that the target gave not long before, and that stands
+ * for no other event.
  */
 export function unfoundedEvents(record: CampaignRecord): Violation[] {
   const events = eventsByMonitor(record);
@@ -31,7 +33,7 @@ export function unfoundedEvents(record: CampaignRecord): Violation[] {
       return list
         .filter(({ statusCode, url }) => statusCode === code && url === null)
         .filter(({ timestamp }) => {
-          const index = free.findIndex((time) => time <= timestamp);
+          const index = free.findIndex((time) => time <= timestamp && time > timestamp - RECORDED_WITHIN_MS);
           if (index >= 0) free.splice(index, 1);
           return index < 0;
         })
@@ -59,7 +61,10 @@ export function repeatedSlots({ database }: CampaignRecord): Violation[] {
   });
 }
 
-/** The longest time since the last fault for which a region of a monitor had no check, by monitor and region, milliseconds. */
+/**
+ * The longest time since the last fault for which a region of a monitor had no check, by monitor and region, milliseconds. A check
+ * is one that the schedule asked for and that reached the target: then all of them answer at once.
+ */
 export function uncheckedSpans(
   record: CampaignRecord,
 ): { monitor: MonitorFacts; region: string; ms: number; from: number }[] {
@@ -71,6 +76,7 @@ export function uncheckedSpans(
       monitor.plan.regions.map((region) => {
         const stamps = (events.get(monitor.id) ?? [])
           .filter((event) => event.region === region && event.timestamp > lastFaultAt)
+          .filter(({ source, statusCode }) => source === 'schedule' && statusCode !== null)
           .map(({ timestamp }) => timestamp);
         const marks = [Math.max(lastFaultAt, monitor.createdAt), ...stamps, endedAt];
         const spans = marks.slice(1).map((mark, index) => ({ ms: mark - (marks[index] ?? mark), index }));

@@ -7,7 +7,8 @@ import { isAmbiguous, RepeatedSlotError, replay, type ImpliedChange } from './re
 /** A change's stamps follow those of its event by a millisecond each. */
 const STAMPS_MS = 3;
 
-function changesOf(record: CampaignRecord, monitor: MonitorFacts): StatusChangeFacts[] {
+/** The status changes of a monitor in the order of their stamps. */
+export function changesOf(record: CampaignRecord, monitor: MonitorFacts): StatusChangeFacts[] {
   return record.database.statusChanges
     .filter(({ monitorId }) => monitorId === monitor.id)
     .sort((one, other) => one.timestamp - other.timestamp || (one.id < other.id ? -1 : 1));
@@ -90,29 +91,40 @@ export function wrongWebhookEvents(record: CampaignRecord): Violation[] {
   });
 }
 
-/** At most one incident of a monitor is open at a time, and one is open exactly while it is DOWN. */
+/** A monitor has an incident for each time that it was DOWN, from the one change to the other, and no other one. */
 export function wrongIncidents(record: CampaignRecord): Violation[] {
-  const invariant = 'one open incident';
   return record.monitors.flatMap((monitor) => {
+    // Its incidents went with it.
     if (monitor.deletedAt !== null) return [];
-    const incidents = record.database.incidents
+    const found = record.database.incidents
       .filter(({ monitorId }) => monitorId === monitor.id)
-      .sort((one, other) => one.openedAt - other.openedAt);
-    const overlap = incidents.find((incident, index) => {
-      const before = incidents[index - 1];
-      return before !== undefined && (before.resolvedAt ?? Infinity) > incident.openedAt;
-    });
-    const isOpen = incidents.some(({ resolvedAt }) => resolvedAt === null);
-    const status = record.database.statuses.find(({ monitorId }) => monitorId === monitor.id)?.status;
-    return [
-      ...(overlap === undefined
-        ? []
-        : [{ invariant, detail: `${monitor.plan.key}: an incident opened while another one was open` }]),
-      ...(isOpen === (status === 'DOWN')
-        ? []
-        : [{ invariant, detail: `${monitor.plan.key} is ${status}, and an incident is open: ${isOpen}` }]),
-    ];
+      .sort((one, other) => one.openedAt - other.openedAt)
+      .map(({ openedAt, resolvedAt }) => spanOf(openedAt, resolvedAt));
+    const changes = changesOf(record, monitor);
+    const implied = changes.flatMap(({ to, timestamp }, index) =>
+      to === 'DOWN' ? [spanOf(timestamp, changes[index + 1]?.timestamp ?? null)] : [],
+    );
+    const wrong = found
+      .filter((span) => !implied.includes(span))
+      .map((span) => `has an incident ${span}, and was not DOWN then`)
+      .concat(
+        implied
+          .filter((span) => !found.includes(span))
+          .map((span) => `was DOWN ${span}, without an incident`),
+      );
+    const status = record.database.monitors.find(({ id }) => id === monitor.id)?.status;
+    const last = changes.at(-1)?.to ?? 'PENDING';
+    if (status !== last) wrong.push(`is ${status}, and its last change was to ${last}`);
+    return wrong.map((what) => ({
+      invariant: 'one incident for each outage',
+      detail: `${monitor.plan.key} ${what}`,
+    }));
   });
+}
+
+function spanOf(openedAt: number, resolvedAt: number | null): string {
+  const until = resolvedAt === null ? 'until now' : `to ${new Date(resolvedAt).toISOString()}`;
+  return `from ${new Date(openedAt).toISOString()} ${until}`;
 }
 
 /** After the last fault each monitor shows what its target does. */

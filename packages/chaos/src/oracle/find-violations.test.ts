@@ -173,14 +173,14 @@ describe('is found:', () => {
           { monitorId: MONITOR.id, openedAt: START + 6_000, resolvedAt: START + 7_000 },
         ],
       }),
-      'one open incident',
-      /while another one was open/,
+      'one incident for each outage',
+      /has an incident from .*:06.000Z to .*:07.000Z, and was not DOWN then/,
     ],
     [
       'an incident that stayed open',
       withDatabase({ incidents: database.incidents.map((one) => ({ ...one, resolvedAt: null })) }),
-      'one open incident',
-      /is UP, and an incident is open: true/,
+      'one incident for each outage',
+      /has an incident from .* until now, and was not DOWN then/,
     ],
     [
       'a status that the API does not show',
@@ -258,17 +258,15 @@ describe('is found:', () => {
     ],
     [
       'a status change that was never fanned out',
-      withDatabase({
-        statusChanges: withOne(database.statusChanges, 1, (change) => ({ ...change, dispatched: false })),
-      }),
+      withDatabase({ backlog: { undispatched: 1, overdue: 0 } }),
       'the outbox empties',
-      /1 status changes wait/,
+      /1 status changes wait for their deliveries at the end/,
     ],
     [
       'an attempt that nobody makes',
-      withDatabase({ overdueDeliveries: 2 }),
+      withDatabase({ backlog: { undispatched: 0, overdue: 2 } }),
       'the outbox empties',
-      /2 deliveries are overdue/,
+      /2 deliveries are overdue at the end/,
     ],
   ])('%s', (_, record, invariant, detail) => {
     const found = findViolations(record).filter((violation) => violation.invariant === invariant);

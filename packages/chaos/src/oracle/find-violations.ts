@@ -2,17 +2,21 @@ import {
   fullOutbox,
   lostDeliveries,
   missingDeliveries,
+  strayDeliveries,
   undelivered,
   unknownReceipts,
   wrongAttempts,
 } from './check-deliveries.ts';
 import { brokenTails, longUnchecked, repeatedSlots, unfoundedEvents } from './check-events.ts';
+import { wrongMonitors } from './check-monitors.ts';
 import {
   wrongFinalStatuses,
   wrongIncidents,
   wrongStatusChanges,
   wrongWebhookEvents,
 } from './check-statuses.ts';
+import { idleReplicas, ignoredAnswers, strayChecks } from './check-targets.ts';
+import { wrongTellings } from './check-tellings.ts';
 import type { CampaignRecord, Violation } from './record.ts';
 
 /** Everything that must never happen, and did. */
@@ -21,16 +25,22 @@ export function findViolations(record: CampaignRecord): Violation[] {
     unfiredFaults,
     idleCampaign,
     serviceTroubles,
+    idleReplicas,
     internalErrors,
+    wrongMonitors,
+    ignoredAnswers,
+    strayChecks,
     unfoundedEvents,
     repeatedSlots,
     longUnchecked,
     brokenTails,
     wrongStatusChanges,
     wrongWebhookEvents,
+    wrongTellings,
     wrongIncidents,
     wrongFinalStatuses,
     missingDeliveries,
+    strayDeliveries,
     lostDeliveries,
     undelivered,
     unknownReceipts,
@@ -49,14 +59,22 @@ function unfiredFaults({ kinds, faults }: CampaignRecord): Violation[] {
     }));
 }
 
-/** A campaign in which nothing happens proves nothing. */
+/** A campaign in which nothing happens proves nothing: each monitor came up, and half of those whose target fails went DOWN. */
 function idleCampaign({ monitors, database, receipts, channels }: CampaignRecord): Violation[] {
   const invariant = 'there was something to lose';
   const changed = new Set(database.statusChanges.map(({ monitorId }) => monitorId));
+  const down = new Set(
+    database.statusChanges.filter(({ to }) => to === 'DOWN').map(({ monitorId }) => monitorId),
+  );
+  const failing = monitors.filter(({ plan }) => plan.turns.some(({ state }) => state !== 'up'));
+  const seen = failing.filter(({ id }) => down.has(id)).length;
   return [
     ...monitors
       .filter(({ id }) => !changed.has(id))
       .map(({ plan }) => ({ invariant, detail: `${plan.key} never changed its status` })),
+    ...(failing.length > 0 && 2 * seen >= failing.length
+      ? []
+      : [{ invariant, detail: `${seen} of ${failing.length} monitors were DOWN` }]),
     ...channels
       .filter(({ plan }) => !receipts.some(({ key }) => key === plan.key))
       .map(({ plan }) => ({ invariant, detail: `${plan.key} received nothing` })),

@@ -1,7 +1,8 @@
-import type { CheckSource, CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { CheckSource, CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { FrozenWebhookEvent } from '@tocsin/db/status-changes/table';
 import type { FaultKind } from '../plan/fault-kinds.ts';
 import type { MonitorPlan, ChannelPlan } from '../plan/plan-world.ts';
+import type { SlotPlan } from '../plan/slots.ts';
 import type { Receipt } from '../world/receivers.ts';
 import type { TargetAnswer } from '../world/targets.ts';
 
@@ -41,7 +42,7 @@ export interface EventFacts {
   readonly timestamp: number;
   readonly status: CheckStatus;
   readonly statusCode: number | null;
-  readonly errorReason: string | null;
+  readonly errorReason: ErrorReason | null;
   readonly latencyMs: number;
   readonly region: string;
   readonly source: CheckSource;
@@ -60,7 +61,6 @@ export interface StatusChangeFacts {
   readonly timestamp: number;
   readonly webhookEvents: readonly FrozenWebhookEvent[];
   readonly channelIds: readonly string[];
-  readonly dispatched: boolean;
 }
 
 export interface DeliveryFacts {
@@ -90,9 +90,24 @@ export interface DatabaseFacts {
   readonly statusChanges: readonly StatusChangeFacts[];
   readonly deliveries: readonly DeliveryFacts[];
   readonly incidents: readonly IncidentFacts[];
-  /** Deliveries whose attempt has been due for longer than a few seconds. */
-  readonly overdueDeliveries: number;
-  readonly statuses: readonly { readonly monitorId: string; readonly status: MonitorStatus }[];
+  readonly backlog: Backlog;
+  readonly monitors: readonly StoredMonitor[];
+}
+
+/** A monitor as Postgres has it. */
+export interface StoredMonitor {
+  readonly id: string;
+  readonly name: string;
+  readonly failureThreshold: number;
+  readonly status: MonitorStatus;
+}
+
+/** What waits although its time has come. */
+export interface Backlog {
+  /** Status changes whose deliveries were not made. */
+  readonly undispatched: number;
+  /** Deliveries whose attempt has been due for longer than a few seconds, or has no time at all. */
+  readonly overdue: number;
 }
 
 /** Everything that a campaign saw, for the oracle to judge. */
@@ -105,7 +120,10 @@ export interface CampaignRecord {
   /** Kinds of faults that had to be fired. */
   readonly kinds: readonly string[];
   readonly faults: readonly FiredFault[];
+  readonly replicas: readonly Pick<SlotPlan, 'name' | 'service' | 'address'>[];
   readonly monitors: readonly MonitorFacts[];
+  /** Monitors that an api said it had made, to a client that then asked for them again. */
+  readonly promised: readonly { readonly id: string; readonly key: string }[];
   readonly channels: readonly ChannelFacts[];
   readonly answers: readonly TargetAnswer[];
   readonly receipts: readonly Receipt[];
@@ -117,6 +135,8 @@ export interface CampaignRecord {
   readonly shown: ReadonlyMap<string, string>;
   /** Undelivered deliveries, and those of them that the API's delivery log showed. */
   readonly undelivered: { readonly stored: readonly string[]; readonly shown: readonly string[] };
+  /** When all was quiet, before anybody asked for a redelivery. */
+  readonly leftAlone: Backlog;
   /** What else went wrong with services, in words: an end of their own, an exit code, no readiness. */
   readonly serviceTroubles: readonly string[];
   /** Requests to the API by status; 0: no answer. */

@@ -1,4 +1,4 @@
-import type { ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { applyCheck, type MonitorState, type RegionState } from '@tocsin/core/status/apply-check';
 import { judgeStatus } from '@tocsin/core/status/judge-status';
 import type { EventFacts, MonitorFacts } from './record.ts';
@@ -81,7 +81,7 @@ function verdictOf(event: EventFacts): Parameters<typeof applyCheck>[2] {
     urlOverride: event.url,
     status: event.status,
     latencyMs: event.latencyMs,
-    errorReason: event.errorReason as ErrorReason | null,
+    errorReason: event.errorReason,
   };
 }
 

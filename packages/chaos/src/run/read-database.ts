@@ -1,5 +1,5 @@
 import type { Stores } from '../lab/stores.ts';
-import type { DatabaseFacts } from '../oracle/record.ts';
+import type { Backlog, DatabaseFacts } from '../oracle/record.ts';
 
 /** Due for longer than this is overdue: the relay looks twice a second. */
 const OVERDUE_SECONDS = 5;
@@ -18,8 +18,7 @@ export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
     ),
     statusChanges: await stores.query(
       `select id, monitor_id as "monitorId", from_status as "from", to_status as "to", region,
-         ${ms('timestamp')} as timestamp, webhook_events as "webhookEvents", channel_ids as "channelIds",
-         dispatched_at is not null as dispatched
+         ${ms('timestamp')} as timestamp, webhook_events as "webhookEvents", channel_ids as "channelIds"
        from status_changes`,
     ),
     deliveries: await stores.query(
@@ -33,20 +32,24 @@ export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
       `select monitor_id as "monitorId", ${ms('opened_at')} as "openedAt", ${ms('resolved_at')} as "resolvedAt"
        from incidents`,
     ),
-    overdueDeliveries: await countOverdue(stores),
-    statuses: await stores.query(`select id as "monitorId", status from monitors`),
+    backlog: await readBacklog(stores),
+    monitors: await stores.query(
+      `select id, name, failure_threshold as "failureThreshold", status from monitors`,
+    ),
   };
 }
 
-/** Deliveries whose attempt is due, and that nobody makes. */
-async function countOverdue(stores: Stores): Promise<number> {
-  const [row] = await stores.query<{ count: number }>(
-    `select count(*)::int as count from deliveries
-     where state = 'pending' and next_attempt_at < now() - make_interval(secs => $1)
-       and (leased_until is null or leased_until < now() - make_interval(secs => $1))`,
+/** What is due, and nobody does. */
+export async function readBacklog(stores: Stores): Promise<Backlog> {
+  const [row] = await stores.query<Backlog>(
+    `select (select count(*)::int from status_changes where dispatched_at is null) as undispatched,
+       (select count(*)::int from deliveries
+        where state = 'pending' and coalesce(next_attempt_at, '-infinity') < now() - make_interval(secs => $1)
+          and (leased_until is null or leased_until < now() - make_interval(secs => $1))) as overdue`,
     [OVERDUE_SECONDS],
   );
-  return row?.count ?? 0;
+  if (row === undefined) throw new TypeError('a count has a row');
+  return row;
 }
 
 /** Whether nothing waits to be fanned out, and no attempt is due or under way. */

@@ -12,6 +12,8 @@ export interface KnownMonitor extends Omit<MonitorFacts, 'names' | 'thresholds' 
 export class Registry {
   readonly monitors: KnownMonitor[] = [];
   readonly channels: ChannelFacts[] = [];
+  /** Monitors that an api said it had made, to whoever asked it to be hit meanwhile. */
+  readonly promised: { id: string; key: string }[] = [];
 
   add(plan: MonitorPlan, created: { id: string; name: string; createdAt: string }): void {
     this.monitors.push({

@@ -4,6 +4,7 @@ import { planCalls, type PlannedCall } from '../plan/plan-calls.ts';
 import { faultKinds } from '../plan/fault-kinds.ts';
 import { faultWindowMs, planFaults, type PlannedFault } from '../plan/plan-faults.ts';
 import { MOODY_RECEIVERS, planWorld, type World } from '../plan/plan-world.ts';
+import { SLOTS } from '../plan/slots.ts';
 import { createWorld } from './create-world.ts';
 import { fireAll } from './fire-all.ts';
 import { makeCalls } from './make-calls.ts';
@@ -66,7 +67,7 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
   say('No more faults: watching what becomes of it …');
   const { statuses, endedAt } = await settle(scene, Date.now());
   await endCheckers(scene);
-  const undelivered = await listUndelivered(scene);
+  const left = await listUndelivered(scene);
   await deliverTheRest(scene);
   const { registry, receivers, targets, troubles, api } = scene;
   const record: CampaignRecord = {
@@ -77,14 +78,16 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
     endedAt,
     kinds: faultKinds(plan.minutes).map(({ name }) => name),
     faults,
+    replicas: SLOTS,
     monitors: registry.monitors,
+    promised: registry.promised,
     channels: registry.channels,
     answers: targets.answers,
     receipts: receivers.receipts,
     strays: receivers.strays,
     tails: await tails.finish(),
     shown: statuses,
-    undelivered,
+    ...left,
     serviceTroubles: troubles,
     apiStatuses: api.statuses,
     database: await readDatabase(scene.stores),

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Slot } from '../lab/slot.ts';
+import type { Backlog, CampaignRecord } from '../oracle/record.ts';
 import { redeliver } from './make-calls.ts';
-import { isQuiet } from './read-database.ts';
+import { isQuiet, readBacklog } from './read-database.ts';
 import type { Scene } from './scene.ts';
 
 /** As long as a monitor may be unchecked, and a little more: only then the longest span can be told. */
@@ -44,11 +45,15 @@ async function untilReady({ slots, troubles }: Scene): Promise<void> {
   }
 }
 
+/** Whether its stores answer, and its own work makes progress. */
 async function isReady(slot: Slot): Promise<boolean> {
   if (!slot.isReady) return false;
-  const asked = fetch(`http://127.0.0.1:${slot.port}/readyz`, { signal: AbortSignal.timeout(5_000) });
-  return asked.then(
-    ({ status }) => status === 200,
+  const signal = AbortSignal.timeout(5_000);
+  const asked = ['readyz', 'healthz'].map((path) =>
+    fetch(`http://127.0.0.1:${slot.port}/${path}`, { signal }),
+  );
+  return Promise.all(asked).then(
+    (answers) => answers.every(({ status }) => status === 200),
     () => false,
   );
 }
@@ -76,9 +81,12 @@ export async function endCheckers({ slots, troubles }: Scene): Promise<void> {
   );
 }
 
-/** What is undelivered, as Postgres has it and as the API shows it. */
-export async function listUndelivered(scene: Scene): Promise<{ stored: string[]; shown: string[] }> {
+/** What the services left undelivered, as Postgres has it and as the API shows it, and what of it should not be. */
+export async function listUndelivered(
+  scene: Scene,
+): Promise<Pick<CampaignRecord, 'undelivered' | 'leftAlone'>> {
   await untilQuiet(scene);
+  const leftAlone: Backlog = await readBacklog(scene.stores);
   const shown: string[] = [];
   for (const { id } of scene.registry.channels) {
     for (const state of UNDELIVERED) shown.push(...(await listDeliveries(scene, id, state)));
@@ -86,7 +94,7 @@ export async function listUndelivered(scene: Scene): Promise<{ stored: string[];
   const rows = await scene.stores.query<{ id: string }>(
     `select id from deliveries where state <> 'delivered'`,
   );
-  return { stored: rows.map(({ id }) => id), shown };
+  return { undelivered: { stored: rows.map(({ id }) => id), shown }, leftAlone };
 }
 
 async function listDeliveries({ api }: Scene, channelId: string, state: string): Promise<string[]> {

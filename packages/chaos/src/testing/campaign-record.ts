@@ -31,7 +31,10 @@ export const MONITOR: MonitorFacts & { readonly plan: MonitorPlan } = {
     regions: ['north'],
     fate: 'kept',
     byName: true,
-    turns: [],
+    turns: [
+      { atMs: 0, state: 'up' },
+      { atMs: 3_000, state: 'down' },
+    ],
     finalState: 'up',
   },
 };
@@ -66,7 +69,7 @@ export function answerAt(second: number, up: boolean): TargetAnswer {
 }
 
 /** What an event brings about, with its webhook events. */
-function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
+export function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
   const kinds =
     from === 'PENDING' && to === 'UP'
       ? []
@@ -81,7 +84,6 @@ function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): St
     region: event.region,
     timestamp: event.timestamp + (kinds.length > 0 ? 1 : 0),
     channelIds: [CHANNEL.id],
-    dispatched: true,
     webhookEvents: kinds.map((kind, index) => ({
       event: kind,
       payload: JSON.stringify({
@@ -159,7 +161,12 @@ export function goodRecord(): CampaignRecord {
     endedAt: START + 24_000,
     kinds: ['dns'],
     faults: [{ name: 'dns', victim: null, firedAt: START + 1_000, endedAt: START + 9_000, note: '' }],
+    replicas: [
+      { name: 'checker-north-1', service: 'checker', address: '127.0.1.3' },
+      { name: 'notifier-1', service: 'notifier', address: '127.0.1.6' },
+    ],
     monitors: [MONITOR],
+    promised: [{ id: MONITOR.id, key: 'shop' }],
     channels: [CHANNEL],
     answers: course.map(([second, isUp]) => answerAt(second, isUp)),
     receipts: deliveries.map(receiptOf),
@@ -167,6 +174,7 @@ export function goodRecord(): CampaignRecord {
     tails: new Map([[MONITOR.id, events.map(({ id }) => id)]]),
     shown: new Map([[MONITOR.id, 'UP']]),
     undelivered: { stored: [], shown: [] },
+    leftAlone: { undispatched: 0, overdue: 0 },
     serviceTroubles: [],
     apiStatuses: new Map([[200, 10]]),
     database: {
@@ -174,8 +182,8 @@ export function goodRecord(): CampaignRecord {
       statusChanges,
       deliveries,
       incidents: [{ monitorId: MONITOR.id, openedAt: down.timestamp + 1, resolvedAt: up.timestamp + 1 }],
-      overdueDeliveries: 0,
-      statuses: [{ monitorId: MONITOR.id, status: 'UP' }],
+      backlog: { undispatched: 0, overdue: 0 },
+      monitors: [{ id: MONITOR.id, name: 'Shop', failureThreshold: 1, status: 'UP' }],
     },
   };
 }
