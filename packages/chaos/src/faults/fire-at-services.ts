@@ -8,6 +8,9 @@ import type { Firing } from './fire-fault.ts';
 
 const LOOK_EVERY_MS = 25;
 const READY_WITHIN_MS = 60_000;
+const ANSWERED_WITHIN_MS = 10_000;
+/** What is between an answer and its reading is time as well. */
+const CLOCK_TOLERANCE_MS = 15_000;
 
 /** Kills the api that leads; of the notifiers, which have no leader, the one that was at work last. */
 export async function killLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Firing> {
@@ -52,12 +55,21 @@ export async function fireClock(
   try {
     await replace(scene, slot, clockOff(scene.libfaketime, offsetSeconds));
     const firedAt = Date.now();
+    const offMs = await clockOffset(slot).catch(() => 0);
     await wait(lastsMs);
     await replace(scene, slot, {});
-    return { firedAt, endedAt: Date.now() };
+    const isOff = Math.abs(offMs - offsetSeconds * 1_000) < CLOCK_TOLERANCE_MS;
+    return isOff ? { firedAt, endedAt: Date.now() } : { missed: `its clock was off by ${offMs} ms` };
   } finally {
     slot.giveBack();
   }
+}
+
+/** How far the clock of a replica is ahead, by the `Date` of its answers: whole seconds, as they are said there. */
+async function clockOffset(slot: Slot): Promise<number> {
+  const signal = AbortSignal.timeout(ANSWERED_WITHIN_MS);
+  const { headers } = await fetch(`http://127.0.0.1:${slot.port}/healthz`, { signal });
+  return Date.parse(headers.get('date') ?? '') - Date.now();
 }
 
 /** Replaces every replica by a new one, those of a service one after the other, as deployments of three services do. */
