@@ -23,10 +23,7 @@ export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: n
       await stores.startPostgres();
       break;
     case 'terminate':
-      await stores.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where backend_type = 'client backend' and pid <> pg_backend_pid()`,
-      );
+      await endSessions(scene);
       break;
     case 'exhaust':
       return exhaust(scene, lastsMs);
@@ -34,8 +31,18 @@ export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: n
   return { firedAt, endedAt: Date.now() };
 }
 
-/** Takes every connection that is free, and those that become free, for so long. */
-async function exhaust({ stores, deadline }: Scene, lastsMs: number): Promise<Firing> {
+/** Ends the sessions of all services. @throws Error where there are none */
+async function endSessions({ stores, slots }: Scene): Promise<void> {
+  const ended = await stores.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where application_name = any($1)',
+    [slots.map(({ name }) => name)],
+  );
+  if (ended.length === 0) throw new Error('no service had a session');
+}
+
+/** Takes every connection that is free, and then those of the services, for so long. */
+async function exhaust(scene: Scene, lastsMs: number): Promise<Firing> {
+  const { stores, deadline } = scene;
   const taken: Client[] = [];
   let firedAt: number | null = null;
   const isOver = (): boolean => Date.now() > (firedAt === null ? deadline : firedAt + lastsMs);
@@ -44,7 +51,12 @@ async function exhaust({ stores, deadline }: Scene, lastsMs: number): Promise<Fi
       try {
         taken.push(await stores.connect('chaos greedy'));
       } catch (error) {
-        if ((error as { code?: string }).code === TOO_MANY_CONNECTIONS) firedAt ??= Date.now();
+        const isFull = (error as { code?: string }).code === TOO_MANY_CONNECTIONS;
+        if (isFull && firedAt === null) {
+          firedAt = Date.now();
+          // Services that keep what they have would not notice.
+          await endSessions(scene).catch(() => undefined);
+        }
         await wait(TRY_EVERY_MS);
       }
     }
