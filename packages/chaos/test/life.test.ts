@@ -38,12 +38,8 @@ onLinux('npm run test:restarts', () => {
     const json = join(folder, 'restarts.json');
     const args = ['--times', '1', '--rate', '20', '--json', json];
     expect(await run('restarts', args, dataDir)).toMatchObject({ code: 0 });
-    const { restarts, findings, stalls, api } = JSON.parse(await readFile(json, 'utf8'));
-    expect(restarts).toHaveLength(7);
-    // All of it is about nothing where nothing happened.
-    for (const count of [findings.slots, findings.received, stalls.seen, api.answered]) {
-      expect(count).toBeGreaterThan(0);
-    }
+    const { stops } = JSON.parse(await readFile(json, 'utf8'));
+    expect(stops).toHaveLength(7);
     expect(await readdir(dataDir)).toEqual([]);
   }, 180_000);
 });

@@ -19,6 +19,8 @@ const LATEST_MS = 800;
 export class ScriptedTarget {
   /** When each request came, epoch milliseconds, by the number of the target. */
   readonly requests = new Map<number, number[]>();
+  /** How many of them were answered with 500, by the number of the target. */
+  readonly failures = new Map<number, number>();
   readonly #script: TargetScript;
   readonly #random: Random;
   readonly #turns: readonly number[];
@@ -66,7 +68,9 @@ export class ScriptedTarget {
     if (known) known.push(Date.now());
     else this.requests.set(number, [Date.now()]);
     const answer = (): void => {
-      response.writeHead(this.#isDown(number) ? 500 : 200, { 'Content-Type': 'text/plain' }).end('ok');
+      const down = this.#isDown(number);
+      if (down) this.failures.set(number, (this.failures.get(number) ?? 0) + 1);
+      response.writeHead(down ? 500 : 200, { 'Content-Type': 'text/plain' }).end('ok');
     };
     if (this.#random.chance(LATE_SHARE)) setTimeout(answer, this.#random.next() * LATEST_MS);
     else answer();

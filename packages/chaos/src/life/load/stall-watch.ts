@@ -18,6 +18,8 @@ export interface StallTally {
   readonly seen: number;
   /** Events that were trimmed before they were read: among them may be a stall. */
   readonly unseen: number;
+  /** Queues without any event: of these nothing was watched. */
+  readonly silent: readonly string[];
 }
 
 /**
@@ -71,7 +73,8 @@ export class StallWatch {
       unseen += Math.max(0, (added.get(key) ?? 0) - stream.before - stream.seen);
     }
     this.#redis.disconnect();
-    return { stalled: this.#stalled, seen, unseen };
+    const silent = [...this.#streams].filter(([, stream]) => stream.seen === 0).map(([key]) => key);
+    return { stalled: this.#stalled, seen, unseen, silent };
   }
 
   /** Ends it where nobody wants to know any more. */

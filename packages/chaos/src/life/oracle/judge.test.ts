@@ -37,9 +37,10 @@ const HEALTHY: Readings = {
     [0, [1_000, 2_000, 3_000]],
     [1, [1_000, 2_000, 3_000]],
   ]),
+  failedRequests: new Map([[0, 1]]),
   eventCounts: new Map([
-    ['flapping', 3],
-    ['steady', 3],
+    ['flapping', { all: 3, passed: 2, failed: 1 }],
+    ['steady', { all: 3, passed: 3, failed: 0 }],
   ]),
   flappingEvents: new Map([['flapping', [event(1, 'UP'), event(2, 'DOWN'), event(3, 'UP')]]]),
   slots: { planned: 6, checked: 6, events: 6 },
@@ -77,6 +78,17 @@ test.each<[string, Partial<Readings>, string[]]>([
     { requests: new Map([...HEALTHY.requests, [1, [1_000, 2_000, 3_000, 3_001]]]) },
     ['1 monitors were checked more, or less, often than they have events'],
   ],
+  [
+    'results that were mixed up',
+    {
+      eventCounts: new Map([
+        ['flapping', { all: 3, passed: 3, failed: 0 }],
+        ['steady', { all: 3, passed: 2, failed: 1 }],
+      ]),
+    },
+    ['2 monitors have events that say otherwise than their target'],
+  ],
+  ['a run without a status change', { statusChanges: 0 }, ['there were no status changes']],
   [
     'a webhook that came twice',
     { received: [...HEALTHY.received, webhook('a', 2, 'monitor.down')] },

@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WebhookPayload } from '@tocsin/contracts/webhook';
-import { expectedWebhooks, type ExpectedWebhook, type ImplyingEvent } from '@tocsin/e2e/oracle';
+import {
+  expectedWebhooks,
+  withoutStamps,
+  type ExpectedWebhook,
+  type ImplyingEvent,
+} from '@tocsin/e2e/oracle';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
+import { inWords } from './in-words.ts';
 import type { Readings } from './read.ts';
 
 interface AskedOtherwise {
@@ -23,6 +29,8 @@ export interface Findings {
   readonly events: number;
   /** Monitors whose target was asked more, or less, often than there are events of it. */
   readonly askedOtherwise: readonly AskedOtherwise[];
+  /** Monitors with more events of a kind, passed or failed, than their target gave answers of that kind. */
+  readonly readOtherwise: readonly string[];
   /** Status changes that were announced. */
   readonly statusChanges: number;
   readonly deliveries: number;
@@ -40,7 +48,7 @@ export interface Findings {
 }
 
 export function judge(readings: Readings): Findings {
-  const { monitorIds, requests, eventCounts, slots, deliveryIds, received } = readings;
+  const { monitorIds, requests, failedRequests, eventCounts, slots, deliveryIds, received } = readings;
   const times = new Map<string, number>();
   for (const webhook of received) times.set(idOf(webhook), (times.get(idOf(webhook)) ?? 0) + 1);
   return {
@@ -48,10 +56,15 @@ export function judge(readings: Readings): Findings {
     missed: slots.planned - slots.checked,
     missReasons: readings.misses,
     repeated: slots.events - slots.checked,
-    events: [...eventCounts.values()].reduce((sum, count) => sum + count, 0),
+    events: [...eventCounts.values()].reduce((sum, { all }) => sum + all, 0),
     askedOtherwise: monitorIds.flatMap((monitorId, place) => {
-      const [asked, events] = [requests.get(place)?.length ?? 0, eventCounts.get(monitorId) ?? 0];
+      const [asked, events] = [requests.get(place)?.length ?? 0, eventCounts.get(monitorId)?.all ?? 0];
       return asked === events ? [] : [{ monitorId, place, asked, events }];
+    }),
+    readOtherwise: monitorIds.filter((monitorId, place) => {
+      const [asked, failures] = [requests.get(place)?.length ?? 0, failedRequests.get(place) ?? 0];
+      const { passed, failed } = eventCounts.get(monitorId) ?? { passed: 0, failed: 0 };
+      return failed > failures || passed > asked - failures;
     }),
     statusChanges: readings.statusChanges,
     deliveries: deliveryIds.size,
@@ -67,18 +80,26 @@ export function judge(readings: Readings): Findings {
 
 /** What is wrong, in words; nothing where all is as it should be. */
 export function faultsOf(findings: Findings): string[] {
-  const faults: [number, string][] = [
-    [findings.missed, 'planned checks were missed'],
-    [findings.repeated, 'planned checks have more than one event'],
-    [findings.askedOtherwise.length, 'monitors were checked more, or less, often than they have events'],
-    [findings.failures.length, 'attempts at a webhook failed'],
-    [findings.duplicates.length, 'webhooks came more than once'],
-    [findings.lost.length, 'webhooks did not come'],
-    [findings.strangers.length, 'webhooks came that no delivery is about'],
-    [findings.toldOtherwise.length, 'monitors have other webhooks than follow from their events'],
-    [findings.notStreamed.length, 'events did not come over the live stream'],
-  ];
-  return faults.filter(([count]) => count !== 0).map(([count, what]) => `${count} ${what}`);
+  return inWords(
+    [
+      [findings.missed, 'planned checks were missed'],
+      [findings.repeated, 'planned checks have more than one event'],
+      [findings.askedOtherwise.length, 'monitors were checked more, or less, often than they have events'],
+      [findings.readOtherwise.length, 'monitors have events that say otherwise than their target'],
+      [findings.failures.length, 'attempts at a webhook failed'],
+      [findings.duplicates.length, 'webhooks came more than once'],
+      [findings.lost.length, 'webhooks did not come'],
+      [findings.strangers.length, 'webhooks came that no delivery is about'],
+      [findings.toldOtherwise.length, 'monitors have other webhooks than follow from their events'],
+      [findings.notStreamed.length, 'events did not come over the live stream'],
+    ],
+    [
+      [findings.slots, 'planned checks'],
+      [findings.events, 'events'],
+      [findings.statusChanges, 'status changes'],
+      [findings.received, 'webhooks'],
+    ],
+  );
 }
 
 /** The monitors whose webhooks, in the order of their stamps and each taken once, are not what their events imply. */
@@ -91,17 +112,12 @@ function toldOtherwise({ monitorIds, flapping, flappingEvents, received }: Readi
   }
   return monitorIds.slice(0, flapping).filter((id) => {
     const stamped = [...(told.get(id)?.values() ?? [])].sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
-    return !isDeepStrictEqual(stamped.map(comparable), implied(flappingEvents.get(id) ?? []));
+    return !isDeepStrictEqual(stamped.map(withoutStamps), implied(flappingEvents.get(id) ?? []));
   });
 }
 
 function implied(events: readonly ImplyingEvent[]): ExpectedWebhook[] {
   return expectedWebhooks({ failureThreshold: 1, regions: ['default'], maintenance: null }, events);
-}
-
-function comparable(payload: WebhookPayload): ExpectedWebhook {
-  const { event, status, previousStatus, latency, errorReason, region } = payload;
-  return { event, status, previousStatus, latency, errorReason, region };
 }
 
 function idOf({ headers }: ReceivedWebhook): string {

@@ -10,7 +10,9 @@ export interface Readings {
   readonly flapping: number;
   /** When the target of each monitor was asked, epoch milliseconds, by its place in `monitorIds`. */
   readonly requests: ReadonlyMap<number, readonly number[]>;
-  readonly eventCounts: ReadonlyMap<string, number>;
+  /** How many of them it answered with 500. */
+  readonly failedRequests: ReadonlyMap<number, number>;
+  readonly eventCounts: ReadonlyMap<string, EventCount>;
   /** All events of those that go up and down, in the order of their stamps. */
   readonly flappingEvents: ReadonlyMap<string, readonly ImplyingEvent[]>;
   /** Planned checks of the span: how many there should be, have an event, and events of them. */
@@ -27,13 +29,22 @@ export interface Readings {
   readonly streamed: ReadonlySet<string>;
 }
 
+/** The events of a monitor, and those of them that say that its target answered so. */
+interface EventCount {
+  readonly all: number;
+  readonly passed: number;
+  readonly failed: number;
+}
+
 /** To be called when the services have stopped. @param span when the load was on */
 export async function readEnds(load: SystemLoad, span: Span): Promise<Readings> {
   const { pool } = load.lab.database;
   const range = [new Date(span.from), new Date(span.to)];
   const { monitorIds, flapping } = load;
-  const counts = await pool.query<{ id: string; count: number }>(
-    'select monitor_id as id, count(*)::int as count from events group by monitor_id',
+  const counts = await pool.query<EventCount & { id: string }>(
+    `select monitor_id as id, count(*)::int as all, count(*) filter (where status_code = 200)::int as passed,
+       count(*) filter (where status_code = 500)::int as failed
+     from events group by monitor_id`,
   );
   const planned = await pool.query<{ events: number; checked: number }>(
     `select count(*)::int as events, count(distinct (monitor_id, slot))::int as checked
@@ -53,7 +64,8 @@ export async function readEnds(load: SystemLoad, span: Span): Promise<Readings> 
     monitorIds,
     flapping,
     requests: load.target.requests,
-    eventCounts: new Map(counts.rows.map(({ id, count }) => [id, count])),
+    failedRequests: load.target.failures,
+    eventCounts: new Map(counts.rows.map((count) => [count.id, count])),
     flappingEvents: await readFlappingEvents(load),
     slots: {
       planned: countSlots(monitorIds, load.options.interval * 1_000, span),

@@ -62,13 +62,13 @@ async function run({ times, checkers, ...numbers }: Numbers, teardown: Teardown)
   await load.stream.ready;
   say('Under load; restarting …');
   const from = Date.now();
-  const restarts = await restartAll(load, times, checkers);
+  const stops = await restartAll(load, times, checkers);
   const to = Date.now();
   await untilCheckedSince(load, to);
   await load.clients.stop();
   // The last stop of each is one as well; the notifier is needed until all webhooks are delivered.
   const stopLast = async (name: string): Promise<void> => {
-    restarts.push({ name, ...(await stopService(load, name)), startMs: null });
+    stops.push({ name, ...(await stopService(load, name)), startMs: null });
   };
   for (const name of checkerNames(checkers)) await stopLast(name);
   await settle(load);
@@ -80,7 +80,7 @@ async function run({ times, checkers, ...numbers }: Numbers, teardown: Teardown)
   return {
     seed: numbers.seed,
     seconds: (to - from) / 1_000,
-    restarts,
+    stops,
     stalls,
     findings,
     histories: await readHistories(load, findings),

@@ -1,65 +1,32 @@
 import { distributionOf } from '@tocsin/bench/measure/percentiles';
-import type { ApiTally } from '../load/api-clients.ts';
 import type { StallTally } from '../load/stall-watch.ts';
-import type { StreamTally } from '../load/stream-client.ts';
-import { faultsOf as faultsFound, type Findings } from '../oracle/judge.ts';
+import { inWords } from '../oracle/in-words.ts';
 import type { MonitorHistory } from '../oracle/read-history.ts';
-import type { LogTally } from '../oracle/read-logs.ts';
+import { evidenceOf as evidenceOfLoad, faultsOf as faultsUnderLoad, type LoadReport } from '../report.ts';
 import type { Restart } from './restart-service.ts';
 
 /** What a run of restarts has seen. */
-export interface RestartReport {
-  readonly seed: number;
+export interface RestartReport extends LoadReport {
   readonly seconds: number;
-  readonly restarts: readonly Restart[];
+  readonly stops: readonly Restart[];
   readonly stalls: StallTally;
-  readonly findings: Findings;
-  readonly api: ApiTally;
-  readonly stream: StreamTally;
-  readonly logs: LogTally;
   readonly histories: readonly MonitorHistory[];
 }
 
-/** A service has so long to stop (design §4 "Jobs"). */
-const STOP_WITHIN_MS = 30_000;
-
 /** What is wrong, in words; nothing where no restart harmed anything. */
 export function faultsOf(report: RestartReport): string[] {
-  const { restarts, stalls, api, stream, logs } = report;
-  const faults: [number, string][] = [
-    [restarts.filter(({ exitCode }) => exitCode !== 0).length, 'restarts ended with another code than 0'],
-    [restarts.filter(({ stopMs }) => stopMs > STOP_WITHIN_MS).length, 'services took over 30 s to stop'],
-    [stalls.stalled.length, 'jobs stalled'],
-    [stalls.seen === 0 ? 1 : 0, 'queue watch saw nothing at all'],
-    [stalls.unseen, 'events of the queues were not seen, and may have been stalls'],
-    [api.broken.length, 'calls of the API were broken off'],
-    [api.unexpected.length, 'calls of the API had an unexpected answer'],
-    [stream.broken, 'live streams were broken off'],
-    [stream.unexpected, 'live streams had an unexpected answer'],
-    [stream.resets, 'times a live stream had to begin anew'],
-    [logs.errors.length, 'lines in the logs are errors'],
-  ];
-  return [
-    ...faults.filter(([count]) => count !== 0).map(([count, what]) => `${count} ${what}`),
-    ...faultsFound(report.findings),
-  ];
+  const { stalled, unseen, silent } = report.stalls;
+  const faults = inWords([
+    [stalled.length, 'jobs stalled'],
+    [silent.length, 'queues had no event that the watch saw'],
+    [unseen, 'events of the queues were not seen, and may have been stalls'],
+  ]);
+  return [...faults, ...faultsUnderLoad(report)];
 }
 
 /** Examples of what is wrong, to begin a search with. */
-export function evidenceOf({ restarts, stalls, findings, api, logs }: RestartReport): string[] {
-  return [
-    ...restarts.filter(({ exitCode }) => exitCode !== 0).map((one) => JSON.stringify(one)),
-    ...stalls.stalled,
-    ...api.broken,
-    ...api.unexpected,
-    ...logs.errors,
-    ...(findings.missed > 0 ? [`missed, as checkers say: ${JSON.stringify(findings.missReasons)}`] : []),
-    ...Object.entries(findings).flatMap(([what, ids]) =>
-      Array.isArray(ids)
-        ? ids.slice(0, 3).map((id) => `${what}: ${typeof id === 'string' ? id : JSON.stringify(id)}`)
-        : [],
-    ),
-  ].slice(0, 40);
+export function evidenceOf(report: RestartReport): string[] {
+  return [...report.stalls.stalled, ...report.stalls.silent, ...evidenceOfLoad(report)];
 }
 
 /** The report as a table in Markdown. */
@@ -67,7 +34,7 @@ export function tableOf(report: RestartReport): string {
   const rows = [
     ['service', 'restarts', 'exit code 0', 'stop p50, max', 'start p50, max'],
     ['--', '--', '--', '--', '--'],
-    ...['api', 'checker', 'notifier'].map((service) => rowOf(service, report.restarts)),
+    ...['api', 'checker', 'notifier'].map((service) => rowOf(service, report.stops)),
   ];
   return `${rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n\n${totalsOf(report)}`;
 }

@@ -9,6 +9,7 @@ import { judge } from '../oracle/judge.ts';
 import { readEnds } from '../oracle/read.ts';
 import { readLogs } from '../oracle/read-logs.ts';
 import { stopService } from '../load/stop-service.ts';
+import { evidenceOf, type LoadReport } from '../report.ts';
 import { faultsOf, SHORTEST_MINUTES, tableOf, trendsOf, type SoakReport } from './report.ts';
 import { takeSample, type Sample } from './sample.ts';
 
@@ -46,7 +47,7 @@ export async function main(args: readonly string[]): Promise<void> {
     if (json !== null) await writeFile(json, `${JSON.stringify(written)}\n`);
     say(`\n${tableOf(report)}\n`);
     const faults = faultsOf(report);
-    for (const line of report.logs.errors.slice(0, 20)) say(`  ${line}`);
+    for (const line of evidenceOf(report)) say(`  ${line}`);
     say(faults.length === 0 ? 'Nothing grows, and nothing was lost.' : `NOT IN ORDER: ${faults.join('; ')}.`);
     return faults.length === 0 ? 0 : 1;
   });
@@ -65,14 +66,19 @@ async function run(
   const to = Date.now();
   await untilCheckedSince(load, to);
   await load.clients.stop();
-  for (const name of checkerNames(numbers.checkers)) await stopService(load, name);
+  const stops: LoadReport['stops'][number][] = [];
+  const stop = async (name: string): Promise<void> => {
+    stops.push({ name, ...(await stopService(load, name)) });
+  };
+  for (const name of checkerNames(numbers.checkers)) await stop(name);
   await settle(load);
   await load.stream.stop();
   const logFiles = [...load.services.values()].map(({ logFile }) => logFile);
-  for (const name of ['notifier', 'api']) await stopService(load, name);
+  for (const name of ['notifier', 'api']) await stop(name);
   const report = {
     seed: numbers.seed,
     minutes,
+    stops,
     trends: trendsOf(samples),
     findings: judge(await readEnds(load, { from, to })),
     api: load.clients.tally,

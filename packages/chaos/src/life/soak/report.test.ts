@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { HEALTHY_LOAD } from '../../testing/load-report.ts';
 import { faultsOf, tableOf, trendsOf, type SoakReport } from './report.ts';
 import type { Sample } from './sample.ts';
 
@@ -19,31 +20,7 @@ function samples(growthPerHour: number): [number, Sample][] {
   });
 }
 
-const HEALTHY: SoakReport = {
-  seed: 1,
-  minutes: 30,
-  trends: trendsOf(samples(0)),
-  findings: {
-    slots: 10,
-    missed: 0,
-    missReasons: {},
-    repeated: 0,
-    events: 12,
-    askedOtherwise: [],
-    statusChanges: 2,
-    deliveries: 4,
-    received: 4,
-    failures: [],
-    duplicates: [],
-    lost: [],
-    strangers: [],
-    toldOtherwise: [],
-    notStreamed: [],
-  },
-  api: { answered: 10, refused: 0, notTaken: 0, broken: [], unexpected: [] },
-  stream: { opened: 1, unavailable: 0, unexpected: 0, ended: 0, broken: 0, records: 12, resets: 0 },
-  logs: { errors: [], warnings: [] },
-};
+const HEALTHY: SoakReport = { ...HEALTHY_LOAD, minutes: 30, trends: trendsOf(samples(0)) };
 
 test('a soak in order: no faults, and a row for each thing that was measured', () => {
   expect(faultsOf(HEALTHY)).toEqual([]);
@@ -63,13 +40,8 @@ test('a run that is too short for a verdict gives none', () => {
 });
 
 test.each<[string, Partial<SoakReport>]>([
-  [
-    '1 calls of the API were not answered as they should be',
-    { api: { ...HEALTHY.api, broken: ['GET /: reset'] } },
-  ],
-  ['1 times the live stream broke off or began anew', { stream: { ...HEALTHY.stream, resets: 1 } }],
-  ['1 lines in the logs are errors', { logs: { errors: ['{"level":"error"}'], warnings: [] } }],
-  ['1 webhooks came more than once', { findings: { ...HEALTHY.findings, duplicates: ['a'] } }],
+  ['1 live streams were told to come later', { stream: { ...HEALTHY_LOAD.stream, unavailable: 1 } }],
+  ['1 services ended with another code than 0', { stops: [{ name: 'notifier', exitCode: null, stopMs: 1 }] }],
 ])('%s', (fault, change) => {
   expect(faultsOf({ ...HEALTHY, ...change })).toEqual([fault]);
 });

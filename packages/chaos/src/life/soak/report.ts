@@ -1,20 +1,13 @@
 import { formatNumber } from '@tocsin/bench/report/table';
-import type { ApiTally } from '../load/api-clients.ts';
-import type { StreamTally } from '../load/stream-client.ts';
-import { faultsOf as faultsFound, type Findings } from '../oracle/judge.ts';
-import type { LogTally } from '../oracle/read-logs.ts';
+import { inWords } from '../oracle/in-words.ts';
+import { faultsOf as faultsUnderLoad, type LoadReport } from '../report.ts';
 import { boundOf, isBytes, type Sample } from './sample.ts';
 import { trendOf, type Trend } from './trend.ts';
 
 /** What a soak has seen. */
-export interface SoakReport {
-  readonly seed: number;
+export interface SoakReport extends LoadReport {
   readonly minutes: number;
   readonly trends: readonly (Trend & { readonly name: string })[];
-  readonly findings: Findings;
-  readonly api: ApiTally;
-  readonly stream: StreamTally;
-  readonly logs: LogTally;
 }
 
 /** A shorter run says nothing about an hour: what a process needs to warm up would look like a leak. */
@@ -30,21 +23,11 @@ export function trendsOf(samples: readonly (readonly [number, Sample])[]): SoakR
 }
 
 /** What is wrong, in words; nothing where all is flat and in order. */
-export function faultsOf({ minutes, trends, findings, api, stream, logs }: SoakReport): string[] {
+export function faultsOf(report: SoakReport): string[] {
+  const { minutes, trends, stream } = report;
   const growing = minutes < SHORTEST_MINUTES ? [] : trends.filter(({ flat }) => !flat);
-  const faults: [number, string][] = [
-    [api.broken.length + api.unexpected.length, 'calls of the API were not answered as they should be'],
-    [
-      stream.broken + stream.resets + stream.unavailable + stream.unexpected,
-      'times the live stream broke off or began anew',
-    ],
-    [logs.errors.length, 'lines in the logs are errors'],
-  ];
-  return [
-    ...growing.map(({ name }) => `${name} grows`),
-    ...faults.filter(([count]) => count !== 0).map(([count, what]) => `${count} ${what}`),
-    ...faultsFound(findings),
-  ];
+  const faults = inWords([[stream.unavailable, 'live streams were told to come later']]);
+  return [...growing.map(({ name }) => `${name} grows`), ...faults, ...faultsUnderLoad(report)];
 }
 
 /** The report as tables in Markdown. */
