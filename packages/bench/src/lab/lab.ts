@@ -21,6 +21,8 @@ export interface LabOptions {
   readonly queue: 'redis' | 'postgres';
   /** The service whose processes record CPU profiles; null for none. */
   readonly profile: ServiceName | null;
+  /** For the Node of each service. */
+  readonly nodeOptions?: readonly string[];
 }
 
 /** A started service. */
@@ -137,7 +139,8 @@ export class Lab {
   ): Promise<RunningService> {
     const profiled = this.#options.profile === service;
     const log = join(this.folder, `${name}.log`);
-    const nodeOptions = profiled ? ['--cpu-prof', `--cpu-prof-dir=${this.profileFolder}`] : [];
+    const profiling = profiled ? ['--cpu-prof', `--cpu-prof-dir=${this.profileFolder}`] : [];
+    const nodeOptions = [...(this.#options.nodeOptions ?? []), ...profiling];
     const one = new ServiceProcess(service, { ...this.#env, ...env }, log, nodeOptions);
     const ready = await this.#teardown
       .start(one.start(), () => one.signal('SIGKILL'))

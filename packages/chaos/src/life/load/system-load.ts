@@ -21,6 +21,8 @@ export interface LoadOptions {
   readonly interval: number;
   readonly checkers: number;
   readonly createdPerSecond: number;
+  /** For the Node of each service. */
+  readonly nodeOptions?: readonly string[];
 }
 
 const FLAPPING_SHARE = 0.05;
@@ -81,7 +83,8 @@ export class SystemLoad {
     say: (line: string) => void,
   ): Promise<SystemLoad> {
     say('Starting a system of its own …');
-    const lab = await Lab.open({ queue: 'redis', profile: null }, teardown);
+    const { nodeOptions = [] } = options;
+    const lab = await Lab.open({ queue: 'redis', profile: null, nodeOptions }, teardown);
     const count = options.rate * options.interval;
     const flapping = Math.min(count, Math.max(FEWEST_FLAPPING, Math.round(count * FLAPPING_SHARE)));
     const target = await teardown.start(ScriptedTarget.start(scriptOf(options, flapping)), (one) =>

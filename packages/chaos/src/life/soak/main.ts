@@ -25,6 +25,10 @@ type Numbers = Readonly<Record<keyof typeof OPTIONS, number>>;
 const ABOUT = `Keeps a whole system under a steady load and watches memory, connections and open files of every process
 (docs/reliability.md). Under ${SHORTEST_MINUTES} minutes it gives figures and no verdict on them.`;
 const SAMPLES_APART_MS = 5_000;
+/** Each so many samples have what heaps keep. */
+const HEAPS_EVERY = 12;
+/** The built one: services are run from what was built. */
+const COLLECT_WHEN_ASKED = new URL('../../../dist/life/soak/collect-when-asked.js', import.meta.url).href;
 /** So many that 1 KB kept of each would go beyond what counts as flat. */
 const CREATED_PER_SECOND = 5;
 
@@ -57,7 +61,8 @@ async function run(
   { minutes, ...numbers }: Numbers,
   teardown: Teardown,
 ): Promise<{ report: SoakReport; samples: [number, Sample][] }> {
-  const options = { ...numbers, createdPerSecond: CREATED_PER_SECOND };
+  const nodeOptions = ['--expose-gc', '--import', COLLECT_WHEN_ASKED];
+  const options = { ...numbers, createdPerSecond: CREATED_PER_SECOND, nodeOptions };
   const load = await SystemLoad.start(options, teardown, say);
   await load.stream.ready;
   say('Under load; watching …');
@@ -95,7 +100,8 @@ async function sampleFor(load: SystemLoad, forMs: number): Promise<[number, Samp
   const apartMs = Math.min(SAMPLES_APART_MS, forMs / 10);
   for (let next = 0; next <= forMs; next += apartMs) {
     await wait(Math.max(0, startedAt + next - performance.now()));
-    samples.push([performance.now() - startedAt, await takeSample(load)]);
+    const heaps = samples.length % HEAPS_EVERY === 0;
+    samples.push([performance.now() - startedAt, await takeSample(load, heaps)]);
     if (samples.length % 60 === 0) say(`${Math.round(next / 60_000)} minutes`);
   }
   return samples;

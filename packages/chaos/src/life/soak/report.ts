@@ -13,11 +13,15 @@ export interface SoakReport extends LoadReport {
 /** A shorter run says nothing about an hour: what a process needs to warm up would look like a leak. */
 export const SHORTEST_MINUTES = 10;
 
-/** The trend of everything that was sampled. @param samples by their moment, in order */
+/** The trend of everything that was sampled. @param samples by their moment, in order; the first one has everything */
 export function trendsOf(samples: readonly (readonly [number, Sample])[]): SoakReport['trends'] {
   const names = [...(samples[0]?.[1].keys() ?? [])].sort();
   return names.map((name) => {
-    const points = samples.map(([at, sample]) => ({ at, value: sample.get(name) ?? Number.NaN }));
+    // Not everything is measured each time.
+    const points = samples.flatMap(([at, sample]) => {
+      const value = sample.get(name);
+      return value === undefined ? [] : [{ at, value }];
+    });
     return Object.assign(trendOf(points, boundOf(name)), { name });
   });
 }

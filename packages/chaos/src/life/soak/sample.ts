@@ -1,4 +1,6 @@
+import type { RunningService } from '@tocsin/bench/lab/lab';
 import { readHoldings, readUsage } from '@tocsin/bench/measure/proc';
+import { until } from '@tocsin/e2e/until';
 import type { SystemLoad } from '../load/system-load.ts';
 
 /** What is held, by the name of what is measured, as `api resident`; bytes, or a number of things. */
@@ -17,16 +19,22 @@ const MOST_PER_HOUR = {
   things: 12,
 } as const;
 
-/** What of the services and the stores is measured. */
-export async function takeSample(load: SystemLoad): Promise<Sample> {
+/** Of a service that does not get the time for it, nothing can be said. */
+const COLLECTED_WITHIN_MS = 60_000;
+
+/**
+ * What of the services and the stores is measured.
+ * @param heaps whether also what heaps keep: for that each service stops and collects its garbage
+ */
+export async function takeSample(load: SystemLoad, heaps: boolean): Promise<Sample> {
   const { programs, redis, database } = load.lab;
   const sample = new Map<string, number>();
   const usage = readUsage(programs);
   const holdings = readHoldings(programs);
   await Promise.all(
-    [...load.services].map(async ([name, { healthPort }]) => {
+    [...load.services].map(async ([name, service]) => {
       sample.set(`${name}, resident`, usage.get(name)?.rssBytes ?? Number.NaN);
-      sample.set(`${name}, heap`, await readHeap(healthPort));
+      if (heaps) sample.set(`${name}, heap`, await readHeap(service));
       sample.set(`${name}, files`, holdings.get(name)?.descriptors ?? Number.NaN);
     }),
   );
@@ -51,7 +59,21 @@ export function isBytes(name: string): boolean {
   return /(resident|heap|private|used)$/.test(name);
 }
 
-async function readHeap(port: number): Promise<number> {
+/** What is used right after all garbage was collected. */
+async function readHeap({ pid, healthPort }: RunningService): Promise<number> {
+  const { collections } = await readMetrics(healthPort);
+  process.kill(pid, 'SIGUSR2');
+  const collected = async (): Promise<number | null> => {
+    const metrics = await readMetrics(healthPort);
+    return metrics.collections > collections ? metrics.heap : null;
+  };
+  return until('garbage to be collected', collected, COLLECTED_WITHIN_MS);
+}
+
+async function readMetrics(port: number): Promise<{ heap: number; collections: number }> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  return Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]);
+  return {
+    heap: Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1]),
+    collections: Number(/^nodejs_gc_duration_seconds_count\{kind="major"\} (\S+)$/m.exec(text)?.[1] ?? 0),
+  };
 }

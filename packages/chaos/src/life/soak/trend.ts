@@ -11,30 +11,39 @@ export interface Trend {
   readonly most: number;
   /** By which it grows in an hour, over the second half. */
   readonly perHour: number;
+  /** By which it grows at least, but for one chance in twenty. */
+  readonly leastPerHour: number;
   readonly flat: boolean;
 }
 
 /** Parts of the second half; of each, the lowest value counts. */
 const PARTS = 15;
 const HOUR_MS = 3_600_000;
+/** So many standard deviations lie above all but one value in twenty. */
+const ONE_IN_TWENTY = 1.645;
 
 /**
- * Whether a value stays, after a time to warm up (the first half). A heap grows until it is collected: what is kept shows in the lowest
+ * Whether a value stays, after a time to warm up (the first half). Memory grows until it is collected: what is kept shows in the lowest
  * values, so of each fifteenth of the second half the lowest one is taken, and of the slopes between any two of those the median
- * (Theil–Sen), which a third of them cannot mislead.
+ * (Theil–Sen), which a third of them cannot mislead. What goes up and down by itself, as the number of open connections, has a slope
+ * now and then: only one that is hardly a chance (Sen's limit) counts.
  * @param boundPerHour it is flat where it grows by no more
  */
 export function trendOf(points: readonly Point[], boundPerHour: number): Trend {
   const [first] = points;
   const last = points.at(-1);
   if (first === undefined || last === undefined) throw new TypeError('a trend of nothing');
-  const perHour = medianSlope(floorsOf(points, first.at + (last.at - first.at) / 2, last.at)) * HOUR_MS;
+  const floors = floorsOf(points, first.at + (last.at - first.at) / 2, last.at);
+  const slopes = slopesOf(floors).map((slope) => slope * HOUR_MS);
+  const perHour = medianOf(slopes);
+  const leastPerHour = lowerLimitOf(slopes, floors.length);
   return {
     start: first.value,
     end: last.value,
     most: Math.max(...points.map(({ value }) => value)),
     perHour,
-    flat: perHour <= boundPerHour,
+    leastPerHour,
+    flat: perHour <= boundPerHour || leastPerHour <= 0,
   };
 }
 
@@ -50,16 +59,27 @@ function floorsOf(points: readonly Point[], from: number, to: number): Point[] {
   return floors.filter((floor) => floor !== undefined);
 }
 
-/** Per millisecond; 0 where there are not two moments. */
-function medianSlope(points: readonly Point[]): number {
+/** Between any two of the points, per millisecond, the lowest first. */
+function slopesOf(points: readonly Point[]): number[] {
   const slopes: number[] = [];
   for (const [index, a] of points.entries()) {
     for (const b of points.slice(index + 1)) {
       if (b.at > a.at) slopes.push((b.value - a.value) / (b.at - a.at));
     }
   }
-  slopes.sort((a, b) => a - b);
-  const middle = Math.floor(slopes.length / 2);
-  const upper = slopes[middle] ?? 0;
-  return slopes.length % 2 === 1 ? upper : ((slopes[middle - 1] ?? 0) + upper) / 2;
+  return slopes.sort((a, b) => a - b);
+}
+
+/** 0 of none. @param sorted the lowest first */
+function medianOf(sorted: readonly number[]): number {
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+}
+
+/** Sen's lower limit of the slope, one-sided. @param sorted the slopes between so many points */
+function lowerLimitOf(sorted: readonly number[], points: number): number {
+  const spread = Math.sqrt((points * (points - 1) * (2 * points + 5)) / 18);
+  const index = Math.floor((sorted.length - ONE_IN_TWENTY * spread) / 2);
+  return sorted[Math.max(0, index)] ?? 0;
 }
