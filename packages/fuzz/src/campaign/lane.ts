@@ -15,6 +15,7 @@ import { furnish } from '../world/fixtures.ts';
 import { Pools } from '../world/pools.ts';
 import type { FuzzSystem } from '../world/system.ts';
 import { changedTables, digestOf, emptyAccount, type Digest } from '../world/tables.ts';
+import { listBroken } from '../world/wholeness.ts';
 import { twistRequest } from '../wire/encode.ts';
 import { WireClient, type Answer, type WireRequest } from '../wire/send.ts';
 import { callerHeaders } from './caller-headers.ts';
@@ -90,6 +91,7 @@ export class Lane {
         throw new Finding(`${plan.route}: ${error.message}\n  in ${JSON.stringify(shown(resolved))}`);
       }
     }
+    this.#digest ??= await this.#look();
   }
 
   async #ask(resolved: Resolved, isLast: boolean): Promise<void> {
@@ -106,7 +108,11 @@ export class Lane {
       own: [...this.#account.secrets, ...this.#pools.secrets],
       foreignMarker: this.#foreignMarker,
     });
-    if (isOurs && plan.twist === null && !this.#isLost) this.#demandStatus(resolved, answer);
+    if (isOurs && plan.twist === null && !this.#isLost) {
+      const expected = this.#demandStatus(resolved, answer);
+      // Nothing that can be told from here forbids it.
+      if (expected[0] === route.ok) this.#tally.hope(plan.route, answer.status === route.ok);
+    }
     const changes = answer.status < 400 && wire.method !== 'GET' && wire.method !== 'HEAD';
     if (changes) this.#noteChange(judged);
     else await this.#demandNothingWritten(answer, isLast);
@@ -133,7 +139,8 @@ export class Lane {
     return twist?.kind === 'path' || (twist?.kind === 'method' && twist.method !== 'HEAD') ? null : route;
   }
 
-  #demandStatus({ plan, route, body, id, query }: Resolved, answer: Answer): void {
+  /** @returns what it could be answered with */
+  #demandStatus({ plan, route, body, id, query }: Resolved, answer: Answer): readonly number[] {
     const { kind } = route;
     const isCertain = kind !== undefined && !['delivery', 'incident', 'invitation'].includes(kind);
     const exists = kind !== undefined && this.#pools.has(kind, id.toLowerCase());
@@ -149,6 +156,7 @@ export class Lane {
       expected.includes(answer.status),
       `answered ${answer.status}, not ${expected.join(' or ')}: ${answer.text.slice(0, 500)}`,
     );
+    return expected;
   }
 
   async #demandNothingWritten({ status }: Answer, isLast: boolean): Promise<void> {
@@ -161,8 +169,15 @@ export class Lane {
     );
   }
 
-  #look(): Promise<Digest> {
-    return digestOf(this.#system.database, [this.#account.id, this.#foreign.id]);
+  /** @throws Finding where what was written is not whole */
+  async #look(): Promise<Digest> {
+    const accountIds = [this.#account.id, this.#foreign.id];
+    const broken = await listBroken(this.#system.database, accountIds);
+    demand(
+      broken.length === 0,
+      `written by half, by this request or one shortly before: ${broken.join('; ')}`,
+    );
+    return digestOf(this.#system.database, accountIds);
   }
 
   async #follow(

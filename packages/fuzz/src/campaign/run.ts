@@ -43,7 +43,7 @@ export async function runCampaign(
       runLane(system, tally, { ...options, seed: seed + lane * 100_003, requests: requests / lanes }),
     ),
   );
-  return [...new Set(findings.flat()), ...(await loggedErrors(system))];
+  return [...new Set(findings.flat()), ...tally.neverWorked(), ...(await loggedErrors(system))];
 }
 
 /** @returns what went wrong: the first failure, made as small as it goes, or one of each kind */

@@ -90,6 +90,12 @@ const headers = fc.oneof(
     ['Expect', '100-continue'],
     ['Range', 'bytes=0-1,5-'],
     ['If-None-Match', '*'],
+    ['If-Match', '*'],
+    ['If-Match', '"1"'],
+    ['If-Match', 'W/"1", "'],
+    ['Idempotency-Key', ''],
+    ['Idempotency-Key', 'é'],
+    ['Idempotency-Key', 'a'.repeat(300)],
     ['If-Modified-Since', 'yesterday'],
     ['Accept', 'text/html;q=NaN'],
     ['Accept-Encoding', 'gzip;q=é'],
@@ -100,6 +106,8 @@ const headers = fc.oneof(
     ['X-Larger', 'a'.repeat(20_000)],
     ['x-tocsin-client-ip', "'; drop table sessions"],
   ),
+  // Each its own: an answer that is given again is that of a request before, which the model has seen already.
+  fc.uuid().map((id) => ['Idempotency-Key', id] as const),
   fc.constantFrom(50, 150, 250, 1_200).map((count) => ['X-Many', Array<string>(count).fill('a')] as const),
 );
 

@@ -143,17 +143,15 @@ const oddRrule = fc
   )
   .map((parts) => parts.flat().join(';'));
 
+const GOOD_RRULES = [
+  'FREQ=DAILY',
+  'FREQ=WEEKLY;BYDAY=SA',
+  'FREQ=MONTHLY;BYMONTHDAY=-1',
+  'FREQ=YEARLY;COUNT=3',
+  'FREQ=HOURLY;INTERVAL=6',
+];
 const rrule = fc.oneof(
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(
-      'FREQ=DAILY',
-      'FREQ=WEEKLY;BYDAY=SA',
-      'FREQ=MONTHLY;BYMONTHDAY=-1',
-      'FREQ=YEARLY;COUNT=3',
-      'FREQ=HOURLY;INTERVAL=6',
-    ),
-  },
+  { weight: 1, arbitrary: fc.constantFrom(...GOOD_RRULES) },
   { weight: 1, arbitrary: oddRrule },
 );
 
@@ -217,6 +215,20 @@ const headers = fc.oneof(
 export function valuesOfField(name: string): fc.Arbitrary<unknown> | undefined {
   return Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
 }
+
+/** Values of a field that also keep the rules which its schema does not say; undefined: those of the schema do. */
+export function soundValuesOfField(name: string): fc.Arbitrary<unknown> | undefined {
+  return Object.hasOwn(SOUND, name) ? SOUND[name] : undefined;
+}
+
+const SOUND: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  startsAt: hoursFromNow(1, 20),
+  endsAt: hoursFromNow(21, 40),
+  rrule: fc.constantFrom(...GOOD_RRULES),
+  timeZone: fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe'),
+  monitorIds: fc.nat({ max: 5 }).map((index) => [`@own:monitor:${index}`]),
+  token: fc.constant('@own:token:0'),
+};
 
 const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   url,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import type { z } from 'zod';
 import { safeParse } from 'zod/v4/core';
-import { valuesOfField } from './fields.ts';
+import { soundValuesOfField, valuesOfField } from './fields.ts';
 import { anyJson } from './any-json.ts';
 import { referenceTo, resolveReferences, type Kind } from './references.ts';
 import { textOf } from './text.ts';
@@ -40,7 +40,7 @@ export function valuesOf(schema: Schema, field = '', ids: Kind = 'monitor'): fc.
   return anyJson;
 }
 
-/** The same, but each field of an object by itself is one that its schema takes. What is between fields, the api says. */
+/** The same, but each field of an object by itself is one that its schema takes, and mostly the api. What is between fields, it says. */
 export function goodValuesOf(schema: Schema): fc.Arbitrary<unknown> {
   const def = defOf(schema);
   if (def.type === 'pipe') return goodValuesOf(def.in);
@@ -49,7 +49,11 @@ export function goodValuesOf(schema: Schema): fc.Arbitrary<unknown> {
     const partDef = defOf(part);
     if (partDef.type === 'array' && defOf(partDef.element).type === 'object')
       return fc.array(goodValuesOf(partDef.element), { maxLength: 3 });
-    return valuesOf(part, name).filter((value) => takes(part, value));
+    const taken = valuesOf(part, name).filter((value) => takes(part, value));
+    const sound = soundValuesOfField(name);
+    return sound === undefined
+      ? taken
+      : fc.oneof({ weight: 4, arbitrary: sound }, { weight: 1, arbitrary: taken });
   });
 }
 

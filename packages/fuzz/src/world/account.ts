@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
+import { deleteApiKey } from '@tocsin/db/api-keys/delete-api-key';
 import { createInvitation } from '@tocsin/db/invitations/create-invitation';
 import { createUser } from '@tocsin/db/users/create-user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
@@ -51,11 +52,12 @@ export async function openAccount(system: FuzzSystem, client: WireClient): Promi
   await system.database.pool.query('delete from sessions where user_id = $1', [leaver.id]);
   const both = await createApiKey(db, { accountId: id, name: 'both' });
   const read = await createApiKey(db, { accountId: id, name: 'read', scopes: 'read' });
+  const deletedKey = await useAndDeleteKey(system, client, id);
   return {
     id,
     key: both.key,
     readKey: read.key,
-    deletedKey: `tocsin_live_${randomBytes(24).toString('hex')}`,
+    deletedKey,
     owner,
     member,
     staleCookie: leaver.cookie,
@@ -68,6 +70,21 @@ export async function openAccount(system: FuzzSystem, client: WireClient): Promi
       ...[owner, member].map(({ cookie }) => cookie.split('=')[1] ?? ''),
     ],
   };
+}
+
+/** @returns a key that worked, so that whoever remembers keys has it, and was deleted then */
+async function useAndDeleteKey(
+  { context }: FuzzSystem,
+  client: WireClient,
+  accountId: string,
+): Promise<string> {
+  const { key, apiKey } = await createApiKey(context.db, { accountId, name: 'deleted' });
+  const headers = { Authorization: `Bearer ${key}` };
+  const wire = { method: 'GET', path: '/api/cli/monitors', headers, body: null, isChunked: false };
+  const { status } = await client.send(wire);
+  if (status !== 200) throw new Error(`a new key was answered ${status}`);
+  await deleteApiKey(context.db, accountId, apiKey.id);
+  return key;
 }
 
 /** As a person does it: by an invitation, whose acceptance signs in. */

@@ -15,8 +15,8 @@ import { startFakeNotifier } from './fake-notifier.ts';
 
 /** The address that people see: the one origin that the api takes from browsers. */
 export const PUBLIC_URL = 'http://tocsin.example';
-/** The regions a monitor may name; each has somebody who answers triggers. */
-const REGIONS = ['default', 'eu-west-1'] as const;
+/** The regions a monitor may name, the default one first; each has somebody who answers triggers. */
+export const REGIONS = ['default', 'eu-west-1'] as const;
 
 /** An api process on stores of its own, and what stands for checkers and notifiers. */
 export interface FuzzSystem {
@@ -56,6 +56,7 @@ export async function openSystem(env: Readonly<Record<string, string>> = {}): Pr
       LOG_LEVEL: 'warn',
       LOG_FORMAT: 'json',
       REGIONS: REGIONS.join(','),
+      DEFAULT_REGION: REGIONS[0],
       API_RATE_LIMIT_PER_MINUTE: '0',
       // Each address has its own count of sign-ins: a request says its own.
       TRUST_PROXY: '1',

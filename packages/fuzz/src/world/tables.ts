@@ -2,6 +2,7 @@ import type { OpenDatabase } from '@tocsin/db/database/open';
 
 const MINE = 'account_id = any($1)';
 const OF_MY_MONITORS = `monitor_id in (select id from monitors where ${MINE})`;
+const OF_MY_USERS = `user_id in (select id from users where ${MINE})`;
 
 /** What belongs to an account, without what is written behind a request, or by whoever keeps the schedules. */
 const TABLES: readonly (readonly [table: string, condition: string, without?: string])[] = [
@@ -20,14 +21,16 @@ const TABLES: readonly (readonly [table: string, condition: string, without?: st
   ['api_keys', MINE, 'last_used_at'],
   ['invitations', MINE],
   ['users', MINE],
+  // Signing in again, and looking at who is signed in, prolong them.
+  ['sessions', OF_MY_USERS, 'updated_at,expires_at'],
   ['user_tombstones', MINE],
-  ['user_logins', `user_id in (select id from users where ${MINE})`],
+  ['user_logins', OF_MY_USERS],
 ];
 
 const DIGEST = TABLES.map(
-  ([table, condition, without = 'no such column']) =>
-    `select '${table}' as name, md5(string_agg((to_jsonb(t) - '${without}')::text, E'\\n' order by (to_jsonb(t) - '${without}')::text)) as digest
-    from ${table} t where ${condition}`,
+  ([table, condition, without = '']) =>
+    `select '${table}' as name, md5(string_agg(row, E'\\n' order by row)) as digest
+    from (select (to_jsonb(t) - '{${without}}'::text[])::text as row from ${table} t where ${condition}) rows`,
 ).join(' union all ');
 
 /** By table, one value for all that accounts have in it: another one after anything of it has changed. */
