@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { processesOf, startProgram, type StartedProgram } from '@tocsin/e2e/started-program';
 
-/** The built one, as a process of its own: `npm test` builds first. */
-const MAIN = new URL('../dist/main.js', import.meta.url).href;
 /** Every monitor once: their interval is 5 s. */
 const SMALL = ['http-1000', '--rate', '10', '--seconds', '5'];
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
@@ -17,39 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-interface Run {
-  readonly child: ReturnType<typeof spawn>;
-  /** Resolves once it has said this. */
-  readonly said: (text: string) => Promise<void>;
-  readonly ended: Promise<{ code: unknown; stdout: string; stderr: string }>;
-}
-
-function bench(args: readonly string[], dataDir: string): Run {
-  const script = `import(${JSON.stringify(MAIN)}).then(({ main }) => main(process.argv.slice(1)))`;
-  const child = spawn(process.execPath, ['-e', script, '--', ...args], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
-  child.stdout.on('data', (chunk) => (stdout += String(chunk)));
-  const said = async (text: string): Promise<void> => {
-    while (!stdout.includes(text)) await once(child.stdout, 'data');
-  };
-  const ended = Promise.all([once(child, 'exit'), once(child.stderr, 'end'), once(child.stdout, 'end')]).then(
-    ([[code]]) => ({ code: code as unknown, stdout, stderr }),
-  );
-  return { child, said, ended };
-}
-
-/** The processes that work in a folder, or were told of it. */
-async function processesOf(path: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
-  const lines = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')),
-  );
-  return pids.filter((_, index) => lines[index]?.includes(`DATA_DIR=${path}\0`));
+function bench(args: readonly string[], dataDir: string): StartedProgram {
+  return startProgram(new URL('../dist/main.js', import.meta.url), args, dataDir);
 }
 
 onLinux('npm run bench', () => {

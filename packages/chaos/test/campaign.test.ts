@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { processesOf, startProgram, type StartedProgram } from '@tocsin/e2e/started-program';
 
-/** The built one, as a process of its own: `npm test` builds first. */
-const MAIN = new URL('../dist/main.js', import.meta.url).href;
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 const CLOCKS = ['clock-api', 'clock-checker', 'clock-notifier'];
@@ -28,49 +25,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, 60_000);
 
-interface Run {
-  readonly child: ReturnType<typeof spawn>;
-  /** Resolves once it has said this, or ended. */
-  readonly said: (text: string) => Promise<void>;
-  readonly ended: Promise<{ code: unknown; stdout: string; stderr: string }>;
-}
+const runs: StartedProgram[] = [];
 
-const runs: Run[] = [];
-
-function campaign(args: readonly string[], dataDir: string): Run {
-  const script = `import(${JSON.stringify(MAIN)}).then(({ main }) => main(process.argv.slice(1)))`;
-  const child = spawn(process.execPath, ['-e', script, '--', ...args], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
-  child.stdout.on('data', (chunk) => (stdout += String(chunk)));
-  const ended = Promise.all([once(child, 'exit'), once(child.stderr, 'end'), once(child.stdout, 'end')]).then(
-    ([[code]]) => ({ code: code as unknown, stdout, stderr }),
-  );
-  const said = async (text: string): Promise<void> => {
-    while (!stdout.includes(text) && child.exitCode === null) {
-      await Promise.race([once(child.stdout, 'data'), ended]);
-    }
-  };
-  const run = { child, said, ended };
+function campaign(args: readonly string[], dataDir: string): StartedProgram {
+  const run = startProgram(new URL('../dist/main.js', import.meta.url), args, dataDir);
   runs.push(run);
   return run;
-}
-
-/** The processes that were told of a folder, and those that work in it. */
-async function processesOf(path: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
-  const told = await Promise.all(
-    pids.map(async (pid) => {
-      const read = (file: string): Promise<string> =>
-        readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
-      return `${await read('environ')}${await read('cmdline')}`.includes(path);
-    }),
-  );
-  return pids.filter((_, index) => told[index]);
 }
 
 onLinux('npm run test:faults', () => {
@@ -104,4 +64,13 @@ onLinux('npm run test:faults', () => {
     expect(await readdir(dataDir)).toEqual([]);
     expect(await processesOf(dataDir)).toEqual([]);
   }, 300_000);
+});
+
+test.each([
+  [['--help'], 0, /--print-schedule/, ''],
+  [['--seed', '3', '--print-schedule'], 0, /kill-notifier-after-send +notifier-[12]/, ''],
+  [['--seed', 'x'], 1, /^$/, '--seed must be a whole number from 1 to 2147483648, not "x"\n'],
+])('npm run test:faults -- %j', async (args, code, stdout, stderr) => {
+  const ended = await campaign(args, folder).ended;
+  expect(ended).toEqual({ code, stdout: expect.stringMatching(stdout), stderr });
 });

@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startProgram } from '@tocsin/e2e/started-program';
 
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
@@ -13,22 +12,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The built program as a process of its own: `npm test` builds first. */
 async function run(
   program: 'restarts' | 'soak',
   args: readonly string[],
   dataDir: string,
-): Promise<{ code: unknown; said: string }> {
-  const main = new URL(`../dist/life/${program}/main.js`, import.meta.url).href;
-  const script = `import(${JSON.stringify(main)}).then(({ main }) => main(process.argv.slice(1)))`;
-  const child = spawn(process.execPath, ['-e', script, '--', ...args], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let said = '';
-  for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => (said += String(chunk)));
-  const [code] = (await once(child, 'close')) as [unknown];
-  return { code, said };
+): Promise<{ code: number | null; said: string }> {
+  const main = new URL(`../dist/life/${program}/main.js`, import.meta.url);
+  const { code, stdout, stderr } = await startProgram(main, args, dataDir).ended;
+  return { code, said: stdout + stderr };
 }
 
 onLinux('npm run test:restarts', () => {

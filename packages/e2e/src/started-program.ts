@@ -1,0 +1,48 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, readdir } from 'node:fs/promises';
+
+/** A program of ours that a test has started. */
+export interface StartedProgram {
+  readonly child: ChildProcess;
+  /** Resolves once it has said this, or ended. */
+  readonly said: (text: string) => Promise<void>;
+  readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+}
+
+/**
+ * Starts a program as a process of its own, with nothing of our environment but the path to other programs.
+ * @param main the URL of the built module that has its `main`: `npm test` builds first
+ * @param dataDir where it may leave things
+ */
+export function startProgram(main: URL, args: readonly string[], dataDir: string): StartedProgram {
+  const script = `import(${JSON.stringify(main.href)}).then(({ main }) => main(process.argv.slice(1)))`;
+  const child = spawn(process.execPath, ['-e', script, '--', ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)));
+  child.stdout.on('data', (chunk) => (stdout += String(chunk)));
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  const said = async (text: string): Promise<void> => {
+    while (!stdout.includes(text) && child.exitCode === null && child.signalCode === null) {
+      await Promise.race([once(child.stdout, 'data'), ended]);
+    }
+  };
+  return { child, said, ended };
+}
+
+/** The ids of the processes that were told of a folder. */
+export async function processesOf(path: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
+  const told = await Promise.all(
+    pids.map(async (pid) => {
+      const read = (file: string): Promise<string> =>
+        readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
+      return `${await read('environ')}${await read('cmdline')}`.includes(path);
+    }),
+  );
+  return pids.filter((_, index) => told[index]);
+}
