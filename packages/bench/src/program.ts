@@ -42,5 +42,9 @@ function stopOnSignals(teardown: Teardown): { readonly requested: boolean } {
       void teardown.run().then(() => process.exit(130));
     });
   }
+  process.on('uncaughtException', (problem) => {
+    process.stderr.write(`${describe(problem)}\n`);
+    void teardown.run().then(() => process.exit(1));
+  });
   return stop;
 }

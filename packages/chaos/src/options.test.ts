@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseCommandLine, UsageError } from './options.ts';
+import { UsageError } from '@tocsin/bench/program';
+import { parseCommandLine } from './options.ts';
 
 describe('parseCommandLine', () => {
   test('reads what a campaign is to be', () => {

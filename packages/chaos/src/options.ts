@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { UsageError } from '@tocsin/bench/program';
 
 const MOST_MINUTES = 60;
 const MOST_PARALLEL = 8;
@@ -14,11 +15,6 @@ export interface CommandLine {
   readonly json: string | null;
   /** Shows what would be done, and does nothing. */
   readonly printSchedule: boolean;
-}
-
-/** A mistake on the command line, in words for the person who made it. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
 }
 
 /** @throws UsageError */

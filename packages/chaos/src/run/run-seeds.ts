@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly minutes: number;
   readonly parallel: number;
   readonly libfaketime: string | null;
-  readonly teardowns: Teardown[];
+  readonly teardown: Teardown;
   readonly say: (line: string) => void;
   /** Called after each campaign with all results so far. */
   readonly onResult: (results: readonly CampaignResult[]) => Promise<void>;
@@ -54,7 +54,7 @@ async function runSeed(options: RunOptions, seed: number): Promise<CampaignResul
   const say = (line: string): void =>
     options.say(options.seeds.length > 1 ? line.replaceAll(/^/gm, `[${seed}] `) : line);
   const teardown = new Teardown();
-  options.teardowns.push(teardown);
+  options.teardown.onStop(() => teardown.run());
   const results: CampaignResult[] = [];
   try {
     await runCampaign({
