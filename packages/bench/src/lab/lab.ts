@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
@@ -11,9 +11,9 @@ import { ServiceProcess, type ServiceName } from '@tocsin/e2e/service-process';
 import { findFreePort } from '@tocsin/embedded/ports';
 import { startPostgres } from '@tocsin/embedded/postgres';
 import { startRedis } from '@tocsin/embedded/redis';
-import { makeFolder, prepareServerFolder } from '@tocsin/embedded/server-folder';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Redis } from 'ioredis';
+import { openFolder, serverFolder } from './folders.ts';
 import { HelperProcess, type HelperName } from './helper-process.ts';
 import type { Teardown } from './teardown.ts';
 
@@ -75,7 +75,7 @@ export class Lab {
   }
 
   static async open(options: LabOptions, teardown: Teardown): Promise<Lab> {
-    const folder = await teardown.start(createFolder(), (path) => rm(path, { recursive: true, force: true }));
+    const folder = await openFolder('bench', teardown);
     const programs = new Map<string, number>();
     const postgres = await teardown.start(
       startPostgres({ dataDir: await serverFolder(folder, 'postgres', teardown) }),
@@ -170,22 +170,6 @@ export class Lab {
     this.programs.set(name, helper.pid);
     return helper;
   }
-}
-
-async function createFolder(): Promise<string> {
-  const parent = resolve(process.env['DATA_DIR'] ?? '.data');
-  await makeFolder(parent);
-  const folder = await mkdtemp(join(parent, 'bench-'));
-  // Servers of another user have to pass through it.
-  await chmod(folder, 0o711);
-  return folder;
-}
-
-/** The folder of a server's data, which as root may be elsewhere; it goes with the rest. */
-async function serverFolder(folder: string, name: string, teardown: Teardown): Promise<string> {
-  const wanted = join(folder, name);
-  await teardown.start(prepareServerFolder(wanted), ({ path }) => rm(path, { recursive: true, force: true }));
-  return wanted;
 }
 
 async function openRedis(folder: string, programs: Map<string, number>, teardown: Teardown): Promise<string> {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ADMIN_ENV } from '@tocsin/e2e/dashboard-session';
+import { openSession } from '@tocsin/e2e/dashboard-session';
 import { PUBLIC_URL } from '@tocsin/e2e/system';
 import type { Slot } from './slot.ts';
 
@@ -28,19 +28,7 @@ export class ApiClient {
   /** Signs in to the dashboard, for the paths under it. */
   async signIn(): Promise<void> {
     const port = this.#slots.find(({ isReady }) => isReady)?.port ?? 0;
-    const response = await fetch(`http://127.0.0.1:${port}/api/auth/sign-in/email`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', Origin: PUBLIC_URL },
-      body: JSON.stringify({
-        email: ADMIN_ENV.BOOTSTRAP_ADMIN_EMAIL,
-        password: ADMIN_ENV.BOOTSTRAP_ADMIN_PASSWORD,
-      }),
-    });
-    if (response.status !== 200) throw new Error(`not signed in: ${response.status}`);
-    this.#cookie = response.headers
-      .getSetCookie()
-      .map((line) => line.split(';')[0])
-      .join('; ');
+    this.#cookie = (await openSession({ port })).cookie;
   }
 
   /** One request to one replica. @throws where it gives no answer */

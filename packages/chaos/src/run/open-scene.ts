@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openFolder, serverFolder } from '@tocsin/bench/lab/folders';
 import type { Teardown } from '@tocsin/bench/lab/teardown';
 import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
@@ -10,7 +11,6 @@ import { migrate } from '@tocsin/db/migrate';
 import { ADMIN_ENV } from '@tocsin/e2e/dashboard-session';
 import { PUBLIC_URL } from '@tocsin/e2e/system';
 import { until } from '@tocsin/e2e/until';
-import { makeFolder, prepareServerFolder } from '@tocsin/embedded/server-folder';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { ApiClient } from '../lab/api-client.ts';
 import { installHolds } from '../lab/hold-commits.ts';
@@ -37,12 +37,9 @@ export interface SceneOptions {
 /** Starts a system of its own: stores, targets, receivers and every replica. */
 export async function openScene(options: SceneOptions): Promise<Scene & { readonly folder: string }> {
   const { world, teardown } = options;
-  const folder = await teardown.start(createFolder(), (path) => rm(path, { recursive: true, force: true }));
-  for (const name of ['postgres', 'redis']) {
-    const preparing = prepareServerFolder(join(folder, name));
-    // As root it may be elsewhere; it goes with the rest.
-    await teardown.start(preparing, ({ path }) => rm(path, { recursive: true, force: true }));
-  }
+  const folder = await openFolder('chaos', teardown);
+  await mkdir(join(folder, 'logs'));
+  for (const name of ['postgres', 'redis']) await serverFolder(folder, name, teardown);
   const stores = await teardown.start(Stores.start(folder), (one) => one.stop());
   await migrate(stores.databaseUrl);
   await migrateQueue(stores.queueUrl);
@@ -65,16 +62,6 @@ export async function openScene(options: SceneOptions): Promise<Scene & { readon
   const { libfaketime } = options;
   const parts = { stores, slots, targets, receivers, api, dnsDownFile, libfaketime, troubles };
   return { ...parts, folder, registry: new Registry(), deadline: Infinity };
-}
-
-async function createFolder(): Promise<string> {
-  const parent = resolve(process.env['DATA_DIR'] ?? '.data');
-  await makeFolder(parent);
-  const folder = await mkdtemp(join(parent, 'chaos-'));
-  // Servers of another user have to pass through it.
-  await chmod(folder, 0o711);
-  await mkdir(join(folder, 'logs'));
-  return folder;
 }
 
 function commonEnv(stores: Stores): Record<string, string> {
