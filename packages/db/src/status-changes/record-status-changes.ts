@@ -70,7 +70,7 @@ function toRow(change: StatusChange, incidentOpen: boolean, channelIds: string[]
   const webhookEvents = kinds.map((event, index) => ({
     event,
     payload: JSON.stringify(payloadOf(change, event, stamps[index] ?? timestamp)),
-    ...(change.traceparent !== undefined && { traceparent: change.traceparent }),
+    traceparent: change.traceparent,
   }));
   const due = webhookEvents.length > 0 && channelIds.length > 0;
   return {

@@ -9,7 +9,7 @@ export interface FrozenWebhookEvent {
   readonly event: WebhookEvent;
   readonly payload: string;
   /** Of the trace that the deliveries go on with; never sent. Absent where there is none. */
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
 }
 
 /**
