@@ -95,7 +95,7 @@ export interface DatabaseFacts {
 }
 
 /** A monitor as Postgres has it. */
-export interface StoredMonitor {
+interface StoredMonitor {
   readonly id: string;
   readonly name: string;
   readonly failureThreshold: number;

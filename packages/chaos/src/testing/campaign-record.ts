@@ -69,7 +69,7 @@ export function answerAt(second: number, up: boolean): TargetAnswer {
 }
 
 /** What an event brings about, with its webhook events. */
-export function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
+function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
   const kinds =
     from === 'PENDING' && to === 'UP'
       ? []
