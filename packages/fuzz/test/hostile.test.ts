@@ -148,11 +148,11 @@ onLinux('ten thousand idle connections, and some that are not done', () => {
       const user = new Bystander(patient, await openAccount(patient, new WireClient(port)));
       await user.ask(SOON_MS);
       before = { files: await bystander.openFiles(), mb: await user.memoryMb() };
-      const filesBefore = await user.openFiles();
       await attack(100, SLOW_HEAD, '127.0.0.1', port);
       await attack(100, post('/api/auth/sign-in/email', 'Content-Length: 9\r\n'), '127.0.0.1', port);
       await openIdle(port);
-      const all = filesBefore + attackers.length;
+      // The files of its own, some dozens, may be fewer by now: connections to its stores that nobody needs are closed.
+      const all = attackers.length;
       await until('all are connected', async () => (await user.openFiles()) >= all, CALM_WITHIN_MS);
       await user.ask(SOON_MS);
       expect((await user.memoryMb()) - before.mb).toBeLessThan(300);
