@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { insertMonitors } from '../lab/create-monitors.ts';
 import { openStage, startServices, type Stage } from '../lab/stage.ts';
 import { untilChecked, untilScheduled } from '../lab/wait-until.ts';
@@ -9,6 +10,8 @@ import { cpuPerCheck } from './usage-figures.ts';
 
 const SIZES = [1_000, 10_000, 50_000];
 const LEAST_INTERVAL_SECONDS = 5;
+/** What has just started is still being compiled. */
+const WARM_UP_MS = 10_000;
 
 /** More monitors, each checked less often, so that the rate stays where intervals allow it: does a check cost the same? */
 export async function runGrowth(bench: Bench): Promise<Measurement> {
@@ -40,6 +43,7 @@ async function measureSize(
   await untilScheduled(lab);
   // The checkers know every monitor: what is measured is the steady state.
   await untilChecked(lab);
+  await wait(Math.max(0, WARM_UP_MS - interval * 1_000));
   const { span, usage } = await openWindow(lab, seconds);
   const { recorded } = await readRecordedChecks(lab.database.pool, ids, interval, span);
   return cpuPerCheck(usage, recorded).map(({ key, label, value, unit }) =>
