@@ -31,6 +31,13 @@ class JobFailedError extends Error {
 const POSTPONE_MS = 1_000;
 /** After an error of the store, as those of a Redis Cluster that has lost a node: BullMQ's own 15 s are three lost intervals. */
 const RETRY_DELAY_MS = 1_000;
+/**
+ * How long after its worker was killed a job runs again (design §4 "Jobs"). A lock that was renewed just before has to end first, and
+ * then to be found: both together must fit.
+ */
+const RUNS_AGAIN_WITHIN_MS = 10_000;
+/** BullMQ looks for jobs without a lock so often; one worker of a queue does it for all. */
+const LOOK_FOR_STALLED_EVERY_MS = 1_000;
 /** At shutdown jobs that run have this long to end (design §4 "Jobs": 20 s, and a little for what follows). */
 const CLOSE_WITHIN_MS = 23_000;
 
@@ -141,7 +148,7 @@ export class JobWorker {
   }
 }
 
-/** Starts a worker. A job is running again within 10 s after its worker was killed (design §4 "Jobs"). */
+/** Starts a worker. The jobs of one that was killed are found by the others, see `RUNS_AGAIN_WITHIN_MS`. */
 export function startJobWorker<Kind extends JobKind>(
   store: QueueStore,
   options: JobWorkerOptions<Kind>,
@@ -167,8 +174,8 @@ export function startJobWorker<Kind extends JobKind>(
   };
   const stored = store.openWorker(name, handle, {
     concurrency: options.concurrency,
-    lockDuration: 10_000,
-    stalledInterval: 5_000,
+    lockDuration: RUNS_AGAIN_WITHIN_MS - LOOK_FOR_STALLED_EVERY_MS,
+    stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
     runRetryDelay: RETRY_DELAY_MS,
     maxStalledCount: RUNS_AFTER_STALL[kind],
     removeOnComplete: { count: 0 },
