@@ -17,17 +17,28 @@ const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationT
 
 let dashboard: DashboardSystem;
 let owner: DashboardClient;
-let signedIn: WatchedContext;
-let stranger: WatchedContext;
+let signedIn: Visitor;
+let stranger: Visitor;
 let filled: Filled | null = null;
 beforeAll(async () => {
   dashboard = await createDashboardSystem();
   owner = await dashboard.createOwner();
-  signedIn = await openContext(dashboard.browser);
-  await signedIn.context.addCookies([...owner.cookies]);
-  stranger = await openContext(dashboard.browser);
+  signedIn = await visit(owner.cookies);
+  stranger = await visit([]);
 }, START_WITHIN_MS);
 afterAll(() => dashboard.close(), START_WITHIN_MS);
+
+/** Somebody with a browser, who goes from page to page in one tab. */
+interface Visitor {
+  readonly page: Page;
+  readonly problems: WatchedContext['problems'];
+}
+
+async function visit(cookies: DashboardClient['cookies']): Promise<Visitor> {
+  const { context, problems } = await openContext(dashboard.browser);
+  await context.addCookies([...cookies]);
+  return { page: await context.newPage(), problems };
+}
 
 /** Light and dark, on a desktop and on a phone. */
 async function violationsOf(page: Page): Promise<Record<string, string[]>> {
@@ -64,9 +75,8 @@ function overflowOf(page: Page): Promise<string[]> {
 }
 
 async function check({ path, isEntrance, open, refusal }: DashboardPage): Promise<void> {
-  const { context, problems } = isEntrance ? stranger : signedIn;
+  const { page, problems } = isEntrance ? stranger : signedIn;
   const before = problems.length;
-  const page = await context.newPage();
   try {
     await page.setViewportSize(DESKTOP);
     await page.goto(path(filled ?? NO_IDS));
@@ -78,19 +88,18 @@ async function check({ path, isEntrance, open, refusal }: DashboardPage): Promis
       .filter((problem) => refusal === undefined || !problem.includes(String(refusal)));
     expect(told).toEqual([]);
   } finally {
-    await page.close();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   }
 }
 
 test(
   'each route of the router has a page here, and each page here a route',
   async () => {
-    const page = await signedIn.context.newPage();
+    const { page } = signedIn;
     await page.goto('/');
     await settle(page);
     const routes = (await readRoutes(page)).sort();
     expect([...new Set(PAGES.map(({ route }) => route).filter(Boolean))].sort()).toEqual(routes);
-    await page.close();
   },
   PAGE_WITHIN_MS,
 );
@@ -103,7 +112,7 @@ describe('by keyboard alone', () => {
   test(
     'a monitor is created',
     async () => {
-      const page = await signedIn.context.newPage();
+      const { page } = signedIn;
       await page.goto('/');
       await settle(page);
       await page.keyboard.press('Tab');
@@ -127,7 +136,6 @@ describe('by keyboard alone', () => {
       );
       expect(monitors).toMatchObject([{ name: 'Typed' }]);
       for (const { id } of monitors) await owner.request('DELETE', `/monitors/${id}`);
-      await page.close();
     },
     PAGE_WITHIN_MS,
   );
