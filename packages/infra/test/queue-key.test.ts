@@ -21,11 +21,7 @@ let redis: Redis;
 beforeAll(async () => {
   const { url } = await createTestRedis();
   await migrateQueue(url);
-  stores = openQueueStores(
-    url,
-    () => undefined,
-    () => undefined,
-  );
+  stores = openQueueStores(url, new Map(), () => undefined);
   producers = new Producers(stores);
   await stores.ping();
   redis = new Redis(url);

@@ -47,10 +47,11 @@ const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
 /**
  * Opens a store; connections are made when first needed.
  * @param onError errors of connections, which mend themselves
+ * @param setting the variable that the address is from, for messages
  * @throws SettingsError where the address is malformed
  */
-export function openQueueStore(url: string, onError: (error: Error) => void): QueueStore {
-  const address = parseStoreUrl(url);
+export function openQueueStore(url: string, onError: (error: Error) => void, setting?: string): QueueStore {
+  const address = parseStoreUrl(url, setting);
   if (address.kind === 'postgres') return new PostgresQueueStore(address.url, onError);
   return new RedisQueueStore((role) => {
     const client = connectRedis(address, role);

@@ -1,3 +1,4 @@
+import { queueUrlVariable } from '@tocsin/runtime/settings';
 import { openQueueStore, type QueueStore } from './queue-store.ts';
 
 /** An outage makes every connection report the same error again and again; it is told this often. */
@@ -12,25 +13,28 @@ export interface QueueStores {
 }
 
 /**
- * Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>` (design §2).
- * @param regionUrl the address of a region's own store, undefined where it has none
+ * Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>` (design §2); each connects when it is first needed.
+ * @param regionUrls the addresses of regions' own stores, by region
+ * @param onError errors of connections, which mend themselves, with the variable that the store's address is from
+ * @throws SettingsError where an address is malformed
  */
 export function openQueueStores(
   mainUrl: string,
-  regionUrl: (region: string) => string | undefined,
-  onError: (error: Error) => void,
+  regionUrls: ReadonlyMap<string, string>,
+  onError: (error: Error, setting: string) => void,
 ): QueueStores {
-  const report = withoutRepetition(onError);
-  const main = openQueueStore(mainUrl, report);
+  const open = (url: string, setting: string): QueueStore =>
+    openQueueStore(
+      url,
+      withoutRepetition((error) => onError(error, setting)),
+      setting,
+    );
+  const main = open(mainUrl, 'QUEUE_URL');
   const byUrl = new Map<string, QueueStore>([[mainUrl, main]]);
-  const forRegion = (region: string): QueueStore => {
-    const url = regionUrl(region) ?? mainUrl;
-    const known = byUrl.get(url);
-    if (known) return known;
-    const opened = openQueueStore(url, report);
-    byUrl.set(url, opened);
-    return opened;
-  };
+  for (const [region, url] of regionUrls) {
+    if (!byUrl.has(url)) byUrl.set(url, open(url, queueUrlVariable(region)));
+  }
+  const forRegion = (region: string): QueueStore => byUrl.get(regionUrls.get(region) ?? mainUrl) ?? main;
   const each = async (run: (store: QueueStore) => Promise<void>): Promise<void> => {
     await Promise.all([...byUrl.values()].map(run));
   };

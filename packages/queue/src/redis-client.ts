@@ -4,18 +4,29 @@ import type { StoreAddress, StoreCredentials } from './store-url.ts';
 export type RedisClient = Redis | Cluster;
 
 /**
+ * A server whose machine is gone says nothing, not even that: the kernel would go on sending for a quarter of an hour. What is
+ * asked for so long without a word is asked again over another connection; BullMQ's longest question may take ten seconds.
+ */
+const SILENT_CONNECTION_MS = 20_000;
+/** Then the next Sentinel is asked. */
+const SENTINEL_ANSWERS_WITHIN_MS = 2_000;
+
+/**
  * A connection to Redis in any of its deployments. A producer's fails fast while Redis is away (Postgres holds what it would
  * have said); a worker's waits and comes back.
+ * @param silentMs after which a connection that owes an answer is given up
  */
 export function connectRedis(
   address: Exclude<StoreAddress, { kind: 'postgres' }>,
   role: 'producer' | 'worker',
+  silentMs = SILENT_CONNECTION_MS,
 ): RedisClient {
   const options = {
     maxRetriesPerRequest: null,
     enableOfflineQueue: role === 'worker',
     connectTimeout: 5_000,
     keepAlive: 10_000,
+    socketTimeout: silentMs,
     retryStrategy: reconnectDelayMs,
   };
   switch (address.kind) {
@@ -27,6 +38,9 @@ export function connectRedis(
         ...credentialOptions(address.credentials),
         // Without these ioredis would speak to both in clear, whatever `tls` says.
         ...(address.credentials.tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+        ...address.sentinelCredentials,
+        sentinelCommandTimeout: SENTINEL_ANSWERS_WITHIN_MS,
+        sentinelRetryStrategy: reconnectDelayMs,
         sentinels: [...address.sentinels],
         name: address.name,
         db: address.db,
@@ -41,6 +55,7 @@ export function connectRedis(
           maxRetriesPerRequest: null,
           connectTimeout: options.connectTimeout,
           keepAlive: options.keepAlive,
+          socketTimeout: options.socketTimeout,
           ...credentialOptions(address.credentials),
         },
       });

@@ -17,7 +17,7 @@ export interface RegionLoad {
  * Reads how a region keeps up from its queue of checks, within 1.5 s.
  * @throws Error where the region's store does not answer in time
  */
-export function readRegionLoad(producers: Producers, region: string): Promise<RegionLoad> {
+export async function readRegionLoad(producers: Producers, region: string): Promise<RegionLoad> {
   const queue = producers.queue('check', region);
   const read = async (): Promise<RegionLoad> => {
     const [workers, waiting] = await Promise.all([

@@ -28,11 +28,7 @@ let workers: JobWorker[] = [];
 
 beforeAll(async () => {
   cluster = await TestRedisCluster.start();
-  stores = openQueueStores(
-    cluster.url,
-    () => undefined,
-    () => undefined,
-  );
+  stores = openQueueStores(cluster.url, new Map(), () => undefined);
   producers = new Producers(stores);
   await stores.ping();
 }, 60_000);

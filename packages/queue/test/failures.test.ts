@@ -14,7 +14,7 @@ describe('a job that fails', () => {
   beforeEach(async () => {
     ({ url } = await createTestRedis());
     const ignore = (): undefined => undefined;
-    stores = openQueueStores(url, ignore, ignore);
+    stores = openQueueStores(url, new Map(), ignore);
     producers = new Producers(stores);
     await stores.ping().catch(() => stores.ping());
   });

@@ -52,6 +52,32 @@ test.each([
   expect(begun[0] === HANDSHAKE).toBe(tls);
 });
 
+test('a server that falls silent without a farewell is left for a new connection', async () => {
+  let connections = 0;
+  const silent = createServer((socket) => {
+    const isFirst = (connections += 1) === 1;
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes) => {
+      const commands = bytes.toString().match(/^\*\d+\r$/gm)?.length ?? 0;
+      if (!isFirst || !bytes.includes('ping')) socket.write('+OK\r\n'.repeat(commands));
+    });
+  });
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const url = `redis://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  client = connectRedis({ kind: 'redis', url }, 'worker', 300);
+  client.on('error', () => undefined);
+  try {
+    await until('a connection', () => client?.status === 'ready');
+    expect(connections).toBe(1);
+    await client.ping();
+    expect(connections).toBe(2);
+  } finally {
+    client.disconnect();
+    silent.close();
+  }
+});
+
 test('the nodes of a cluster over TLS are asked for by name: certificates are for names', async () => {
   const cluster = connect('rediss+cluster');
   if (!(cluster instanceof Cluster)) throw new Error('no cluster');

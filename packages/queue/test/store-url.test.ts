@@ -29,23 +29,42 @@ test.each([
       name: 'mymaster',
       db: 3,
       credentials: { tls: true, username: 'user', password: 'p@ss' },
+      sentinelCredentials: {},
+    },
+  ],
+  [
+    'redis+sentinel://a/main?sentinelUsername=watch&sentinelPassword=p%26w',
+    {
+      kind: 'sentinel',
+      sentinels: [{ host: 'a', port: 26_379 }],
+      name: 'main',
+      db: 0,
+      credentials: { tls: false },
+      sentinelCredentials: { sentinelUsername: 'watch', sentinelPassword: 'p&w' },
     },
   ],
 ])('%s', (url, expected) => {
   expect(parseStoreUrl(url)).toEqual(expected);
 });
 
-test.each(['', 'localhost:6379', 'http://host', 'redis+sentinel://host', 'redis+cluster://'])(
-  'refuses %j',
-  (url) => {
-    expect(() => parseStoreUrl(url)).toThrow(SettingsError);
-  },
-);
+test.each([
+  '',
+  'localhost:6379',
+  'http://host',
+  'redis+sentinel://host',
+  'redis+sentinel://host/main?password=x',
+  'redis+cluster://',
+  'redis+cluster://host?sentinelPassword=x',
+])('refuses %j, and says of which setting', (url) => {
+  expect(() => parseStoreUrl(url, 'QUEUE_URL_EU')).toThrow(SettingsError);
+  expect(() => parseStoreUrl(url, 'QUEUE_URL_EU')).toThrow(/^QUEUE_URL_EU /);
+});
 
 test.each([
   'redis+cluster://:s3cr/et@host:6379',
   'redis+sentinel://u:s3cret@:1/x',
   'redis+cluster://:s3cret',
+  'redis+sentinel://host/main?sentinelPasword=s3cret',
 ])('repeats nothing of %j, which may hold a password', (url) => {
   expect(() => parseStoreUrl(url)).toThrow(SettingsError);
   expect(() => parseStoreUrl(url)).not.toThrow(/s3cr/);

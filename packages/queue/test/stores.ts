@@ -19,11 +19,7 @@ export async function openTestStore(kind: 'redis' | 'postgres'): Promise<TestSto
   const server =
     kind === 'redis' ? { ...(await createTestRedis()), drop: undefined } : await createTestDatabase();
   await migrateQueue(server.url);
-  const stores = openQueueStores(
-    server.url,
-    () => undefined,
-    () => undefined,
-  );
+  const stores = openQueueStores(server.url, new Map(), () => undefined);
   const producers = new Producers(stores);
   await until('the store to answer', () =>
     stores.ping().then(

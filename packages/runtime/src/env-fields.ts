@@ -39,7 +39,9 @@ export function url(schemes: readonly string[]): Field<string> {
   const message = `must be a URL that starts with ${orList(schemes.map((scheme) => `${scheme}://`))}`;
   return z.string(message).refine((value) => {
     const scheme = /^([a-z][a-z0-9+.-]*):\/\/./i.exec(value)?.[1]?.toLowerCase();
-    return scheme !== undefined && schemes.includes(scheme);
+    if (scheme === undefined || !schemes.includes(scheme)) return false;
+    // Stores' addresses may name several hosts.
+    return !scheme.startsWith('http') || z.url().safeParse(value).success;
   }, message);
 }
 

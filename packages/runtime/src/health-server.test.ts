@@ -43,6 +43,8 @@ describe('the health server', () => {
     const ready = await get('/readyz');
     expect(ready.status).toBe(503);
     expect(await ready.json()).toEqual({ status: 'failing', failing: { queue: 'failed', slow: 'timeout' } });
+    expect((await get('/readyz?exclude=queue&exclude=slow&exclude=nothing')).status).toBe(200);
+    expect((await get('/readyz?exclude=queue')).status).toBe(503);
     expect((await get('/healthz')).status).toBe(503);
   });
 

@@ -53,9 +53,8 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const result = isRead ? await handler(path) : null;
+    const result = isRead ? await handler(request.url ?? '/') : null;
     response.writeHead(result?.status ?? (isRead ? 404 : 405), {
       'Content-Type': result?.contentType ?? 'text/plain; charset=utf-8',
       'Cache-Control': 'no-store',

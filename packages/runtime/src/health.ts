@@ -19,16 +19,21 @@ interface HealthResponse {
   readonly body: string;
 }
 
-export type HealthHandler = (path: string) => Promise<HealthResponse | null>;
+/** @param target path and query of the request */
+export type HealthHandler = (target: string) => Promise<HealthResponse | null>;
 
-/** Answers /healthz, /readyz and /metrics (design §3); null for any other path. */
+/**
+ * Answers /healthz, /readyz and /metrics (design §3); null for any other path. `?exclude=queue` leaves that check out, as
+ * Kubernetes' own `/readyz` does: where all replicas share a store, there is no better one to send requests to.
+ */
 export function createHealthHandler(options: HealthOptions): HealthHandler {
-  return async function healthResponse(path) {
+  return async function healthResponse(target) {
+    const [path = '', query = ''] = target.split('?', 2);
     switch (path) {
       case '/healthz':
         return runChecks(options.live ?? {});
       case '/readyz':
-        return runChecks(options.ready);
+        return runChecks(without(options.ready, new URLSearchParams(query).getAll('exclude')));
       case '/metrics':
         return {
           status: 200,
@@ -39,6 +44,10 @@ export function createHealthHandler(options: HealthOptions): HealthHandler {
         return null;
     }
   };
+}
+
+function without(checks: HealthChecks, excluded: readonly string[]): HealthChecks {
+  return Object.fromEntries(Object.entries(checks).filter(([name]) => !excluded.includes(name)));
 }
 
 async function runChecks(checks: HealthChecks): Promise<HealthResponse> {

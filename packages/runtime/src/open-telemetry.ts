@@ -17,6 +17,9 @@ import type { Span, SpanAttributes, SpanOptions, Tracer } from './tracing.ts';
 /** How long a span that has ended waits for company, and how many may wait: more than that are dropped, not kept. */
 const SEND_EVERY_MS = 1_000;
 const MOST_WAITING = 8_192;
+const WARN_EVERY_MS = 30_000;
+/** Characters. */
+const MOST_WARNING = 500;
 /** At a stop a collector that is away must not hold up the process. */
 const STOP_WITHIN_MS = 3_000;
 
@@ -31,10 +34,11 @@ export interface OpenTelemetryOptions {
 
 /**
  * Sends spans as OTLP, JSON over HTTP, to where the OTEL_EXPORTER_OTLP_ variables say. That is the operator's own address: it
- * does not go through the egress guard. Nothing is registered with OpenTelemetry's API: libraries that know it stay silent.
+ * does not go through the egress guard. Nothing but the log for its warnings is registered with OpenTelemetry's API: libraries that know it stay silent.
  */
 export function openTelemetryTracer(options: OpenTelemetryOptions): Tracer {
   const { service, sampler, ratio, logger } = options;
+  hearWarnings(logger);
   const own = resourceFromAttributes({
     'service.name': `tocsin-${service}`,
     'service.namespace': 'tocsin',
@@ -83,7 +87,9 @@ function reporting(exporter: sdk.SpanExporter, logger: Logger): sdk.SpanExporter
       exporter.export(spans, (result) => {
         const failed = result.code !== ExportResultCode.SUCCESS;
         if (failed && !failing)
-          logger.warn('Traces cannot be sent; those of this time are lost', { error: result.error });
+          logger.warn('Traces cannot be sent; those of this time are lost', {
+            error: withoutAnswer(result.error),
+          });
         if (!failed && failing) logger.info('Traces can be sent again');
         failing = failed;
         done(result);
@@ -91,6 +97,26 @@ function reporting(exporter: sdk.SpanExporter, logger: Logger): sdk.SpanExporter
     shutdown: () => exporter.shutdown(),
     forceFlush: async () => exporter.forceFlush?.(),
   };
+}
+
+/** The exporter's error has the whole answer of whoever is there. */
+function withoutAnswer(error: Error | undefined): Record<string, unknown> {
+  const { name, message, code } = (error ?? {}) as Partial<Error> & { readonly code?: unknown };
+  return { name, message, code };
+}
+
+const quiet = (): void => undefined;
+
+/** What OpenTelemetry warns of, as spans that were dropped; not all of it, since it comes alike. Its errors are those of `reporting`. */
+function hearWarnings(logger: Logger): void {
+  let toldAt = -Infinity;
+  const tell = (message: string): void => {
+    if (performance.now() - toldAt < WARN_EVERY_MS) return;
+    toldAt = performance.now();
+    logger.warn('OpenTelemetry warns', { warning: message.slice(0, MOST_WARNING) });
+  };
+  const heard = { error: quiet, warn: tell, info: quiet, debug: quiet, verbose: quiet };
+  otel.diag.setLogger(heard, { logLevel: otel.DiagLogLevel.WARN, suppressOverrideMessage: true });
 }
 
 const KINDS = {

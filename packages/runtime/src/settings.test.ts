@@ -125,6 +125,7 @@ describe('secretValues', () => {
     const values = secretValues({
       DATABASE_URL: 'postgres://tocsin:p%40ss/word@db/tocsin',
       QUEUE_URL_EU_WEST_1: 'redis://:q@ss@redis:6379',
+      QUEUE_URL_US: 'redis+sentinel://:first@a,b/main?sentinelUsername=u&sentinelPassword=sec%26nd',
       SECRETS_KEY: 'new-key, old-key',
       OIDC_CLIENT_SECRET: 'client secret',
       OIDC_CLIENT_ID: 'tocsin',
@@ -136,6 +137,9 @@ describe('secretValues', () => {
         'p%40ss/word',
         'p@ss/word',
         'q@ss',
+        'first',
+        'sec%26nd',
+        'sec&nd',
         'new-key',
         'old-key',
         'client secret',

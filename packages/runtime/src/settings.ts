@@ -255,6 +255,9 @@ export function secretValues(source: EnvSource = process.env): string[] {
     const value = source[name]?.trim() ?? '';
     const password = /^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:(.+)@/i.exec(value)?.[1];
     const parts = password === undefined ? value.split(',') : [password, decoded(password)];
+    // As `QUEUE_URL` has it for Sentinels.
+    const ofSentinels = /[?&]sentinelPassword=([^&]+)/.exec(value)?.[1];
+    if (ofSentinels !== undefined) parts.push(ofSentinels, decoded(ofSentinels.replaceAll('+', ' ')));
     return [value, ...parts.map((part) => part.trim())].filter((part) => part !== '');
   });
 }

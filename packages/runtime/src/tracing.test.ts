@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from './logger.ts';
 import { TraceReceiver } from './testing/trace-receiver.ts';
@@ -88,11 +89,45 @@ describe('samplers', () => {
   });
 });
 
-test('a collector that refuses is said once, and holds up no stop', async () => {
+async function until(what: string, holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error(`it did not come to ${what}`);
+    await delay(20);
+  }
+}
+
+test('a collector that refuses is said once, and so is that it takes traces again', async () => {
   receiver.status = 400;
   const tracer = await start();
-  tracer?.start('lost').end();
+  for (let sent = 1; sent <= 3; sent += 1) {
+    tracer?.start('lost').end();
+    await until('another request', () => receiver.requests === sent);
+  }
+  receiver.status = 200;
+  tracer?.start('kept').end();
+  await until('a span', () => receiver.spans.length > 0);
   await tracer?.stop();
   expect(log.match(/"level":"warn"/g)).toHaveLength(1);
   expect(log).toContain('Traces cannot be sent');
+  expect(log.match(/Traces can be sent again/g)).toHaveLength(1);
+  expect(log).not.toContain('of the collector');
 });
+
+test('spans that find no place are told of', async () => {
+  const tracer = await start();
+  for (let count = 0; count < 10_000; count += 1) tracer?.start('many').end();
+  await until('room', () => receiver.spans.length > 0);
+  tracer?.start('one more').end();
+  await tracer?.stop();
+  expect(log).toMatch(/OpenTelemetry warns.*Dropped 1\d{3} spans/);
+});
+
+// The exporter by itself would wait for ten seconds, and try again.
+test('a collector that does not answer holds up no stop', async () => {
+  receiver.hangs = true;
+  const tracer = await start();
+  tracer?.start('lost').end();
+  await tracer?.stop();
+  expect(receiver.requests).toBe(1);
+}, 8_000);

@@ -60,8 +60,8 @@ function openRouter({ ready, metrics }: ApiContext): Router {
   for (const path of ['/healthz', '/readyz', '/metrics']) {
     resource(router, path, {
       get: [
-        async (_req, res, next) => {
-          const answer = await health(path);
+        async (req, res, next) => {
+          const answer = await health(req.originalUrl);
           if (answer === null) next();
           else
             res

@@ -69,7 +69,7 @@ async function withFakeChecker(work: () => Promise<void>): Promise<void> {
     applicationName: 'test',
     onIdleError: ignore,
   });
-  const stores = openQueueStores(env['QUEUE_URL'] ?? '', () => undefined, ignore);
+  const stores = openQueueStores(env['QUEUE_URL'] ?? '', new Map(), ignore);
   const checker = startFakeChecker(stores, opened.db, 'default');
   await work();
   await checker.close();

@@ -84,10 +84,8 @@ async function start(logger: Logger): Promise<RunningService> {
     onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
   });
   const { db } = database;
-  const queues = openQueueStores(
-    env.QUEUE_URL,
-    (region) => regionUrls.get(region),
-    (error) => logger.warn("The queue's store is in trouble", { error }),
+  const queues = openQueueStores(env.QUEUE_URL, regionUrls, (error, setting) =>
+    logger.warn("The queue's store is in trouble", { error, setting }),
   );
   const producers = new Producers(queues);
   await ensureApiKeys(db, env, logger);

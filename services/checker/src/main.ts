@@ -63,10 +63,8 @@ async function start(logger: Logger): Promise<RunningService> {
     applicationName: 'tocsin checker',
     onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
   });
-  const stores = openQueueStores(
-    env.QUEUE_URL,
-    (region) => regionUrls.get(region),
-    (error) => logger.warn("The queue's store is in trouble", { error }),
+  const stores = openQueueStores(env.QUEUE_URL, regionUrls, (error, setting) =>
+    logger.warn("The queue's store is in trouble", { error, setting }),
   );
   const producers = new Producers(stores);
   const secrets = new SecretBox(env.SECRETS_KEY);
@@ -160,10 +158,9 @@ async function start(logger: Logger): Promise<RunningService> {
       await closeWorkers(regions);
       clearTimeout(abort);
       await recorder.close();
-      await producers.close();
+      await Promise.all([producers.close(), tracer?.stop()]);
       await stores.close();
       await database.close();
-      await tracer?.stop();
       await health.stop();
     },
   };

@@ -62,10 +62,8 @@ async function start(logger: Logger): Promise<RunningService> {
   const { db } = database;
   const context = { db, secrets: new SecretBox(env.SECRETS_KEY) };
   void reportUnreadable(context, (message) => logger.error(message));
-  const stores = openQueueStores(
-    env.QUEUE_URL,
-    () => undefined,
-    (error) => logger.warn("The queue's store is in trouble", { error }),
+  const stores = openQueueStores(env.QUEUE_URL, new Map(), (error, setting) =>
+    logger.warn("The queue's store is in trouble", { error, setting }),
   );
   const producers = new Producers(stores);
   const registry = createMetrics();
@@ -175,10 +173,9 @@ async function start(logger: Logger): Promise<RunningService> {
         ...workers.map((worker) => worker.close()),
       ]);
       await deliverer.close();
-      await producers.close();
+      await Promise.all([producers.close(), tracer?.stop()]);
       await stores.close();
       await database.close();
-      await tracer?.stop();
       await health.stop();
     },
   };

@@ -156,7 +156,7 @@ resources: {{ toYaml . | nindent 2 }}
 
 {{/*
 /healthz fails where the work makes no progress: then a restart helps. /readyz fails where a store is away: then it does not.
-Each answers within 2 s. Takes port, the name of it.
+Each answers within 2 s. Takes port, the name of it, and exclude: a store that the pod can be without, since all pods share it.
 */}}
 {{- define "tocsin.probes" -}}
 startupProbe:
@@ -170,7 +170,7 @@ livenessProbe:
   timeoutSeconds: 3
   failureThreshold: 3
 readinessProbe:
-  httpGet: { path: /readyz, port: {{ .port }} }
+  httpGet: { path: '/readyz{{ with .exclude }}?exclude={{ . }}{{ end }}', port: {{ .port }} }
   periodSeconds: 5
   timeoutSeconds: 3
   failureThreshold: 2

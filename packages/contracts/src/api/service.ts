@@ -58,7 +58,8 @@ export const serviceOperations: Operations = {
     id: 'getReadiness',
     tag,
     summary: 'Ask whether this server can answer',
-    description: 'It cannot while its stores do not answer.',
+    description:
+      'It cannot while its stores do not answer. `?exclude=queue` leaves a store out: without the one of the queue it answers most requests still.',
     needs: 'anyone',
     ok: 200,
     answer: healthy,

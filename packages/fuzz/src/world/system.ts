@@ -65,11 +65,7 @@ export async function openSystem(env: Readonly<Record<string, string>> = {}): Pr
     logFile,
   );
   await api.start();
-  const stores = openQueueStores(
-    queueUrl,
-    () => undefined,
-    () => undefined,
-  );
+  const stores = openQueueStores(queueUrl, new Map(), () => undefined);
   const workers = [
     ...REGIONS.map((region) => startFakeChecker(stores, context.db, region)),
     startFakeNotifier(stores, context, database),

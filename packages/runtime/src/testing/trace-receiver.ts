@@ -57,12 +57,19 @@ export class TraceReceiver {
   authorization = '';
   /** What it answers from now on. */
   status = 200;
+  /** Requests that came in. */
+  requests = 0;
+  /** Whether requests are left without an answer. */
+  hangs = false;
   readonly #server: Server;
 
   private constructor(server: Server) {
     this.#server = server;
     server.on('request', (request, response) => {
-      void this.#receive(request).then(() => response.writeHead(this.status).end('{}'));
+      this.requests += 1;
+      void this.#receive(request).then(() => {
+        if (!this.hangs) response.writeHead(this.status).end('{"of":"the collector"}');
+      });
     });
   }
 

@@ -178,6 +178,7 @@ describe('health', () => {
       503,
       { status: 'failing', failing: { queue: 'failed' } },
     ]);
+    expect((await api.as(null).get('/readyz?exclude=queue')).status).toBe(200);
   });
 
   test('/metrics is Prometheus text', async () => {

@@ -22,11 +22,7 @@ let stores: QueueStores;
 let producers: Producers;
 beforeAll(async () => {
   api = await openTestApi();
-  stores = openQueueStores(
-    (await createTestRedis()).url,
-    (region) => (region === 'dead' ? DEAD_STORE : undefined),
-    () => undefined,
-  );
+  stores = openQueueStores((await createTestRedis()).url, new Map([['dead', DEAD_STORE]]), () => undefined);
   producers = new Producers(stores);
   await until(() =>
     stores.main.ping().then(

@@ -3,19 +3,25 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from '@tocsin/runtime/logger';
 import type { Logger } from '@tocsin/runtime/logger';
 import { until } from '../testing/until.ts';
-import { ScheduleApplier } from './schedule-applier.ts';
+import { ScheduleApplier, type Touched } from './schedule-applier.ts';
 
 /** What the store was asked for; each call ends when the test says so. */
 class SlowStore {
-  readonly calls: { region: string; ids: readonly string[]; end: (error?: Error) => void }[] = [];
+  readonly calls: {
+    region: string;
+    ids: readonly string[];
+    touched: Touched;
+    end: (error?: Error) => void;
+  }[] = [];
 
-  readonly sync = (region: string, ids: readonly string[]): Promise<number> =>
+  readonly sync = (region: string, touched: Touched): Promise<number> =>
     new Promise((resolve, reject) => {
+      const ids = [...touched.keys()];
       const end = (error?: Error): void => {
         if (error) reject(error);
         else resolve(ids.length);
       };
-      this.calls.push({ region, ids, end });
+      this.calls.push({ region, ids, touched, end });
     });
 }
 
@@ -75,6 +81,30 @@ describe('the applier', () => {
     expect(first.ids).toHaveLength(500);
     first.end();
     expect((await call(1)).ids).toHaveLength(200);
+  });
+
+  test('keeps with each monitor the request that asked for it, and none of a batch that failed', async () => {
+    applier.touch('a', ['eu'], 'first');
+    applier.touch('b', ['eu'], 'second');
+    const first = await call(0);
+    expect([...first.touched]).toEqual([
+      ['a', 'first'],
+      ['b', 'second'],
+    ]);
+    applier.touch('c', ['eu'], 'lost');
+    first.end(new Error('the store is away'));
+    await until(() => log.includes('the store is away'));
+    const next = await touchUntilCalled(1);
+    expect([...next.touched.values()]).toEqual([undefined]);
+    expect(next.ids).not.toContain('c');
+    next.end();
+    for (let index = 0; index < 700; index += 1) applier.touch(`m${index}`, ['eu'], 'a set');
+    const sizes: number[] = [];
+    for (let index = 2; sizes.reduce((sum, size) => sum + size, 0) < 700; index += 1) {
+      const batch = await call(index);
+      sizes.push([...batch.touched.values()].filter((told) => told === 'a set').length);
+      batch.end();
+    }
   });
 
   test('leaves what fails to the reconciler, and says so once', async () => {

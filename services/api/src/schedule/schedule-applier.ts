@@ -5,19 +5,13 @@ import { OutageLog } from './outage-log.ts';
 const BATCH = 500;
 const MOST_PENDING = 50_000;
 const STOP_WITHIN_MS = 5_000;
-/** Of requests whose traces a batch belongs to; a span has no more links. */
-const MOST_TRACES = 128;
+
+/** By monitor the `traceparent` of the request that asked for it last; undefined where it was not told. */
+export type Touched = ReadonlyMap<string, string | undefined>;
 
 export interface ScheduleApplierOptions {
-  /**
-   * Makes sure that these monitors are checked as Postgres says; see `syncSchedules`.
-   * @param traceparents of the requests that asked for it, as far as they were told
-   */
-  readonly sync: (
-    region: string,
-    monitorIds: readonly string[],
-    traceparents: readonly string[],
-  ) => Promise<number>;
+  /** Makes sure that these monitors are checked as Postgres says; see `syncSchedules`. */
+  readonly sync: (region: string, touched: Touched) => Promise<number>;
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
   /** Most monitors that wait at once, over all regions. */
@@ -32,10 +26,8 @@ export interface ScheduleApplierOptions {
 export class ScheduleApplier {
   readonly #options: ScheduleApplierOptions;
   readonly #outages: OutageLog;
-  readonly #pending = new Map<string, Set<string>>();
+  readonly #pending = new Map<string, Map<string, string | undefined>>();
   readonly #running = new Map<string, Promise<void>>();
-  /** By region; empty where there is no tracing. */
-  readonly #traceparents = new Map<string, string[]>();
 
   constructor(options: ScheduleApplierOptions) {
     this.#options = options;
@@ -51,9 +43,8 @@ export class ScheduleApplier {
     }
     for (const region of regions) {
       const waiting = this.#pending.get(region);
-      if (waiting) waiting.add(monitorId);
-      else this.#pending.set(region, new Set([monitorId]));
-      if (traceparent !== undefined) this.#noteTrace(region, traceparent);
+      if (waiting) waiting.set(monitorId, traceparent);
+      else this.#pending.set(region, new Map([[monitorId, traceparent]]));
       if (!this.#running.has(region)) this.#running.set(region, this.#drain(region));
     }
   }
@@ -67,19 +58,6 @@ export class ScheduleApplier {
     this.#pending.clear();
   }
 
-  #noteTrace(region: string, traceparent: string): void {
-    const known = this.#traceparents.get(region) ?? [];
-    this.#traceparents.set(region, known);
-    // A set of monitors is one request.
-    if (known.length < MOST_TRACES && known.at(-1) !== traceparent) known.push(traceparent);
-  }
-
-  #takeTraces(region: string): readonly string[] {
-    const taken = this.#traceparents.get(region) ?? [];
-    this.#traceparents.delete(region);
-    return taken;
-  }
-
   #countPending(): number {
     let count = 0;
     for (const waiting of this.#pending.values()) count += waiting.size;
@@ -89,9 +67,9 @@ export class ScheduleApplier {
   async #drain(region: string): Promise<void> {
     // What the same turn of the event loop adds goes with the first batch.
     await Promise.resolve();
-    for (let batch = this.#take(region); batch.length > 0; batch = this.#take(region)) {
+    for (let batch = this.#take(region); batch.size > 0; batch = this.#take(region)) {
       try {
-        const applied = await this.#options.sync(region, batch, this.#takeTraces(region));
+        const applied = await this.#options.sync(region, batch);
         this.#outages.worked(region);
         this.#options.onSynced?.(region, applied);
       } catch (error) {
@@ -103,11 +81,11 @@ export class ScheduleApplier {
     this.#running.delete(region);
   }
 
-  #take(region: string): string[] {
+  #take(region: string): Touched {
     const waiting = this.#pending.get(region);
-    if (waiting === undefined) return [];
-    const batch = [...waiting].slice(0, BATCH);
-    for (const id of batch) waiting.delete(id);
+    if (waiting === undefined) return new Map();
+    const batch = new Map([...waiting].slice(0, BATCH));
+    for (const id of batch.keys()) waiting.delete(id);
     if (waiting.size === 0) this.#pending.delete(region);
     return batch;
   }

@@ -19,7 +19,7 @@ import type { TestApi } from '../testing/test-api.ts';
 import { openTestQueue } from '../testing/test-queue.ts';
 import type { TestQueue } from '../testing/test-queue.ts';
 import { until } from '../testing/until.ts';
-import { ScheduleApplier } from './schedule-applier.ts';
+import { ScheduleApplier, type Touched } from './schedule-applier.ts';
 import { syncSchedules } from './sync-schedules.ts';
 import type { ScheduleStores } from './sync-schedules.ts';
 
@@ -29,8 +29,8 @@ let stores: ScheduleStores;
 let applier: ScheduleApplier;
 beforeAll(async () => {
   queue = await openTestQueue();
-  const sync = (region: string, ids: readonly string[]): Promise<number> =>
-    syncSchedules(stores, region, ids);
+  const sync = (region: string, touched: Touched): Promise<number> =>
+    syncSchedules(stores, region, [...touched.keys()]);
   applier = new ScheduleApplier({ sync, logger: createSilentLogger() });
   api = await openTestApi({ producers: queue.producers, schedules: applier });
   stores = { db: api.context.db, producers: queue.producers };

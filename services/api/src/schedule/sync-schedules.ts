@@ -19,14 +19,14 @@ export interface ScheduleStores {
  * new get their first check, and that is noted. Where the region does not check a monitor there is nothing to do: its wave
  * goes on without it. Safe to run twice, late, and by several processes at once: Postgres is read again after the store was
  * written.
- * @param traceparent for the traces of first checks
+ * @param traceparents for the traces of first checks, by monitor
  * @returns how many waves were put in
  */
 export async function syncSchedules(
   stores: ScheduleStores,
   region: string,
   monitorIds: readonly string[],
-  traceparent?: string,
+  traceparents?: ReadonlyMap<string, string | undefined>,
 ): Promise<number> {
   const schedules = new RegionSchedules(stores.producers, region);
   let applied = 0;
@@ -34,7 +34,7 @@ export async function syncSchedules(
   for (let round = 0; round < ROUNDS && before.size > 0; round += 1) {
     const wanted = [...before.values()];
     applied += await schedules.ensure(wavesOf(wanted));
-    await addFirstChecks(stores.producers, wanted, traceparent);
+    await addFirstChecks(stores.producers, wanted, traceparents);
     await markScheduled(stores.db, wanted);
     const after = await readSchedules(stores.db, region, [...before.keys()]);
     const settled = before;
@@ -62,12 +62,12 @@ async function readSchedules(
 async function addFirstChecks(
   producers: Producers,
   schedules: readonly RegionSchedule[],
-  traceparent: string | undefined,
+  traceparents: ReadonlyMap<string, string | undefined> = new Map(),
 ): Promise<void> {
   await Promise.all(
     schedules.map(async ({ monitorId, region, revision, firstSlot }) => {
       if (firstSlot === null) return;
-      await producers.addFirstCheck(region, { monitorId, revision }, firstSlot, traceparent);
+      await producers.addFirstCheck(region, { monitorId, revision }, firstSlot, traceparents.get(monitorId));
     }),
   );
 }

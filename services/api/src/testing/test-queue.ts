@@ -12,12 +12,9 @@ export interface TestQueue {
   close(): Promise<void>;
 }
 
-/** @param regionUrl a region's own store, as `QUEUE_URL_<REGION>` gives it */
-export async function openTestQueue(
-  regionUrl: (region: string) => string | undefined = () => undefined,
-): Promise<TestQueue> {
+export async function openTestQueue(): Promise<TestQueue> {
   const { url } = await createTestRedis();
-  const stores = openQueueStores(url, regionUrl, () => undefined);
+  const stores = openQueueStores(url, new Map(), () => undefined);
   const producers = new Producers(stores);
   const redis = new Redis(url);
   // A producer fails fast until it is connected.

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { TestRedisSentinel } from '@tocsin/embedded/testing/redis-sentinel';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { until } from './stores.ts';
+
+const REGION = 'eu-west-1';
+
+let sentinel: TestRedisSentinel;
+let stores: QueueStores;
+let producers: Producers;
+let worker: JobWorker;
+/** Monitors whose checks were done. */
+let done: string[];
+beforeAll(async () => {
+  sentinel = await TestRedisSentinel.start();
+}, 60_000);
+afterEach(async () => {
+  await worker.close();
+  await producers.close();
+  await stores.close();
+});
+afterAll(async () => {
+  await sentinel.stop();
+});
+
+function open(url: string): void {
+  stores = openQueueStores(url, new Map(), () => undefined);
+  producers = new Producers(stores);
+  done = [];
+  worker = startJobWorker(stores.main, {
+    kind: 'check',
+    region: REGION,
+    concurrency: 1,
+    process: async (payload) => void done.push('monitorId' in payload ? payload.monitorId : ''),
+    onFailed: () => undefined,
+  });
+}
+
+/** A check that is asked for again until it is taken, and done. */
+async function untilChecked(): Promise<void> {
+  const monitorId = randomUUID();
+  await until('a check to be taken', () =>
+    producers.addFirstCheck(REGION, { monitorId, revision: 1 }, Date.now()).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await until('it to be done', () => done.includes(monitorId));
+}
+
+test('a Sentinel that accepts and says nothing is passed over', async () => {
+  const connections = new Set<{ destroy(): void }>();
+  const frozen = createServer((socket) => connections.add(socket.on('error', () => undefined)));
+  frozen.listen(0, '127.0.0.1');
+  await once(frozen, 'listening');
+  try {
+    open(sentinel.url((frozen.address() as AddressInfo).port));
+    await untilChecked();
+    expect(connections.size).toBeGreaterThan(0);
+  } finally {
+    for (const connection of connections) connection.destroy();
+    frozen.close();
+  }
+});
+
+test('when the master dies, the same worker goes on with the replica that takes its place', async () => {
+  open(sentinel.url());
+  await untilChecked();
+  await sentinel.killMaster();
+  await untilChecked();
+}, 60_000);
