@@ -10,7 +10,10 @@ import { startTestServers } from './servers.ts';
 const gone = new Promise<void>((resolve) => process.once('disconnect', resolve));
 // The run decides: a Ctrl-C in the terminal must not take the servers away from tests that still run.
 process.on('SIGINT', () => {});
-process.on('SIGTERM', () => process.disconnect?.());
+process.on('SIGTERM', () => {
+  // Of a run that is gone they are being stopped already.
+  if (process.connected) process.disconnect();
+});
 
 try {
   const { stop, ...urls } = await startTestServers(migrate);
