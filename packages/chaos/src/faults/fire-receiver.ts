@@ -5,6 +5,8 @@ import type { Scene } from '../run/scene.ts';
 import type { Firing } from './fire-fault.ts';
 
 const LOOK_EVERY_MS = 50;
+/** A notifier that is killed over a 410 tells nobody of it. */
+const TOLD_WITHIN_MS = 15_000;
 
 /** Lets a receiver misbehave for a while, and until one webhook has met that. */
 export async function fireReceiver(
@@ -14,6 +16,8 @@ export async function fireReceiver(
   lastsMs: number,
 ): Promise<Firing> {
   const { receivers } = scene;
+  // A 410 that was under way when its channel was enabled again has disabled it once more.
+  if (await isDisabled(scene, key)) await enable(scene, key);
   const before = receivers.receipts.length;
   const begunAt = Date.now();
   const metAt = (): number | null =>
@@ -23,13 +27,22 @@ export async function fireReceiver(
     await wait(LOOK_EVERY_MS);
   }
   receivers.behave(key, null);
-  if (misbehaviour === '410') await enableAgain(scene, key);
+  if (misbehaviour === '410') {
+    const until = Date.now() + TOLD_WITHIN_MS;
+    while (Date.now() < until && !(await isDisabled(scene, key))) await wait(LOOK_EVERY_MS);
+    await enable(scene, key);
+  }
   const firedAt = metAt();
   return firedAt === null ? { missed: 'no webhook came' } : { firedAt, endedAt: Date.now() };
 }
 
-/** A receiver that answered 410 gets nothing more until somebody says that it is back. */
-async function enableAgain(scene: Scene, key: string): Promise<void> {
+async function isDisabled({ api, registry }: Scene, key: string): Promise<boolean> {
+  const { body } = await api.request('GET', `/api/dashboard/channels/${registry.channel(key).id}`);
+  return (body as { channel: { disabledReason: string | null } }).channel.disabledReason !== null;
+}
+
+/** A receiver that answered 410 gets nothing more until somebody who sees that says that it is back. */
+async function enable(scene: Scene, key: string): Promise<void> {
   const { id } = scene.registry.channel(key);
   await scene.api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: true });
   await redeliver(scene, id);

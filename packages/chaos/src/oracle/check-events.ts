@@ -63,27 +63,31 @@ export function repeatedSlots({ database }: CampaignRecord): Violation[] {
 
 /**
  * The longest time since the last fault for which a region of a monitor had no check, by monitor and region, milliseconds. A check
- * is one that the schedule asked for and that reached the target: then all of them answer at once.
+ * is one that the schedule asked for and that reached its target, which answered, reset or hung.
  */
 export function uncheckedSpans(
   record: CampaignRecord,
 ): { monitor: MonitorFacts; region: string; ms: number; from: number }[] {
   const events = eventsByMonitor(record);
   const { lastFaultAt, endedAt } = record;
+  const silent = record.answers.filter(({ answeredAt }) => answeredAt === null);
   return record.monitors
     .filter(({ deletedAt }) => deletedAt === null)
-    .flatMap((monitor) =>
-      monitor.plan.regions.map((region) => {
+    .flatMap((monitor) => {
+      const visits = silent.filter(({ key }) => key === monitor.plan.key).map((answer) => answer.at);
+      const isMet = ({ statusCode, slot, timestamp }: EventFacts): boolean =>
+        statusCode !== null || visits.some((visit) => visit >= (slot ?? timestamp) && visit <= timestamp);
+      return monitor.plan.regions.map((region) => {
         const stamps = (events.get(monitor.id) ?? [])
           .filter((event) => event.region === region && event.timestamp > lastFaultAt)
-          .filter(({ source, statusCode }) => source === 'schedule' && statusCode !== null)
+          .filter((event) => event.source === 'schedule' && isMet(event))
           .map(({ timestamp }) => timestamp);
         const marks = [Math.max(lastFaultAt, monitor.createdAt), ...stamps, endedAt];
         const spans = marks.slice(1).map((mark, index) => ({ ms: mark - (marks[index] ?? mark), index }));
         const longest = spans.reduce((one, other) => (other.ms > one.ms ? other : one));
         return { monitor, region, ms: longest.ms, from: marks[longest.index] ?? lastFaultAt };
-      }),
-    );
+      });
+    });
 }
 
 /** After the last fault no monitor is unchecked for longer than its interval and 15 s. */

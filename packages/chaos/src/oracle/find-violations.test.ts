@@ -19,6 +19,25 @@ test('a campaign without a flaw has no violations', () => {
   expect(findViolations(good)).toEqual([]);
 });
 
+test('a target that resets is checked, one that nobody comes to is not', () => {
+  const failing = [25, 30, 35].map((second) =>
+    eventAt(second, false, { statusCode: null, errorReason: 'UNKNOWN_ERROR' }),
+  );
+  const visits = [25, 30, 35].map((second) => ({
+    ...answerAt(second, false),
+    state: 'reset' as const,
+    answeredAt: null,
+  }));
+  const unchecked = (answers: CampaignRecord['answers']): unknown[] =>
+    findViolations({
+      ...withDatabase({ events: [...database.events, ...failing] }),
+      answers,
+      endedAt: START + 41_000,
+    }).filter(({ invariant }) => invariant === 'no monitor stays unchecked');
+  expect(unchecked([...good.answers, ...visits])).toEqual([]);
+  expect(unchecked(good.answers)).toHaveLength(1);
+});
+
 describe('is found:', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [

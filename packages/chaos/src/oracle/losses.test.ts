@@ -92,6 +92,17 @@ describe('a loss is found:', () => {
       /^shop .* had no check from north for 21 s/,
     ],
     [
+      'a monitor whose checks reach no target',
+      {
+        ...withDatabase({
+          events: database.events.map((one) => ({ ...one, statusCode: null, errorReason: 'DNS_ERROR' as const })),
+        }),
+        endedAt: START + 30_000,
+      },
+      'no monitor stays unchecked',
+      /^shop .* had no check from north for 21 s/,
+    ],
+    [
       'an incident that is gone',
       withDatabase({ incidents: [] }),
       'one incident for each outage',

@@ -113,10 +113,8 @@ async function listDeliveries({ api }: Scene, channelId: string, state: string):
 /** Makes due what receivers have not got, and waits until those that take it have it. */
 export async function deliverTheRest(scene: Scene): Promise<void> {
   const takers = scene.registry.channels.filter(({ plan }) => plan.kind !== 'broken');
-  for (const { id, plan } of takers) {
-    if (plan.kind === 'toggled') {
-      await scene.api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: true });
-    }
+  for (const { id } of takers) {
+    await scene.api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: true });
     await redeliver(scene, id);
   }
   const until = Date.now() + DELIVERED_WITHIN_MS;
