@@ -29,7 +29,12 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       eu: { keda: { maxReplicas: 30, redis: { address: 'redis.eu:6379' } } },
       us: {},
     },
-    certificates: { configMap: 'authorities', checkKey: 'targets.pem', webhookKey: 'receivers.pem' },
+    certificates: {
+      configMap: 'authorities',
+      checkKey: 'targets.pem',
+      webhookKey: 'receivers.pem',
+      storesKey: 'stores.pem',
+    },
     serviceAccount: { annotations: { 'example.com/role': 'tocsin' } },
     api: {
       podAnnotations: { 'example.com/team': 'platform' },

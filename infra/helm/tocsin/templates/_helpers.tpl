@@ -137,6 +137,13 @@ topologySpreadConstraints:
   {{- end }}
 {{- end -}}
 
+{{/* One more variable of a container. Takes root. */}}
+{{- define "tocsin.storesAuthorities" -}}
+{{- with .root.Values.certificates.storesKey }}
+- { name: NODE_EXTRA_CA_CERTS, value: {{ printf "/etc/tocsin/%s" . | quote }} }
+{{- end }}
+{{- end -}}
+
 {{- define "tocsin.container" -}}
 image: {{ include "tocsin.image" . }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}

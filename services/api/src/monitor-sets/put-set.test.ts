@@ -243,6 +243,7 @@ describe('a bad set', () => {
         entry('bad-0'),
         'text',
         entry('bad-5', { method: 'HEAD', assertions: { bodyContains: 'x' }, source: 'bad' }),
+        entry('bad-1'),
       ],
       purge: true,
     });
@@ -257,10 +258,13 @@ describe('a bad set', () => {
       'monitors.4',
       'monitors.5.source',
       'monitors.5.assertions.bodyContains',
+      'monitors.6.externalId',
     ]);
     expect(errors[1]?.message).toMatch(/must be a full URL.* \(externalId "bad-1"\)$/);
     expect(errors[2]?.message).toMatch(/did you mean `interval`/);
     expect(errors[4]?.message).toBe('"bad-0" is the externalId of monitors.0 too');
+    // Whatever else is wrong with the other one.
+    expect(errors.at(-1)?.message).toBe('"bad-1" is the externalId of monitors.1 too');
     expect(await monitorsOf('bad')).toEqual([]);
   });
 

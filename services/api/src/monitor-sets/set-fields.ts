@@ -55,16 +55,22 @@ async function judgeAll(
     if (index > 0 && index % JUDGED_AT_ONCE === 0) await turn();
     const { input, faults } = judgeOne(given[index], regions);
     errors.push(...faults.slice(0, ENOUGH_ERRORS).map((fault) => inSet(fault, index, given[index])));
-    if (input === null) continue;
-    const first = firstWith.get(input.externalId);
-    if (first === undefined) firstWith.set(input.externalId, index);
-    else {
-      const message = `"${input.externalId}" is the externalId of monitors.${first} too`;
+    const externalId = externalIdOf(given[index]);
+    const first = externalId === null ? undefined : firstWith.get(externalId);
+    if (first !== undefined) {
+      const message = `"${externalId}" is the externalId of monitors.${first} too`;
       errors.push({ path: `monitors.${index}.externalId`, message });
-    }
-    entries.push(input);
+    } else if (externalId !== null) firstWith.set(externalId, index);
+    if (input !== null) entries.push(input);
   }
   return entries;
+}
+
+/** As it is given, also of an entry that has a fault elsewhere; null where it is none at all. */
+function externalIdOf(entry: unknown): string | null {
+  if (typeof entry !== 'object' || entry === null) return null;
+  const { externalId } = entry as { readonly externalId?: unknown };
+  return monitorSetEntrySchema.shape.externalId.safeParse(externalId).data ?? null;
 }
 
 function judgeOne(
