@@ -10,6 +10,7 @@ import { EgressBlockedError } from './egress-blocked-error.ts';
 import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
 import { blockedError, createGuardedLookup, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
 import { createOwnAddresses, type OwnAddresses } from './own-addresses.ts';
+import { createSharedLookup } from './shared-lookup.ts';
 
 const CHECK_URL_LOOKUP_MS = 3_000;
 /** Classic groups only: a hybrid post-quantum key, which newer OpenSSL sends by default, costs a tenth of a whole check. */
@@ -45,7 +46,7 @@ export interface Egress {
  */
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
-  const lookup = options.lookup ?? dns.lookup;
+  const lookup = options.lookup ?? createSharedLookup({ lookup: dns.lookup });
   const guard = { policy, lookup: createGuardedLookup(lookup, policy) };
   return {
     httpAgent: new GuardedHttpAgent(guard),
