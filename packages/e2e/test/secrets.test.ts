@@ -156,6 +156,8 @@ test('secrets are in no log, job, metric, trace, error or command line, and in t
   const monitorIds = await createMonitors(api.port, headers);
   await makeSecrets(api.port, request, monitorIds);
 
+  await putMonitors(api.port, headers, monitorIds[0] ?? '');
+
   const override = `${echo.origin}/app?token=${secretOf('token in a trigger override')}`;
   const trigger = (id: string): Promise<Response> =>
     ask(api.port, 'POST', `/api/cli/monitors/${id}/trigger`, {
@@ -167,7 +169,7 @@ test('secrets are in no log, job, metric, trace, error or command line, and in t
   pool.on('error', () => undefined);
   await until(
     'an attempt that was answered',
-    async () => (await pool.query('select from attempts where response_excerpt is not null')).rowCount,
+    async () => (await pool.query('select from attempts where response_excerpt is not null')).rows.length > 0,
     PATIENCE_MS,
   );
   const apis = processes.filter(({ name }) => name === 'api');
@@ -233,23 +235,42 @@ async function createMonitors(port: number, headers: Record<string, string>): Pr
   const paths = ['/app', '/invalid', '/name', '/coding', '/failing'];
   return Promise.all(
     paths.map(async (path) => {
-      const monitor = {
-        name: path,
-        url: `${echo.origin}${path}?token=${secretOf('token in the URL of a monitor')}`,
-        externalId: path,
-        interval: 5,
-        method: 'POST',
-        headers: monitorHeaders(path === '/invalid' ? 'Basic' : 'Bearer'),
-        body: JSON.stringify({ password: secretOf('body of a monitor') }),
-        assertions: { bodyNotContains: 'nothing' },
-      };
-      const init = { headers, body: JSON.stringify(monitor) };
-      const created = await ask(port, 'POST', '/api/cli/monitors', init);
+      const init = { headers, body: JSON.stringify(monitorOf(path)) };
+      const once = { ...init, headers: { ...headers, 'Idempotency-Key': path } };
+      const created = await ask(port, 'POST', '/api/cli/monitors', once);
       expect(created.status).toBe(201);
+      expect((await ask(port, 'POST', '/api/cli/monitors', once)).status).toBe(201);
       expect((await ask(port, 'POST', '/api/cli/monitors', init)).status).toBe(409);
       return ((await created.json()) as { monitor: { id: string } }).monitor.id;
     }),
   );
+}
+
+function monitorOf(path: string): object {
+  return {
+    name: path,
+    url: `${echo.origin}${path}?token=${secretOf('token in the URL of a monitor')}`,
+    externalId: path,
+    interval: 5,
+    method: 'POST',
+    headers: monitorHeaders(path === '/invalid' ? 'Basic' : 'Bearer'),
+    body: JSON.stringify({ password: secretOf('body of a monitor') }),
+    assertions: { bodyNotContains: 'nothing' },
+  };
+}
+
+/** The other ways to say what a monitor is: a change of one, a set that cannot be applied, and one that can. */
+async function putMonitors(port: number, headers: Record<string, string>, id: string): Promise<void> {
+  const put = (path: string, body: object): Promise<Response> =>
+    ask(port, 'PUT', `/api/cli/monitors${path}`, { headers, body: JSON.stringify(body) });
+  const inSet = { ...monitorOf('/app'), externalId: 'in a set' };
+  const wrong = { ...inSet, interval: secretOf('body of a monitor') };
+  const answers = [
+    await put(`/${id}`, monitorOf('/app')),
+    await put('', { source: 'files', monitors: [wrong] }),
+    await put('', { source: 'files', monitors: [inSet] }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 400, 200]);
 }
 
 /** Makes what the system itself makes secrets for, and remembers these. */
@@ -262,6 +283,8 @@ async function makeSecrets(port: number, request: DashboardRequest, monitorIds: 
     url,
     monitorIds,
   });
+  // Whether or not any monitor changes its status from now on.
+  await request('POST', `/channels/${channel.id}/test`);
   const rotated = await make<{ secret: string }>(`/channels/${channel.id}/rotate-secret`);
   secrets['secret of a channel'] = secret;
   secrets['next secret of a channel'] = rotated.secret;

@@ -27,6 +27,17 @@ test('reseals with the current key what another one sealed, and leaves the rest 
   expect(() => new SecretBox([oldKey]).reseal(resealed)).toThrow(rotated.currentKeyId);
 });
 
+test('knows a text by its fingerprint, after a rotation too, and only with the key', () => {
+  const box = new SecretBox([oldKey]);
+  const fingerprint = box.fingerprint('sesame');
+  expect(box.isFingerprint(fingerprint, 'sesame')).toBe(true);
+  expect(box.isFingerprint(fingerprint, 'sesam')).toBe(false);
+  expect(box.isFingerprint('', 'sesame')).toBe(false);
+  expect(new SecretBox([newKey, oldKey]).isFingerprint(fingerprint, 'sesame')).toBe(true);
+  expect(new SecretBox([newKey]).isFingerprint(fingerprint, 'sesame')).toBe(false);
+  expect(new SecretBox([newKey]).fingerprint('sesame')).not.toContain(fingerprint.split('.')[1]);
+});
+
 test('names its keys without telling them', () => {
   const box = new SecretBox([newKey, oldKey]);
   expect(box.keyIds).toEqual([box.currentKeyId, new SecretBox([oldKey]).currentKeyId]);

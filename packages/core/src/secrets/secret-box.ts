@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
 
 const VERSION = 'v1';
 const NONCE_BYTES = 12;
@@ -55,6 +63,19 @@ export class SecretBox {
     return `${this.currentPrefix}${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
+  /** What tells a text from others, and tells nothing of it to whoever has no key, not even by guessing. */
+  fingerprint(text: string): string {
+    return fingerprintBy(this.#current, text);
+  }
+
+  /** Whether a fingerprint is that of this text, by whichever key it was made. */
+  isFingerprint(fingerprint: string, text: string): boolean {
+    const key = this.#keys.get(fingerprint.split('.', 1)[0] ?? '');
+    if (key === undefined) return false;
+    const [given, own] = [Buffer.from(fingerprint), Buffer.from(fingerprintBy(key, text))];
+    return given.length === own.length && timingSafeEqual(given, own);
+  }
+
   /** @throws Error where the text is not ours, was changed, or its key is not among the given ones */
   decrypt(text: string): string {
     const [version, keyId = '', payload = ''] = text.split('.');
@@ -71,6 +92,11 @@ export class SecretBox {
       decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
     );
   }
+}
+
+function fingerprintBy({ id, bytes }: SecretKey, text: string): string {
+  const key = Buffer.from(hkdfSync('sha256', bytes, '', 'tocsin fingerprints v1', 32));
+  return `${id}.${createHmac('sha256', key).update(text).digest('base64')}`;
 }
 
 function idOf(key: Buffer): string {

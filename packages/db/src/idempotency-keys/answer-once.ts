@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { AppError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
 import { and, eq, sql } from 'drizzle-orm';
@@ -10,8 +10,9 @@ import { idempotencyKeys } from './table.ts';
 export interface RepeatableRequest {
   readonly accountId: string;
   readonly key: string;
-  /** What it asks for, as it was understood. */
+  /** What it asks for, as it was understood. It may hold secrets: they are kept as a fingerprint. */
   readonly asked: unknown;
+  readonly secrets: Pick<SecretBox, 'fingerprint' | 'isFingerprint'>;
 }
 
 const KEPT = sql`make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
@@ -24,11 +25,11 @@ const KEPT = sql`make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
  */
 export async function answerOnce<Answer extends Readonly<Record<string, unknown>>>(
   tx: Transaction,
-  { accountId, key, asked }: RepeatableRequest,
+  { accountId, key, asked, secrets }: RepeatableRequest,
   work: () => Promise<Answer>,
 ): Promise<{ answer: Answer; replayed: boolean }> {
   await lockKey(tx, accountId, key);
-  const requestHash = createHash('sha256').update(JSON.stringify(asked)).digest('hex');
+  const request = JSON.stringify(asked);
   const [kept] = await tx
     .select()
     .from(idempotencyKeys)
@@ -41,6 +42,7 @@ export async function answerOnce<Answer extends Readonly<Record<string, unknown>
     );
   if (kept === undefined) {
     const answer = await work();
+    const requestHash = secrets.fingerprint(request);
     const values = { accountId, key, requestHash, answer };
     await tx
       .insert(idempotencyKeys)
@@ -51,7 +53,8 @@ export async function answerOnce<Answer extends Readonly<Record<string, unknown>
       });
     return { answer, replayed: false };
   }
-  if (kept.requestHash === requestHash) return { answer: kept.answer as Answer, replayed: true };
+  if (secrets.isFingerprint(kept.requestHash, request))
+    return { answer: kept.answer as Answer, replayed: true };
   throw new AppError(
     'idempotency_key_reused',
     'This Idempotency-Key was sent with another body: send a new one.',

@@ -13,7 +13,7 @@ export const idempotencyKeys = pgTable(
       .notNull()
       .references(() => accounts.id, { onDelete: 'cascade' }),
     key: text('key').notNull(),
-    /** SHA-256 of what was asked for, hexadecimal. */
+    /** What was asked for, as a keyed fingerprint (`SecretBox`): it may hold secrets. */
     requestHash: text('request_hash').notNull(),
     /** What the answer holds beside what was asked for: so no secret stands here. */
     answer: jsonb('answer').$type<Readonly<Record<string, unknown>>>().notNull(),

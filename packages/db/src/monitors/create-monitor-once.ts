@@ -27,7 +27,7 @@ export async function createMonitorOnce(
   return db
     .transaction(async (tx) => {
       let written: WrittenMonitor | null = null;
-      const { answer } = await answerOnce(tx, { accountId, key, asked: input }, async () => {
+      const { answer } = await answerOnce(tx, { accountId, key, asked: input, secrets }, async () => {
         const [row] = await insertMonitors(tx, secrets, accountId, [input], defaultRegion);
         if (!row) throw new Error('no monitor was written');
         written = toWritten(context, row);

@@ -87,6 +87,11 @@ describe('Idempotency-Key', () => {
     await api.as().delete(`${MONITORS}/${id}`);
     expect((await create('again', { name: 'again' })).body).toEqual(first.body);
     expect(await countOf('again')).toBe(0);
+    const { rows } = await api.database.pool.query<{ hash: string }>(
+      "select request_hash as hash from idempotency_keys where key = 'again'",
+    );
+    // By the key that seals: what was asked for holds headers, which nobody may guess from a copy of the table.
+    expect(rows[0]?.hash).toMatch(new RegExp(`^${api.context.secrets.currentKeyId}[.]`));
   });
 
   test('many at once: one monitor; those in between are told that it is under way', async () => {
