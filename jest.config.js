@@ -15,5 +15,5 @@ export default {
   testSequencer: '<rootDir>/packages/embedded/jest/longest-first.js',
   testTimeout: 30_000,
   // For two cores: the tests of whole systems mostly wait, for an interval or a retry.
-  maxWorkers: 3,
+  maxWorkers: 4,
 };

@@ -9,6 +9,8 @@ import type { Bench, Measurement } from './scenario.ts';
 
 const CLIENTS = 8;
 const WARM_UP_SECONDS = 2;
+/** As many as the API is to take in five seconds. */
+const SET_SIZE = 5_000;
 
 /** What the API answers, without any limit of requests, and with nothing else to do for the machine. */
 export async function runApi(bench: Bench): Promise<Measurement> {
@@ -33,6 +35,7 @@ export async function runApi(bench: Bench): Promise<Measurement> {
     ...(await measure(bench, lab, 'create', 'create a monitor', seconds, [
       { method: 'POST', path: '/api/cli/monitors', body: { name: 'Created', url: 'https://example.com' } },
     ])),
+    ...(await measureSet(bench, lab)),
   ];
   const clock = { from: clockFrom, to: process.hrtime.bigint() };
   if (bench.profile === 'api') await api.stop();
@@ -67,6 +70,31 @@ async function measure(
     figure(`${key}-p99`, '  p99', report.latencyMs.p99, 'ms'),
     figure(`${key}-cpu`, '  CPU of the api', (cpuMs * 1_000) / report.latencyMs.count, 'µs'),
     ...(report.failures === 0 ? [] : [figure(`${key}-failures`, '  failures', report.failures, '')]),
+  ];
+}
+
+/** A whole set in one request: when it is new, as it is, and when each of its monitors is another one. */
+async function measureSet(bench: Bench, { apiKey, baseUrl }: Lab): Promise<Figure[]> {
+  bench.say(`Measuring "apply a set of ${SET_SIZE}" …`);
+  const put = async (interval: number): Promise<number> => {
+    const monitors = Array.from({ length: SET_SIZE }, (_, index) => ({
+      externalId: `set-${index}`,
+      name: `Set ${index}`,
+      url: exampleUrl(index),
+      interval,
+    }));
+    const body = JSON.stringify({ source: 'bench', monitors });
+    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
+    const from = performance.now();
+    const response = await fetch(`${baseUrl}/api/cli/monitors`, { method: 'PUT', headers, body });
+    const answer = await response.text();
+    if (!response.ok) throw new Error(`the set was answered with ${response.status}: ${answer}`);
+    return performance.now() - from;
+  };
+  return [
+    figure('set-new', `apply a set of ${SET_SIZE} monitors, all new`, await put(60), 'ms'),
+    figure('set-same', '  once more, nothing changes', await put(60), 'ms'),
+    figure('set-changed', '  all changed', await put(120), 'ms'),
   ];
 }
 
