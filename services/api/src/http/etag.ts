@@ -7,12 +7,12 @@ export function etagOf(version: string): string {
 
 /**
  * The versions that an `If-Match` names, any of which will do; null: it names none, or `*`, which any monitor there is meets. Weak
- * ETags never match (RFC 9110 section 13.1.1).
+ * ETags match too, against RFC 9110 section 13.1.1: proxies that compress make ours weak, and they are of what is stored, not of bytes.
  */
 export function ifMatchOf(req: Request): ReadonlySet<string> | null {
   const header = req.get('if-match');
   if (header === undefined || header.trim() === '*') return null;
-  return new Set([...header.matchAll(/(?:^|,)[ \t]*"([^"]*)"/g)].map(([, version = '']) => version));
+  return new Set([...header.matchAll(/(?:^|,)[ \t]*(?:W\/)?"([^"]*)"/g)].map(([, version = '']) => version));
 }
 
 /**
