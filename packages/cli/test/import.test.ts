@@ -1,4 +1,4 @@
-import { copyFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadSets, type FileSet } from '@tocsin/cli/files/load-sets';
 import { expect, test } from '@jest/globals';
@@ -154,6 +154,52 @@ suites:
     '  flow: left out: ',
   ])
     expect(ran.err).toContain(remark);
+});
+
+test('Gatus: a URL may hold variables anywhere, as in tocsin.yaml', async () => {
+  const urls = {
+    whole: '${SHOP_URL}',
+    start: '$SHOP_URL/health',
+    scheme: '${SCHEME}://shop.example/',
+    host: 'https://$HOST/health',
+    port: 'https://${HOST}:$PORT/x?${QUERY}=$$1#a',
+    after: '${SHOP_URL}:${PORT}/x',
+    login: 'https://me:${PASSWORD}@shop.example/',
+    space: '${SHOP_URL} /x',
+    other: 'tcp://$HOST:$PORT',
+  };
+  const endpoints = Object.entries(urls).map(([name, url]) => ({
+    name,
+    url,
+    conditions: ['[STATUS] == 200'],
+  }));
+  const folder = await folderWith({ 'gatus.yaml': JSON.stringify({ endpoints }) });
+  const ran = await runIn(folder, ['import', 'gatus', 'gatus.yaml', '-o', 'tocsin.yaml']);
+  expect(ran.err.split('\n').slice(1, -1)).toEqual([
+    'Taken over: 6. Left out: 3.',
+    expect.stringContaining('  login: left out: url must not contain a user name'),
+    expect.stringContaining('  space: left out: url '),
+    '  other: left out: tcp: Tocsin checks HTTP',
+  ]);
+  const env = { SHOP_URL: 'https://s.example', SCHEME: 'http', HOST: 'h.example', PORT: '81', QUERY: 'q' };
+  const [set] = await loadSets([], undefined, { cwd: folder, env });
+  expect(set?.monitors.map(({ fields }) => fields['url'])).toEqual([
+    'https://s.example',
+    'https://s.example/health',
+    'http://shop.example/',
+    'https://h.example/health',
+    'https://h.example:81/x?q=$1#a',
+    'https://s.example:81/x',
+  ]);
+  const text = await readFile(join(folder, 'tocsin.yaml'), 'utf8');
+  expect(text).toContain('url: ${SHOP_URL}/health\n');
+});
+
+test('Uptime Kuma: what stands in a URL like a variable is none', async () => {
+  const monitorList = [{ name: 'odd', type: 'http', url: '${SHOP_URL}/health' }];
+  const folder = await folderWith({ 'kuma.json': JSON.stringify({ monitorList }) });
+  const ran = await runIn(folder, ['import', 'uptime-kuma', 'kuma.json']);
+  expect(ran.err).toContain('  odd: left out: url ');
 });
 
 test('Uptime Kuma: what it says of a body is said, and what Tocsin has no place for is told', async () => {

@@ -20,3 +20,15 @@ export function fromGatusTexts(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, fromGatusTexts(part)]));
 }
+
+/**
+ * A URL of a `tocsin.yaml` as it may be once its variables are set, to be judged: one at the start is a scheme or begins with one, one
+ * after a colon is a port.
+ */
+export function withStandIns(url: string): string {
+  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) => {
+    if (found === '$${') return found;
+    if (offset === 0) return url.startsWith('://', found.length) ? 'https' : 'https://variable.invalid';
+    return url[offset - 1] === ':' ? '443' : 'variable';
+  });
+}

@@ -6,6 +6,7 @@ import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { deliverText } from '../terminal/deliver-text.ts';
 import { plain } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { withStandIns } from './gatus-variables.ts';
 import { fromGatus } from './gatus.ts';
 import { gather, type Imported, type Translation } from './imported.ts';
 import { fromUptimeKuma } from './uptime-kuma.ts';
@@ -28,10 +29,12 @@ export async function importMonitors(
   flags: ImportFlags,
 ): Promise<ExitCode> {
   const translate: (content: unknown) => Translation[] = TOOLS[tool];
-  const imported = gather(translate(await readContent(tool, file, terminal.cwd)));
+  const hasVariables = tool === 'gatus';
+  const translations = translate(await readContent(tool, file, terminal.cwd));
+  const imported = gather(translations, hasVariables ? withStandIns : null);
   const { text, variables } = writeMonitors(flags.source ?? tool, imported.monitors, {
     withSecrets: flags.secrets === true,
-    hasVariables: tool === 'gatus',
+    hasVariables,
   });
   await deliverText(text, flags.output, terminal);
   report(imported, terminal);

@@ -28,8 +28,14 @@ export interface Imported {
   readonly skipped: number;
 }
 
-/** Gives each monitor a key, and leaves out what the API would refuse. */
-export function gather(translations: readonly Translation[]): Imported {
+/**
+ * Gives each monitor a key, and leaves out what the API would refuse.
+ * @param toJudged of a URL that holds variables, which have no value yet; null: the tool has none
+ */
+export function gather(
+  translations: readonly Translation[],
+  toJudged: ((url: string) => string) | null,
+): Imported {
   const taken = new Set<string>();
   const monitors: PlainMonitor[] = [];
   const remarks: { name: string; remarks: readonly string[] }[] = [];
@@ -37,7 +43,10 @@ export function gather(translations: readonly Translation[]): Imported {
     const all = [...said];
     if (fields !== null) {
       const externalId = keyFor(name, taken);
-      const { errors } = judgeMonitor(monitorSetEntrySchema, { externalId, ...fields });
+      const { url } = fields;
+      const judged =
+        toJudged !== null && typeof url === 'string' ? { ...fields, url: toJudged(url) } : fields;
+      const { errors } = judgeMonitor(monitorSetEntrySchema, { externalId, ...judged });
       if (errors.length === 0) monitors.push({ externalId, fields });
       else all.push(...errors.map(({ path, message }) => `left out: ${path} ${message}`));
     }

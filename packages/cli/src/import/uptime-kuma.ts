@@ -6,7 +6,7 @@ import { headerValues, seconds, type Translation } from './imported.ts';
 const text = z.string().nullish();
 const flag = z.union([z.boolean(), z.literal([0, 1])]).nullish();
 
-/** A monitor of Uptime Kuma's backup (Settings, Backup, Export), as far as it says something to Tocsin. */
+/** A monitor of the backup of Uptime Kuma 1.x (Settings, Backup, Export), as far as it says something to Tocsin. */
 const kumaMonitor = z.looseObject({
   name: z.string(),
   type: z.string(),
