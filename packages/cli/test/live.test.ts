@@ -5,10 +5,12 @@ import { tail, type TailFlags } from '@tocsin/cli/events/tail';
 import { createApiClient, type ApiClient } from '@tocsin/cli/http/api-client';
 import { trigger } from '@tocsin/cli/trigger/trigger';
 import { ApiError } from '@tocsin/cli/http/api-error';
+import { apply } from '@tocsin/cli/apply/apply';
+import { exportMonitors } from '@tocsin/cli/export/export';
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitor';
 import type { Event } from '@tocsin/contracts/event';
 import { afterEach, expect, test } from '@jest/globals';
-import { fakeTerminal } from './fake-terminal.ts';
+import { fakeTerminal, folderWith, runIn } from './fake-terminal.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString();
 
@@ -177,31 +179,61 @@ test('trigger: where a later one fails, the results before are told all the same
   expect(terminal.printed).toEqual([expect.stringContaining('  a')]);
 });
 
+test('trigger --wait: each is checked before one of them is checked again', async () => {
+  const results = new Map([
+    ['a', ['DOWN', 'DOWN', 'UP']],
+    ['b', ['UP']],
+    ['c', ['DOWN', 'UP']],
+  ] as const);
+  const left = new Map([...results].map(([id, statuses]) => [id, [...statuses]]));
+  const asked: string[] = [];
+  const api = {
+    listMonitors: () => Promise.resolve([...results.keys()].map((id) => monitorOf(id, null))),
+    trigger: (id: string) => {
+      asked.push(id);
+      if (asked.length === 2) return Promise.reject(new ApiError('A checker is deployed itself.', 504));
+      return Promise.resolve(eventOf(id, asked.length, left.get(id as 'a')?.shift()));
+    },
+  };
+  const terminal = fakeTerminal('/');
+  expect(await trigger(api, terminal, ['a', 'b', 'c'], { wait: 60 }, 1)).toBe(0);
+  expect(asked.join('')).toBe('abcabca');
+  expect(terminal.printed.map((line) => line.trim().split(/\s+/)[1])).toEqual(['UP', 'UP', 'UP']);
+});
+
 let server: Server | undefined;
-afterEach(() => void server?.close());
+afterEach(() => {
+  server?.close();
+  server?.closeAllConnections();
+});
 
 /** A server that answers one request after the other. */
 async function clientOf(
   answers: ((req: IncomingMessage, res: ServerResponse) => void)[],
-): Promise<{ client: ApiClient; retries: string[]; seen: IncomingMessage[] }> {
+): Promise<{ client: ApiClient; url: string; retries: string[]; seen: IncomingMessage[]; bodies: string[] }> {
   const seen: IncomingMessage[] = [];
+  const bodies: string[] = [];
   server = createServer((req, res) => {
     seen.push(req);
-    req.resume();
-    req.once('end', () => answers.shift()?.(req, res));
+    let body = '';
+    req.on('data', (bytes: Buffer) => (body += String(bytes)));
+    req.once('end', () => {
+      bodies.push(body);
+      answers.shift()?.(req, res);
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const retries: string[] = [];
-  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = createApiClient({
-    url: `http://127.0.0.1:${port}`,
+    url,
     apiKey: 'key',
     onRetry: (reason, seconds) => void retries.push(`${reason.replace(/:\d+/, '')} ${seconds}`),
     signal: new AbortController().signal,
     backoffMs: 1,
   });
-  return { client, retries, seen };
+  return { client, url, retries, seen, bodies };
 }
 
 test('what the API cannot do now is asked again', async () => {
@@ -257,4 +289,150 @@ test('what is no Tocsin is told so, and gets the key once', async () => {
   await expect(client.listMonitors()).rejects.toThrow(/as a proxy does that takes no body of this size/);
   await expect(client.listMonitors()).rejects.toThrow(/as a proxy does that Tocsin does not answer in time/);
   expect(seen).toHaveLength(6);
+});
+
+type Answer = (req: IncomingMessage, res: ServerResponse) => void;
+const json =
+  (body: unknown, headers: Record<string, string> = {}): Answer =>
+  (_, res) =>
+    res.writeHead(200, headers).end(JSON.stringify(body));
+const lost: Answer = (req) => req.socket.destroy();
+const badGateway: Answer = (_, res) => res.writeHead(502).end('<html>');
+const unavailable: Answer = (_, res) => res.writeHead(503).end('{}');
+const tooMany: Answer = (_, res) => res.writeHead(429).end('{}');
+const otherVersion: Answer = (_, res) =>
+  res.writeHead(412).end(JSON.stringify({ status: 412, detail: 'It is not as it was.', instance: 'r' }));
+
+function setOf(changed: boolean): object {
+  const [some, none] = [[{ id: null, externalId: 'a' }], []];
+  return {
+    source: 'lost',
+    dryRun: true,
+    changed,
+    created: changed ? some : none,
+    updated: [],
+    deleted: [],
+    unchanged: changed ? none : some,
+    unlisted: [],
+  };
+}
+const planned = json(setOf(true), { ETag: '"1"' });
+
+/** An apply that somebody has agreed to, against a server that answers so. */
+async function applyTo(
+  answers: Answer[],
+  flags: { json?: boolean } = {},
+): Promise<{ code: number; error: unknown; told: string; out: string; bodies: string[] }> {
+  const { client, bodies } = await clientOf([planned, ...answers]);
+  const file = 'source: lost\nmonitors: [{ externalId: a, name: a, url: "https://a.example" }]\n';
+  const terminal = fakeTerminal(await folderWith({ 'tocsin.yaml': file }), {}, true);
+  let [code, error]: [number, unknown] = [-1, null];
+  try {
+    code = await apply(client, terminal, flags);
+  } catch (caught) {
+    error = caught;
+  }
+  const [out, notes] = [terminal.printed, terminal.notes].map((lines) => lines.join('\n'));
+  return { code, error, told: `${out}\n${notes}\n${String(error)}`, out: out ?? '', bodies };
+}
+
+test.each([
+  ['a connection that broke', [lost]],
+  ['a 502', [badGateway]],
+  ['a 503, as of a COMMIT that nobody heard of', [unavailable]],
+  ['one of several', [lost, tooMany]],
+])('an apply whose answer was lost (%s), and that was heeded, says that it is done', async (_, failures) => {
+  const ran = await applyTo([...failures, otherVersion, json(setOf(false))]);
+  expect([ran.error, ran.code]).toEqual([null, 0]);
+  expect(ran.out).toMatch(/\nsource lost: done; the first answer was lost$/);
+  expect(ran.told).not.toContain('Nothing');
+  const asked = ran.bodies.map((body) => (JSON.parse(body) as { dryRun: boolean }).dryRun);
+  expect(asked).toEqual([true, ...failures.map(() => false), false, true]);
+});
+
+test('the same with --json: stdout has what the api says of the set now', async () => {
+  const ran = await applyTo([lost, otherVersion, json(setOf(false))], { json: true });
+  expect(ran.code).toBe(0);
+  expect(JSON.parse(ran.out)).toEqual({ sets: [{ ...setOf(false), dryRun: false }] });
+  expect(ran.told).toContain('source lost: done; the first answer was lost');
+});
+
+test.each([
+  ['something differs still', json(setOf(true))],
+  ['it cannot be asked', (_, res) => res.writeHead(500).end('{}')],
+] as [string, Answer][])('an apply whose answer was lost says that it does not know: %s', async (_, now) => {
+  const ran = await applyTo([lost, otherVersion, now]);
+  expect(String(ran.error)).toMatch(/source lost.*not known.*Run diff or apply again/);
+  expect(ran.told).not.toContain('Nothing');
+});
+
+test('an apply that was refused at once, or before it was heeded, says so, and asks no more', async () => {
+  for (const before of [[], [tooMany]]) {
+    const ran = await applyTo([...before, otherVersion]);
+    expect(String(ran.error)).toContain('have changed since they were compared');
+    expect(ran.told).not.toContain('not known');
+    expect(ran.bodies).toHaveLength(2 + before.length);
+  }
+});
+
+test('export --adopt whose answer was lost looks whether the monitor was adopted', async () => {
+  const monitor = monitorOf('a', null);
+  const adopted = { ...monitor, source: 'lost', name: 'Renamed since' };
+  const read = json({ monitor }, { ETag: '"1"' });
+  const adopting = async (now: object): Promise<string> => {
+    const { client } = await clientOf([
+      json({ monitors: [monitor] }),
+      read,
+      lost,
+      otherVersion,
+      json({ monitor: now }),
+    ]);
+    const terminal = fakeTerminal('/');
+    expect(await exportMonitors(client, terminal, { adopt: true, source: 'lost' })).toBe(0);
+    return terminal.printed.join('\n');
+  };
+  expect(await adopting(adopted)).toContain('name: Renamed since');
+  await expect(adopting({ ...monitor, name: 'b' })).rejects.toThrow(/not known whether "a" was adopted/);
+});
+
+const monitors = json({ monitors: [monitorOf('a', null), monitorOf('b', null)] });
+const checked =
+  (status: 'UP' | 'DOWN', afterMs = 0): Answer =>
+  (_, res) =>
+    void setTimeout(() => res.end(JSON.stringify({ event: eventOf('a', 1, status) })), afterMs);
+const hanging: Answer = () => undefined;
+
+test('trigger --wait begins no check when its time is over', async () => {
+  const { url, bodies } = await clientOf([monitors, checked('DOWN', 1_100), checked('UP')]);
+  const env = { TOCSIN_URL: url, TOCSIN_API_KEY: 'key' };
+  const target = 'http://localhost:3000/readyz';
+  const ran = await runIn('/', ['trigger', 'a', '--wait', '4', '--url', target], env);
+  expect([ran.code, ran.out]).toEqual([2, expect.stringContaining('DOWN')]);
+  expect(bodies).toEqual(['', JSON.stringify({ url: target })]);
+});
+
+test('trigger --wait waits for no answer longer than its time, nor for several together', async () => {
+  for (const answers of [[monitors, tooMany, hanging], [hanging]]) {
+    const { client, seen } = await clientOf([...answers]);
+    const start = performance.now();
+    const running = trigger(client, fakeTerminal('/'), ['a', 'b'], { wait: 1 });
+    await expect(running).rejects.toThrow(/did not answer in time/);
+    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(seen).toHaveLength(answers.length);
+  }
+});
+
+test('trigger --wait: a check that its time cuts off leaves the result before it; what had no check is told', async () => {
+  const { client } = await clientOf([monitors, checked('DOWN'), hanging]);
+  expect(await trigger(client, fakeTerminal('/'), ['a'], { wait: 1 }, 10)).toBe(2);
+  const late = await clientOf([monitors, checked('DOWN', 900), hanging]);
+  const terminal = fakeTerminal('/');
+  await expect(trigger(late.client, terminal, ['a', 'b', 'a'], { wait: 1 }, 10)).rejects.toThrow(/b|answer/);
+  expect(terminal.printed).toEqual([expect.stringContaining('DOWN')]);
+});
+
+test('trigger --wait 0 checks once, however long it takes', async () => {
+  const { client, seen } = await clientOf([monitors, checked('DOWN', 200), checked('UP')]);
+  expect(await trigger(client, fakeTerminal('/'), ['a'], { wait: 0 }, 1)).toBe(2);
+  expect(seen).toHaveLength(2);
 });

@@ -1,5 +1,4 @@
 import type { Monitor } from '@tocsin/contracts/monitor';
-import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
 import type { FileSet } from '../files/load-sets.ts';
 import { loadSets } from '../files/load-sets.ts';
 import type { ApiClient } from '../http/api-client.ts';
@@ -7,7 +6,7 @@ import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { jsonText, plain } from '../terminal/plain.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { planText, resultText } from './plan-text.ts';
-import { sendSet } from './send-set.ts';
+import { sendSet, type SentSet } from './send-set.ts';
 
 export interface ApplyFlags {
   readonly file?: readonly string[];
@@ -19,10 +18,8 @@ export interface ApplyFlags {
 }
 
 /** A set with what the API would do with it. */
-interface Plan {
+interface Plan extends SentSet {
   readonly set: FileSet;
-  readonly result: MonitorSetResult;
-  readonly etag: string | null;
 }
 
 /**
@@ -76,7 +73,11 @@ async function applyAll(
       const etag = onlyAsShown ? (asCompared.get(set)?.etag ?? null) : null;
       const plan = { set, ...(await sendSet(api, set, { prune, dryRun: false }, etag)) };
       done.set(set, plan);
-      if (!isSilent) terminal.print(resultText(plan.result));
+      const told = plan.answerWasLost
+        ? plain(`source ${set.source}: done; the first answer was lost`)
+        : resultText(plan.result);
+      if (!isSilent) terminal.print(told);
+      else if (plan.answerWasLost) terminal.note(told);
     });
   } catch (error) {
     const left = differing.filter((set) => !done.has(set)).map(({ source }) => source);

@@ -2,6 +2,7 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import { keyFor } from '../files/write-file.ts';
 import { tellVariables, writeMonitors, type PlainMonitor } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
+import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { deliverText, requireNewFile } from '../terminal/deliver-text.ts';
 import { plain } from '../terminal/plain.ts';
@@ -84,11 +85,32 @@ async function adopt(
       progress.update(plain(`Adopting ${name} …`), index);
       const { etag } = await api.getMonitor(id);
       const key = externalId ?? keyFor(name, taken);
-      adopted.push(await api.updateMonitor(id, { source, externalId: key }, etag));
+      adopted.push(await adoptOne(api, id, { name, source, externalId: key }, etag));
     }
   } finally {
     progress.stop();
   }
   if (adopted.length > 0) terminal.note(`Adopted by source "${plain(source)}": ${adopted.length}.`);
   return adopted;
+}
+
+/** @throws CliError where an answer was lost and it cannot be told whether the monitor was adopted */
+async function adoptOne(
+  api: ApiClient,
+  id: string,
+  { name, source, externalId }: Pick<Monitor, 'name' | 'source' | 'externalId'>,
+  etag: string,
+): Promise<Monitor> {
+  try {
+    return await api.updateMonitor(id, { source, externalId }, etag);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 412 && error.followsLostAnswer)) throw error;
+    const { monitor } = await api.getMonitor(id);
+    if (monitor.source === source && monitor.externalId === externalId) return monitor;
+    throw new CliError(
+      `An answer was lost, and it is not known whether "${name}" was adopted: run export --adopt again.`,
+      [],
+      error,
+    );
+  }
 }

@@ -25,19 +25,23 @@ interface SetRequest {
 /** The API, as far as the commands use it. */
 export interface ApiClient {
   readonly url: string;
-  listMonitors(): Promise<Monitor[]>;
+  /** @param until when nothing more is to be tried or waited for, by `performance.now()` */
+  listMonitors(until?: number): Promise<Monitor[]>;
   getMonitor(id: string): Promise<{ monitor: Monitor; etag: string }>;
-  /** @param etag the update is refused where the monitor has another one */
+  /** @param etag the update is refused where the monitor has another one, also by the update itself where an answer was lost */
   updateMonitor(id: string, update: MonitorUpdate, etag: string): Promise<Monitor>;
   /**
    * Sent once where it may have been heeded.
    * @param url instead of the monitor's own; null: that
-   * @param until when nothing more is to be tried, by `performance.now()`
+   * @param until when nothing more is to be tried or waited for, by `performance.now()`
    */
   trigger(id: string, url: string | null, until?: number): Promise<Event>;
   /** Those after `since`, the first `limit`; without it the latest. Oldest first. */
   listEvents(id: string, query: { limit: number; since?: string }): Promise<Event[]>;
-  /** @param etag of a dry run: refused where it is not the same any more that is to be done; null: whatever that is */
+  /**
+   * @param etag of a dry run: refused where it is not the same any more that is to be done, also since an answer was lost and it is done;
+   *   null: whatever that is
+   */
   putSet(set: SetRequest, etag: string | null): Promise<{ result: MonitorSetResult; etag: string | null }>;
 }
 
@@ -48,6 +52,13 @@ const TIMEOUT_MS = 90_000;
 const LONGEST_WAIT_MS = 60_000;
 /** Errors before anything was sent. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+
+/** What a request is sent with besides. */
+interface RequestContext extends Record<string, unknown> {
+  until?: number | undefined;
+  /** Whether an answer to it was lost that may have said it was heeded. */
+  lostAnswer?: boolean;
+}
 
 /** Asks the API; what it cannot do now is asked again, after the time that it names. @throws ApiError */
 export function createApiClient(options: ApiClientOptions): ApiClient {
@@ -63,8 +74,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     parse((await ask(path, request)).body, options.url) as Answer;
   return {
     url: options.url,
-    async listMonitors() {
-      const { monitors } = await send<{ monitors?: Monitor[] }>('monitors');
+    async listMonitors(until) {
+      const { monitors } = await send<{ monitors?: Monitor[] }>('monitors', { context: { until } });
       if (Array.isArray(monitors)) return monitors;
       throw new ApiError(`${options.url} does not answer as Tocsin does: is TOCSIN_URL right?`, 200);
     },
@@ -114,14 +125,23 @@ function createGot({ url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS }: Api
       calculateDelay: ({ attemptCount, computedValue, retryAfter, error }) => {
         if (computedValue === 0 || mayBeDone(error)) return 0;
         const delay = retryAfter ?? backoffMs * 2 ** (attemptCount - 1) * (1 + Math.random() / 4);
-        const { until = Infinity } = error.options.context as { until?: number };
+        const { until = Infinity } = error.options.context as RequestContext;
         return performance.now() + delay > until ? 0 : delay;
       },
     },
     hooks: {
+      beforeRequest: [
+        (request) => {
+          const { until } = request.context as RequestContext;
+          if (until !== undefined) request.timeout = { request: timeLeft(until) };
+        },
+      ],
       beforeRetry: [
         (error) => {
           const { response } = error;
+          // A 503 may come of a COMMIT that the API itself had no answer to.
+          if (isAnswerLost(error) || response?.statusCode === 503)
+            (error.options.context as RequestContext).lostAnswer = true;
           const reason =
             response === undefined ? describeFailure(error, url) : `${url} answered ${response.statusCode}`;
           const waited = Number(response?.headers['retry-after'] ?? Number.NaN);
@@ -133,16 +153,28 @@ function createGot({ url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS }: Api
 }
 
 function translate(error: unknown, url: string): unknown {
-  if (error instanceof HTTPError)
-    return toApiError(error.response.statusCode, tryParse(error.response.body), url);
+  if (error instanceof HTTPError) {
+    const { response, options } = error;
+    const { lostAnswer = false } = options.context as RequestContext;
+    return toApiError(response.statusCode, tryParse(response.body), url, lostAnswer);
+  }
   if (error instanceof RequestError && error.code !== 'ERR_ABORTED')
     return new ApiError(`${describeFailure(error, url)}.${doubtOf(error)}`, null, [], error);
   return error;
 }
 
+/** Milliseconds that a request may take. */
+function timeLeft(until: number): number {
+  return Math.min(Math.max(Math.ceil(until - performance.now()), 1), TIMEOUT_MS);
+}
+
 /** Whether what was sent may have been done, and would be done again: what is no `POST` does no more the second time. */
-function mayBeDone({ options, code, response }: RequestError): boolean {
-  if (options.method !== 'POST') return false;
+function mayBeDone(error: RequestError): boolean {
+  return error.options.method === 'POST' && isAnswerLost(error);
+}
+
+/** Whether what was sent may have been heeded, and nobody can tell. */
+function isAnswerLost({ code, response }: RequestError): boolean {
   return response === undefined ? !NOT_SENT.has(code) : response.statusCode === 502;
 }
 

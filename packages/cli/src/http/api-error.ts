@@ -6,8 +6,16 @@ export class ApiError extends CliError {
   /** Null where no answer came. */
   readonly status: number | null;
   readonly errors: readonly FieldError[];
+  /** Whether the request was sent before with an answer that was lost: it may have been heeded then. */
+  readonly followsLostAnswer: boolean;
 
-  constructor(message: string, status: number | null, errors: readonly FieldError[] = [], cause?: unknown) {
+  constructor(
+    message: string,
+    status: number | null,
+    errors: readonly FieldError[] = [],
+    cause?: unknown,
+    followsLostAnswer = false,
+  ) {
     super(
       message,
       errors.map(({ path, message: fault }) => `  ${path === '' ? 'body' : path}: ${fault}`),
@@ -15,6 +23,7 @@ export class ApiError extends CliError {
     );
     this.status = status;
     this.errors = errors;
+    this.followsLostAnswer = followsLostAnswer;
   }
 
   /** Whether the same request may work later. */
@@ -24,10 +33,14 @@ export class ApiError extends CliError {
 }
 
 /** @param body what came, JSON or not */
-export function toApiError(status: number, body: unknown, url: string): ApiError {
-  if (!isProblem(body)) return new ApiError(`${url} answered ${status}, ${guessOf(status)}`, status);
+export function toApiError(status: number, body: unknown, url: string, followsLostAnswer: boolean): ApiError {
+  if (!isProblem(body)) {
+    const guess = `${url} answered ${status}, ${guessOf(status)}`;
+    return new ApiError(guess, status, [], undefined, followsLostAnswer);
+  }
   const reference = status >= 500 ? ` (request ${body.instance})` : '';
-  return new ApiError(`${body.detail}${reference}${adviceOf(status)}`, status, body.errors ?? []);
+  const message = `${body.detail}${reference}${adviceOf(status)}`;
+  return new ApiError(message, status, body.errors ?? [], undefined, followsLostAnswer);
 }
 
 /** What stands before the API answers in its own way. */
