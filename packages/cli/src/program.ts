@@ -113,7 +113,7 @@ function addFileCommands(program: Command, terminal: Terminal, connect: Connect,
     .command('import')
     .description('write the monitors of another tool as a file, and say what could not be taken over')
     .addArgument(new Argument('<tool>', 'whose file it is').choices(TOOL_NAMES))
-    .argument('<file>', 'Uptime Kuma’s backup (JSON), or Gatus’ configuration (YAML)')
+    .argument('<file>', 'the backup of Uptime Kuma 1.x (JSON; 2.0 has none), or Gatus’ configuration (YAML)')
     .option('--source <name>', 'the source that the file names (default: the tool)')
     .addOption(secrets())
     .addOption(output())
