@@ -95,7 +95,11 @@ describe('a loss is found:', () => {
       'a monitor whose checks reach no target',
       {
         ...withDatabase({
-          events: database.events.map((one) => ({ ...one, statusCode: null, errorReason: 'DNS_ERROR' as const })),
+          events: database.events.map((one) => ({
+            ...one,
+            statusCode: null,
+            errorReason: 'DNS_ERROR' as const,
+          })),
         }),
         endedAt: START + 30_000,
       },
