@@ -167,8 +167,8 @@ describe('a client that takes its time', () => {
     await until(() => gone[0]);
     expect(gone).toHaveLength(1);
     readers[gone[0] === '/first' ? 1 : 0]?.socket.resume();
-    await until(() => gone[1]);
-    expect(readers.map(({ received }) => received.length > 30_000_000)).toContain(true);
+    // The server is done when all is on its way; the client has it some time later.
+    await until(() => readers.some(({ received }) => received.length > 30_000_000));
   });
 });
 
