@@ -217,6 +217,56 @@ describe('claimDeliveries', () => {
     expect(await claim()).toEqual([]);
   });
 
+  describe('where many receivers hang', () => {
+    const HANGING = 25;
+
+    /** Each has alerts of as many monitors, older than those of the healthy one. */
+    async function hang(monitors: number, failingSince: Date | null): Promise<void> {
+      for (let index = 1; index < HANGING; index += 1) await makeChannel();
+      await context.db.update(channels).set({ failingSince });
+      await alert(monitors);
+    }
+
+    async function alert(monitors: number): Promise<string[]> {
+      for (let index = 0; index < monitors; index += 1) {
+        monitorId = (await makeMonitor(context, { externalId: null })).id;
+        await change('DOWN');
+      }
+      return (await dispatchStatusChanges(context.db, { limit: 100 })).deliveryIds;
+    }
+
+    test('those whose last attempt failed have their share of the places, the others the rest', async () => {
+      await hang(5, new Date());
+      const healthy = await makeChannel();
+      const deliveryIds = await alert(8);
+      const first = await claimDeliveries(context, { limit: 60, failingLimit: 40 });
+      expect(first.filter(({ channelId: id }) => id === healthy)).toHaveLength(8);
+      expect(first.filter(({ isChannelFailing }) => isChannelFailing)).toHaveLength(40);
+      // Their attempts last: there is no place for more of them.
+      expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toEqual([]);
+      const byJob = await Promise.all(
+        deliveryIds.map((deliveryId) => claimDeliveries(context, { deliveryId })),
+      );
+      expect(byJob.flat()).toEqual([]);
+      for (const delivery of first) await record(delivery, { kind: 'delivered' }, 200);
+      expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toHaveLength(12);
+    });
+
+    test('before anybody knows of them the first alert of each channel comes before the second of any', async () => {
+      await hang(5, null);
+      const healthy = await makeChannel();
+      await alert(2);
+      const claimed = await claimDeliveries(context, { limit: HANGING + 1 });
+      expect(new Set(claimed.map(({ channelId: id }) => id)).size).toBe(HANGING + 1);
+      expect(claimed.map(({ channelId: id }) => id)).toContain(healthy);
+      // The attempts that run count: one channel's second comes after the first of all.
+      const [done] = claimed.filter(({ channelId: id }) => id === healthy);
+      if (done) await record(done, { kind: 'delivered' }, 200);
+      const [next] = await claimDeliveries(context, { limit: 1 });
+      expect(next?.channelId).toBe(healthy);
+    });
+  });
+
   test('a secret that no key opens takes no other channel’s deliveries with it', async () => {
     const other = await makeChannel();
     await setChannel({ sealedSecret: 'v1.00000000.AAAA' });

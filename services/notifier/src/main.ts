@@ -84,7 +84,7 @@ async function start(logger: Logger): Promise<RunningService> {
   let relayedAt = performance.now();
   const relayOnce = createRelay({
     dispatchDue: (limit) => traceDispatch(tracer, 'relay', () => dispatchStatusChanges(db, { limit })),
-    claimDue: (limit) => claimDeliveries(context, { limit }, tracer !== null),
+    claimDue: (scope) => claimDeliveries(context, scope, tracer !== null),
     deliverer,
   });
   const relay = createLoop({

@@ -2,14 +2,14 @@ import { expect, test } from '@jest/globals';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import { createRelay } from './relay.ts';
 
-const delivery = { id: 'd' } as ClaimedDelivery;
+const delivery = { id: 'd', isChannelFailing: false } as ClaimedDelivery;
 
 test('runs at most a hundred attempts, and takes more as they end', async () => {
   const asked: number[] = [];
   const ends: (() => void)[] = [];
   const relay = createRelay({
     dispatchDue: async () => ({ statusChanges: 0, deliveryIds: [] }),
-    claimDue: async (limit) => {
+    claimDue: async ({ limit }) => {
       asked.push(limit);
       return Array.from({ length: Math.min(limit, 60) }, () => delivery);
     },
@@ -21,6 +21,29 @@ test('runs at most a hundred attempts, and takes more as they end', async () => 
   await Promise.resolve();
   await relay();
   expect(asked).toEqual([100, 40, 3]);
+});
+
+test('half of its places are for channels that do not fail, however many fail', async () => {
+  const asked: object[] = [];
+  const ends: (() => void)[] = [];
+  const relay = createRelay({
+    dispatchDue: async () => ({ statusChanges: 0, deliveryIds: [] }),
+    claimDue: async (scope) => {
+      asked.push(scope);
+      return Array.from({ length: scope.failingLimit }, () => ({ ...delivery, isChannelFailing: true }));
+    },
+    deliverer: { attempt: () => new Promise((resolve) => ends.push(resolve)) },
+  });
+  await relay();
+  await relay();
+  expect(asked).toEqual([
+    { limit: 100, failingLimit: 50 },
+    { limit: 50, failingLimit: 0 },
+  ]);
+  for (const end of ends.splice(0, 3)) end();
+  await Promise.resolve();
+  await relay();
+  expect(asked[2]).toEqual({ limit: 53, failingLimit: 3 });
 });
 
 test('dispatches all that is due, a batch at a time; trouble with it keeps no delivery waiting', async () => {

@@ -3,12 +3,14 @@ import type { Deliverer } from './deliver/deliverer.ts';
 
 /** Attempts that one notifier runs at the same time on the relay's account. */
 const MOST_ATTEMPTS = 100;
+/** Of them those to channels whose last attempt failed: however many of those hang, the others have the rest (ADR 5). */
+const MOST_TO_FAILING = 50;
 const DISPATCH_BATCH = 200;
 
 export interface RelayOptions {
   /** Fans out the oldest due status changes. @returns how many there were, and the deliveries made */
   readonly dispatchDue: (limit: number) => Promise<{ statusChanges: number; deliveryIds: string[] }>;
-  readonly claimDue: (limit: number) => Promise<ClaimedDelivery[]>;
+  readonly claimDue: (scope: { limit: number; failingLimit: number }) => Promise<ClaimedDelivery[]>;
   readonly deliverer: Pick<Deliverer, 'attempt'>;
 }
 
@@ -22,12 +24,15 @@ export type Relay = () => Promise<void>;
  */
 export function createRelay(options: RelayOptions): Relay {
   const { dispatchDue, claimDue, deliverer } = options;
-  let running = 0;
+  const running = { all: 0, toFailing: 0 };
 
   async function attempt(delivery: ClaimedDelivery): Promise<void> {
-    running += 1;
+    const toFailing = delivery.isChannelFailing ? 1 : 0;
+    running.all += 1;
+    running.toFailing += toFailing;
     await deliverer.attempt(delivery);
-    running -= 1;
+    running.all -= 1;
+    running.toFailing -= toFailing;
   }
 
   return async function relayOnce() {
@@ -38,8 +43,9 @@ export function createRelay(options: RelayOptions): Relay {
       }
     } finally {
       // What is due already must not wait for trouble with what is still to be made.
-      const free = MOST_ATTEMPTS - running;
-      if (free > 0) for (const delivery of await claimDue(free)) void attempt(delivery);
+      const limit = MOST_ATTEMPTS - running.all;
+      const failingLimit = MOST_TO_FAILING - running.toFailing;
+      if (limit > 0) for (const delivery of await claimDue({ limit, failingLimit })) void attempt(delivery);
     }
   };
 }

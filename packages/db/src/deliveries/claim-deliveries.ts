@@ -17,6 +17,8 @@ export interface ClaimedDelivery {
   readonly id: string;
   readonly leaseToken: string;
   readonly channelId: string;
+  /** The last attempt to its channel failed, as this one may. */
+  readonly isChannelFailing: boolean;
   readonly monitorId: string;
   readonly event: WebhookEvent;
   readonly payload: string;
@@ -35,12 +37,19 @@ export interface ClaimedDelivery {
   readonly traceparent: string | null;
 }
 
-/** Which deliveries to claim: one that a job named, or the ones due longest. */
-export type ClaimScope = { readonly deliveryId: string } | { readonly limit: number };
+/** Which deliveries to claim: one that a job named, or those that are due. */
+export type ClaimScope = { readonly deliveryId: string } | DueScope;
+
+interface DueScope {
+  readonly limit: number;
+  /** Of them so many at most to channels whose last attempt failed; all where it is not given. */
+  readonly failingLimit?: number;
+}
 
 type ClaimedRow = Record<string, unknown> & {
   id: string;
   channel_id: string;
+  is_channel_failing: boolean;
   monitor_id: string;
   event: WebhookEvent;
   payload: string;
@@ -57,7 +66,9 @@ type ClaimedRow = Record<string, unknown> & {
 /**
  * Claims due deliveries by a conditional update, so that of several processes one wins (design §4 "Delivery"). A first
  * attempt, also of a redelivery, waits while an earlier delivery of the same monitor to the same channel, made, released or
- * still to be made, waits for its own. A test event waits for nobody, and needs no enabled channel.
+ * still to be made, waits for its own. A test event waits for nobody, and needs no enabled channel. Of what
+ * is due the first of each channel comes before the second of any. A job's delivery to a channel whose last attempt failed is
+ * left to who claims what is due, which bounds the share of such channels, while another attempt runs there (ADR 5).
  * @param withTrace whether to look up the trace that each belongs to
  */
 export async function claimDeliveries(
@@ -68,7 +79,7 @@ export async function claimDeliveries(
   const leaseToken = randomUUID();
   const { rows } = await context.db.execute<ClaimedRow>(sql`
     with due as materialized (
-      ${'deliveryId' in scope ? dueOne(scope.deliveryId) : dueByChannel(scope.limit)}),
+      ${'deliveryId' in scope ? dueOne(scope.deliveryId) : dueByChannel(scope)}),
     held as materialized (
       select d.* from deliveries d where d.id = any(array(select id from due)) for update skip locked)
     update deliveries d set
@@ -78,7 +89,7 @@ export async function claimDeliveries(
     from held h, channels c
     where d.id = h.id and ${isDue('h')} and c.id = d.channel_id and (c.enabled or d.test) and c.deleted_at is null
     returning d.id, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
-      c.url, c.sealed_secret,
+      c.failing_since is not null as is_channel_failing, c.url, c.sealed_secret,
       case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
       (extract(epoch from now() - d.first_attempt_at) * 1000)::float8 as elapsed_ms,
       ${withTrace ? traceparent : sql`null`} as traceparent`);
@@ -86,6 +97,7 @@ export async function claimDeliveries(
     id: row.id,
     leaseToken,
     channelId: row.channel_id,
+    isChannelFailing: row.is_channel_failing,
     monitorId: row.monitor_id,
     event: row.event,
     payload: row.payload,
@@ -156,15 +168,16 @@ function isOldest(name: string): SQL {
       and ${row}.channel_id = any(s.channel_ids))`;
 }
 
-/** How many more attempts a channel `c` may run. */
-const freeSlots = sql`greatest(0, ${MOST_PER_CHANNEL} - (
-  select count(*) from deliveries l where l.channel_id = c.id and l.leased_until > now()))`;
+/** How many attempts run to a channel `c`. */
+const runningAttempts = sql`(
+  select count(*) from deliveries l where l.channel_id = c.id and l.leased_until > now())`;
 
 function dueOne(deliveryId: string): SQL {
   const isHead = sql`d.id = (select h.id from (${headOf(sql`d.channel_id`, sql`d.monitor_id`)}) h)`;
   return sql`select d.id from deliveries d join channels c on c.id = d.channel_id
     where d.id = ${deliveryId} and ${isDue('d')} and (d.test or (
-      c.enabled and (d.round_attempt_count > 0 or (${isHead} and ${isOldest('d')})) and ${freeSlots} > 0))`;
+      c.enabled and (d.round_attempt_count > 0 or (${isHead} and ${isOldest('d')}))
+      and ${runningAttempts} < case when c.failing_since is null then ${MOST_PER_CHANNEL} else 1 end))`;
 }
 
 /** Steps from channel to channel along `deliveries_due_idx`: those that have nothing to send cost nothing. */
@@ -207,9 +220,16 @@ const dueOfChannel = sql`(
     cross join lateral (${headOf(sql`c.id`, sql`m.id`)}) h
     where c.enabled and ${isFree('h')} and ${isOldest('h')}))`;
 
-function dueByChannel(limit: number): SQL {
-  return sql`select d.id from ${channelsWithPending} w join channels c on c.id = w.id and c.deleted_at is null
-    cross join lateral (
-      select d.id, d.next_attempt_at from ${dueOfChannel} d order by d.next_attempt_at limit ${freeSlots}) d
-    order by d.next_attempt_at limit ${limit}`;
+/** `turn` is which attempt of its channel it would be, those that run counted. */
+function dueByChannel({ limit, failingLimit = limit }: DueScope): SQL {
+  return sql`select k.id from (
+      select d.id, d.turn, d.next_attempt_at, c.failing_since is not null as failing,
+        row_number() over (partition by c.failing_since is not null order by d.turn, d.next_attempt_at) as number
+      from ${channelsWithPending} w join channels c on c.id = w.id and c.deleted_at is null
+      cross join lateral (select ${runningAttempts} as count) r
+      cross join lateral (
+        select d.id, d.next_attempt_at, r.count + row_number() over (order by d.next_attempt_at) as turn
+        from ${dueOfChannel} d order by d.next_attempt_at limit greatest(0, ${MOST_PER_CHANNEL} - r.count)) d) k
+    where not k.failing or k.number <= ${failingLimit}
+    order by k.turn, k.next_attempt_at limit ${limit}`;
 }

@@ -20,6 +20,7 @@ const delivery: ClaimedDelivery = {
   id: 'd',
   leaseToken: 't',
   channelId: 'c',
+  isChannelFailing: false,
   monitorId: 'm',
   event: 'monitor.down',
   payload: '{}',
