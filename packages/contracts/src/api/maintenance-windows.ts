@@ -5,7 +5,7 @@ import {
   maintenanceWindowsQuerySchema,
   updateMaintenanceWindowSchema,
 } from '../maintenance-window.ts';
-import { DASHBOARD, many, one } from './envelope.ts';
+import { DASHBOARD, many, nothing, one } from './envelope.ts';
 import { MAINTENANCE_WINDOW, MONITOR } from './examples.ts';
 import type { Operations } from './operation.ts';
 
@@ -92,6 +92,7 @@ export const maintenanceWindowOperations: Operations = {
       'Ends the occurrence that runs, by the clock of the server. A window that recurs goes on with its next occurrence; one that does not run stays as it is.',
     needs: 'member',
     kind,
+    body: nothing,
     ok: 200,
     answer,
     answerExample,

@@ -24,6 +24,13 @@ test.each(routes)(
   },
 );
 
+test('a route that writes says what body it takes, if only none: so do its errors', () => {
+  const silent = Object.entries(OPERATIONS).filter(
+    ([route, { body }]) => !/^(GET|DELETE) /.test(route) && !body,
+  );
+  expect(silent).toEqual([]);
+});
+
 describe('the errors of a route', () => {
   const errors = (route: string): readonly string[] => errorsOf(route, OPERATIONS[route] as Operation);
 
