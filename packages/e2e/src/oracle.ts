@@ -7,8 +7,8 @@ export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | '
 export interface WatchedMonitor {
   readonly failureThreshold: number;
   readonly regions: readonly string[];
-  /** Planned maintenance, overlapping windows as one; epoch milliseconds. */
-  readonly maintenance: { readonly startsAt: number; readonly endsAt: number } | null;
+  /** Maintenance, earliest first, overlapping windows as one; epoch milliseconds. */
+  readonly maintenance: readonly { readonly startsAt: number; readonly endsAt: number }[];
 }
 
 /** What of an event says which webhooks follow. */
@@ -76,17 +76,15 @@ export function expectedWebhooks(
     change(down ? 'DOWN' : 'UP', down ? lastFailure : last, covered);
   };
 
-  const { maintenance } = monitor;
-  let phase: 'before' | 'during' | 'after' = maintenance === null ? 'after' : 'before';
+  const boundaries = monitor.maintenance.flatMap(({ startsAt, endsAt }) => [
+    { at: startsAt, pass: enter },
+    { at: endsAt, pass: leave },
+  ]);
   for (const event of events) {
     const time = Date.parse(event.timestamp);
-    if (phase === 'before' && maintenance && time >= maintenance.startsAt) {
-      phase = 'during';
-      enter();
-    }
-    if (phase === 'during' && maintenance && time >= maintenance.endsAt) {
-      phase = 'after';
-      leave();
+    for (let next = boundaries[0]; next !== undefined && time >= next.at; next = boundaries[0]) {
+      boundaries.shift();
+      next.pass();
     }
     streaks.set(event.region, event.status === 'UP' ? 0 : (streaks.get(event.region) ?? 0) + 1);
     last = event;

@@ -85,7 +85,7 @@ async function watch(name: string, failureThreshold: number, regions: readonly s
     regions,
     runbookUrl: `https://runbooks.example/${name}`,
   });
-  return { id, target, failureThreshold, regions, maintenance: null };
+  return { id, target, failureThreshold, regions, maintenance: [] };
 }
 
 async function eventsOf(id: string): Promise<Event[]> {
@@ -205,8 +205,8 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   const watched = [
     flapping,
     patient,
-    { ...serviced, maintenance: { startsAt, endsAt } },
-    { ...mended, maintenance: { startsAt: mendedStartsAt, endsAt: mendedEndsAt } },
+    { ...serviced, maintenance: [{ startsAt, endsAt }] },
+    { ...mended, maintenance: [{ startsAt: mendedStartsAt, endsAt: mendedEndsAt }] },
   ];
   const expected = new Map(
     await Promise.all(

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FiredFault } from '../oracle/record.ts';
+import type { DnsTrouble } from '../plan/fault-kinds.ts';
 import type { PlannedFault } from '../plan/plan-faults.ts';
 import type { Scene } from '../run/scene.ts';
 import { fireClock, killLeader, restartAll } from './fire-at-services.ts';
@@ -8,6 +10,8 @@ import { firePostgres } from './fire-postgres.ts';
 import { fireReceiver } from './fire-receiver.ts';
 import { fireRedis } from './fire-redis.ts';
 import { fireSignal } from './fire-signal.ts';
+
+const LOOK_EVERY_MS = 100;
 
 /** When a fault began and was over; null: its moment never came, and why. */
 export type Firing = { readonly firedAt: number; readonly endedAt: number } | { readonly missed: string };
@@ -38,7 +42,7 @@ async function fire(scene: Scene, fault: PlannedFault): Promise<Firing> {
     case 'receiver':
       return fireReceiver(scene, fault.victim ?? '', action.misbehaviour, lastsMs);
     case 'dns':
-      return fireDns(scene, lastsMs);
+      return fireDns(scene, action.what, lastsMs);
     case 'clock':
       return fireClock(scene, fault.victim, fault.offsetSeconds ?? 60, lastsMs);
     case 'rolling':
@@ -46,10 +50,15 @@ async function fire(scene: Scene, fault: PlannedFault): Promise<Firing> {
   }
 }
 
-async function fireDns({ dnsDownFile }: Scene, lastsMs: number): Promise<Firing> {
+/** For so long, and until a service has met it. */
+async function fireDns({ dnsDownFile, deadline }: Scene, what: DnsTrouble, lastsMs: number): Promise<Firing> {
+  const metFile = `${dnsDownFile}.met`;
+  // What was under way when the last one ended.
+  await rm(metFile, { force: true });
   const firedAt = Date.now();
-  await writeFile(dnsDownFile, '');
+  await writeFile(dnsDownFile, what);
   await wait(lastsMs);
+  while (!existsSync(metFile) && Date.now() < deadline) await wait(LOOK_EVERY_MS);
   await rm(dnsDownFile);
-  return { firedAt, endedAt: Date.now() };
+  return existsSync(metFile) ? { firedAt, endedAt: Date.now() } : { missed: 'nobody asked for a name' };
 }

@@ -1,12 +1,19 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FaultAction } from '../plan/fault-kinds.ts';
 import type { Scene } from '../run/scene.ts';
+import type { Stores } from '../lab/stores.ts';
 import type { Firing } from './fire-fault.ts';
 
 type RedisFault = Extract<FaultAction, { type: 'redis' }>['what'];
 
+const LOOK_EVERY_MS = 100;
+
 /** Breaks Redis for a while. */
-export async function fireRedis({ stores }: Scene, what: RedisFault, lastsMs: number): Promise<Firing> {
+export async function fireRedis(
+  { stores, deadline }: Scene,
+  what: RedisFault,
+  lastsMs: number,
+): Promise<Firing> {
   const firedAt = Date.now();
   switch (what) {
     case 'kill':
@@ -18,11 +25,7 @@ export async function fireRedis({ stores }: Scene, what: RedisFault, lastsMs: nu
       await stores.commandRedis((redis) => redis.flushall());
       break;
     case 'full':
-      // Its policy is `noeviction`: every write is refused.
-      await stores.commandRedis((redis) => redis.config('SET', 'maxmemory', '1'));
-      await wait(lastsMs);
-      await stores.commandRedis((redis) => redis.config('SET', 'maxmemory', '0'));
-      break;
+      return fill(stores, lastsMs, deadline);
     case 'pause':
       stores.signalRedis('SIGSTOP');
       await wait(lastsMs);
@@ -30,4 +33,23 @@ export async function fireRedis({ stores }: Scene, what: RedisFault, lastsMs: nu
       break;
   }
   return { firedAt, endedAt: Date.now() };
+}
+
+/** Its policy is `noeviction`: every write is refused, for so long, and until one was. */
+async function fill(stores: Stores, lastsMs: number, deadline: number): Promise<Firing> {
+  const firedAt = Date.now();
+  const before = await countRefusals(stores);
+  const isMet = async (): Promise<boolean> => (await countRefusals(stores)) > before;
+  await stores.commandRedis((redis) => redis.config('SET', 'maxmemory', '1'));
+  await wait(lastsMs);
+  while (!(await isMet()) && Date.now() < deadline) await wait(LOOK_EVERY_MS);
+  const met = await isMet();
+  await stores.commandRedis((redis) => redis.config('SET', 'maxmemory', '0'));
+  return met ? { firedAt, endedAt: Date.now() } : { missed: 'nobody wrote to it' };
+}
+
+/** Commands that Redis had no memory for, since it was started. */
+async function countRefusals(stores: Stores): Promise<number> {
+  const stats = await stores.commandRedis((redis) => redis.info('errorstats'));
+  return Number(/^errorstat_OOM:count=(\d+)/m.exec(stats)?.[1] ?? 0);
 }

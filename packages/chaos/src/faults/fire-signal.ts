@@ -11,7 +11,7 @@ type SignalFault = Extract<FaultAction, { type: 'signal' }>;
 /** Kills or freezes a replica at a stage of its work. */
 export async function fireSignal(
   scene: Scene,
-  { name, victim, lastsMs }: PlannedFault,
+  { victim, lastsMs, write }: PlannedFault,
   { signal, service, stage }: SignalFault,
 ): Promise<Firing> {
   const slot = slotNamed(scene, victim);
@@ -25,7 +25,7 @@ export async function fireSignal(
     firings.push(recover(slot, signal, lastsMs).then((endedAt) => ({ firedAt, endedAt })));
     return true;
   };
-  await reachStage(scene, { slot, service, stage, name }, hit);
+  await reachStage(scene, { slot, service, stage, write }, hit);
   const [firing] = await Promise.all(firings);
   return firing ?? { missed: 'its replica did not come to that stage' };
 }

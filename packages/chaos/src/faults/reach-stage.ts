@@ -1,19 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ServiceName } from '@tocsin/e2e/service-process';
-import { holdCommit, type HoldPoint } from '../lab/hold-commits.ts';
+import { HELD_MS, holdCommit, type HoldPoint } from '../lab/hold-commits.ts';
 import type { Slot } from '../lab/slot.ts';
-import type { Stage } from '../plan/fault-kinds.ts';
-import type { MonitorPlan } from '../plan/plan-world.ts';
-import { createMonitor, monitorFields } from '../run/create-world.ts';
+import type { ApiWrite, Stage } from '../plan/fault-kinds.ts';
 import type { Scene } from '../run/scene.ts';
+import { prepareWrite, type PreparedWrite } from './api-writes.ts';
 
 /** Who is to be hit, and where in its work. */
 export interface StageOf {
   readonly slot: Slot;
   readonly service: ServiceName;
   readonly stage: Stage;
-  /** Of the fault. */
-  readonly name: string;
+  /** Of an api: what it is asked for, to be hit over it. */
+  readonly write: ApiWrite | null;
 }
 
 /** @returns false where it cannot be hit now */
@@ -37,63 +36,29 @@ export async function reachStage(scene: Scene, where: StageOf, hit: Hit): Promis
   }
 }
 
-/** Monitors are made for it: some more that must not be lost, once the client was told of them. */
-async function reachInApi(scene: Scene, { slot, stage, name }: StageOf, hit: Hit): Promise<boolean> {
-  const asked: MonitorPlan[] = [];
-  const ask = (): MonitorPlan => {
-    const plan = extraMonitor(`${name}-${scene.registry.monitors.length}-${asked.length}`);
-    asked.push(plan);
-    // Nobody waits for the one that is hit: the client goes to another one.
-    void askToMake(scene, slot, plan);
-    return plan;
-  };
-  const reached =
-    stage === 'before-commit'
-      ? await reachCommit(scene, 'monitor created', slot, hit, ask)
-      : await reachCreated(scene, slot, hit, ask);
-  for (const plan of asked) {
-    scene.registry.add(plan, await createMonitor(scene.api, plan, scene.targets.urlOf(plan)));
-  }
-  return reached;
-}
-
-/** Asks one api for a monitor. What it says that it has made must not be lost. */
-async function askToMake({ api, targets, registry }: Scene, slot: Slot, plan: MonitorPlan): Promise<void> {
-  try {
-    const fields = monitorFields(plan, targets.urlOf(plan));
-    const { status, body } = await api.send(slot, 'POST', '/api/cli/monitors', fields);
-    if (status !== 201) return;
-    registry.promised.push({ id: (body as { monitor: { id: string } }).monitor.id, key: plan.key });
-  } catch {
-    // It was hit before it answered.
-  }
-}
-
-async function reachCreated(scene: Scene, slot: Slot, hit: Hit, ask: () => MonitorPlan): Promise<boolean> {
+/** Each try is about something of its own. What was asked for is asked for again afterwards where no answer said that it is done. */
+async function reachInApi(scene: Scene, { slot, stage, write }: StageOf, hit: Hit): Promise<boolean> {
+  const reach = stage === 'before-commit' ? reachWriting : reachWritten;
   while (Date.now() < scene.deadline) {
-    if (slot.isReady) {
-      const { key } = ask();
-      const isStored = (): Promise<boolean> =>
-        isThere(scene, 'select from monitors where external_id = $1', [key]);
-      if (await untilVisible(scene, VISIBLE_WITHIN_MS, isStored, hit)) return true;
+    const prepared = slot.isReady ? await prepareWrite(scene, write ?? 'monitor created') : null;
+    if (prepared !== null) {
+      const reached = await reach(scene, slot, prepared, hit);
+      await prepared.finish();
+      if (reached) return true;
     }
     await wait(REST_MS);
   }
   return false;
 }
 
-function extraMonitor(key: string): MonitorPlan {
-  return {
-    key,
-    failureThreshold: 2,
-    intervalSeconds: 5,
-    timeoutSeconds: 2,
-    regions: ['north'],
-    fate: 'kept',
-    byName: true,
-    turns: [],
-    finalState: 'up',
-  };
+function reachWriting(scene: Scene, slot: Slot, { point, ask }: PreparedWrite, hit: Hit): Promise<boolean> {
+  const whileHeld = { onHeld: () => void ask(slot), onReached: hit };
+  return holdCommit(scene.stores, point, slot.name, Math.min(withinMs(scene), HELD_MS), whileHeld);
+}
+
+function reachWritten(scene: Scene, slot: Slot, { ask, isDone }: PreparedWrite, hit: Hit): Promise<boolean> {
+  void ask(slot);
+  return untilVisible(scene, VISIBLE_WITHIN_MS, isDone, hit);
 }
 
 async function reachInChecker(scene: Scene, { slot, stage }: StageOf, hit: Hit): Promise<boolean> {
@@ -153,15 +118,8 @@ async function reachInNotifier(scene: Scene, { slot, stage }: StageOf, hit: Hit)
   return false;
 }
 
-/** @param onHeld called each time that commits begin to be held there */
-function reachCommit(
-  scene: Scene,
-  point: HoldPoint,
-  slot: Slot,
-  hit: Hit,
-  onHeld: () => unknown = () => undefined,
-): Promise<boolean> {
-  const whileHeld = { onHeld: () => void onHeld(), onReached: hit };
+function reachCommit(scene: Scene, point: HoldPoint, slot: Slot, hit: Hit): Promise<boolean> {
+  const whileHeld = { onHeld: () => undefined, onReached: hit };
   return holdCommit(scene.stores, point, slot.name, withinMs(scene), whileHeld);
 }
 

@@ -1,15 +1,18 @@
 import dns from 'node:dns';
-import { existsSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 
 /*
  * Loaded into a service before its own code (`node --import`): names under `tocsin.test` resolve to this replica's own loopback address,
- * so that targets and receivers know who asks, or do not resolve at all while a certain file is there. The system's resolver
+ * so that targets and receivers know who asks, or do not resolve while a certain file is there, at once or as if no name server answered; another file then tells that somebody met that. The system's resolver
  * cannot be changed for one process; this stands in for it at the one function that services ask, `dns.lookup`.
  */
 
 const ADDRESS = process.env['CHAOS_ADDRESS'] ?? '127.0.0.1';
 const DOWN_FILE = process.env['CHAOS_DNS_DOWN_FILE'] ?? '';
 const ZONE = '.tocsin.test';
+/** As the resolver of the C library has it: two tries of five seconds. */
+const GIVES_UP_MS = 10_000;
+const ASKS_AGAIN_MS = 250;
 
 type Callback = (error: NodeJS.ErrnoException | null, addresses?: unknown, family?: number) => void;
 
@@ -22,13 +25,30 @@ function lookup(hostname: string, options: unknown, callback?: Callback): void {
     return;
   }
   const all = typeof options === 'object' && options !== null && 'all' in options && options.all === true;
-  setImmediate(() => {
-    if (existsSync(DOWN_FILE)) {
-      const error: NodeJS.ErrnoException = new Error(`getaddrinfo EAI_AGAIN ${hostname}`);
-      answer(Object.assign(error, { code: 'EAI_AGAIN', syscall: 'getaddrinfo', hostname }));
-    } else if (all) answer(null, [{ address: ADDRESS, family: 4 }]);
-    else answer(null, ADDRESS, 4);
-  });
+  const fail = (): void => {
+    const error: NodeJS.ErrnoException = new Error(`getaddrinfo EAI_AGAIN ${hostname}`);
+    answer(Object.assign(error, { code: 'EAI_AGAIN', syscall: 'getaddrinfo', hostname }));
+  };
+  const askedAt = performance.now();
+  const look = (): void => {
+    const trouble = readTrouble();
+    if (trouble !== null) writeFileSync(`${DOWN_FILE}.met`, '');
+    if (trouble === null) {
+      if (all) answer(null, [{ address: ADDRESS, family: 4 }]);
+      else answer(null, ADDRESS, 4);
+    } else if (trouble === 'fail' || performance.now() - askedAt > GIVES_UP_MS) fail();
+    else setTimeout(look, ASKS_AGAIN_MS);
+  };
+  setImmediate(look);
+}
+
+/** @returns null where names resolve */
+function readTrouble(): string | null {
+  try {
+    return readFileSync(DOWN_FILE, 'utf8');
+  } catch {
+    return null;
+  }
 }
 
 Object.assign(dns, { lookup });

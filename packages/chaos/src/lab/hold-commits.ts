@@ -8,11 +8,15 @@ const HOLDS = {
   'checks recorded': { key: 7_700_002, trigger: 'insert on events' },
   'status change fanned out': { key: 7_700_003, trigger: 'insert on deliveries' },
   'attempt recorded': { key: 7_700_004, trigger: 'insert on attempts' },
+  'monitor updated': { key: 7_700_005, trigger: 'update on monitors' },
+  'monitor deleted': { key: 7_700_006, trigger: 'delete on monitors' },
+  'maintenance planned': { key: 7_700_007, trigger: 'insert on maintenance_windows' },
+  'delivery redelivered': { key: 7_700_008, trigger: 'update on deliveries' },
 } as const;
 export type HoldPoint = keyof typeof HOLDS;
 
 /** How long all transactions may be held there at a time; theirs end by themselves after 5 s. */
-const HELD_MS = 2_000;
+export const HELD_MS = 2_000;
 const LOOK_EVERY_MS = 10;
 const REST_MS = 200;
 
@@ -28,7 +32,7 @@ export async function installHolds(stores: Stores): Promise<void> {
     ${Object.values(HOLDS)
       .map(
         ({ key, trigger }) =>
-          `create trigger chaos_hold after ${trigger} for each statement execute function chaos.pass('${key}');`,
+          `create trigger chaos_hold_${key} after ${trigger} for each statement execute function chaos.pass('${key}');`,
       )
       .join('\n')}`);
 }

@@ -62,12 +62,12 @@ export class Stores {
     return (await this.#session.query<Row>(text, [...values])).rows;
   }
 
-  async commandRedis(work: (redis: Redis) => Promise<unknown>): Promise<void> {
+  async commandRedis<Answer>(work: (redis: Redis) => Promise<Answer>): Promise<Answer> {
     const redis = new Redis(this.queueUrl, { maxRetriesPerRequest: 1, lazyConnect: true });
     redis.on('error', () => undefined);
     try {
       await redis.connect();
-      await work(redis);
+      return await work(redis);
     } finally {
       redis.disconnect();
     }

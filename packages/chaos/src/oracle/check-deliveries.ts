@@ -78,8 +78,8 @@ export function lostDeliveries(record: CampaignRecord): Violation[] {
     return [];
   });
   const hidden = record.undelivered.stored
-    .filter((id) => !shown.has(id))
-    .map((id) => ({ invariant, detail: `delivery ${id} is undelivered, and the API does not show it` }));
+    .filter(({ id }) => !shown.has(id))
+    .map(({ id }) => ({ invariant, detail: `delivery ${id} is undelivered, and the API does not show it` }));
   return [...lost, ...hidden];
 }
 
@@ -91,6 +91,45 @@ export function undelivered(record: CampaignRecord): Violation[] {
     .map((delivery) => ({
       invariant: 'what a receiver takes is delivered in the end',
       detail: `${nameOf(record, delivery)} is ${delivery.state} after ${delivery.attemptCount} attempts`,
+    }));
+}
+
+/** Before the next attempt, by how many there were, seconds (design §4 "Delivery"). */
+const DELAYS_SECONDS = [0, 5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
+const JITTER = 1.2;
+const GONE = 410;
+
+/**
+ * Nothing is given up, or put off, before its time: failed is what its receiver wants no more, held what a disabled channel is due,
+ * and pending what is tried again as the schedule says.
+ */
+export function givenUpDeliveries(record: CampaignRecord): Violation[] {
+  const gone = new Set(record.receipts.filter(({ status }) => status === GONE).map(({ id }) => id));
+  return record.undelivered.stored.flatMap(
+    ({ id, channelId, state, attempts, dueInMs, isChannelEnabled }) => {
+      const channel = record.channels.find((one) => one.id === channelId)?.plan.key;
+      const complain = (what: string): Violation[] => [
+        {
+          invariant: 'nothing is given up or put off too early',
+          detail: `delivery ${id} to ${channel} ${what}`,
+        },
+      ];
+      if (state === 'failed') return gone.has(id) ? [] : complain('is failed, and nobody answered 410');
+      if (state === 'held') return isChannelEnabled ? complain('is held for an enabled channel') : [];
+      const mostMs = (DELAYS_SECONDS[attempts] ?? DELAYS_SECONDS.at(-1) ?? 0) * JITTER * 1_000;
+      if (dueInMs === null) return complain('is pending without a time');
+      return dueInMs > mostMs + 1 ? complain(`is put off for ${dueInMs} ms after ${attempts} attempts`) : [];
+    },
+  );
+}
+
+/** What the API said that it makes again is received again. */
+export function lostRedeliveries({ redelivered, receipts }: CampaignRecord): Violation[] {
+  return redelivered
+    .filter(({ id, since }) => !receipts.some((receipt) => receipt.id === id && receipt.at >= since))
+    .map(({ id, since }) => ({
+      invariant: 'what is redelivered is received again',
+      detail: `delivery ${id}, redelivered after ${new Date(since).toISOString()}, did not come`,
     }));
 }
 

@@ -1,18 +1,12 @@
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
 import type { WebhookPayload } from '@tocsin/contracts/webhook';
+import { changesOf, maintainedSpans } from './changes-of.ts';
 import { eventsByMonitor } from './check-events.ts';
-import type { CampaignRecord, MonitorFacts, StatusChangeFacts, Violation } from './record.ts';
+import type { CampaignRecord, StatusChangeFacts, Violation } from './record.ts';
 import { isAmbiguous, RepeatedSlotError, replay, type ImpliedChange } from './replay.ts';
 
 /** A change's stamps follow those of its event by a millisecond each. */
 const STAMPS_MS = 3;
-
-/** The status changes of a monitor in the order of their stamps. */
-export function changesOf(record: CampaignRecord, monitor: MonitorFacts): StatusChangeFacts[] {
-  return record.database.statusChanges
-    .filter(({ monitorId }) => monitorId === monitor.id)
-    .sort((one, other) => one.timestamp - other.timestamp || (one.id < other.id ? -1 : 1));
-}
 
 /** The status changes are those, and only those, that the rules derive from the recorded events. */
 export function wrongStatusChanges(record: CampaignRecord): Violation[] {
@@ -29,7 +23,7 @@ export function wrongStatusChanges(record: CampaignRecord): Violation[] {
     }
     if (monitor.deletedAt !== null || monitor.plan.fate === 'moved' || isAmbiguous(monitor, list)) return [];
     try {
-      const implied = replay(monitor, list);
+      const implied = replay(monitor, list, maintainedSpans(found));
       const wrong = implied.findIndex((change, index) => !isSame(change, found[index]));
       if (wrong < 0 && implied.length === found.length) return [];
       const index = wrong < 0 ? implied.length : wrong;
@@ -44,6 +38,7 @@ export function wrongStatusChanges(record: CampaignRecord): Violation[] {
 
 function isSame(implied: ImpliedChange, found: StatusChangeFacts | undefined): boolean {
   if (found === undefined || implied.from !== found.from || implied.to !== found.to) return false;
+  if (implied.announced !== found.webhookEvents.length > 0) return false;
   if (implied.region === null) return true;
   const laterMs = found.timestamp - implied.at;
   return implied.region === found.region && laterMs >= 0 && laterMs <= STAMPS_MS;
@@ -51,14 +46,17 @@ function isSame(implied: ImpliedChange, found: StatusChangeFacts | undefined): b
 
 function describe(change: ImpliedChange | StatusChangeFacts | undefined): string {
   if (change === undefined) return 'none';
-  const time = 'at' in change ? change.at : change.timestamp;
-  return `${change.from} to ${change.to} at ${new Date(time).toISOString()}`;
+  const isFound = 'webhookEvents' in change;
+  const time = isFound ? change.timestamp : change.at;
+  const silently = (isFound ? change.webhookEvents.length > 0 : change.announced) ? '' : ' silently';
+  return `${change.from} to ${change.to}${silently} at ${new Date(time).toISOString()}`;
 }
 
 /** Each change has the webhook events that it must have, with payloads that say what it is. */
 export function wrongWebhookEvents(record: CampaignRecord): Violation[] {
   return record.monitors.flatMap((monitor) => {
     let open = false;
+    let covered: StatusChangeFacts['from'] = 'PENDING';
     let lastStamp = -Infinity;
     const violations: Violation[] = [];
     const complain = (change: StatusChangeFacts, what: string): void => {
@@ -66,9 +64,14 @@ export function wrongWebhookEvents(record: CampaignRecord): Violation[] {
       violations.push({ invariant: 'each status change has its webhook events', detail });
     };
     for (const change of changesOf(record, monitor)) {
-      const announced = change.to === 'DOWN' || change.from === 'DOWN';
-      const kinds = webhookEventsOf(change.to, announced, open);
-      open = change.to === 'DOWN';
+      if (change.to === 'MAINTENANCE') covered = change.from;
+      const before = change.from === 'MAINTENANCE' ? covered : change.from;
+      // A failure that lasts through maintenance is told again, unless nobody has a say at its end: the replay knows.
+      const isSilent =
+        change.from === 'MAINTENANCE' && before === 'DOWN' && change.webhookEvents.length === 0;
+      const announced = change.to !== 'UP' || before === 'DOWN';
+      const kinds = isSilent && change.to === 'DOWN' ? [] : webhookEventsOf(change.to, announced, open);
+      if (change.to !== 'MAINTENANCE') open = change.to === 'DOWN';
       const found = change.webhookEvents.map(({ event }) => event);
       if (found.join() !== kinds.join()) complain(change, `has ${found.join()} instead of ${kinds.join()}`);
       for (const { event, payload } of change.webhookEvents) {
@@ -101,9 +104,7 @@ export function wrongIncidents(record: CampaignRecord): Violation[] {
       .sort((one, other) => one.openedAt - other.openedAt)
       .map(({ openedAt, resolvedAt }) => spanOf(openedAt, resolvedAt));
     const changes = changesOf(record, monitor);
-    const implied = changes.flatMap(({ to, timestamp }, index) =>
-      to === 'DOWN' ? [spanOf(timestamp, changes[index + 1]?.timestamp ?? null)] : [],
-    );
+    const implied = outagesOf(changes);
     const wrong = found
       .filter((span) => !implied.includes(span))
       .map((span) => `has an incident ${span}, and was not DOWN then`)
@@ -119,6 +120,15 @@ export function wrongIncidents(record: CampaignRecord): Violation[] {
       invariant: 'one incident for each outage',
       detail: `${monitor.plan.key} ${what}`,
     }));
+  });
+}
+
+/** From DOWN until UP: maintenance lets an incident be, unless it ends in UP. */
+function outagesOf(changes: readonly StatusChangeFacts[]): string[] {
+  const ends = changes.filter(({ to }) => to !== 'MAINTENANCE');
+  return ends.flatMap(({ to, timestamp }, index) => {
+    if (to !== 'DOWN' || ends[index - 1]?.to === 'DOWN') return [];
+    return [spanOf(timestamp, ends.slice(index).find((later) => later.to !== 'DOWN')?.timestamp ?? null)];
   });
 }
 

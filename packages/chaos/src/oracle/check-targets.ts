@@ -1,6 +1,6 @@
 import type { TargetAnswer } from '../world/targets.ts';
 import { eventsByMonitor } from './check-events.ts';
-import { changesOf } from './check-statuses.ts';
+import { changesOf } from './changes-of.ts';
 import type { CampaignRecord, MonitorFacts, Violation } from './record.ts';
 
 /** Answers of one kind that a target gave one after the other: failing is failing, however. */
@@ -78,8 +78,9 @@ function isLong({ plan, thresholds }: MonitorFacts, { status, answers, from, to 
 
 /** Whether a stretch has left its mark; null where it need not: the events of a deleted monitor are gone with it. */
 function seenIn(record: CampaignRecord, monitor: MonitorFacts): ((stretch: Stretch) => boolean) | null {
-  // An edit of the URL begins the streaks anew.
-  if (monitor.plan.regions.length === 1 && monitor.plan.fate !== 'moved') {
+  const isMaintained = record.windows.some(({ monitors }) => monitors.includes(monitor.plan.key));
+  // An edit of the URL begins the streaks anew, and maintenance covers the status.
+  if (monitor.plan.regions.length === 1 && monitor.plan.fate !== 'moved' && !isMaintained) {
     const changes = changesOf(record, monitor);
     return (stretch) =>
       changes.findLast(({ timestamp }) => timestamp < stretch.from)?.to === stretch.status ||

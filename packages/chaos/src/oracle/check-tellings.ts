@@ -7,8 +7,12 @@ import {
   type ImplyingEvent,
 } from '@tocsin/e2e/oracle';
 import { eventsByMonitor } from './check-events.ts';
-import { changesOf } from './check-statuses.ts';
+import type { MonitorPlan } from '../plan/plan-world.ts';
+import { changesOf, maintainedSpans, type MaintainedSpan } from './changes-of.ts';
 import type { CampaignRecord, EventFacts, Violation } from './record.ts';
+
+/** A region that is silent for longer may have no say. */
+const FRESH_INTERVALS = 1.5;
 
 /**
  * What is told of a monitor follows from its events, by an implementation of the rules that is not the system's. It knows of one
@@ -19,11 +23,16 @@ export function wrongTellings(record: CampaignRecord): Violation[] {
   return record.monitors.flatMap((monitor) => {
     const { fate, regions, failureThreshold, key } = monitor.plan;
     if (fate !== 'kept' || regions.length !== 1) return [];
-    const implied = expectedWebhooks(
-      { failureThreshold, regions, maintenance: null },
-      (events.get(monitor.id) ?? []).filter(({ url }) => url === null).map(implyingEvent),
-    );
-    const told = changesOf(record, monitor).flatMap(({ webhookEvents }) =>
+    const own = (events.get(monitor.id) ?? []).filter(({ url }) => url === null);
+    const changes = changesOf(record, monitor);
+    const spans = maintainedSpans(changes);
+    if (spans.some((span) => isUnsaid(span, own, monitor.plan))) return [];
+    const maintenance = spans.map(({ enteredAt, leftAt }) => ({
+      startsAt: enteredAt,
+      endsAt: leftAt ?? Infinity,
+    }));
+    const implied = expectedWebhooks({ failureThreshold, regions, maintenance }, own.map(implyingEvent));
+    const told = changes.flatMap(({ webhookEvents }) =>
       webhookEvents.map(({ payload }) => withoutStamps(JSON.parse(payload) as WebhookPayload)),
     );
     const wrong = implied.findIndex((webhook, index) => !isDeepStrictEqual(webhook, told[index]));
@@ -32,6 +41,17 @@ export function wrongTellings(record: CampaignRecord): Violation[] {
     const detail = `${key}: webhook event ${index} should be ${describe(implied[index])}, and is ${describe(told[index])}`;
     return [{ invariant: 'what is told follows from events', detail }];
   });
+}
+
+/** Whether a region was silent for long when maintenance ended: it has no say then, which this implementation does not know. */
+function isUnsaid(
+  { leftAt }: MaintainedSpan,
+  events: readonly EventFacts[],
+  { intervalSeconds }: MonitorPlan,
+): boolean {
+  if (leftAt === null) return false;
+  const last = events.findLast(({ timestamp }) => timestamp < leftAt)?.timestamp ?? 0;
+  return leftAt - last > FRESH_INTERVALS * intervalSeconds * 1_000;
 }
 
 function implyingEvent(event: EventFacts): ImplyingEvent {

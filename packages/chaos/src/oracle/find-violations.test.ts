@@ -1,13 +1,27 @@
 import { describe, expect, test } from '@jest/globals';
 import { answerAt, CHANNEL, eventAt, goodRecord, MONITOR, START } from '../testing/campaign-record.ts';
 import { findViolations } from './find-violations.ts';
-import type { CampaignRecord, DatabaseFacts } from './record.ts';
+import type { CampaignRecord, DatabaseFacts, UndeliveredFacts } from './record.ts';
 
 const good = goodRecord();
 const { database } = good;
 
 function withDatabase(changed: Partial<DatabaseFacts>): CampaignRecord {
   return { ...good, database: { ...database, ...changed } };
+}
+
+/** A second attempt is due in some seconds. */
+const PENDING: UndeliveredFacts = {
+  id: 'late',
+  channelId: CHANNEL.id,
+  isChannelEnabled: true,
+  state: 'pending',
+  attempts: 1,
+  dueInMs: 4_000,
+};
+
+function withUndelivered(changed: Partial<UndeliveredFacts>): CampaignRecord {
+  return { ...good, undelivered: { stored: [{ ...PENDING, ...changed }], shown: [PENDING.id] } };
 }
 
 /** All of them with the one at `index` changed. */
@@ -17,6 +31,21 @@ function withOne<Item>(items: readonly Item[], index: number, change: (item: Ite
 
 test('a campaign without a flaw has no violations', () => {
   expect(findViolations(good)).toEqual([]);
+});
+
+test('what is tried again as it should be, held for a disabled channel, or refused for good, is none', () => {
+  const [receipt] = good.receipts;
+  const gone = receipt && { ...receipt, id: PENDING.id, status: 410 };
+  const records = [
+    withUndelivered({}),
+    withUndelivered({ state: 'held', dueInMs: null, isChannelEnabled: false }),
+    { ...withUndelivered({ state: 'failed', dueInMs: null }), receipts: gone ? [gone] : [] },
+  ];
+  for (const record of records) {
+    expect(
+      findViolations(record).filter(({ invariant }) => invariant.startsWith('nothing is given up')),
+    ).toEqual([]);
+  }
 });
 
 test('a target that resets is checked, one that nobody comes to is not', () => {
@@ -42,9 +71,12 @@ describe('is found:', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
       'a fault that was not fired',
-      { ...good, faults: [{ name: 'dns', victim: null, firedAt: null, endedAt: null, note: 'too late' }] },
+      {
+        ...good,
+        faults: [{ name: 'dns-fail', victim: null, firedAt: null, endedAt: null, note: 'too late' }],
+      },
       'every kind of fault is fired',
-      /^dns was not: too late$/,
+      /^dns-fail was not: too late$/,
     ],
     [
       'a channel without anything to receive',
@@ -235,9 +267,33 @@ describe('is found:', () => {
     ],
     [
       'an undelivered delivery that the API hides',
-      { ...good, undelivered: { stored: ['some'], shown: [] } },
+      { ...good, undelivered: { stored: [{ ...PENDING, id: 'some' }], shown: [] } },
       'each delivery is received or visible as undelivered',
       /some is undelivered/,
+    ],
+    [
+      'a delivery that failed although its receiver never said that it wants no more',
+      withUndelivered({ state: 'failed', dueInMs: null }),
+      'nothing is given up or put off too early',
+      /^delivery late to steady is failed, and nobody answered 410$/,
+    ],
+    [
+      'a delivery that is held although its channel is enabled',
+      withUndelivered({ state: 'held', dueInMs: null }),
+      'nothing is given up or put off too early',
+      /is held for an enabled channel$/,
+    ],
+    [
+      'a delivery whose next attempt is put off for hours',
+      withUndelivered({ dueInMs: 3_600_000 }),
+      'nothing is given up or put off too early',
+      /is put off for 3600000 ms after 1 attempts$/,
+    ],
+    [
+      'a redelivery that was promised and not made',
+      { ...good, redelivered: [{ id: good.receipts[0]?.id ?? '', since: START + 20_000 }] },
+      'what is redelivered is received again',
+      /did not come$/,
     ],
     [
       'a delivery that is left over',

@@ -1,6 +1,8 @@
 import {
   fullOutbox,
+  givenUpDeliveries,
   lostDeliveries,
+  lostRedeliveries,
   missingDeliveries,
   strayDeliveries,
   undelivered,
@@ -8,6 +10,7 @@ import {
   wrongAttempts,
 } from './check-deliveries.ts';
 import { brokenTails, longUnchecked, repeatedSlots, unfoundedEvents } from './check-events.ts';
+import { wrongMaintenance } from './check-maintenance.ts';
 import { wrongMonitors } from './check-monitors.ts';
 import {
   wrongFinalStatuses,
@@ -37,12 +40,15 @@ export function findViolations(record: CampaignRecord): Violation[] {
     wrongStatusChanges,
     wrongWebhookEvents,
     wrongTellings,
+    wrongMaintenance,
     wrongIncidents,
     wrongFinalStatuses,
     missingDeliveries,
     strayDeliveries,
     lostDeliveries,
+    givenUpDeliveries,
     undelivered,
+    lostRedeliveries,
     unknownReceipts,
     wrongAttempts,
     fullOutbox,
@@ -60,7 +66,7 @@ function unfiredFaults({ kinds, faults }: CampaignRecord): Violation[] {
 }
 
 /** A campaign in which nothing happens proves nothing: each monitor came up, and half of those whose target fails went DOWN. */
-function idleCampaign({ monitors, database, receipts, channels }: CampaignRecord): Violation[] {
+function idleCampaign({ monitors, database, receipts, channels, windows }: CampaignRecord): Violation[] {
   const invariant = 'there was something to lose';
   const changed = new Set(database.statusChanges.map(({ monitorId }) => monitorId));
   const down = new Set(
@@ -69,8 +75,12 @@ function idleCampaign({ monitors, database, receipts, channels }: CampaignRecord
   const failing = monitors.filter(({ plan }) => plan.turns.some(({ state }) => state !== 'up'));
   const seen = failing.filter(({ id }) => down.has(id)).length;
   return [
+    ...(windows.length > 0 && !database.statusChanges.some(({ to }) => to === 'MAINTENANCE')
+      ? [{ invariant, detail: 'no monitor was in maintenance' }]
+      : []),
     ...monitors
-      .filter(({ id }) => !changed.has(id))
+      // One that was deleted may never have been checked.
+      .filter(({ id, deletedAt }) => deletedAt === null && !changed.has(id))
       .map(({ plan }) => ({ invariant, detail: `${plan.key} never changed its status` })),
     ...(failing.length > 0 && 2 * seen >= failing.length
       ? []

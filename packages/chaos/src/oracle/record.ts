@@ -30,6 +30,38 @@ export interface MonitorFacts {
   readonly deletedAt: number | null;
 }
 
+/** Maintenance that the API took; epoch milliseconds. */
+export interface WindowFacts {
+  readonly key: string;
+  /** By key. */
+  readonly monitors: readonly string[];
+  readonly startsAt: number;
+  readonly endsAt: number;
+  /** When the API knew of it at the latest. */
+  readonly plannedAt: number;
+  /** When it was ended or deleted before its time: asked for, and answered at the latest. Null: it was not. */
+  readonly cut: { readonly from: number; readonly until: number } | null;
+}
+
+/** A delivery that the API said it makes again. */
+export interface RedeliveryFacts {
+  readonly id: string;
+  /** Before it was asked for. */
+  readonly since: number;
+}
+
+/** A delivery that nobody had received when all was quiet, before anybody asked for a redelivery. */
+export interface UndeliveredFacts {
+  readonly id: string;
+  readonly channelId: string;
+  readonly isChannelEnabled: boolean;
+  readonly state: string;
+  /** Since the last redelivery. */
+  readonly attempts: number;
+  /** Until its next attempt, milliseconds; null: none is planned. */
+  readonly dueInMs: number | null;
+}
+
 export interface ChannelFacts {
   readonly id: string;
   readonly secret: string;
@@ -125,6 +157,8 @@ export interface CampaignRecord {
   /** Monitors that an api said it had made, to a client that then asked for them again. */
   readonly promised: readonly { readonly id: string; readonly key: string }[];
   readonly channels: readonly ChannelFacts[];
+  readonly windows: readonly WindowFacts[];
+  readonly redelivered: readonly RedeliveryFacts[];
   readonly answers: readonly TargetAnswer[];
   readonly receipts: readonly Receipt[];
   /** Requests to no receiver. */
@@ -133,8 +167,8 @@ export interface CampaignRecord {
   readonly tails: ReadonlyMap<string, readonly string[]>;
   /** By monitor: its status as the API showed it at the end. */
   readonly shown: ReadonlyMap<string, string>;
-  /** Undelivered deliveries, and those of them that the API's delivery log showed. */
-  readonly undelivered: { readonly stored: readonly string[]; readonly shown: readonly string[] };
+  /** Undelivered deliveries, and the ids of those that the API's delivery log showed. */
+  readonly undelivered: { readonly stored: readonly UndeliveredFacts[]; readonly shown: readonly string[] };
   /** When all was quiet, before anybody asked for a redelivery. */
   readonly leftAlone: Backlog;
   /** What else went wrong with services, in words: an end of their own, an exit code, no readiness. */

@@ -1,6 +1,9 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { applyCheck, type MonitorState, type RegionState } from '@tocsin/core/status/apply-check';
+import { coveredAfterCheck, leaveMaintenance, type CoveredStatus } from '@tocsin/core/status/maintenance';
+import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { judgeStatus } from '@tocsin/core/status/judge-status';
+import type { MaintainedSpan } from './changes-of.ts';
 import type { EventFacts, MonitorFacts } from './record.ts';
 
 /** A status change that the rules derive from events. */
@@ -11,6 +14,8 @@ export interface ImpliedChange {
   readonly at: number;
   /** Null where no check did. */
   readonly region: string | null;
+  /** Whether webhook events tell of it. */
+  readonly announced: boolean;
 }
 
 /** An event that shares its slot with an earlier one. */
@@ -22,9 +27,14 @@ export class RepeatedSlotError extends Error {
  * What the events of a monitor make of its status, by the rules of `core` and nothing else. Of monitors whose probe was edited
  * nobody can tell from the table which results still counted.
  * @param events of this monitor, in the order of their stamps
+ * @param maintained when it was in maintenance, earliest first; of these monitors none is edited
  * @throws RepeatedSlotError
  */
-export function replay(monitor: MonitorFacts, events: readonly EventFacts[]): ImpliedChange[] {
+export function replay(
+  monitor: MonitorFacts,
+  events: readonly EventFacts[],
+  maintained: readonly MaintainedSpan[] = [],
+): ImpliedChange[] {
   const { plan, createdAt } = monitor;
   const changes: ImpliedChange[] = [];
   let state: MonitorState = {
@@ -39,8 +49,29 @@ export function replay(monitor: MonitorFacts, events: readonly EventFacts[]): Im
 
   const change = (to: 'UP' | 'DOWN' | null, at: number, region: string | null): void => {
     if (to === null || to === state.status) return;
-    changes.push({ from: state.status, to, at, region });
+    changes.push({ from: state.status, to, at, region, announced: isAnnounced(state.status, to) });
     state = { ...state, status: to };
+  };
+  let covered: CoveredStatus = 'PENDING';
+  const boundaries = maintained.flatMap(({ enteredAt, leftAt }) => [
+    { at: enteredAt, enters: true },
+    ...(leftAt === null ? [] : [{ at: leftAt, enters: false }]),
+  ]);
+  const maintainUntil = (time: number): void => {
+    for (let next = boundaries[0]; next !== undefined && next.at <= time; next = boundaries[0]) {
+      boundaries.shift();
+      const { at, enters } = next;
+      const from = state.status;
+      if (enters && from !== 'MAINTENANCE') {
+        covered = from;
+        changes.push({ from, to: 'MAINTENANCE', at, region: null, announced: true });
+        state = { ...state, status: 'MAINTENANCE' };
+      } else if (!enters) {
+        const { to, announced } = leaveMaintenance(state, covered, regions, at);
+        changes.push({ from, to, at, region: null, announced });
+        state = { ...state, status: to };
+      }
+    }
   };
   const editUntil = (time: number): void => {
     for (let edit = thresholds[0]; edit !== undefined && edit.at <= time; edit = thresholds[0]) {
@@ -54,15 +85,18 @@ export function replay(monitor: MonitorFacts, events: readonly EventFacts[]): Im
 
   for (const event of events) {
     editUntil(event.timestamp);
+    maintainUntil(event.timestamp);
     const effect = applyCheck(state, regions, verdictOf(event), event.timestamp);
     if (effect.kind === 'duplicate') throw new RepeatedSlotError(`event ${event.id} repeats a slot`);
     const changed = new Map(
       [...(effect.region ? [effect.region] : []), ...effect.awaited].map((one) => [one.region, one]),
     );
     regions = regions.map((one) => changed.get(one.region) ?? one);
+    covered = coveredAfterCheck(covered, effect, event.timestamp) ?? covered;
     change(effect.status, event.timestamp, event.region);
   }
   editUntil(Infinity);
+  maintainUntil(Infinity);
   return changes;
 }
 

@@ -8,8 +8,21 @@ export const STAGES = {
 } as const satisfies Record<ServiceName, readonly string[]>;
 export type Stage = (typeof STAGES)[ServiceName][number];
 
+/** What an api is asked for when it is to be hit. */
+export const API_WRITES = [
+  'monitor created',
+  'monitor updated',
+  'monitor deleted',
+  'maintenance planned',
+  'delivery redelivered',
+] as const;
+export type ApiWrite = (typeof API_WRITES)[number];
+
 export const MISBEHAVIOURS = ['hang', 'reset', '500', '429', '301', 'drop', '410'] as const;
 export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
+
+/** Names fail at once, or only when the resolver gives up. */
+export type DnsTrouble = 'fail' | 'hang';
 
 export type FaultSignal = 'SIGKILL' | 'SIGSTOP';
 
@@ -25,7 +38,7 @@ export type FaultAction =
   | { readonly type: 'redis'; readonly what: 'kill' | 'flush' | 'full' | 'pause' }
   | { readonly type: 'postgres'; readonly what: 'restart' | 'crash' | 'terminate' | 'exhaust' }
   | { readonly type: 'receiver'; readonly misbehaviour: Misbehaviour }
-  | { readonly type: 'dns' }
+  | { readonly type: 'dns'; readonly what: DnsTrouble }
   | { readonly type: 'clock'; readonly service: ServiceName }
   | { readonly type: 'rolling' };
 
@@ -76,7 +89,8 @@ export function faultKinds(minutes: number): readonly FaultKind[] {
     ...MISBEHAVIOURS.map((misbehaviour) =>
       kind(`receiver-${misbehaviour}`, 'receivers', MISBEHAVING, { type: 'receiver', misbehaviour }),
     ),
-    kind('dns', 'dns', [6_000, 12_000], { type: 'dns' }),
+    kind('dns-fail', 'dns', [6_000, 12_000], { type: 'dns', what: 'fail' }),
+    kind('dns-hang', 'dns', [6_000, 12_000], { type: 'dns', what: 'hang' }),
     kind('clock-api', 'replace', CLOCK_OFF, { type: 'clock', service: 'api' }),
     kind('clock-checker', 'replace', CLOCK_OFF, { type: 'clock', service: 'checker' }),
     kind('clock-notifier', 'replace', CLOCK_OFF, { type: 'clock', service: 'notifier' }),

@@ -9,10 +9,22 @@ export type PlannedCall = { readonly atMs: number } & (
   | { readonly type: 'trigger'; readonly monitor: string; readonly override: boolean }
   | { readonly type: 'delete'; readonly monitor: string }
   | { readonly type: 'disable' | 'enable'; readonly channel: string }
+  | {
+      readonly type: 'maintain';
+      readonly window: string;
+      readonly monitors: readonly string[];
+      readonly lastsMs: number;
+    }
+  | { readonly type: 'end maintenance' | 'delete maintenance'; readonly window: string }
 );
 
 const EDITS_APART_MS = 12_000;
 const TRIGGERS_APART_MS = 5_000;
+/** What becomes of each window: most end by themselves. */
+const WINDOW_FATES = ['ends', 'ends', 'ends', 'end maintenance', 'delete maintenance'] as const;
+const WINDOW_MS = [24_000, 36_000] as const;
+/** Windows share so many monitors, and overlap. */
+const MAINTAINED = { monitors: 6, each: 3 } as const;
 
 /** What people and programs ask of the system meanwhile: a pure function of its arguments. */
 export function planCalls(seed: number, windowMs: number, world: World): PlannedCall[] {
@@ -57,6 +69,7 @@ export function planCalls(seed: number, windowMs: number, world: World): Planned
     ...world.channels
       .filter(({ kind }) => kind === 'toggled')
       .flatMap(({ key }) => toggles(random, windowMs, key)),
+    ...maintenance(new Random(seed, 'maintenance'), windowMs, withFate('kept')),
   ];
   return calls.sort((one, other) => one.atMs - other.atMs);
 }
@@ -68,4 +81,23 @@ function toggles(random: Random, windowMs: number, channel: string): PlannedCall
     { type: 'disable', atMs: disabledAt, channel },
     { type: 'enable', atMs: enabledAt, channel },
   ];
+}
+
+function maintenance(random: Random, windowMs: number, monitors: readonly string[]): PlannedCall[] {
+  const maintained = random.shuffle(monitors).slice(0, MAINTAINED.monitors);
+  return random.shuffle(WINDOW_FATES).flatMap((fate, index): PlannedCall[] => {
+    const window = `planned-${index}`;
+    const lastsMs = random.integer(...WINDOW_MS);
+    // All of them are over when the faults are.
+    const atMs = random.integer(2_000, windowMs - lastsMs);
+    const planned: PlannedCall = {
+      type: 'maintain',
+      atMs,
+      window,
+      monitors: random.shuffle(maintained).slice(0, MAINTAINED.each),
+      lastsMs,
+    };
+    if (fate === 'ends') return [planned];
+    return [planned, { type: fate, atMs: atMs + random.integer(8_000, lastsMs - 6_000), window }];
+  });
 }

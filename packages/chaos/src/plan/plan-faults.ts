@@ -1,5 +1,5 @@
 import type { ServiceName } from '@tocsin/e2e/service-process';
-import { faultKinds, type FaultKind, type Track } from './fault-kinds.ts';
+import { API_WRITES, faultKinds, type ApiWrite, type FaultKind, type Track } from './fault-kinds.ts';
 import { Random } from './random.ts';
 import { slotsOf } from './slots.ts';
 
@@ -12,6 +12,8 @@ export interface PlannedFault extends Omit<FaultKind, 'lastsMs'> {
   readonly victim: string | null;
   /** Of a clock fault: how far off. */
   readonly offsetSeconds: 60 | -60 | null;
+  /** Of a signal to an api: what it is doing then. */
+  readonly write: ApiWrite | null;
 }
 
 /** Of a campaign this long at its end nothing breaks any more. */
@@ -66,10 +68,12 @@ function planTrack(
   const gaps = chosen.map(() => random.next());
   const gapMs = slackMs / (gaps.reduce((sum, gap) => sum + gap, 0) + random.next());
   const offsets = random.shuffle<60 | -60>([60, -60]);
+  const writes = random.shuffle([...API_WRITES]);
   let atMs = FIRST_FAULT_MS;
   return chosen.map(({ kind, lastsMs }, index) => {
     atMs += (gaps[index] ?? 0) * gapMs;
     const isClock = kind.action.type === 'clock';
+    const isAtApi = kind.action.type === 'signal' && kind.action.service === 'api';
     const planned = {
       name: kind.name,
       track: kind.track,
@@ -77,8 +81,9 @@ function planTrack(
       atMs: Math.round(atMs),
       lastsMs: Math.round(lastsMs * scale),
       victim: victimOf(random, kind, receivers),
-      // In turns: each campaign has a clock that is fast and one that is slow.
+      // In turns: each campaign has a clock that is fast and one that is slow, and hits an api over different things.
       offsetSeconds: isClock ? (offsets[index % 2] ?? 60) : null,
+      write: isAtApi ? (writes[index % writes.length] ?? 'monitor created') : null,
     };
     atMs += lengths[index] ?? 0;
     return planned;

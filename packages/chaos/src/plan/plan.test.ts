@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { planCampaign } from '../run/run-campaign.ts';
-import { faultKinds, MISBEHAVIOURS, STAGES } from './fault-kinds.ts';
+import { API_WRITES, faultKinds, MISBEHAVIOURS, STAGES } from './fault-kinds.ts';
 import { faultWindowMs, planFaults } from './plan-faults.ts';
 import { MOODY_RECEIVERS } from './plan-world.ts';
 import { Random } from './random.ts';
@@ -57,6 +57,21 @@ describe('a schedule', () => {
   });
 });
 
+test('an api is hit over different things in one campaign, and over all of them in the long run', () => {
+  const all = SEEDS.map((seed) => {
+    const hits = planFaults(seed, 3, MOODY_RECEIVERS).filter(({ action }) => action.type === 'signal');
+    expect(
+      hits.every(
+        ({ action, write }) => ((action as { service?: string }).service === 'api') === (write !== null),
+      ),
+    ).toBe(true);
+    const writes = new Set(hits.flatMap(({ write }) => write ?? []));
+    expect(writes.size).toBeGreaterThanOrEqual(4);
+    return writes;
+  });
+  for (const write of API_WRITES) expect(all.some((writes) => writes.has(write))).toBe(true);
+});
+
 test('the kinds are all signals at all stages, and the rest', () => {
   const names = faultKinds(3).map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
@@ -74,7 +89,10 @@ test('each target goes down at least once, and calls come within the window', ()
     const { world, calls } = planCampaign(seed, 2);
     for (const { turns } of world.monitors) expect(turns.some(({ state }) => state !== 'up')).toBe(true);
     expect(new Set(calls.map(({ type }) => type))).toEqual(
-      new Set(['rename', 'tune', 'move', 'trigger', 'delete', 'disable', 'enable']),
+      new Set([
+        ...['rename', 'tune', 'move', 'trigger', 'delete', 'disable', 'enable'],
+        ...['maintain', 'end maintenance', 'delete maintenance'],
+      ]),
     );
   }
 });

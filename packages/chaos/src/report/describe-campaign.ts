@@ -62,13 +62,14 @@ function describeViolations(violations: readonly Violation[]): string[] {
 /** The schedule of a campaign as text. */
 export function describeSchedule(faults: readonly PlannedFault[]): string {
   return rows(
-    faults.map(({ atMs, name, lastsMs, victim, offsetSeconds }) => [
+    faults.map(({ atMs, name, lastsMs, victim, offsetSeconds, write }) => [
       `${(atMs / 1_000).toFixed(1)} s`,
       [
         name.padEnd(30),
         lastsMs === 0 ? '' : `for ${(lastsMs / 1_000).toFixed(1)} s`,
         victim ?? '',
         offsetSeconds === null ? '' : `${offsetSeconds} s off`,
+        write ?? '',
       ]
         .filter((part) => part !== '')
         .join('  '),

@@ -1,16 +1,27 @@
+import { existsSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { fireFault } from '../faults/fire-fault.ts';
 import type { PlannedFault } from '../plan/plan-faults.ts';
 import { fireAll, type Firing } from './fire-all.ts';
 import type { Scene } from './scene.ts';
 
 let folder: string;
+let service: NodeJS.Timeout;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'chaos-'));
+  const downFile = join(folder, 'later', 'dns-down');
+  // As a service that asks for names all the time.
+  service = setInterval(() => {
+    if (existsSync(downFile)) writeFileSync(`${downFile}.met`, '');
+  }, 5);
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  clearInterval(service);
+  await rm(folder, { recursive: true, force: true });
+});
 
 /** One that cannot be fired before this folder is there. */
 function scene(): Scene {
@@ -18,14 +29,14 @@ function scene(): Scene {
 }
 
 function planned(name: string, action: PlannedFault['action']): PlannedFault {
-  return { name, action, track: 'dns', atMs: 0, lastsMs: 1, victim: null, offsetSeconds: null };
+  return { name, action, track: 'dns', atMs: 0, lastsMs: 1, victim: null, offsetSeconds: null, write: null };
 }
 
 function firing(faults: PlannedFault[], windowMs: number, lateMs: number): Firing {
   return { faults, startedAt: Date.now(), windowMs, lateMs };
 }
 
-const dns = planned('dns', { type: 'dns' });
+const dns = planned('dns-fail', { type: 'dns', what: 'fail' });
 
 test('a fault whose moment does not come is tried again until it does, after the window too', async () => {
   const running = fireAll(scene(), firing([dns, dns], 1, 60_000));
@@ -50,4 +61,11 @@ test('what was fired is not repeated after the window', async () => {
   await mkdir(join(folder, 'later'));
   const fired = await fireAll(scene(), firing([dns, { ...dns, atMs: 5 }, { ...dns, atMs: 5 }], 2, 60_000));
   expect(fired).toHaveLength(1);
+});
+
+test('names that nobody asked for were not broken', async () => {
+  await mkdir(join(folder, 'later'));
+  clearInterval(service);
+  const fault = await fireFault({ ...scene(), deadline: Date.now() }, dns);
+  expect([fault.firedAt, fault.note]).toEqual([null, 'nobody asked for a name']);
 });

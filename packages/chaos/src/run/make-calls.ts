@@ -1,6 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { PlannedCall } from '../plan/plan-calls.ts';
+import { cutMaintenance, planMaintenance } from './maintenance.ts';
 import type { Scene } from './scene.ts';
+
+/** Maintenance begins so long after it is asked for. */
+const SOON_MS = 2_000;
 
 /** Makes the calls at their moments, one after the other, each until it is answered. */
 export async function makeCalls(
@@ -50,6 +54,16 @@ async function make(scene: Scene, call: PlannedCall): Promise<void> {
       if (call.type === 'enable') await redeliver(scene, id);
       return;
     }
+    case 'maintain': {
+      const startsAt = Date.now() + SOON_MS;
+      const { window: key, monitors, lastsMs } = call;
+      await planMaintenance(scene, { key, monitors, startsAt, endsAt: startsAt + lastsMs });
+      return;
+    }
+    case 'end maintenance':
+    case 'delete maintenance':
+      await cutMaintenance(scene, call.window, call.type === 'end maintenance' ? 'end' : 'delete');
+      return;
   }
 }
 

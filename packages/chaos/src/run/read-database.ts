@@ -1,5 +1,5 @@
 import type { Stores } from '../lab/stores.ts';
-import type { Backlog, DatabaseFacts } from '../oracle/record.ts';
+import type { Backlog, DatabaseFacts, UndeliveredFacts } from '../oracle/record.ts';
 
 /** Due for longer than this is overdue: the relay looks twice a second. */
 const OVERDUE_SECONDS = 5;
@@ -50,6 +50,15 @@ export async function readBacklog(stores: Stores): Promise<Backlog> {
   );
   if (row === undefined) throw new TypeError('a count has a row');
   return row;
+}
+
+/** What nobody has received. */
+export async function readUndelivered(stores: Stores): Promise<UndeliveredFacts[]> {
+  return stores.query(
+    `select d.id, d.channel_id as "channelId", c.enabled as "isChannelEnabled", d.state,
+       d.round_attempt_count as attempts, ${ms('next_attempt_at - now()')} as "dueInMs"
+     from deliveries d join channels c on c.id = d.channel_id where d.state <> 'delivered'`,
+  );
 }
 
 /** Whether nothing waits to be fanned out, and no attempt is due or under way. */

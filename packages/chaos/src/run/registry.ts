@@ -1,4 +1,4 @@
-import type { ChannelFacts, MonitorFacts } from '../oracle/record.ts';
+import type { ChannelFacts, MonitorFacts, RedeliveryFacts, WindowFacts } from '../oracle/record.ts';
 import type { MonitorPlan } from '../plan/plan-world.ts';
 
 /** A monitor of the campaign as it is now. */
@@ -8,12 +8,34 @@ export interface KnownMonitor extends Omit<MonitorFacts, 'names' | 'thresholds' 
   deletedAt: number | null;
 }
 
+/** Maintenance as it is asked for. */
+export type WindowSpan = Pick<WindowFacts, 'key' | 'monitors' | 'startsAt' | 'endsAt'>;
+
+/** Maintenance of the campaign as it is now. */
+interface KnownWindow extends Omit<WindowFacts, 'cut'> {
+  cut: { from: number; until: number } | null;
+}
+
 /** What a campaign has made, and done to it. */
 export class Registry {
   readonly monitors: KnownMonitor[] = [];
   readonly channels: ChannelFacts[] = [];
   /** Monitors that an api said it had made, to whoever asked it to be hit meanwhile. */
   readonly promised: { id: string; key: string }[] = [];
+  readonly windows: KnownWindow[] = [];
+  readonly redelivered: RedeliveryFacts[] = [];
+  #made = 0;
+
+  /** For something that the plan does not name. */
+  nextKey(prefix: string): string {
+    this.#made += 1;
+    return `${prefix}-${this.#made}`;
+  }
+
+  /** The API knows of it from now on at the latest. */
+  addWindow({ key, monitors, startsAt, endsAt }: WindowSpan): void {
+    this.windows.push({ key, monitors, startsAt, endsAt, plannedAt: Date.now(), cut: null });
+  }
 
   add(plan: MonitorPlan, created: { id: string; name: string; createdAt: string }): void {
     this.monitors.push({

@@ -82,6 +82,8 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
     monitors: registry.monitors,
     promised: registry.promised,
     channels: registry.channels,
+    windows: registry.windows,
+    redelivered: registry.redelivered,
     answers: targets.answers,
     receipts: receivers.receipts,
     strays: receivers.strays,

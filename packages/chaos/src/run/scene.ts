@@ -13,7 +13,7 @@ export interface Scene {
   readonly receivers: Receivers;
   readonly api: ApiClient;
   readonly registry: Registry;
-  /** While it is there, the names of targets and receivers do not resolve. */
+  /** While it is there, the names of targets and receivers do not resolve; it says how (`DnsTrouble`). */
   readonly dnsDownFile: string;
   /** Null: clocks cannot be set off here. */
   readonly libfaketime: string | null;

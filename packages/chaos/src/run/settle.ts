@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Slot } from '../lab/slot.ts';
 import type { Backlog, CampaignRecord } from '../oracle/record.ts';
 import { redeliver } from './make-calls.ts';
-import { isQuiet, readBacklog } from './read-database.ts';
+import { isQuiet, readBacklog, readUndelivered } from './read-database.ts';
 import type { Scene } from './scene.ts';
 
 /** As long as a monitor may be unchecked, and a little more: only then the longest span can be told. */
@@ -91,10 +91,7 @@ export async function listUndelivered(
   for (const { id } of scene.registry.channels) {
     for (const state of UNDELIVERED) shown.push(...(await listDeliveries(scene, id, state)));
   }
-  const rows = await scene.stores.query<{ id: string }>(
-    `select id from deliveries where state <> 'delivered'`,
-  );
-  return { undelivered: { stored: rows.map(({ id }) => id), shown }, leftAlone };
+  return { undelivered: { stored: await readUndelivered(scene.stores), shown }, leftAlone };
 }
 
 async function listDeliveries({ api }: Scene, channelId: string, state: string): Promise<string[]> {

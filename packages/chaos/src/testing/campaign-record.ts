@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type {
   CampaignRecord,
   ChannelFacts,
@@ -70,19 +70,30 @@ export function answerAt(second: number, up: boolean): TargetAnswer {
 
 /** What an event brings about, with its webhook events. */
 function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): StatusChangeFacts {
-  const kinds =
-    from === 'PENDING' && to === 'UP'
-      ? []
-      : to === 'DOWN'
-        ? (['monitor.down', 'incident.created'] as const)
-        : (['monitor.up', 'incident.resolved'] as const);
+  const kinds: readonly WebhookEvent[] =
+    to === 'DOWN'
+      ? ['monitor.down', 'incident.created']
+      : from === 'PENDING'
+        ? []
+        : ['monitor.up', 'incident.resolved'];
+  return changeOf(event, from, to, kinds, event.timestamp + (kinds.length > 0 ? 1 : 0));
+}
+
+/** A status change that says what a check said. */
+function changeOf(
+  check: Pick<EventFacts, 'id' | 'latencyMs' | 'errorReason' | 'region'>,
+  from: MonitorStatus,
+  to: MonitorStatus,
+  kinds: readonly WebhookEvent[],
+  timestamp: number,
+): StatusChangeFacts {
   return {
-    id: `change-${event.id}`,
+    id: `change-${to}-${check.id}`,
     monitorId: MONITOR.id,
     from,
     to,
-    region: event.region,
-    timestamp: event.timestamp + (kinds.length > 0 ? 1 : 0),
+    region: check.region,
+    timestamp,
     channelIds: [CHANNEL.id],
     webhookEvents: kinds.map((kind, index) => ({
       event: kind,
@@ -92,10 +103,10 @@ function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): St
         monitorName: 'Shop',
         status: to,
         previousStatus: from,
-        latency: event.latencyMs,
-        errorReason: to === 'DOWN' ? event.errorReason : null,
-        region: event.region,
-        timestamp: new Date(event.timestamp + 1 + index).toISOString(),
+        latency: check.latencyMs,
+        errorReason: to === 'DOWN' ? check.errorReason : null,
+        region: check.region,
+        timestamp: new Date(timestamp + index).toISOString(),
         runbookUrl: null,
       }),
     })),
@@ -147,20 +158,53 @@ export function goodRecord(): CampaignRecord {
   ];
   const events = course.map(([second, up]) => eventAt(second, up));
   const [first = eventAt(0, true), down = eventAt(5, false), up = eventAt(10, true)] = events;
-  const statusChanges = [
-    changeBy(first, 'PENDING', 'UP'),
-    changeBy(down, 'UP', 'DOWN'),
-    changeBy(up, 'DOWN', 'UP'),
-  ];
+  return recordOf(
+    events,
+    [changeBy(first, 'PENDING', 'UP'), changeBy(down, 'UP', 'DOWN'), changeBy(up, 'DOWN', 'UP')],
+    { openedAt: down.timestamp + 1, resolvedAt: up.timestamp + 1 },
+  );
+}
+
+/** From then on, and until then, the monitor of `maintainedRecord` is in maintenance: epoch milliseconds. */
+export const MAINTAINED = { startsAt: START + 2_000, endsAt: START + 32_000 };
+
+/** A campaign of one monitor that fails during maintenance, is told to be DOWN at its end, and recovers, without a flaw. */
+export function maintainedRecord(): CampaignRecord {
+  const seconds = Array.from({ length: 10 }, (_, index) => index * 5);
+  const events = seconds.map((second) => eventAt(second, second === 0 || second >= 35));
+  const [first = eventAt(0, true)] = events;
+  const up = events.find(({ slot }) => slot === START + 35_000) ?? first;
+  const last = events.findLast(({ status }) => status === 'DOWN') ?? first;
+  const entry = { id: 'entry', latencyMs: 0, errorReason: null, region: 'north' };
+  const leftAt = MAINTAINED.endsAt + 300;
+  const record = recordOf(
+    events,
+    [
+      changeBy(first, 'PENDING', 'UP'),
+      changeOf(entry, 'UP', 'MAINTENANCE', ['monitor.maintenance'], MAINTAINED.startsAt + 300),
+      changeOf(last, 'MAINTENANCE', 'DOWN', ['monitor.down', 'incident.created'], leftAt),
+      changeBy(up, 'DOWN', 'UP'),
+    ],
+    { openedAt: leftAt, resolvedAt: up.timestamp + 1 },
+  );
+  const window = { key: 'planned', monitors: [MONITOR.plan.key], ...MAINTAINED };
+  return { ...record, windows: [{ ...window, plannedAt: START, cut: null }] };
+}
+
+function recordOf(
+  events: readonly EventFacts[],
+  statusChanges: readonly StatusChangeFacts[],
+  incident: { openedAt: number; resolvedAt: number },
+): CampaignRecord {
   const deliveries = statusChanges.flatMap(deliveriesOf);
   return {
     seed: 1,
     minutes: 3,
     startedAt: START,
     lastFaultAt: START + 9_000,
-    endedAt: START + 24_000,
-    kinds: ['dns'],
-    faults: [{ name: 'dns', victim: null, firedAt: START + 1_000, endedAt: START + 9_000, note: '' }],
+    endedAt: (events.at(-1)?.slot ?? START) + 4_000,
+    kinds: ['dns-fail'],
+    faults: [{ name: 'dns-fail', victim: null, firedAt: START + 1_000, endedAt: START + 9_000, note: '' }],
     replicas: [
       { name: 'checker-north-1', service: 'checker', address: '127.0.1.3' },
       { name: 'notifier-1', service: 'notifier', address: '127.0.1.6' },
@@ -168,7 +212,9 @@ export function goodRecord(): CampaignRecord {
     monitors: [MONITOR],
     promised: [{ id: MONITOR.id, key: 'shop' }],
     channels: [CHANNEL],
-    answers: course.map(([second, isUp]) => answerAt(second, isUp)),
+    windows: [],
+    redelivered: [],
+    answers: events.map(({ slot, status }) => answerAt(((slot ?? START) - START) / 1_000, status === 'UP')),
     receipts: deliveries.map(receiptOf),
     strays: [],
     tails: new Map([[MONITOR.id, events.map(({ id }) => id)]]),
@@ -181,7 +227,7 @@ export function goodRecord(): CampaignRecord {
       events,
       statusChanges,
       deliveries,
-      incidents: [{ monitorId: MONITOR.id, openedAt: down.timestamp + 1, resolvedAt: up.timestamp + 1 }],
+      incidents: [{ monitorId: MONITOR.id, ...incident }],
       backlog: { undispatched: 0, overdue: 0 },
       monitors: [{ id: MONITOR.id, name: 'Shop', failureThreshold: 1, status: 'UP' }],
     },

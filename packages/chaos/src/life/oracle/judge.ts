@@ -117,7 +117,7 @@ function toldOtherwise({ monitorIds, flapping, flappingEvents, received }: Readi
 }
 
 function implied(events: readonly ImplyingEvent[]): ExpectedWebhook[] {
-  return expectedWebhooks({ failureThreshold: 1, regions: ['default'], maintenance: null }, events);
+  return expectedWebhooks({ failureThreshold: 1, regions: ['default'], maintenance: [] }, events);
 }
 
 function idOf({ headers }: ReceivedWebhook): string {

@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals';
+import { MAINTAINED, maintainedRecord, START } from '../testing/campaign-record.ts';
+import { findViolations } from './find-violations.ts';
+import type { CampaignRecord, StatusChangeFacts, WindowFacts } from './record.ts';
+
+const good = maintainedRecord();
+const { database } = good;
+
+function withWindow(changed: Partial<WindowFacts>): CampaignRecord {
+  return { ...good, windows: good.windows.map((window) => ({ ...window, ...changed })) };
+}
+
+function withChanges(
+  change: (one: StatusChangeFacts, index: number) => StatusChangeFacts | [],
+): CampaignRecord {
+  return { ...good, database: { ...database, statusChanges: database.statusChanges.flatMap(change) } };
+}
+
+test('maintenance without a flaw has no violations, also where it was ended before its time', () => {
+  expect(findViolations(good)).toEqual([]);
+  const cut = { from: MAINTAINED.endsAt - 100, until: MAINTAINED.endsAt + 100 };
+  expect(findViolations(withWindow({ endsAt: MAINTAINED.endsAt + 60_000, cut }))).toEqual([]);
+});
+
+describe('is found:', () => {
+  test.each<[string, CampaignRecord, string, RegExp]>([
+    [
+      'maintenance that nobody planned',
+      withWindow({ startsAt: START + 90_000, endsAt: START + 120_000 }),
+      'maintenance is as it was planned',
+      /^shop went into maintenance at .*:02.300Z without a window$/,
+    ],
+    [
+      'maintenance of another monitor',
+      withWindow({ monitors: [] }),
+      'maintenance is as it was planned',
+      /without a window$/,
+    ],
+    [
+      'a window that nobody entered',
+      withWindow({ startsAt: MAINTAINED.endsAt + 1_000, endsAt: MAINTAINED.endsAt + 30_000 }),
+      'maintenance is as it was planned',
+      /^shop was not in maintenance in the first 20 s of planned$/,
+    ],
+    [
+      'a window that was entered late',
+      withWindow({ startsAt: START - 60_000, plannedAt: START - 60_000 }),
+      'maintenance is as it was planned',
+      /was not in maintenance in the first 20 s/,
+    ],
+    [
+      'an end before its time',
+      withWindow({ endsAt: MAINTAINED.endsAt + 60_000 }),
+      'maintenance is as it was planned',
+      /came out of maintenance at .*:32.300Z while planned ran$/,
+    ],
+    [
+      'an end that came late',
+      withWindow({ endsAt: START + 8_000 }),
+      'maintenance is as it was planned',
+      /came out of maintenance only at .*:32.300Z$/,
+    ],
+    [
+      'campaigns in which nobody was in maintenance',
+      withChanges((one) => (one.to === 'MAINTENANCE' ? [] : one)),
+      'there was something to lose',
+      /^no monitor was in maintenance$/,
+    ],
+    [
+      'a failure that the end of maintenance kept to itself',
+      withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, webhookEvents: [] } : one)),
+      'statuses follow from events',
+      /change 2 should be MAINTENANCE to DOWN at .* and is MAINTENANCE to DOWN silently/,
+    ],
+    [
+      'an end of maintenance that says UP of what is DOWN',
+      withChanges((one) => {
+        if (one.from === 'DOWN') return [];
+        return one.from === 'MAINTENANCE' ? { ...one, to: 'UP' } : one;
+      }),
+      'statuses follow from events',
+      /change 2 should be MAINTENANCE to DOWN/,
+    ],
+    [
+      'maintenance that nobody was told of',
+      withChanges((one) => (one.to === 'MAINTENANCE' ? { ...one, webhookEvents: [] } : one)),
+      'each status change has its webhook events',
+      /UP to MAINTENANCE silently at .* has {2}instead of monitor.maintenance/,
+    ],
+    [
+      'an incident that began when maintenance did',
+      {
+        ...good,
+        database: {
+          ...database,
+          incidents: database.incidents.map((one) => ({ ...one, openedAt: START + 2_300 })),
+        },
+      },
+      'one incident for each outage',
+      /was DOWN from .*:32.300Z to .*, without an incident$/,
+    ],
+    [
+      'an alert at the end that repeats a check of before',
+      withChanges((one) => ({
+        ...one,
+        webhookEvents: one.webhookEvents.map((event) => ({
+          ...event,
+          payload: event.payload.replace('HTTP_500', 'TIMEOUT'),
+        })),
+      })),
+      'what is told follows from events',
+      /webhook event 1 should be .*HTTP_500.* and is .*TIMEOUT/,
+    ],
+  ])('%s', (_, record, invariant, detail) => {
+    const found = findViolations(record).filter((violation) => violation.invariant === invariant);
+    expect(found.map((violation) => violation.detail)).toContainEqual(expect.stringMatching(detail));
+  });
+});

@@ -1,0 +1,62 @@
+import { changesOf, maintainedSpans } from './changes-of.ts';
+import type { CampaignRecord, Violation, WindowFacts } from './record.ts';
+
+/** A window begins and ends within so long of its plan, also while notifiers or Postgres are away for a moment. */
+const LATE_MS = 20_000;
+
+const at = (time: number): string => new Date(time).toISOString();
+
+/** A window over a monitor, by what the API took; one that is cut short ends somewhere between two moments. */
+interface Cover {
+  readonly key: string;
+  readonly from: number;
+  /** When the API knew of it at the latest. */
+  readonly knownAt: number;
+  readonly earliestEnd: number;
+  readonly latestEnd: number;
+}
+
+function coverOf({ key, startsAt, endsAt, plannedAt, cut }: WindowFacts): Cover {
+  return {
+    key,
+    from: startsAt,
+    knownAt: Math.max(startsAt, plannedAt),
+    earliestEnd: Math.min(endsAt, cut?.from ?? Infinity),
+    latestEnd: Math.min(endsAt, cut?.until ?? Infinity),
+  };
+}
+
+/** Monitors are in maintenance while one of their windows runs, and at no other time. */
+export function wrongMaintenance(record: CampaignRecord): Violation[] {
+  const invariant = 'maintenance is as it was planned';
+  return record.monitors.flatMap((monitor) => {
+    // What becomes of a window's monitor that is gone nobody can tell.
+    if (monitor.deletedAt !== null) return [];
+    const { key } = monitor.plan;
+    const covers = record.windows.filter(({ monitors }) => monitors.includes(key)).map(coverOf);
+    const spans = maintainedSpans(changesOf(record, monitor));
+    const wrong = spans.flatMap(({ enteredAt, leftAt }) => {
+      const isCaused = covers.some(
+        ({ from, latestEnd }) => from <= enteredAt && enteredAt <= latestEnd + LATE_MS,
+      );
+      if (!isCaused) return [`went into maintenance at ${at(enteredAt)} without a window`];
+      if (leftAt === null) return [`is in maintenance since ${at(enteredAt)}`];
+      const running = covers.find(
+        ({ from, earliestEnd }) => from + LATE_MS <= leftAt && leftAt < earliestEnd,
+      );
+      if (running !== undefined) return [`came out of maintenance at ${at(leftAt)} while ${running.key} ran`];
+      const isLate = covers.every(({ from, latestEnd }) => from > leftAt || latestEnd + LATE_MS < leftAt);
+      return isLate ? [`came out of maintenance only at ${at(leftAt)}`] : [];
+    });
+    const missed = covers
+      .filter(({ knownAt, earliestEnd }) => earliestEnd - knownAt >= LATE_MS)
+      .filter(
+        ({ knownAt, latestEnd }) =>
+          !spans.some(
+            ({ enteredAt, leftAt }) => enteredAt <= knownAt + LATE_MS && (leftAt ?? latestEnd) > knownAt,
+          ),
+      )
+      .map((cover) => `was not in maintenance in the first ${LATE_MS / 1_000} s of ${cover.key}`);
+    return [...wrong, ...missed].map((what) => ({ invariant, detail: `${key} ${what}` }));
+  });
+}
