@@ -10,6 +10,8 @@ export interface Figures {
   readonly kindsWanted: number;
   readonly checks: number;
   readonly statusChanges: number;
+  /** Times that a monitor went into maintenance. */
+  readonly maintained: number;
   readonly deliveries: number;
   readonly attempts: number;
   /** Received more often than once. */
@@ -35,6 +37,7 @@ export function figuresOf(record: CampaignRecord, violations: readonly Violation
     kindsWanted: record.kinds.length,
     checks: database.events.length,
     statusChanges: database.statusChanges.length,
+    maintained: database.statusChanges.filter(({ to }) => to === 'MAINTENANCE').length,
     deliveries: database.deliveries.length,
     attempts: database.deliveries.reduce((total, { attempts }) => total + attempts, 0),
     repeated: receipts.length - new Set(receipts.map(({ id }) => id)).size,
