@@ -260,7 +260,7 @@ describe('claimDeliveries', () => {
       expect(new Set(claimed.map(({ channelId: id }) => id)).size).toBe(HANGING + 1);
       expect(claimed.map(({ channelId: id }) => id)).toContain(healthy);
       // The attempts that run count: one channel's second comes after the first of all.
-      const [done] = claimed.filter(({ channelId: id }) => id === healthy);
+      const done = claimed.find(({ channelId: id }) => id === healthy);
       if (done) await record(done, { kind: 'delivered' }, 200);
       const [next] = await claimDeliveries(context, { limit: 1 });
       expect(next?.channelId).toBe(healthy);

@@ -90,8 +90,16 @@ test('each target goes down at least once, and calls come within the window', ()
     for (const { turns } of world.monitors) expect(turns.some(({ state }) => state !== 'up')).toBe(true);
     expect(new Set(calls.map(({ type }) => type))).toEqual(
       new Set([
-        ...['rename', 'tune', 'move', 'trigger', 'delete', 'disable', 'enable'],
-        ...['maintain', 'end maintenance', 'delete maintenance'],
+        'rename',
+        'tune',
+        'move',
+        'trigger',
+        'delete',
+        'disable',
+        'enable',
+        'maintain',
+        'end maintenance',
+        'delete maintenance',
       ]),
     );
   }
