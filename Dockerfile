@@ -2,7 +2,8 @@
 # The images of the services, a target each:
 #   docker build --target api -t tocsin/api .         (also: checker, notifier, migrate, cli)
 # Node 24: an https check costs it two thirds of what it costs Node 20 (docs/performance.md).
-ARG NODE_IMAGE=node:24-bookworm-slim
+# Not older: its Brotli and TLS have known holes (SECURITY.md).
+ARG NODE_IMAGE=node:24.22.1-bookworm-slim
 
 # --- Installs and builds the whole tree; nothing of it but what `assemble.sh` takes gets into an image. ---
 FROM ${NODE_IMAGE} AS build

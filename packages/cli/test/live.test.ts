@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { AddressInfo } from 'node:net';
 import { tail, type TailFlags } from '@tocsin/cli/events/tail';
 import { createApiClient, type ApiClient } from '@tocsin/cli/http/api-client';
@@ -201,10 +202,12 @@ test('trigger --wait: each is checked before one of them is checked again', asyn
   expect(terminal.printed.map((line) => line.trim().split(/\s+/)[1])).toEqual(['UP', 'UP', 'UP']);
 });
 
-let server: Server | undefined;
+const servers: Server[] = [];
 afterEach(() => {
-  server?.close();
-  server?.closeAllConnections();
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
 });
 
 /** A server that answers one request after the other. */
@@ -213,7 +216,7 @@ async function clientOf(
 ): Promise<{ client: ApiClient; url: string; retries: string[]; seen: IncomingMessage[]; bodies: string[] }> {
   const seen: IncomingMessage[] = [];
   const bodies: string[] = [];
-  server = createServer((req, res) => {
+  const server = createServer((req, res) => {
     seen.push(req);
     let body = '';
     req.on('data', (bytes: Buffer) => (body += String(bytes)));
@@ -222,6 +225,7 @@ async function clientOf(
       answers.shift()?.(req, res);
     });
   });
+  servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const retries: string[] = [];
@@ -273,6 +277,19 @@ test('a trigger that may have been heeded is told, and not sent again', async ()
   await expect(client.trigger('a', null)).rejects.toThrow(new RegExp(text));
   await expect(client.trigger('a', null)).rejects.toMatchObject({ status: 502 });
   expect([seen.length, retries]).toEqual([2, []]);
+});
+
+test('no coding is asked for, and none is decoded', async () => {
+  const answer = Buffer.from(JSON.stringify({ monitors: [] }));
+  const { client, seen } = await clientOf(
+    [brotliCompressSync(answer), gzipSync(answer)].map(
+      (bytes, index) => (_, res) =>
+        res.writeHead(200, { 'Content-Encoding': ['br', 'gzip'][index] }).end(bytes),
+    ),
+  );
+  for (let request = 0; request < 2; request += 1)
+    await expect(client.listMonitors()).rejects.toThrow(/is TOCSIN_URL right\?/);
+  expect(seen.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined, undefined]);
 });
 
 test('what is no Tocsin is told so, and gets the key once', async () => {

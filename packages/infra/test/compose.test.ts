@@ -121,7 +121,7 @@ test('the Dockerfile has a target for each, on the same base, that is not root',
     'migrate from api',
     'cli from base',
   ]);
-  expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24-/m);
+  expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24\.\d+\.\d+-/m);
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);
   // The version of pnpm stands in three places.
   const [, pnpm] = /'(pnpm@[\d.]+)'/.exec(await readRepositoryFile('packages/embedded/bootstrap.js')) ?? [];

@@ -115,6 +115,8 @@ function createGot({ url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS }: Api
     headers: { authorization: `Bearer ${apiKey}`, 'user-agent': 'tocsin-cli' },
     // A redirect would carry the key, and a PUT would come out of it as a GET.
     followRedirect: false,
+    // Whatever answers at the URL is not to choose what decodes its answer: Brotli in Node is not safe (CVE-2026-111497).
+    decompress: false,
     timeout: { request: TIMEOUT_MS },
     signal,
     retry: {

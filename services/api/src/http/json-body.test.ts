@@ -162,7 +162,8 @@ describe('415: a body that is not JSON', () => {
   test.each([
     ['gzip', gzipSync(GOOD), 201],
     ['deflate', deflateSync(GOOD), 201],
-    ['br', brotliCompressSync(GOOD), 201],
+    ['br', brotliCompressSync(GOOD), 415],
+    ['BR', brotliCompressSync(GOOD), 415],
     ['identity', Buffer.from(GOOD), 201],
     ['compress', Buffer.from(GOOD), 415],
     ['gzip, gzip', gzipSync(gzipSync(GOOD)), 415],

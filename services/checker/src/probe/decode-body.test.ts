@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { decodeBody } from './decode-body.ts';
 import { check, createLocalTargets, loopbackEgress } from './test-targets.ts';
 
@@ -14,7 +14,6 @@ describe('content codings', () => {
     ['gzip', gzipSync(TEXT)],
     ['GZip', gzipSync(TEXT)],
     ['x-gzip', gzipSync(TEXT)],
-    ['br', brotliCompressSync(TEXT)],
     ['deflate', deflateSync(TEXT)],
     ['deflate', deflateRawSync(TEXT)],
     ['identity', Buffer.from(TEXT)],
@@ -27,7 +26,7 @@ describe('content codings', () => {
     ['zstd', 'the body has content coding "zstd", which checks cannot read'],
     ['gzip, gzip', 'the body has content coding "gzip, gzip", which checks cannot read'],
     ['gzip', 'the body is not valid gzip'],
-    ['br', 'the body is not valid br'],
+    ['br', 'the body has content coding "br", which checks cannot read'],
     ['deflate', 'the body is not valid deflate'],
   ])('%s that cannot be undone', async (coding, problem) => {
     expect(await decodeBody(Buffer.from('\xffplain text', 'latin1'), coding, '')).toEqual({ problem });
@@ -48,7 +47,6 @@ describe('content codings', () => {
 
   test.each([
     ['gzip', gzipSync(Buffer.alloc(200 * MIB))],
-    ['br', brotliCompressSync(Buffer.alloc(64 * MIB), { params: { 1: 1 } })],
     ['deflate', deflateSync(Buffer.alloc(64 * MIB))],
   ])('a %s bomb unfolds to 1 MiB and no more', async (coding, bomb) => {
     expect(bomb.length).toBeLessThan(MIB);
