@@ -252,6 +252,19 @@ describe('claimDeliveries', () => {
       expect(await claimDeliveries(context, { limit: 12, failingLimit: 0 })).toHaveLength(12);
     });
 
+    test('those that fail take turns: one that is mended does not wait for the backlogs of those that hang', async () => {
+      await hang(3, new Date());
+      const mended = await makeChannel();
+      await context.db.update(channels).set({ failingSince: new Date(), lastFailedAt: new Date() });
+      await alert(1);
+      await context.db.execute(
+        sql`update deliveries set next_attempt_at = now() - interval '1 hour' where channel_id <> ${mended}`,
+      );
+      await context.db.execute(sql`update channels set last_failed_at = now() where id <> ${mended}`);
+      const [first] = await claimDeliveries(context, { limit: 10, failingLimit: 1 });
+      expect(first?.channelId).toBe(mended);
+    });
+
     test('before anybody knows of them the first alert of each channel comes before the second of any', async () => {
       await hang(5, null);
       const healthy = await makeChannel();

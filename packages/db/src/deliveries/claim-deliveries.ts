@@ -168,9 +168,9 @@ function isOldest(name: string): SQL {
       and ${row}.channel_id = any(s.channel_ids))`;
 }
 
-/** How many attempts run to a channel `c`. */
+/** How many attempts run to a channel `c`: a value, or a row of one. */
 const runningAttempts = sql`(
-  select count(*) from deliveries l where l.channel_id = c.id and l.leased_until > now())`;
+  select count(*) as count from deliveries l where l.channel_id = c.id and l.leased_until > now())`;
 
 function dueOne(deliveryId: string): SQL {
   const isHead = sql`d.id = (select h.id from (${headOf(sql`d.channel_id`, sql`d.monitor_id`)}) h)`;
@@ -220,16 +220,24 @@ const dueOfChannel = sql`(
     cross join lateral (${headOf(sql`c.id`, sql`m.id`)}) h
     where c.enabled and ${isFree('h')} and ${isOldest('h')}))`;
 
-/** `turn` is which attempt of its channel it would be, those that run counted. */
+/**
+ * `turn` is which attempt of its channel it would be, those that run counted. Channels that fail wait from their last failure
+ * on, or one whose receiver hangs would always be due longest.
+ */
 function dueByChannel({ limit, failingLimit = limit }: DueScope): SQL {
   return sql`select k.id from (
-      select d.id, d.turn, d.next_attempt_at, c.failing_since is not null as failing,
-        row_number() over (partition by c.failing_since is not null order by d.turn, d.next_attempt_at) as number
-      from ${channelsWithPending} w join channels c on c.id = w.id and c.deleted_at is null
-      cross join lateral (select ${runningAttempts} as count) r
-      cross join lateral (
-        select d.id, d.next_attempt_at, r.count + row_number() over (order by d.next_attempt_at) as turn
-        from ${dueOfChannel} d order by d.next_attempt_at limit greatest(0, ${MOST_PER_CHANNEL} - r.count)) d) k
+      select d.id, d.turn, d.waits_since, d.failing,
+        row_number() over (partition by d.failing order by d.turn, d.waits_since) as number
+      from (
+        select d.id, d.turn, c.failing_since is not null as failing,
+          case when c.failing_since is null then d.next_attempt_at else greatest(d.next_attempt_at, c.last_failed_at) end
+            as waits_since
+        from ${channelsWithPending} w join channels c on c.id = w.id and c.deleted_at is null
+          and (c.failing_since is null or ${failingLimit} > 0)
+        cross join lateral ${runningAttempts} r
+        cross join lateral (
+          select d.id, d.next_attempt_at, r.count + row_number() over (order by d.next_attempt_at) as turn
+          from ${dueOfChannel} d order by d.next_attempt_at limit greatest(0, ${MOST_PER_CHANNEL} - r.count)) d) d) k
     where not k.failing or k.number <= ${failingLimit}
-    order by k.turn, k.next_attempt_at limit ${limit}`;
+    order by k.turn, k.waits_since limit ${limit}`;
 }
