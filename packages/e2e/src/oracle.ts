@@ -73,6 +73,11 @@ export function expectedWebhooks(
 
   const leave = (): void => {
     const down = isDown();
+    // Where the last checks failed nothing shows that DOWN is over (ADR 10): it comes back without a word.
+    if (covered === 'DOWN' && !down && ![...streaks.values()].includes(0)) {
+      status = 'DOWN';
+      return;
+    }
     change(down ? 'DOWN' : 'UP', down ? lastFailure : last, covered);
   };
 
@@ -90,7 +95,8 @@ export function expectedWebhooks(
     last = event;
     if (event.status === 'DOWN') lastFailure = event;
     if (status === 'MAINTENANCE') continue;
-    const now = isDown() ? 'DOWN' : 'UP';
+    const staysDown = status === 'DOWN' && event.status === 'DOWN';
+    const now = isDown() || staysDown ? 'DOWN' : 'UP';
     if (now !== status) change(now, event, status);
   }
   return expected;

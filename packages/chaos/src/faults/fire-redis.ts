@@ -40,12 +40,15 @@ async function fill(stores: Stores, lastsMs: number, deadline: number): Promise<
   const firedAt = Date.now();
   const before = await countRefusals(stores);
   const isMet = async (): Promise<boolean> => (await countRefusals(stores)) > before;
-  await stores.commandRedis((redis) => redis.config('SET', 'maxmemory', '1'));
-  await wait(lastsMs);
-  while (!(await isMet()) && Date.now() < deadline) await wait(LOOK_EVERY_MS);
-  const met = await isMet();
-  await stores.commandRedis((redis) => redis.config('SET', 'maxmemory', '0'));
-  return met ? { firedAt, endedAt: Date.now() } : { missed: 'nobody wrote to it' };
+  try {
+    await stores.commandRedis((redis) => redis.config('SET', 'maxmemory', '1'));
+    await wait(lastsMs);
+    while (!(await isMet()) && Date.now() < deadline) await wait(LOOK_EVERY_MS);
+    if (!(await isMet())) return { missed: 'nobody wrote to it' };
+  } finally {
+    await stores.commandRedis((redis) => redis.config('SET', 'maxmemory', '0'));
+  }
+  return { firedAt, endedAt: Date.now() };
 }
 
 /** Commands that Redis had no memory for, since it was started. */

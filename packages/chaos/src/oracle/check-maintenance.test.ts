@@ -16,6 +16,15 @@ function withChanges(
   return { ...good, database: { ...database, statusChanges: database.statusChanges.flatMap(change) } };
 }
 
+test('windows that overlap are one time of maintenance', () => {
+  const [window] = good.windows;
+  const halves = [
+    { ...window, endsAt: START + 20_000 },
+    { ...window, key: 'other', startsAt: START + 10_000, plannedAt: START + 9_000 },
+  ];
+  expect(findViolations({ ...good, windows: halves as WindowFacts[] })).toEqual([]);
+});
+
 test('maintenance without a flaw has no violations, also where it was ended before its time', () => {
   expect(findViolations(good)).toEqual([]);
   const cut = { from: MAINTAINED.endsAt - 100, until: MAINTAINED.endsAt + 100 };
@@ -53,6 +62,32 @@ describe('is found:', () => {
       withWindow({ endsAt: MAINTAINED.endsAt + 60_000 }),
       'maintenance is as it was planned',
       /came out of maintenance at .*:32.300Z while planned ran$/,
+    ],
+    [
+      'an end ten seconds after the start',
+      {
+        ...withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, timestamp: START + 12_000 } : one)),
+      },
+      'maintenance is as it was planned',
+      /came out of maintenance at .*:12.000Z while planned ran$/,
+    ],
+    [
+      'maintenance that goes on between two windows',
+      {
+        ...good,
+        windows: [
+          ...good.windows.map((window) => ({ ...window, endsAt: START + 6_000 })),
+          ...good.windows.map((window) => ({ ...window, key: 'next', startsAt: START + 30_000 })),
+        ],
+      },
+      'maintenance is as it was planned',
+      /came out of maintenance only at .*:32.300Z$/,
+    ],
+    [
+      'maintenance that does not end',
+      withChanges((one) => (['MAINTENANCE', 'DOWN'].includes(one.from) ? [] : one)),
+      'maintenance is as it was planned',
+      /^shop is in maintenance since .*:02.300Z$/,
     ],
     [
       'an end that came late',

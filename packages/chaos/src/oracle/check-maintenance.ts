@@ -26,6 +26,17 @@ function coverOf({ key, startsAt, endsAt, plannedAt, cut }: WindowFacts): Cover 
   };
 }
 
+/** When a monitor may be in maintenance: from the start of a window until it must be over, as one where they touch. */
+function mergedSpans(covers: readonly Cover[]): { readonly from: number; readonly until: number }[] {
+  const spans: { from: number; until: number }[] = [];
+  for (const { from, latestEnd } of covers.toSorted((one, other) => one.from - other.from)) {
+    const last = spans.at(-1);
+    if (last !== undefined && from <= last.until) last.until = Math.max(last.until, latestEnd + LATE_MS);
+    else spans.push({ from, until: latestEnd + LATE_MS });
+  }
+  return spans;
+}
+
 /** Monitors are in maintenance while one of their windows runs, and at no other time. */
 export function wrongMaintenance(record: CampaignRecord): Violation[] {
   const invariant = 'maintenance is as it was planned';
@@ -35,18 +46,21 @@ export function wrongMaintenance(record: CampaignRecord): Violation[] {
     const { key } = monitor.plan;
     const covers = record.windows.filter(({ monitors }) => monitors.includes(key)).map(coverOf);
     const spans = maintainedSpans(changesOf(record, monitor));
+    const allowed = mergedSpans(covers);
     const wrong = spans.flatMap(({ enteredAt, leftAt }) => {
-      const isCaused = covers.some(
-        ({ from, latestEnd }) => from <= enteredAt && enteredAt <= latestEnd + LATE_MS,
-      );
-      if (!isCaused) return [`went into maintenance at ${at(enteredAt)} without a window`];
+      const within = allowed.find(({ from, until }) => from <= enteredAt && enteredAt <= until);
+      if (within === undefined) return [`went into maintenance at ${at(enteredAt)} without a window`];
       if (leftAt === null) return [`is in maintenance since ${at(enteredAt)}`];
+      if (leftAt > within.until) return [`came out of maintenance only at ${at(leftAt)}`];
       const running = covers.find(
-        ({ from, earliestEnd }) => from + LATE_MS <= leftAt && leftAt < earliestEnd,
+        ({ knownAt, earliestEnd }) =>
+          (knownAt <= enteredAt || knownAt + LATE_MS <= leftAt) &&
+          enteredAt < earliestEnd &&
+          leftAt < earliestEnd,
       );
-      if (running !== undefined) return [`came out of maintenance at ${at(leftAt)} while ${running.key} ran`];
-      const isLate = covers.every(({ from, latestEnd }) => from > leftAt || latestEnd + LATE_MS < leftAt);
-      return isLate ? [`came out of maintenance only at ${at(leftAt)}`] : [];
+      return running === undefined
+        ? []
+        : [`came out of maintenance at ${at(leftAt)} while ${running.key} ran`];
     });
     const missed = covers
       .filter(({ knownAt, earliestEnd }) => earliestEnd - knownAt >= LATE_MS)

@@ -1,6 +1,6 @@
 import type { TargetAnswer } from '../world/targets.ts';
 import { eventsByMonitor } from './check-events.ts';
-import { changesOf } from './changes-of.ts';
+import { changesOf, maintainedSpans } from './changes-of.ts';
 import type { CampaignRecord, MonitorFacts, Violation } from './record.ts';
 
 /** Answers of one kind that a target gave one after the other: failing is failing, however. */
@@ -78,18 +78,20 @@ function isLong({ plan, thresholds }: MonitorFacts, { status, answers, from, to 
 
 /** Whether a stretch has left its mark; null where it need not: the events of a deleted monitor are gone with it. */
 function seenIn(record: CampaignRecord, monitor: MonitorFacts): ((stretch: Stretch) => boolean) | null {
-  const isMaintained = record.windows.some(({ monitors }) => monitors.includes(monitor.plan.key));
-  // An edit of the URL begins the streaks anew, and maintenance covers the status.
-  if (monitor.plan.regions.length === 1 && monitor.plan.fate !== 'moved' && !isMaintained) {
-    const changes = changesOf(record, monitor);
-    return (stretch) =>
-      changes.findLast(({ timestamp }) => timestamp < stretch.from)?.to === stretch.status ||
-      changes.some(({ timestamp, to }) => to === stretch.status && within(stretch, timestamp));
-  }
-  if (monitor.deletedAt !== null) return null;
   const events = eventsByMonitor(record).get(monitor.id) ?? [];
-  return (stretch) =>
+  const isInEvents = (stretch: Stretch): boolean =>
     events.some(({ timestamp, status }) => status === stretch.status && within(stretch, timestamp));
+  // An edit of the URL begins the streaks anew.
+  if (monitor.plan.regions.length > 1 || monitor.plan.fate === 'moved')
+    return monitor.deletedAt === null ? isInEvents : null;
+  const changes = changesOf(record, monitor);
+  const maintained = maintainedSpans(changes);
+  const isCovered = ({ from, nextAt }: Stretch): boolean =>
+    maintained.some(({ enteredAt, leftAt }) => enteredAt <= nextAt && (leftAt ?? Infinity) >= from);
+  return (stretch) =>
+    changes.findLast(({ timestamp }) => timestamp < stretch.from)?.to === stretch.status ||
+    changes.some(({ timestamp, to }) => to === stretch.status && within(stretch, timestamp)) ||
+    (isCovered(stretch) && isInEvents(stretch));
 }
 
 function within({ from, to, nextAt }: Stretch, time: number): boolean {

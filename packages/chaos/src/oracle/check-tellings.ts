@@ -11,8 +11,9 @@ import type { MonitorPlan } from '../plan/plan-world.ts';
 import { changesOf, maintainedSpans, type MaintainedSpan } from './changes-of.ts';
 import type { CampaignRecord, EventFacts, Violation } from './record.ts';
 
-/** A region that is silent for longer may have no say. */
-const FRESH_INTERVALS = 1.5;
+/** A region has a say for three intervals and a timeout (design §4 "Status"); where it is close nobody can tell. */
+const FRESH_INTERVALS = 3;
+const CLOSE_MS = 1_000;
 
 /**
  * What is told of a monitor follows from its events, by an implementation of the rules that is not the system's. It knows of one
@@ -22,7 +23,8 @@ export function wrongTellings(record: CampaignRecord): Violation[] {
   const events = eventsByMonitor(record);
   return record.monitors.flatMap((monitor) => {
     const { fate, regions, failureThreshold, key } = monitor.plan;
-    if (fate !== 'kept' || regions.length !== 1) return [];
+    // The events of a deleted monitor went with it.
+    if (monitor.deletedAt !== null || fate !== 'kept' || regions.length !== 1) return [];
     const own = (events.get(monitor.id) ?? []).filter(({ url }) => url === null);
     const changes = changesOf(record, monitor);
     const spans = maintainedSpans(changes);
@@ -47,11 +49,12 @@ export function wrongTellings(record: CampaignRecord): Violation[] {
 function isUnsaid(
   { leftAt }: MaintainedSpan,
   events: readonly EventFacts[],
-  { intervalSeconds }: MonitorPlan,
+  { intervalSeconds, timeoutSeconds }: MonitorPlan,
 ): boolean {
   if (leftAt === null) return false;
   const last = events.findLast(({ timestamp }) => timestamp < leftAt)?.timestamp ?? 0;
-  return leftAt - last > FRESH_INTERVALS * intervalSeconds * 1_000;
+  const freshMs = (FRESH_INTERVALS * intervalSeconds + timeoutSeconds) * 1_000;
+  return leftAt - last > freshMs - CLOSE_MS;
 }
 
 function implyingEvent(event: EventFacts): ImplyingEvent {

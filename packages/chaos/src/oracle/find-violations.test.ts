@@ -290,6 +290,12 @@ describe('is found:', () => {
       /is put off for 3600000 ms after 1 attempts$/,
     ],
     [
+      'a delivery that waits for nothing',
+      withUndelivered({ dueInMs: null }),
+      'nothing is given up or put off too early',
+      /is pending without a time$/,
+    ],
+    [
       'a redelivery that was promised and not made',
       { ...good, redelivered: [{ id: good.receipts[0]?.id ?? '', since: START + 20_000 }] },
       'what is redelivered is received again',

@@ -1,7 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { WindowSpan } from './registry.ts';
 import type { Scene } from './scene.ts';
 
 export const WINDOWS_PATH = '/api/dashboard/maintenance-windows';
+/** It has begun so long after its start, by any clock of this machine. */
+const BEGUN_MS = 500;
 /** More than a campaign makes. */
 const LISTED = 200;
 
@@ -20,12 +23,15 @@ export async function planMaintenance(scene: Scene, window: WindowSpan): Promise
   const { status } = await scene.api.request('POST', WINDOWS_PATH, maintenanceFields(scene, window));
   // Asked for too late, it is refused; an earlier try may have been in time.
   if (status === 201 || (await idsOf(scene, window.key)).length > 0) scene.registry.addWindow(window);
+  else if (Date.now() < window.endsAt) throw new Error(`maintenance ${window.key}: ${status}`);
 }
 
 /** Ends a window before its time, or deletes it; one that was never planned is left. */
 export async function cutMaintenance(scene: Scene, key: string, how: 'end' | 'delete'): Promise<void> {
   const window = scene.registry.windows.find((one) => one.key === key);
   if (window === undefined) return;
+  // One that has not begun cannot be ended: the calls before this one may have taken long.
+  await wait(Math.max(0, window.startsAt + BEGUN_MS - Date.now()));
   const cut = { from: Date.now(), until: Infinity };
   window.cut = cut;
   for (const id of await idsOf(scene, key)) {
