@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import { claimDeliveries, type ClaimedDelivery, type DueScope } from '@tocsin/db/deliveries/claim-deliveries';
 import type { Transaction } from '@tocsin/db/database/open';
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { sql } from 'drizzle-orm';
@@ -30,11 +30,11 @@ async function readCounts(tx: Transaction): Promise<{ scans: number; read: numbe
 }
 
 /** A claim, and what it cost; one that is far too slow fails. */
-async function claim(): Promise<Cost> {
+async function claim(scope: DueScope = { limit: 100 }): Promise<Cost> {
   return context.db.transaction(async (tx) => {
     await tx.execute(sql`set local statement_timeout = '2s'`);
     const before = await readCounts(tx);
-    const claimed = await claimDeliveries({ ...context, db: tx }, { limit: 100 });
+    const claimed = await claimDeliveries({ ...context, db: tx }, scope);
     const after = await readCounts(tx);
     return { claimed, lookUps: after.scans - before.scans, rowsRead: after.read - before.read };
   });
@@ -62,6 +62,21 @@ test('a claim visits the channels that have something to send, not every other',
   const claimed = await claim();
   expect(channelsOf(claimed)).toEqual(busy.toSorted());
   expect([idle, claimed].every(({ lookUps }) => lookUps < 100)).toBe(true);
+});
+
+test('channels that fail cost next to nothing where there is no place for them', async () => {
+  const FAILING = 20;
+  for (let index = 0; index < FAILING; index += 1) await makeChannel(context);
+  await context.db.execute(sql`update channels set failing_since = now(), last_failed_at = now()`);
+  const healthy = await makeChannel(context);
+  for (let index = 0; index < 10; index += 1) {
+    await alertOf(context, (await makeMonitor(context, { externalId: null })).id, 'DOWN');
+  }
+  const none = await claim({ limit: 10, failingLimit: 0 });
+  expect(channelsOf(none)).toEqual(Array.from({ length: 10 }, () => healthy));
+  const some = await claim({ limit: 10, failingLimit: 10 });
+  expect(new Set(channelsOf(some)).size).toBe(10);
+  expect(some.lookUps).toBeGreaterThan(3 * none.lookUps);
 });
 
 const BACKLOG = 20_000;

@@ -135,6 +135,23 @@ describe('is found:', () => {
       /was DOWN from .*:32.300Z to .*, without an incident$/,
     ],
     [
+      'an outage during maintenance of which every result was dropped',
+      {
+        ...good,
+        database: {
+          ...database,
+          events: database.events.filter(({ status }) => status === 'UP'),
+          statusChanges: database.statusChanges.flatMap((one) => {
+            if (one.from === 'DOWN') return [];
+            return one.from === 'MAINTENANCE' ? { ...one, to: 'UP' as const, webhookEvents: [] } : one;
+          }),
+          incidents: [],
+        },
+      },
+      'what targets keep answering is seen',
+      /^shop: 6 answers that say DOWN, .* and nothing shows it$/,
+    ],
+    [
       'an alert at the end that repeats a check of before',
       withChanges((one) => ({
         ...one,

@@ -40,7 +40,8 @@ export interface ClaimedDelivery {
 /** Which deliveries to claim: one that a job named, or those that are due. */
 export type ClaimScope = { readonly deliveryId: string } | DueScope;
 
-interface DueScope {
+/** Those that are due. */
+export interface DueScope {
   readonly limit: number;
   /** Of them so many at most to channels whose last attempt failed; all where it is not given. */
   readonly failingLimit?: number;
