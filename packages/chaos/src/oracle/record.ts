@@ -124,6 +124,8 @@ export interface DatabaseFacts {
   readonly incidents: readonly IncidentFacts[];
   readonly backlog: Backlog;
   readonly monitors: readonly StoredMonitor[];
+  /** Keys of windows whose time passed while nobody could begin them. */
+  readonly missedWindows: readonly string[];
 }
 
 /** A monitor as Postgres has it. */

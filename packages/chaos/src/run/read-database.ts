@@ -33,6 +33,12 @@ export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
        from incidents`,
     ),
     backlog: await readBacklog(stores),
+    missedWindows: (
+      await stores.query<{ key: string }>(
+        `select w.name as key from maintenance_occurrences o join maintenance_windows w on w.id = o.window_id
+         where o.outcome = 'missed'`,
+      )
+    ).map(({ key }) => key),
     monitors: await stores.query(
       `select id, name, failure_threshold as "failureThreshold", status from monitors`,
     ),

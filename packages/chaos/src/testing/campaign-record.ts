@@ -229,6 +229,7 @@ function recordOf(
       deliveries,
       incidents: [{ monitorId: MONITOR.id, ...incident }],
       backlog: { undispatched: 0, overdue: 0 },
+      missedWindows: [],
       monitors: [{ id: MONITOR.id, name: 'Shop', failureThreshold: 1, status: 'UP' }],
     },
   };
