@@ -47,7 +47,7 @@ describe('traces', () => {
     const fits = (one: ReceivedSpan): boolean =>
       one.name === name &&
       Object.entries(where).every(([key, value]) => one[key as keyof ReceivedSpan] === value);
-    return until(`a span "${name}"`, () => collector.spans.find(fits), 40_000);
+    return until(`a span "${name}"`, () => collector.spans.find(fits));
   }
 
   test('one goes from a request that creates a monitor to its first check', async () => {
