@@ -53,6 +53,24 @@ test('the members of a wave are the monitors of its interval and phase, each wit
   expect(await membersOf('other', wave)).toEqual([]);
 });
 
+test('of a slot that runs again those are left out of which it is recorded, in that region', async () => {
+  const [one, other, wave] = await makePair();
+  const slot = wave.phaseMs + 5_000_000;
+  const recorded = async (id: string, region: string): Promise<unknown> =>
+    context.db.execute(sql`update monitor_regions set recent_slots = array[1, ${slot}, 2]::bigint[]
+      where monitor_id = ${id} and region = ${region}`);
+  const unrecorded = async (of: number): Promise<string[]> =>
+    (await listWaveMembers(context.db, 'default', wave, of)).map(({ monitorId }) => monitorId).toSorted();
+  expect(await unrecorded(slot)).toEqual([one, other].toSorted());
+  await recorded(one, 'default');
+  expect(await unrecorded(slot)).toEqual([other]);
+  expect(await unrecorded(slot + 5_000)).toEqual([one, other].toSorted());
+  expect(await membersOf('default', wave)).toEqual([one, other].toSorted());
+  await update(other, { regions: ['default', 'far'] });
+  await recorded(other, 'far');
+  expect(await unrecorded(slot)).toEqual([other]);
+});
+
 test('another interval moves a monitor to another wave at once', async () => {
   const [one, other, wave] = await makePair();
   await update(one, { interval: 60 });

@@ -41,20 +41,27 @@ const LOOK_FOR_STALLED_EVERY_MS = 1_000;
 /** At shutdown jobs that run have this long to end (design §4 "Jobs": 20 s, and a little for what follows). */
 const CLOSE_WITHIN_MS = 23_000;
 
+/** What became of a job before. */
+export interface JobHistory {
+  /** How often a worker vanished, or hung, while it ran this job. */
+  readonly stalls: number;
+  /** Whether a worker took it before: one that vanished, gave it back, begun or not, or postponed it. */
+  readonly again: boolean;
+}
+
 export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
   /** Null for queues without a region. */
   readonly region: string | null;
   readonly concurrency: number;
   /**
-   * @param stalls how often a worker vanished, or hung, while it ran this job
    * @param traceparent of what asked for this job; undefined where that was not told
    * @throws JobReturnedError to give the job back, JobPostponedError for later; any other error fails it
    */
   readonly process: (
     payload: JobPayload<Kind>,
     jobId: string,
-    stalls: number,
+    history: JobHistory,
     traceparent: string | undefined,
   ) => Promise<void>;
   readonly onFailed: (jobId: string, error: Error) => void;
@@ -161,7 +168,8 @@ export function startJobWorker<Kind extends JobKind>(
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
       const payload = schema.parse(job.data) as JobPayload<Kind>;
       const traceparent = job.opts.telemetry?.metadata;
-      await worker.run(() => options.process(payload, job.id ?? '', job.stalledCounter, traceparent));
+      const history = { stalls: job.stalledCounter, again: job.attemptsStarted > 1 };
+      await worker.run(() => options.process(payload, job.id ?? '', history, traceparent));
     } catch (error) {
       if (error instanceof JobPostponedError) {
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);

@@ -27,6 +27,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
 
   interface Seen {
     readonly jobId: string;
+    readonly again: boolean;
   }
 
   function startChecks(run: (seen: Seen) => Promise<void> = async () => undefined): Seen[] {
@@ -36,9 +37,9 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
         kind: 'check',
         region: REGION,
         concurrency: 10,
-        process: async (_, jobId) => {
-          seen.push({ jobId });
-          await run({ jobId });
+        process: async (_, jobId, { again }) => {
+          seen.push({ jobId, again });
+          await run({ jobId, again });
         },
         onFailed: () => undefined,
       }),
@@ -70,6 +71,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     await store.producers.addFirstCheck(REGION, payload, 1);
     await until('the second run', () => seen.length === 2);
     expect(seen[0]?.jobId).toBe(seen[1]?.jobId);
+    expect(seen.map(({ again }) => again)).toEqual([false, true]);
   });
 
   test('a job that is postponed is run again a little later, and once', async () => {
@@ -80,6 +82,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     await until('the third run', () => seen.length >= 3);
     const [first, ...later] = seen.map((check) => check.jobId);
     expect(later.filter((jobId) => jobId === first)).toHaveLength(1);
+    expect(seen.filter(({ again }) => again).map(({ jobId }) => jobId)).toEqual([first]);
     expect(new Set(later).size).toBe(later.length);
   });
 
@@ -113,7 +116,7 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
         kind: 'trigger',
         region: REGION,
         concurrency: 1,
-        process: async (_payload, _jobId, _stalls, traceparent) => void seen.push(traceparent),
+        process: async (_payload, _jobId, _history, traceparent) => void seen.push(traceparent),
         onFailed: () => undefined,
       }),
     );

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { startJobWorker, type JobHistory, type JobWorker } from '@tocsin/queue/job-worker';
 import { storedName } from '@tocsin/queue/queue-names';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { openTestStore, until, type TestStore } from './stores.ts';
@@ -42,30 +42,30 @@ describe.each(['redis', 'postgres'] as const)('a job whose worker is gone, on %s
     const [planned] = await store.producers.queue('check', REGION).getDelayed();
     await planned?.promote();
     const lost = [await loseOneCheck(), await loseOneCheck()];
-    const seen: { jobId: string; stalls: number }[] = [];
+    const seen: ({ jobId: string } & JobHistory)[] = [];
     worker = startJobWorker(store.stores.forRegion(REGION), {
       kind: 'check',
       region: REGION,
       concurrency: 1,
-      process: async (_, jobId, stalls) => void seen.push({ jobId, stalls }),
+      process: async (_, jobId, history) => void seen.push({ jobId, ...history }),
       onFailed: () => undefined,
     });
     await until('the check', () => seen.length > 0);
     expect(lost).toEqual([planned?.id, planned?.id]);
-    expect(seen).toEqual([{ jobId: planned?.id, stalls: 2 }]);
+    expect(seen).toEqual([{ jobId: planned?.id, stalls: 2, again: true }]);
   });
 
-  test('a check that was never lost has no stalls', async () => {
-    const seen: number[] = [];
+  test('a check that nobody took before has no history', async () => {
+    const seen: JobHistory[] = [];
     await store.producers.addFirstCheck(REGION, { monitorId: randomUUID(), revision: 1 }, 1);
     worker = startJobWorker(store.stores.forRegion(REGION), {
       kind: 'check',
       region: REGION,
       concurrency: 1,
-      process: async (_payload, _jobId, stalls) => void seen.push(stalls),
+      process: async (_payload, _jobId, history) => void seen.push(history),
       onFailed: () => undefined,
     });
     await until('the check', () => seen.length > 0);
-    expect(seen).toEqual([0]);
+    expect(seen).toEqual([{ stalls: 0, again: false }]);
   });
 });

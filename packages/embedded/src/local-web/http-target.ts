@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** A web server on this machine that answers as it is told: something for monitors to watch. */
 export class HttpTarget {
@@ -9,6 +10,8 @@ export class HttpTarget {
   body = 'ok';
   /** Takes requests and never answers them. */
   hangs = false;
+  /** Milliseconds from a request to its answer. */
+  delayMs = 0;
   /** Requests answered so far, by path. */
   readonly requests = new Map<string, number>();
   /** Those of the last request. */
@@ -22,8 +25,7 @@ export class HttpTarget {
       this.requests.set(path, (this.requests.get(path) ?? 0) + 1);
       this.headers = request.headers;
       request.resume();
-      if (this.hangs) return;
-      response.writeHead(this.status, { 'Content-Type': 'text/plain' }).end(this.body);
+      if (!this.hangs) void this.#answer(response);
     });
   }
 
@@ -32,6 +34,11 @@ export class HttpTarget {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new HttpTarget(server);
+  }
+
+  async #answer(response: ServerResponse): Promise<void> {
+    if (this.delayMs > 0) await delay(this.delayMs);
+    response.writeHead(this.status, { 'Content-Type': 'text/plain' }).end(this.body);
   }
 
   /** The address of a path on it. */

@@ -9,11 +9,15 @@ const WAVE = { intervalSeconds: 60, phaseMs: 51 };
 const OTHER = { intervalSeconds: 60, phaseMs: 101 };
 const SLOT = Date.now();
 const JOB = `repeat:wave-60-51:${SLOT}`;
+const LATE_JOB = `repeat:wave-60-51:${SLOT - 76_000}`;
 const NEXT_JOB = `repeat:wave-60-51:${SLOT + 60_000}`;
 
 function membersOf(count: number): WaveMember[] {
   return Array.from({ length: count }, (_, index) => ({ monitorId: randomUUID(), revision: index + 1 }));
 }
+
+/** Nobody took the job before. */
+const FIRST = { stalls: 0, again: false };
 
 const idsOf = (checks: readonly SingleCheck[]): string[] => checks.map(({ monitorId }) => monitorId);
 
@@ -74,21 +78,21 @@ describe('a wave', () => {
       members,
       runCheck: async (_, jobId, stalls) => void seen.push([jobId, stalls]),
     });
-    await jobs.run(WAVE, JOB, 1);
+    await jobs.run(WAVE, JOB, { stalls: 1, again: true });
     expect(ran).toEqual(members);
     expect(seen).toEqual(members.map(() => [JOB, 1]));
     expect(failed).toEqual([]);
   });
 
   test('of nobody is done', async () => {
-    await checkJobs({}).run(WAVE, JOB, 0);
+    await checkJobs({}).run(WAVE, JOB, FIRST);
     expect([ran, told]).toEqual([[], []]);
   });
 
   test('is done when its last check is', async () => {
     const gate = new Gate();
     let done = false;
-    const running = checkJobs({ members: membersOf(3), runCheck: gate.pass }).run(WAVE, JOB, 0);
+    const running = checkJobs({ members: membersOf(3), runCheck: gate.pass }).run(WAVE, JOB, FIRST);
     void running.then(() => (done = true));
     await settle();
     await gate.letGo(2);
@@ -104,7 +108,7 @@ describe('a wave', () => {
       members,
       runCheck: async ({ revision }) => (revision === 1 ? Promise.reject(error) : undefined),
     });
-    await jobs.run(WAVE, JOB, 0);
+    await jobs.run(WAVE, JOB, FIRST);
     expect(ran).toEqual(members);
     expect(failed).toEqual([[members[0]?.monitorId, JOB, error]]);
   });
@@ -113,7 +117,7 @@ describe('a wave', () => {
 test('a single check runs without asking who is in a wave', async () => {
   const check = { monitorId: randomUUID(), revision: 7 };
   const jobs = checkJobs({ listMembers: () => Promise.reject(new Error('not to be asked')) });
-  await jobs.run(check, `first-${check.monitorId}-1`, 0);
+  await jobs.run(check, `first-${check.monitorId}-1`, FIRST);
   expect(ran).toEqual([check]);
 });
 
@@ -122,9 +126,9 @@ describe('more checks than may run at once', () => {
     const gate = new Gate();
     const jobs = checkJobs({ members: membersOf(7), concurrency: 5, runCheck: gate.pass });
     const running = [
-      jobs.run(WAVE, JOB, 0),
-      jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, 0),
-      jobs.run({ monitorId: randomUUID(), revision: 1 }, 'first-x-1', 0),
+      jobs.run(WAVE, JOB, FIRST),
+      jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, FIRST),
+      jobs.run({ monitorId: randomUUID(), revision: 1 }, 'first-x-1', FIRST),
     ];
     await settle();
     expect(gate.size).toBe(5);
@@ -136,10 +140,10 @@ describe('more checks than may run at once', () => {
   test('are told of once when they begin to wait and once when none does, although some still run', async () => {
     const gate = new Gate();
     const jobs = checkJobs({ members: membersOf(4), concurrency: 4, runCheck: gate.pass });
-    const first = jobs.run(WAVE, JOB, 0);
+    const first = jobs.run(WAVE, JOB, FIRST);
     await settle();
     expect(told).toEqual([]);
-    const second = jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, 0);
+    const second = jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, FIRST);
     await settle();
     expect(told).toEqual([true]);
     await gate.letGo(3);
@@ -163,24 +167,24 @@ describe('while Postgres does not say who is in a wave', () => {
       listMembers: () => (up ? Promise.resolve(members) : down()),
       membersWithinMs: 20,
     });
-    await jobs.run(WAVE, JOB, 0);
+    await jobs.run(WAVE, JOB, FIRST);
     up = false;
     ran = [];
-    await jobs.run(WAVE, NEXT_JOB, 0);
+    await jobs.run(WAVE, NEXT_JOB, FIRST);
     expect(ran).toEqual(members);
     ran = [];
-    await expect(jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, 0)).rejects.toThrow(JobPostponedError);
+    await expect(jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, FIRST)).rejects.toThrow(JobPostponedError);
     expect([ran, failed]).toEqual([[], []]);
   });
 
   test('those who left the wave before are not', async () => {
     let answer: () => Promise<WaveMember[]> = async () => membersOf(2);
     const jobs = checkJobs({ listMembers: () => answer() });
-    await jobs.run(WAVE, JOB, 0);
+    await jobs.run(WAVE, JOB, FIRST);
     answer = async () => [];
-    await jobs.run(WAVE, JOB, 0);
+    await jobs.run(WAVE, JOB, FIRST);
     answer = () => Promise.reject(new Error('away'));
-    await expect(jobs.run(WAVE, JOB, 0)).rejects.toThrow(JobPostponedError);
+    await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toThrow(JobPostponedError);
     expect(ran).toHaveLength(2);
   });
 });
@@ -200,12 +204,12 @@ describe.each([
         if (monitorId === again && (refused -= 1) >= 0) throw error;
       },
     });
-    await expect(jobs.run(WAVE, JOB, 0)).rejects.toBe(error);
+    await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toBe(error);
     expect(ran).toEqual(members);
     expect(failed).toHaveLength(1);
     ran = [];
-    await expect(jobs.run(WAVE, JOB, 0)).rejects.toBe(error);
-    await jobs.run(WAVE, JOB, 0);
+    await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toBe(error);
+    await jobs.run(WAVE, JOB, FIRST);
     expect(failed).toHaveLength(1);
     expect(idsOf(ran)).toEqual([again, again]);
   });
@@ -219,15 +223,63 @@ describe.each([
         if (refuse && revision === 2) throw error;
       },
     });
-    await expect(jobs.run(WAVE, JOB, 0)).rejects.toBe(error);
+    await expect(jobs.run(WAVE, JOB, FIRST)).rejects.toBe(error);
     refuse = false;
     ran = [];
-    await jobs.run(WAVE, NEXT_JOB, 0);
+    await jobs.run(WAVE, NEXT_JOB, FIRST);
     expect(ran).toEqual(members);
-    await jobs.run(WAVE, JOB, 0);
+    await jobs.run(WAVE, JOB, FIRST);
     ran = [];
-    await jobs.run(WAVE, JOB, 0);
+    await jobs.run(WAVE, JOB, FIRST);
     expect(ran).toEqual(members);
+  });
+});
+
+describe('a wave that runs again', () => {
+  const AGAIN = { stalls: 1, again: true };
+
+  test('checks those of which its slot is not recorded, and remembers no less of the wave', async () => {
+    const members = membersOf(3);
+    const asked: (number | undefined)[] = [];
+    let up = true;
+    const jobs = checkJobs({
+      listMembers: async (_, unrecordedSlot) => {
+        asked.push(unrecordedSlot);
+        if (!up) throw new Error('away');
+        return unrecordedSlot === undefined ? members : members.slice(1);
+      },
+    });
+    await jobs.run(WAVE, JOB, FIRST);
+    await jobs.run(WAVE, JOB, AGAIN);
+    expect(asked).toEqual([undefined, SLOT]);
+    expect(ran).toEqual([...members, ...members.slice(1)]);
+    up = false;
+    ran = [];
+    await jobs.run(WAVE, NEXT_JOB, FIRST);
+    expect(ran).toEqual(members);
+  });
+
+  test('too late, skips those alone: what is recorded was not missed', async () => {
+    const members = membersOf(3);
+    const jobs = checkJobs({
+      listMembers: async (_, slot) => (slot === undefined ? members : members.slice(2)),
+    });
+    await jobs.run(WAVE, JOB, FIRST);
+    ran = [];
+    await jobs.run(WAVE, LATE_JOB, AGAIN);
+    expect(ran).toEqual(members.slice(2));
+  });
+
+  test('waits until Postgres says who that is, and skips nobody when it is too late by then', async () => {
+    const members = membersOf(3);
+    const jobs = checkJobs({
+      listMembers: async (_, slot) => (slot === undefined ? members : Promise.reject(new Error('away'))),
+    });
+    await jobs.run(WAVE, JOB, FIRST);
+    ran = [];
+    await expect(jobs.run(WAVE, JOB, AGAIN)).rejects.toThrow(JobPostponedError);
+    await jobs.run(WAVE, LATE_JOB, AGAIN);
+    expect(ran).toEqual([]);
   });
 });
 
@@ -240,12 +292,11 @@ test('a slot that is too late is skipped for those that are known, and nobody is
       return members;
     },
   });
-  const late = `repeat:wave-60-51:${SLOT - 76_000}`;
-  await jobs.run(WAVE, late, 0);
+  await jobs.run(WAVE, LATE_JOB, FIRST);
   expect([asked, ran]).toEqual([0, []]);
-  await jobs.run(WAVE, JOB, 0);
+  await jobs.run(WAVE, JOB, FIRST);
   ran = [];
-  await jobs.run(WAVE, late, 0);
+  await jobs.run(WAVE, LATE_JOB, FIRST);
   expect([asked, ran]).toEqual([1, members]);
 });
 
@@ -254,7 +305,7 @@ test('waves of which no job comes any more are forgotten', async () => {
   const jobs = checkJobs({ members: membersOf(1), now: () => now });
   for (let minute = 1; minute <= 100; minute += 1) {
     now = minute * 60_000;
-    await jobs.run({ intervalSeconds: 60, phaseMs: minute }, JOB, 0);
+    await jobs.run({ intervalSeconds: 60, phaseMs: minute }, JOB, FIRST);
   }
   expect(jobs.waves).toBeLessThan(6);
 });

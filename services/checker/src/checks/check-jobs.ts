@@ -4,7 +4,7 @@ import { slotOfJob } from '@tocsin/core/schedule/slot';
 import { waveId, type Wave } from '@tocsin/core/schedule/wave';
 import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
 import { withDeadline } from '@tocsin/queue/deadline';
-import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
+import { JobPostponedError, JobReturnedError, type JobHistory } from '@tocsin/queue/job-worker';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
 import type { CheckTrace } from './trace-check.ts';
@@ -22,8 +22,8 @@ export interface CheckJobsOptions {
     stalls: number,
     trace: CheckTrace | undefined,
   ) => Promise<void>;
-  /** Whom a wave checks now. */
-  readonly listMembers: (wave: Wave) => Promise<WaveMember[]>;
+  /** Whom a wave checks now; see `listWaveMembers`. */
+  readonly listMembers: (wave: Wave, unrecordedSlot?: number) => Promise<WaveMember[]>;
   /** Checks that run at the same time. */
   readonly concurrency: number;
   /** Default: 2 s. */
@@ -61,8 +61,13 @@ export class CheckJobs {
    * Runs the checks of a job; it is done when each is recorded, or skipped.
    * @throws JobReturnedError, JobPostponedError where some of them must be run again
    */
-  async run(payload: JobPayload<'check'>, jobId: string, stalls: number, trace?: CheckTrace): Promise<void> {
-    const all = 'monitorId' in payload ? [payload] : await this.#membersOf(payload, jobId);
+  async run(
+    payload: JobPayload<'check'>,
+    jobId: string,
+    { stalls, again }: JobHistory,
+    trace?: CheckTrace,
+  ): Promise<void> {
+    const all = 'monitorId' in payload ? [payload] : await this.#membersOf(payload, jobId, again);
     const done = this.#done.get(jobId);
     const checks = done === undefined ? all : all.filter(({ monitorId }) => !done.has(monitorId));
     const running = checks.map((check) =>
@@ -105,30 +110,46 @@ export class CheckJobs {
    * Of a slot that is too late for everybody those that are known: each is skipped and counted, and nobody is asked. After an overload
    * there are many of these, and they must not cost what is missing for those that are due.
    */
-  async #membersOf(wave: Wave, jobId: string): Promise<readonly WaveMember[]> {
+  async #membersOf(wave: Wave, jobId: string, again: boolean): Promise<readonly WaveMember[]> {
     const slot = slotOfJob(jobId);
-    if (slot === null || !isTooLate(slot, wave.intervalSeconds, Date.now())) return this.#listMembers(wave);
-    return this.#members.get(waveId(wave)) ?? [];
+    if (slot === null) return this.#listMembers(wave);
+    const late = isTooLate(slot, wave.intervalSeconds, Date.now());
+    if (again) return this.#listUnrecorded(wave, slot, late);
+    return late ? (this.#members.get(waveId(wave)) ?? []) : this.#listMembers(wave);
+  }
+
+  /**
+   * Of a slot that runs again those of which nothing is recorded: a second check of the others would be dropped, and would keep that of
+   * their next slot from running, which may be due by now. Of one that is too late they are skipped; while Postgres is away nobody is,
+   * and who has a gap is seen at the next slot.
+   */
+  async #listUnrecorded(wave: Wave, slot: number, late: boolean): Promise<readonly WaveMember[]> {
+    try {
+      return await this.#ask(wave, slot);
+    } catch (error) {
+      if (late) return [];
+      throw notListed(error);
+    }
   }
 
   /** While Postgres is away, those of last time: their results wait in the recorder. */
   async #listMembers(wave: Wave): Promise<readonly WaveMember[]> {
     const id = waveId(wave);
     try {
-      const { listMembers, membersWithinMs = MEMBERS_WITHIN_MS } = this.#options;
-      const members = await withDeadline(
-        listMembers(wave),
-        membersWithinMs,
-        'listing the monitors of a wave',
-      );
+      const members = await this.#ask(wave);
       if (members.length > 0) this.#members.set(id, members, keepForInterval(wave.intervalSeconds));
       else this.#members.delete(id);
       return members;
     } catch (error) {
       const known = this.#members.get(id);
       if (known) return known;
-      throw new JobPostponedError('the monitors of a wave could not be listed', { cause: error });
+      throw notListed(error);
     }
+  }
+
+  #ask(wave: Wave, unrecordedSlot?: number): Promise<readonly WaveMember[]> {
+    const { listMembers, membersWithinMs = MEMBERS_WITHIN_MS } = this.#options;
+    return withDeadline(listMembers(wave, unrecordedSlot), membersWithinMs, 'listing the monitors of a wave');
   }
 
   #noteBacklog(): void {
@@ -137,6 +158,10 @@ export class CheckJobs {
     this.#backlog = backlog;
     this.#options.onBacklog(backlog);
   }
+}
+
+function notListed(cause: unknown): JobPostponedError {
+  return new JobPostponedError('the monitors of a wave could not be listed', { cause });
 }
 
 function isAgain(error: unknown): boolean {

@@ -52,7 +52,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     // A wave whose checks wait for others may last longer than a stuck worker is idle.
     runCheck: (check, jobId, stalls, trace) =>
       scheduled.run(check, jobId, stalls, trace).finally(() => checks.noteProgress()),
-    listMembers: (wave) => listWaveMembers(db, region, wave),
+    listMembers: (wave, unrecordedSlot) => listWaveMembers(db, region, wave, unrecordedSlot),
     concurrency: options.concurrency,
     // What this process cannot start yet is left to others.
     onBacklog: (waiting) => checks.takeMore(!waiting),
@@ -64,9 +64,9 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     kind: 'check',
     region,
     concurrency: options.concurrency,
-    process: (payload, jobId, stalls, traceparent) =>
+    process: (payload, jobId, history, traceparent) =>
       traceCheckJob(context.tracer, region, payload, traceparent, (trace) =>
-        jobs.run(payload, jobId, stalls, trace),
+        jobs.run(payload, jobId, history, trace),
       ),
     onFailed,
   });
@@ -76,7 +76,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
       kind: 'trigger',
       region,
       concurrency: TRIGGER_CONCURRENCY,
-      process: (payload, _jobId, _stalls, traceparent) => runTriggeredCheck(triggered, payload, traceparent),
+      process: (payload, _jobId, _history, traceparent) => runTriggeredCheck(triggered, payload, traceparent),
       onFailed,
     }),
   ];
