@@ -118,8 +118,10 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     await schedules.apply([broken, whole]);
     expect(await plannedJob(whole)).toBe(planned);
     const seen = startChecks();
-    await until('two runs', () => seen.length >= 2);
-    expect(seen.map(({ wave, slot }) => [wave, slot % 1_000])).toEqual(seen.map(() => ['wave-1-201', 201]));
+    // The whole one may fall due meanwhile, at the top of an hour.
+    const mended = (): Seen[] => seen.filter(({ wave }) => wave === waveId(broken));
+    await until('two runs', () => mended().length >= 2);
+    expect(mended().map(({ slot }) => slot % 1_000)).toEqual(mended().map(() => 201));
   });
 
   test('what is removed runs no more; of what is not there nothing is said', async () => {

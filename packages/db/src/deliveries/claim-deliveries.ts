@@ -139,8 +139,9 @@ function isFree(name: string): SQL {
 }
 
 /**
- * Found by one step in `deliveries_first_attempt_idx`, whatever the planner believes of the table: probing each delivery for
- * an earlier one would make a backlog of n cost n².
+ * Found by one step in `deliveries_first_attempt_idx`: probing each delivery for an earlier one would make a backlog of n cost
+ * n². Only where the table was last analyzed with a handful of rows, a backlog that has come since is read some times over by each
+ * claim, until it is analyzed again: to the planner all indices are alike then.
  */
 function headOf(channelId: SQL, monitorId: SQL): SQL {
   return sql`select f.* from deliveries f
