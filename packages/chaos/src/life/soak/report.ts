@@ -1,7 +1,7 @@
 import { formatNumber } from '@tocsin/bench/report/table';
 import { inWords } from '../oracle/in-words.ts';
 import { faultsOf as faultsUnderLoad, type LoadReport } from '../report.ts';
-import { boundOf, isBytes, type Sample } from './sample.ts';
+import { boundOf, countedOf, isBytes, type Sample } from './sample.ts';
 import { trendOf, type Trend } from './trend.ts';
 
 /** What a soak has seen. */
@@ -22,7 +22,7 @@ export function trendsOf(samples: readonly (readonly [number, Sample])[]): SoakR
       const value = sample.get(name);
       return value === undefined ? [] : [{ at, value }];
     });
-    return Object.assign(trendOf(points, boundOf(name)), { name });
+    return Object.assign(trendOf(points, boundOf(name), countedOf(name)), { name });
   });
 }
 

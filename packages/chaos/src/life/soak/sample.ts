@@ -2,6 +2,7 @@ import type { RunningService } from '@tocsin/bench/lab/lab';
 import { readHoldings, readUsage } from '@tocsin/bench/measure/proc';
 import { until } from '@tocsin/e2e/until';
 import type { SystemLoad } from '../load/system-load.ts';
+import type { Counted } from './trend.ts';
 
 /** What is held, by the name of what is measured, as `api resident`; bytes, or a number of things. */
 export type Sample = ReadonlyMap<string, number>;
@@ -53,6 +54,14 @@ export async function takeSample(load: SystemLoad, heaps: boolean): Promise<Samp
 export function boundOf(name: string): number {
   if (!isBytes(name)) return MOST_PER_HOUR.things;
   return name.startsWith('redis') ? MOST_PER_HOUR.redisBytes : MOST_PER_HOUR.bytes;
+}
+
+/**
+ * Which values of a measured thing count. The resident memory of a service dips each time that it is told to collect its garbage, now by 10 MB,
+ * now by 50: that is of the measuring, and what is usual says what the service holds.
+ */
+export function countedOf(name: string): Counted {
+  return name.endsWith('resident') ? 'median' : 'lowest';
 }
 
 export function isBytes(name: string): boolean {

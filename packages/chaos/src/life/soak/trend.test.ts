@@ -16,6 +16,19 @@ function heap(seed: number, leakPerHour: number): Point[] {
   });
 }
 
+/** The same of resident memory, every five seconds: for fifteen of a minute's it is lower, by what that collection gave back. */
+function resident(seed: number, leakPerHour: number): Point[] {
+  const random = new Random(seed);
+  return Array.from({ length: 31 }).flatMap((_, minute) => {
+    const dip = 10 * MB + 40 * MB * random.next();
+    return Array.from({ length: 12 }, (_, index) => {
+      const at = minute * 60_000 + index * 5_000;
+      const kept = 200 * MB + 5 * MB * random.next() + (leakPerHour * at) / HOUR_MS;
+      return { at, value: index < 3 ? kept - dip : kept };
+    });
+  });
+}
+
 const SEEDS = Array.from({ length: 30 }, (_, index) => index + 1);
 
 describe('the verdict over half an hour', () => {
@@ -25,6 +38,11 @@ describe('the verdict over half an hour', () => {
 
   test.each(SEEDS)('one that leaks 20 MB an hour is not (seed %d)', (seed) => {
     expect(trendOf(heap(seed, 20 * MB), BOUND)).toMatchObject({ flat: false });
+  });
+
+  test.each(SEEDS)('resident memory that dips is flat, and one that also leaks is not (seed %d)', (seed) => {
+    expect(trendOf(resident(seed, 0), BOUND, 'median')).toMatchObject({ flat: true });
+    expect(trendOf(resident(seed, 30 * MB), BOUND, 'median')).toMatchObject({ flat: false });
   });
 
   test('a value that stays is flat at any bound, and one single step does not tilt it', () => {
@@ -52,6 +70,21 @@ describe('recorded in a soak on a quiet machine', () => {
     const trend = trendOf(recorded(files), 12);
     expect(trend.perHour).toBeGreaterThan(12);
     expect(trend.flat).toBe(true);
+  });
+
+  test('a resident memory that stayed is flat, although it dipped less and less at collections', () => {
+    const dips = [
+      185.7, 147.9, 179.3, 186.4, 189.7, 185.7, 188.4, 186.5, 186.3, 198.4, 195.2, 199.7, 190.9, 184.5, 188.1,
+    ];
+    const usual = [199, 196, 199, 199, 200, 199, 201, 200, 199, 199, 199, 201, 200, 200, 200];
+    const points = (values: readonly number[]): Point[] => recorded(values.map((value) => value * MB));
+    expect(trendOf(points(dips), BOUND).flat).toBe(false);
+    const all = points(usual).flatMap(({ at, value }, minute) => [
+      { at, value: (dips[minute - dips.length] ?? 0) * MB },
+      { at: at + 20_000, value },
+      { at: at + 40_000, value: value + MB },
+    ]);
+    expect(trendOf(all, BOUND, 'median').flat).toBe(true);
   });
 
   test('a resident memory that went up all the time grows', () => {

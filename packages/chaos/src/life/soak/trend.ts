@@ -16,27 +16,29 @@ export interface Trend {
   readonly flat: boolean;
 }
 
-/** Parts of the second half; of each, the lowest value counts. */
+/** Parts of the second half; of each one value counts. */
 const PARTS = 15;
+/** Which of a part's values counts. */
+export type Counted = 'lowest' | 'median';
 const HOUR_MS = 3_600_000;
 /** So many standard deviations lie above all but one value in twenty. */
 const ONE_IN_TWENTY = 1.645;
 
 /**
- * Whether a value stays, after a time to warm up (the first half). Memory grows until it is collected: what is kept shows in the lowest
- * values, so of each fifteenth of the second half the lowest one is taken, and of the slopes between any two of those the median
+ * Whether a value stays, after a time to warm up (the first half). Of each fifteenth of the second half one value is taken: the lowest of what
+ * grows until it is cleared up, the median of what dips now and then. Of the slopes between any two of those the median
  * (Theil–Sen), which a third of them cannot mislead. What goes up and down by itself, as the number of open connections, has a slope
  * now and then: only one that is hardly a chance (Sen's limit) counts.
  * @param boundPerHour it is flat where it grows by no more
  */
-export function trendOf(points: readonly Point[], boundPerHour: number): Trend {
+export function trendOf(points: readonly Point[], boundPerHour: number, counted: Counted = 'lowest'): Trend {
   const [first] = points;
   const last = points.at(-1);
   if (first === undefined || last === undefined) throw new TypeError('a trend of nothing');
-  const floors = floorsOf(points, first.at + (last.at - first.at) / 2, last.at);
-  const slopes = slopesOf(floors).map((slope) => slope * HOUR_MS);
+  const values = valuesOf(points, first.at + (last.at - first.at) / 2, last.at, counted);
+  const slopes = slopesOf(values).map((slope) => slope * HOUR_MS);
   const perHour = medianOf(slopes);
-  const leastPerHour = lowerLimitOf(slopes, floors.length);
+  const leastPerHour = lowerLimitOf(slopes, values.length);
   return {
     start: first.value,
     end: last.value,
@@ -47,16 +49,17 @@ export function trendOf(points: readonly Point[], boundPerHour: number): Trend {
   };
 }
 
-/** The lowest point of each part of a span of time. */
-function floorsOf(points: readonly Point[], from: number, to: number): Point[] {
-  const floors: (Point | undefined)[] = Array.from({ length: PARTS }, () => undefined);
+/** The point that counts of each part of a span of time. */
+function valuesOf(points: readonly Point[], from: number, to: number, counted: Counted): Point[] {
+  const parts: Point[][] = Array.from({ length: PARTS }, () => []);
   for (const point of points) {
     if (point.at < from) continue;
-    const part = Math.min(PARTS - 1, Math.floor(((point.at - from) / (to - from)) * PARTS));
-    const known = floors[part];
-    if (known === undefined || point.value < known.value) floors[part] = point;
+    parts[Math.min(PARTS - 1, Math.floor(((point.at - from) / (to - from)) * PARTS))]?.push(point);
   }
-  return floors.filter((floor) => floor !== undefined);
+  return parts.flatMap((part) => {
+    const sorted = part.toSorted((a, b) => a.value - b.value);
+    return sorted[counted === 'lowest' ? 0 : Math.floor(sorted.length / 2)] ?? [];
+  });
 }
 
 /** Between any two of the points, per millisecond, the lowest first. */
