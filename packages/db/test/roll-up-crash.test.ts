@@ -53,13 +53,15 @@ const release = (): Promise<unknown> => holder.query('select pg_advisory_unlock_
 
 /** The session that waits at the barrier. */
 async function waiter(): Promise<number> {
-  for (;;) {
+  const deadline = Date.now() + 20_000;
+  while (Date.now() < deadline) {
     const { rows } = await context.db.execute<{ pid: number }>(
       sql`select pid from pg_locks where locktype = 'advisory' and objid = ${BARRIER} and not granted`,
     );
     if (rows[0]) return rows[0].pid;
     await sleep(5);
   }
+  throw new Error('nobody came to the barrier within 20 s');
 }
 
 describe('a roll-up that is in the middle of an hour', () => {
