@@ -13,7 +13,8 @@ export default {
   globalSetup: '<rootDir>/packages/embedded/jest/global-setup.js',
   globalTeardown: '<rootDir>/packages/embedded/jest/global-teardown.js',
   testSequencer: '<rootDir>/packages/embedded/jest/longest-first.js',
-  testTimeout: 30_000,
+  // Only ends a run that hangs. No test states here how fast anything is: a busy machine is as right as an idle one.
+  testTimeout: 300_000,
   // For two cores: the tests of whole systems mostly wait, for an interval or a retry.
   maxWorkers: 4,
 };

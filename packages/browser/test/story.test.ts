@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { documentTime } from '@tocsin/browser/browser/document-time';
 import { openContext, type WatchedContext } from '@tocsin/browser/browser/watched-context';
 import { createDashboardSystem, OWNER, type DashboardSystem } from '@tocsin/browser/system/dashboard-system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import type { Locator, Page } from 'playwright-core';
 
 const START_WITHIN_MS = 240_000;

@@ -7,7 +7,7 @@ import { redeliver } from '@tocsin/db/deliveries/redeliver';
 import { updateChannel } from '@tocsin/db/channels/update-channel';
 import { ADMIN_ENV, signIn } from '@tocsin/e2e/dashboard-session';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { Webhook } from 'standardwebhooks';
 

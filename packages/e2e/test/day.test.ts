@@ -6,7 +6,7 @@ import { deliveries } from '@tocsin/db/deliveries/table';
 import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-maintenance-window';
 import { expectedWebhooks, type WatchedMonitor } from '@tocsin/e2e/oracle';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver, type Answer } from '@tocsin/embedded/local-web/webhook-receiver';
 import { asc, eq, sql } from 'drizzle-orm';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { waveId } from '@tocsin/core/schedule/wave';
 import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { Redis } from 'ioredis';
 
 /** `FLEET_MONITORS=20000 npm test -- fleet` for the figures in docs/performance.md. */

@@ -5,7 +5,7 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
 import { ADMIN_ENV, signIn, type DashboardRequest } from '@tocsin/e2e/dashboard-session';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver, type ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { Webhook } from 'standardwebhooks';

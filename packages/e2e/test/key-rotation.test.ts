@@ -10,7 +10,7 @@ import { countSealed } from '@tocsin/db/secrets/count-sealed';
 import { ADMIN_ENV, openSession } from '@tocsin/e2e/dashboard-session';
 import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { Client } from 'pg';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { parse } from 'yaml';

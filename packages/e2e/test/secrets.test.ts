@@ -6,7 +6,7 @@ import { renewSetupInvitation } from '@tocsin/db/invitations/renew-setup-invitat
 import { openSession, type DashboardRequest } from '@tocsin/e2e/dashboard-session';
 import type { ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, PUBLIC_URL, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
 import { Client, Pool } from 'pg';

@@ -5,7 +5,7 @@ import { createMonitor } from '@tocsin/db/monitors/create-monitor';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 
 const INTERVAL = 5;

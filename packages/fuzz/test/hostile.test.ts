@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createMonitorSchema } from '@tocsin/contracts/monitor';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { openAccount, type Account } from '@tocsin/fuzz/world/account';
 import { Bystander } from '@tocsin/fuzz/world/bystander';
 import { openSystem, type FuzzSystem } from '@tocsin/fuzz/world/system';

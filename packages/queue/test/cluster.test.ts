@@ -8,7 +8,7 @@ import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { readRegionLoad } from '@tocsin/queue/region-load';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { until } from './stores.ts';
+import { until } from '@tocsin/embedded/testing/until';
 
 const EU = 'eu-west-1';
 const US = 'us-east-1';

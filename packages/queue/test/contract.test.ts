@@ -8,7 +8,8 @@ import {
   type JobWorker,
 } from '@tocsin/queue/job-worker';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { openTestStore, until, type TestStore } from './stores.ts';
+import { until } from '@tocsin/embedded/testing/until';
+import { openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';
 

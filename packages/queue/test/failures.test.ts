@@ -4,7 +4,7 @@ import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import { createTestRedis, readTestRedis } from '@tocsin/embedded/testing/redis';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { Producers } from '@tocsin/queue/producers';
-import { until } from './stores.ts';
+import { until } from '@tocsin/embedded/testing/until';
 
 describe('a job that fails', () => {
   let stores: QueueStores;

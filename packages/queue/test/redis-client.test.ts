@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { connectRedis, type RedisClient } from '@tocsin/queue/redis-client';
 import { parseStoreUrl } from '@tocsin/queue/store-url';
 import { Cluster } from 'ioredis';
-import { until } from './stores.ts';
+import { until } from '@tocsin/embedded/testing/until';
 
 /** The first byte of a TLS connection. */
 const HANDSHAKE = 0x16;

@@ -3,7 +3,8 @@ import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth } from '@tocsin/queue/queue-depth';
 import { readRegionLoad } from '@tocsin/queue/region-load';
-import { openTestStore, until, type TestStore } from './stores.ts';
+import { until } from '@tocsin/embedded/testing/until';
+import { openTestStore, type TestStore } from './stores.ts';
 
 const MONITOR = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 const OTHER = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3d';

@@ -6,7 +6,7 @@ import { TestRedisSentinel } from '@tocsin/embedded/testing/redis-sentinel';
 import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
-import { until } from './stores.ts';
+import { until } from '@tocsin/embedded/testing/until';
 
 const REGION = 'eu-west-1';
 

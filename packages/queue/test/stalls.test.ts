@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startJobWorker, type JobHistory, type JobWorker } from '@tocsin/queue/job-worker';
 import { storedName } from '@tocsin/queue/queue-names';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { openTestStore, until, type TestStore } from './stores.ts';
+import { until } from '@tocsin/embedded/testing/until';
+import { openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';
 

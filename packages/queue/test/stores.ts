@@ -1,3 +1,4 @@
+import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
@@ -61,20 +62,5 @@ async function loseInPostgres(url: string, queue: string, jobId: string): Promis
     if (rowCount !== 1) throw new Error(`no job ${jobId}`);
   } finally {
     await client.end();
-  }
-}
-
-/** Waits for a condition, in a bounded loop. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  ms = 15_000,
-): Promise<void> {
-  const deadline = Date.now() + ms;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 20);
-    });
   }
 }

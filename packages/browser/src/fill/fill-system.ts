@@ -1,7 +1,7 @@
 import type { Monitor } from '@tocsin/contracts/monitor';
 import type { Delivery } from '@tocsin/contracts/channel-delivery';
 import type { Channel } from '@tocsin/contracts/channel';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import type { DashboardClient } from '../system/dashboard-client.ts';
 import type { DashboardSystem } from '../system/dashboard-system.ts';
 import { createChannels } from './create-channels.ts';

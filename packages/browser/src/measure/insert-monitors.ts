@@ -1,5 +1,5 @@
 import { phaseMs } from '@tocsin/core/schedule/phase';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import type { Client } from 'pg';
 
 const INTERVAL_SECONDS = 60;

@@ -1,4 +1,4 @@
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import type { ApiClient } from '../lab/api-client.ts';
 import type { MonitorPlan, World } from '../plan/plan-world.ts';
 import type { Scene } from './scene.ts';

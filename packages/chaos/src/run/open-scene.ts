@@ -10,7 +10,7 @@ import { openDatabase } from '@tocsin/db/database/open';
 import { migrate } from '@tocsin/db/migrate';
 import { ADMIN_ENV } from '@tocsin/e2e/dashboard-session';
 import { PUBLIC_URL } from '@tocsin/e2e/system';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { ApiClient } from '../lab/api-client.ts';
 import { installHolds } from '../lab/hold-commits.ts';

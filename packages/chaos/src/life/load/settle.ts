@@ -1,4 +1,4 @@
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import type { SystemLoad } from './system-load.ts';
 
 /** Longer than the first retries of a webhook take. */

@@ -1,6 +1,6 @@
 import type { RunningService } from '@tocsin/bench/lab/lab';
 import { readHoldings, readUsage } from '@tocsin/bench/measure/proc';
-import { until } from '@tocsin/e2e/until';
+import { until } from '@tocsin/embedded/testing/until';
 import type { SystemLoad } from '../load/system-load.ts';
 import type { Counted } from './trend.ts';
 
