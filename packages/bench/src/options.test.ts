@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseCommandLine } from './options.ts';
-import { UsageError } from './program.ts';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 
 describe('parseCommandLine', () => {
   test('reads a scenario with its options', () => {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { ServiceName } from '@tocsin/e2e/service-process';
-import { UsageError } from './program.ts';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 
 /** What may be set for a run; undefined: what the scenario says. */
 export interface Options {

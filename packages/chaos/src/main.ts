@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import type { Teardown } from '@tocsin/bench/lab/teardown';
-import { runProgram, UsageError } from '@tocsin/bench/program';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/ensure-redis';
 import { ensureLibfaketime } from './lab/libfaketime.ts';
 import { parseCommandLine, type CommandLine } from './options.ts';

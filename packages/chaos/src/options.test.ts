@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { UsageError } from '@tocsin/bench/program';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 import { parseCommandLine } from './options.ts';
 
 describe('parseCommandLine', () => {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { UsageError } from '@tocsin/bench/program';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 
 const MOST_MINUTES = 60;
 const MOST_PARALLEL = 8;

@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, readdir } from 'node:fs/promises';
 
 /** A program of ours that a test has started. */
 export interface StartedProgram {
@@ -32,17 +31,4 @@ export function startProgram(main: URL, args: readonly string[], dataDir: string
     }
   };
   return { child, said, ended };
-}
-
-/** The ids of the processes that were told of a folder. */
-export async function processesOf(path: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
-  const told = await Promise.all(
-    pids.map(async (pid) => {
-      const read = (file: string): Promise<string> =>
-        readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
-      return `${await read('environ')}${await read('cmdline')}`.includes(path);
-    }),
-  );
-  return pids.filter((_, index) => told[index]);
 }

@@ -1,10 +1,6 @@
 import { parseArgs } from 'node:util';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 import type { CampaignOptions } from './campaign/run.ts';
-
-/** A mistake on the command line, in words for the person who made it. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
 
 const HELP = `npm run test:fuzz -- [--requests 100000] [--seed 1] [--lanes 3] [--seconds 3600] [--all | --path …]
 

@@ -13,9 +13,9 @@ import { startPostgres } from '@tocsin/embedded/postgres';
 import { startRedis } from '@tocsin/embedded/redis';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Redis } from 'ioredis';
-import { openFolder, serverFolder } from './folders.ts';
+import { openFolder, serverFolder } from '@tocsin/embedded/program/folders';
 import { HelperProcess, type HelperName } from './helper-process.ts';
-import type { Teardown } from './teardown.ts';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 
 export interface LabOptions {
   readonly queue: 'redis' | 'postgres';

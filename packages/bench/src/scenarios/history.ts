@@ -6,7 +6,7 @@ import { fillHistory } from '../lab/fill-history.ts';
 import { Lab } from '../lab/lab.ts';
 import { readEventTable } from '../measure/events.ts';
 import type { ApiClientMessage, ApiClientReport, ApiRequest } from '../processes/api-client.ts';
-import { UsageError } from '../program.ts';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 import { figure, type Figure } from '../report/figure.ts';
 import { eventsOf, exampleUrl, getsOf } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';

@@ -1,5 +1,5 @@
 import type { ServiceName } from '@tocsin/e2e/service-process';
-import type { Teardown } from '../lab/teardown.ts';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 import type { Options } from '../options.ts';
 import type { Bar, Figure } from '../report/figure.ts';
 

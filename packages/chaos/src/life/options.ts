@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { UsageError } from '@tocsin/bench/program';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 
 /** An option of a program that takes a number. */
 export interface NumberOption {

@@ -1,4 +1,4 @@
-import type { Teardown } from '@tocsin/bench/lab/teardown';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 import type { CampaignRecord } from '../oracle/record.ts';
 import { planCalls, type PlannedCall } from '../plan/plan-calls.ts';
 import { faultKinds } from '../plan/fault-kinds.ts';

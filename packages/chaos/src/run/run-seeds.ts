@@ -1,6 +1,6 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Teardown } from '@tocsin/bench/lab/teardown';
+import { Teardown } from '@tocsin/embedded/program/teardown';
 import { findViolations } from '../oracle/find-violations.ts';
 import type { CampaignRecord, FiredFault, Violation } from '../oracle/record.ts';
 import { describeCampaign } from '../report/describe-campaign.ts';

@@ -1,6 +1,7 @@
+import { onAbandoned } from '../program/on-abandoned.ts';
+
 /** Between two signals of one Ctrl-C: npm passes on the one that the terminal sent to us as well. */
 const SAME_SIGNAL_MS = 1000;
-const PARENT_POLL_MS = 1000;
 const FORCED_EXIT_MS = 10_000;
 
 /** Thrown by `check` to leave the start early. */
@@ -22,7 +23,7 @@ export interface StopHandler {
   readonly run: (exitCode: number) => Promise<void>;
 }
 
-/** Stops everything in order on Ctrl-C, SIGTERM, or when the npm that started us is gone; a second Ctrl-C forces. */
+/** Stops everything in order on Ctrl-C, on SIGTERM, or when npm or the reader of our output is gone; a second Ctrl-C forces. */
 export function handleStop(say: (line: string) => void): StopHandler {
   const stops: (() => Promise<void>)[] = [];
   const forces: (() => void)[] = [];
@@ -64,7 +65,8 @@ export function handleStop(say: (line: string) => void): StopHandler {
   process.on('SIGINT', request);
   process.on('SIGTERM', request);
   process.on('SIGHUP', request);
-  watchParent(request);
+  // A killed npm does not forward anything. A service manager, or nohup, may end before us on purpose.
+  onAbandoned(request, { parent: process.env['npm_lifecycle_event'] !== undefined });
   return {
     get requested() {
       return requestedAt !== null;
@@ -80,15 +82,4 @@ export function handleStop(say: (line: string) => void): StopHandler {
     },
     run,
   };
-}
-
-/** A killed npm does not tell us. Where nobody waits for us (nohup, a service manager) npm lives on. */
-function watchParent(onGone: () => void): void {
-  if (process.env['npm_lifecycle_event'] === undefined || process.platform === 'win32') return;
-  const parent = process.ppid;
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(timer);
-    onGone();
-  }, PARENT_POLL_MS);
 }

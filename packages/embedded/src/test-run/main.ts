@@ -1,20 +1,28 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EmbeddedError } from '../embedded-error.ts';
+import { onAbandoned } from '../program/on-abandoned.ts';
 import { ensureChromium } from './ensure-chromium.ts';
 import { ensureRedisForTests } from './ensure-redis.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
+const SHUFFLE = /^--shuffle(?:=(\d+))?$/;
+
 /**
- * `npm test`: runs jest with these arguments and ends with its exit code.
+ * `npm test`: runs jest with these arguments and ends with its exit code. `--shuffle` runs the test files in random order,
+ * `--shuffle=SEED` in the order of an earlier run.
  * @public called by `bootstrap.js`
  */
-export async function main(args: readonly string[]): Promise<void> {
+export async function main(allArgs: readonly string[]): Promise<void> {
+  const args = allArgs.filter((arg) => !SHUFFLE.test(arg));
+  const shuffleSeed = seedOf(allArgs);
+  if (shuffleSeed !== null) say(`Test files in random order: repeat it with --shuffle=${shuffleSeed}`);
   try {
     ensureRedisForTests(say);
     if (runsBrowserTests(args)) ensureChromium(say);
@@ -33,13 +41,25 @@ export async function main(args: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [jest, ...args], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, NODE_OPTIONS: nodeOptions.filter(Boolean).join(' ') },
+    env: {
+      ...process.env,
+      NODE_OPTIONS: nodeOptions.filter(Boolean).join(' '),
+      TEST_SHUFFLE_SEED: shuffleSeed ?? '',
+    },
   });
   // A Ctrl-C reaches both of us; jest ends first, and its exit code is ours.
   process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  const stop = (): void => void child.kill('SIGTERM');
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  onAbandoned(stop, { parent: true });
   const [code, signal] = await once(child, 'exit');
   process.exitCode = typeof code === 'number' ? code : 128 + signalNumber(signal);
+}
+
+/** Null without `--shuffle`. */
+function seedOf(args: readonly string[]): string | null {
+  const match = args.map((arg) => SHUFFLE.exec(arg)).find((found) => found !== null);
+  return match === undefined || match === null ? null : (match[1] ?? String(randomInt(1_000_000)));
 }
 
 function say(line: string): void {

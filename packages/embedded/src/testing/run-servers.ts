@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { Teardown } from '../program/teardown.ts';
 
 export interface RunningTestServers {
   readonly databaseUrl: string;
@@ -8,6 +9,14 @@ export interface RunningTestServers {
   readonly folder: string;
   /** Resolves when the servers have stopped and their data is gone. */
   readonly stop: () => Promise<void>;
+}
+
+/** Starts the servers of a test run for as long as a program runs, and puts their addresses where tests look for them. */
+export async function useTestServers(teardown: Teardown): Promise<void> {
+  const servers = await teardown.start(runTestServers(), (one) => one.stop());
+  process.env['TEST_DATABASE_URL'] = servers.databaseUrl;
+  process.env['TEST_REDIS_URL'] = servers.redisUrl;
+  process.env['TEST_FOLDER'] = servers.folder;
 }
 
 /** Starts the servers of a test run in a process of its own, which outlives ours just long enough to stop them. */

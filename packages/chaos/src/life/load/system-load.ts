@@ -1,6 +1,6 @@
 import { insertMonitors } from '@tocsin/bench/lab/create-monitors';
 import { Lab, type RunningService } from '@tocsin/bench/lab/lab';
-import type { Teardown } from '@tocsin/bench/lab/teardown';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { untilApplied, untilChecked } from '@tocsin/bench/lab/wait-until';
 import { createChannel } from '@tocsin/db/channels/create-channel';
 import { ADMIN_ENV, signIn } from '@tocsin/e2e/dashboard-session';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Teardown } from '@tocsin/bench/lab/teardown';
-import { runProgram } from '@tocsin/bench/program';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { runProgram } from '@tocsin/embedded/program/run-program';
 import { Random } from '../../plan/random.ts';
 import { settle, untilCheckedSince } from '../load/settle.ts';
 import { keepMoreEvents, StallWatch } from '../load/stall-watch.ts';

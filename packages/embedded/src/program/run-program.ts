@@ -1,0 +1,58 @@
+import { EmbeddedError } from '../embedded-error.ts';
+import { onAbandoned } from './on-abandoned.ts';
+import { Teardown } from './teardown.ts';
+
+/** npm forwards the signal that the terminal has already sent to us: both are one Ctrl-C. */
+const SAME_SIGNAL_MS = 1_000;
+const CLEANUP_TIMEOUT_MS = 60_000;
+const EXIT_INTERRUPTED = 130;
+const EXIT_ABANDONED = 129;
+
+/** Invalid command-line arguments. The message is shown without a stack. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/**
+ * Runs a program that starts servers and services, and exits the process. Everything that it started is stopped first: after
+ * success, after an error, after SIGINT, SIGTERM or SIGHUP, and when its parent or the reader of its output is gone. A second
+ * signal exits at once; so does a cleanup that takes over a minute. `openFolder` covers what is then left, and SIGKILL.
+ * @param work resolves to the exit code
+ */
+export async function runProgram(work: (teardown: Teardown) => Promise<number>): Promise<void> {
+  const teardown = new Teardown();
+  let endingSince: number | undefined;
+  const end = async (exitCode: number): Promise<void> => {
+    if (endingSince === undefined) {
+      endingSince = Date.now();
+      setTimeout(() => process.exit(exitCode), CLEANUP_TIMEOUT_MS).unref();
+    }
+    await teardown.run();
+    process.exit(exitCode);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (endingSince === undefined) process.stdout.write('\nStopping …\n');
+      else if (Date.now() - endingSince > SAME_SIGNAL_MS) process.exit(EXIT_INTERRUPTED);
+      void end(EXIT_INTERRUPTED);
+    });
+  }
+  onAbandoned(() => void end(EXIT_ABANDONED), { parent: true });
+  process.on('uncaughtException', (error) => {
+    process.stderr.write(`${describe(error)}\n`);
+    void end(1);
+  });
+  try {
+    await end(await work(teardown));
+  } catch (error) {
+    // Work that is under way fails when its servers are stopped.
+    if (endingSince === undefined) process.stderr.write(`${describe(error)}\n`);
+    await end(1);
+  }
+}
+
+/** One line for what the user can fix, a stack for a defect. */
+function describe(error: unknown): string {
+  if (error instanceof UsageError || error instanceof EmbeddedError) return error.message;
+  return error instanceof Error && error.stack !== undefined ? error.stack : String(error);
+}

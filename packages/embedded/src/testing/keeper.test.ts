@@ -1,0 +1,27 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { access } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { processesOf } from '../program/sweep.ts';
+import { until } from './until.ts';
+
+/** The built one, as a process of its own: `npm test` builds first. */
+const HARNESS = fileURLToPath(new URL('../../test/run-harness.js', import.meta.url));
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('a test run that is killed leaves no process, no server and no file behind', async () => {
+  const run = fork(HARNESS, [], { execArgv: [], env: { PATH: process.env['PATH'] } });
+  const [folder] = (await once(run, 'message')) as [string];
+  expect(await processesOf(folder)).toHaveLength(1);
+  run.kill('SIGKILL');
+  await until('the processes of the run to end', async () => (await processesOf(folder)).length === 0);
+  // The servers stop before their data is removed.
+  await until('the folder of the run to be removed', () =>
+    access(dirname(folder)).then(
+      () => false,
+      () => true,
+    ),
+  );
+});

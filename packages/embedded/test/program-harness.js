@@ -1,0 +1,23 @@
+/* A program that starts a process in a folder of its own; run by `src/program/run-program.test.ts`. */
+import { spawn } from 'node:child_process';
+import { openFolder } from '../dist/program/folders.js';
+import { runProgram } from '../dist/program/run-program.js';
+
+const [behavior] = process.argv.slice(2);
+await runProgram(async (teardown) => {
+  await openFolder('program', teardown);
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+    detached: true,
+    stdio: 'ignore',
+  });
+  teardown.onStop(async () => {
+    if (behavior === 'cleanup-hangs') await new Promise(() => {});
+    child.kill();
+  });
+  process.stdout.write('started\n');
+  if (behavior === 'fails') throw new Error('no luck');
+  setInterval(() => {
+    if (behavior === 'writes') process.stdout.write('working\n');
+  }, 20);
+  return new Promise(() => {});
+});
