@@ -200,11 +200,11 @@ monitors:
   test('an anchor serves every monitor of a large set; a few lines that stand for millions are refused', async () => {
     const monitor = (index: number): string =>
       `  - { <<: *base, externalId: k${index}, headers: *headers }\n`;
-    const monitors = Array.from({ length: 1_500 }, (_, index) => monitor(index)).join('');
+    const monitors = Array.from({ length: 500 }, (_, index) => monitor(index)).join('');
     const [set] = await load({
       'tocsin.yaml': `source: s\nmonitors:\n  - &base { externalId: a, name: A, url: "https://a.example", headers: &headers { X: "1" } }\n${monitors}`,
     });
-    expect(set?.monitors).toHaveLength(1_501);
+    expect(set?.monitors).toHaveLength(501);
     const levels = Array.from(
       { length: 24 },
       (_, index) => `x${index + 1}: &x${index + 1} { a: { <<: *x${index} }, b: { <<: *x${index} } }\n`,

@@ -4,7 +4,7 @@ import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-reg
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/count-region-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { sql } from 'drizzle-orm';
-import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { checkOf, makeMonitor, openTestContext, untilWaiting, type TestContext } from './harness.ts';
 
 let context: TestContext;
 beforeAll(async () => {
@@ -15,16 +15,6 @@ beforeEach(() => context.db.execute(sql`truncate monitors cascade`));
 
 async function countRegions(): Promise<Record<string, number>> {
   return Object.fromEntries(await countRegionMonitors(context.db, null));
-}
-
-async function somebodyWaits(): Promise<void> {
-  for (let tries = 0; tries < 500; tries += 1) {
-    const { rowCount } = await context.db.execute(
-      sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    if (rowCount === 1) return;
-  }
-  throw new Error('nobody waits for a lock');
 }
 
 test('moves the monitors without regions, however many, and no others', async () => {
@@ -48,7 +38,7 @@ test('waits for whoever holds a monitor: its regions are not changed under them'
   await context.db.transaction(async (holder) => {
     await holder.execute(sql`select from monitors where id = ${id} for no key update`);
     aligning = alignDefaultRegion(context.db, 'ap');
-    await somebodyWaits();
+    await untilWaiting(context, 1);
     expect(await countRegions()).toEqual({ default: 1 });
   });
   expect(await aligning).toBe(1);
@@ -62,7 +52,7 @@ test('a monitor that is given regions meanwhile is left alone', async () => {
   await context.db.transaction(async (tx) => {
     await updateMonitor({ ...context, db: tx }, context.accountId, id, { regions: ['eu'] }, 'default');
     aligning = alignDefaultRegion(context.db, 'ap');
-    await somebodyWaits();
+    await untilWaiting(context, 1);
   });
   expect(await aligning).toBe(0);
   expect(await countRegions()).toEqual({ eu: 1 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
 import { sql } from 'drizzle-orm';
@@ -11,8 +11,7 @@ let testDatabase: TestDatabase;
 let proxy: Server;
 let database: OpenDatabase;
 
-beforeEach(async () => {
-  breaksAt = null;
+beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const server = new URL(testDatabase.url);
   proxy = createServer((client) => {
@@ -28,6 +27,14 @@ beforeEach(async () => {
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
+});
+afterAll(async () => {
+  proxy.close();
+  await testDatabase.drop();
+});
+
+beforeEach(() => {
+  breaksAt = null;
   const url = new URL(testDatabase.url);
   url.port = String((proxy.address() as AddressInfo).port);
   const options = { poolSize: 1, applicationName: 'test', onIdleError: () => undefined };
@@ -35,8 +42,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await database.close();
-  proxy.close();
-  await testDatabase.drop();
 });
 
 async function transact(): Promise<unknown> {

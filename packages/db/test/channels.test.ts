@@ -188,7 +188,9 @@ describe('rotation', () => {
     const third = await rotateChannelSecret(context, accountId, channelId);
     expect(await secretsOfNextClaim()).toEqual([third.secret, second.secret]);
     expect(await revealChannelSecret(context, accountId, channelId)).toBe(third.secret);
-    await context.db.execute(sql`update channels set previous_secret_expires_at = now()`);
+    await context.db.execute(
+      sql`update channels set previous_secret_expires_at = now() - interval '1 second'`,
+    );
     expect(await secretsOfNextClaim()).toEqual([third.secret]);
   });
 

@@ -2,17 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { createMonitorSchema } from '@tocsin/contracts/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { until } from '@tocsin/embedded/testing/until';
 import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { DbContext } from '@tocsin/db/database/context';
 import { openDatabase } from '@tocsin/db/database/open';
 import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitor';
+import { sql } from 'drizzle-orm';
 
 export interface TestContext extends DbContext {
   readonly url: string;
   readonly accountId: string;
   close(): Promise<void>;
 }
+
+/** In place of the limits of a service: a test on a busy machine may hold a lock, or wait for one, for longer than those. */
+const PATIENT = {
+  options: ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']
+    .map((limit) => `-c ${limit}=2min`)
+    .join(' '),
+  connectionTimeoutMillis: 120_000,
+};
 
 /** A migrated database of its own with one account. */
 export async function openTestContext(): Promise<TestContext> {
@@ -24,6 +34,7 @@ export async function openTestContext(): Promise<TestContext> {
     applicationName: 'tocsin test',
     onIdleError: () => undefined,
   });
+  Object.assign(database.pool.options, PATIENT);
   const { id: accountId } = await ensureAccount(database.db);
   return {
     url,
@@ -35,6 +46,24 @@ export async function openTestContext(): Promise<TestContext> {
       await testDatabase.drop();
     },
   };
+}
+
+/** Waits until so many sessions of the test's database wait for a lock. */
+export async function untilWaiting({ db }: TestContext, count: number): Promise<void> {
+  await until(`${count} sessions to wait for a lock`, async () => {
+    const { rowCount } = await db.execute(sql`
+      select from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend' and wait_event_type = 'Lock'`);
+    return (rowCount ?? 0) >= count;
+  });
+}
+
+/** Postgres' clock, epoch milliseconds. */
+export async function readClock({ db }: TestContext): Promise<number> {
+  const { rows } = await db.execute<{ now: number }>(
+    sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
+  );
+  return rows[0]?.now ?? Number.NaN;
 }
 
 /** Creates a monitor of the test's account; the fields given replace the defaults. */

@@ -8,7 +8,7 @@ import { deleteUser } from '@tocsin/db/users/delete-user';
 import { findUserByEmail } from '@tocsin/db/users/find-user-by-email';
 import type { User } from '@tocsin/contracts/user';
 import { sql } from 'drizzle-orm';
-import { openTestContext, type TestContext } from './harness.ts';
+import { openTestContext, untilWaiting, type TestContext } from './harness.ts';
 
 const BOB = 'bob@example.com';
 
@@ -80,9 +80,9 @@ test('an invitation is accepted or taken back, never both', async () => {
   const { id, token } = await invite();
   const atTheUser = await openGate();
   const accepted = accept(token);
-  await untilWaiting(1);
+  await untilWaiting(context, 1);
   const takenBack = settled(deleteInvitation(context.db, context.accountId, id));
-  await Promise.race([takenBack, untilWaiting(2)]);
+  await untilWaiting(context, 2);
   await atTheUser.open();
   expect(await accepted).toMatchObject({ email: BOB });
   expect(await takenBack).toMatchObject({ status: 404 });
@@ -105,15 +105,6 @@ async function openGate(): Promise<{ open(): Promise<void> }> {
       return held;
     },
   };
-}
-
-async function untilWaiting(count: number): Promise<void> {
-  for (let tries = 0; tries < 2_000; tries += 1) {
-    const { rows } = await context.db.execute<{ count: number }>(
-      sql`select count(*)::int as count from pg_locks where not granted and pid <> pg_backend_pid()`,
-    );
-    if (rows[0]?.count === count) return;
-  }
 }
 
 /** What a promise rejects with, or its value. */

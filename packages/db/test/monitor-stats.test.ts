@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { monitorStatsSchema, type MonitorStats, type StatsWindow } from '@tocsin/contracts/monitor-stats';
 import { getMonitorStats } from '@tocsin/db/check-rollups/get-monitor-stats';
+import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
 import { sql } from 'drizzle-orm';
 import { openTestContext, type TestContext } from './harness.ts';
@@ -173,7 +174,6 @@ describe('statistics of a monitor', () => {
       const { gaps, to } = await stats(span.monitorId);
       const due = slotsOf(span, from, Date.parse(to) - graceMs);
       expect(gaps).toBe(due.filter((slot) => !kept.includes(slot)).length);
-      expect(all.length).toBeGreaterThan(due.length - 1);
     },
   );
 
@@ -207,6 +207,8 @@ describe('statistics of a monitor', () => {
   test('days and quarters of days are UTC', async () => {
     const noon = Math.floor(Date.now() / (24 * HOUR_MS) - 2) * 24 * HOUR_MS + 12 * HOUR_MS;
     const { monitorId } = await oneSpan({ from: start, to: start + 1 });
+    // It may be of the month before.
+    await ensureRollupPartition(context.db, new Date(noon));
     await context.db.execute(sql`
       insert into check_rollups select ${monitorId}, 'default', t, 2, 1, 3, '{5,7}', '{1,1}', 2, 4, 4, 4, 4, 4
       from unnest(array[${new Date(noon).toISOString()}, ${new Date(noon + HOUR_MS).toISOString()}]::timestamptz[]) t`);

@@ -104,11 +104,14 @@ describe('resealing', () => {
     await client.query('select from monitors where id = $1 for no key update', [id]);
     const rotating = { ...context, secrets: rotated };
     const held = new Map([[old.currentKeyId, 3]]);
-    expect(await resealSecrets(rotating)).toMatchObject({ resealed: 3, total: 6, left: held });
-    const running = resealSecrets(rotating);
-    await client.query('commit');
+    let pauses = 0;
+    const pass = async (): Promise<void> => void (pauses += 1);
+    expect(await resealSecrets(rotating, pass)).toMatchObject({ resealed: 3, total: 6, left: held });
+    expect(pauses).toBe(4);
+    const commit = (): Promise<unknown> => client.query('commit');
+    const report = await resealSecrets(rotating, commit);
     client.release();
-    expect(await running).toMatchObject({ resealed: 3, total: 6, left: new Map() });
+    expect(report).toMatchObject({ resealed: 3, total: 6, left: new Map() });
     await other.close();
   });
 

@@ -3,7 +3,7 @@ import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { sql } from 'drizzle-orm';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@tocsin/embedded/testing/until';
 import { Client } from 'pg';
 import { openTestContext, type TestContext } from './harness.ts';
 import { HOUR_MS, monitorWithSpans, rollupsBefore, setWatermark } from './rollup-data.ts';
@@ -53,23 +53,27 @@ const release = (): Promise<unknown> => holder.query('select pg_advisory_unlock_
 
 /** The session that waits at the barrier. */
 async function waiter(): Promise<number> {
-  const deadline = Date.now() + 20_000;
-  while (Date.now() < deadline) {
+  return until('a roll-up at the barrier', async () => {
     const { rows } = await context.db.execute<{ pid: number }>(
       sql`select pid from pg_locks where locktype = 'advisory' and objid = ${BARRIER} and not granted`,
     );
-    if (rows[0]) return rows[0].pid;
-    await sleep(5);
-  }
-  throw new Error('nobody came to the barrier within 20 s');
+    return rows[0]?.pid;
+  });
+}
+
+/** Ends a session, and waits until it has given back its locks. */
+async function endSession(pid: number): Promise<void> {
+  await context.db.execute(sql`select pg_terminate_backend(${pid})`);
+  await until('the session to be gone', async () => {
+    return (await context.db.execute(sql`select from pg_stat_activity where pid = ${pid}`)).rowCount === 0;
+  });
 }
 
 describe('a roll-up that is in the middle of an hour', () => {
   test('leaves nothing half when it is killed; the next one completes the hour', async () => {
     const rolling = rollUpNextHour(context.db, 1);
     const failed = expect(rolling).rejects.toThrow();
-    const pid = await waiter();
-    await context.db.execute(sql`select pg_terminate_backend(${pid})`);
+    await endSession(await waiter());
     await failed;
     expect(await rollupsBefore(context, end)).toEqual([]);
     expect((await readRollupState(context.db))?.rolledUntil).toEqual(new Date(start));

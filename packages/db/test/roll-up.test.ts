@@ -3,7 +3,7 @@ import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { sql } from 'drizzle-orm';
-import { openTestContext, type TestContext } from './harness.ts';
+import { openTestContext, readClock, type TestContext } from './harness.ts';
 import {
   eventAt,
   expectedRollup,
@@ -80,7 +80,8 @@ describe('rolling up', () => {
     await rollUpAll(seed % 2 === 0 ? 2 : undefined);
     const rollups = await rollupsBefore(context, end);
     expect(rollups).toEqual(expectedRollups(spans, events));
-    expect(rollups.length).toBeGreaterThan(12);
+    // Those of the spans that have a slot in each hour, whatever their phases.
+    expect(rollups.length).toBeGreaterThanOrEqual(7);
     expect(Math.min(...rollups.map(({ gaps }) => gaps))).toBeGreaterThanOrEqual(0);
   });
 
@@ -96,13 +97,22 @@ describe('rolling up', () => {
   });
 
   test('an hour is left alone until 16 minutes after its end', async () => {
+    /** Whether an hour, the first that is not rolled up, is left alone; it may become due at that moment. */
+    const isLeftAlone = async (hour: number): Promise<boolean> => {
+      const due = hour + HOUR_MS + 16 * 60_000;
+      const before = await readClock(context);
+      const rolled = await rollUpNextHour(context.db);
+      if (rolled === null) expect(before).toBeLessThan(due);
+      else expect([rolled.hour.getTime(), (await readClock(context)) >= due]).toEqual([hour, true]);
+      return rolled === null;
+    };
     const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
     await setWatermark(context, hour);
-    expect(await rollUpNextHour(context.db)).toBeNull();
+    expect(await isLeftAlone(hour)).toBe(true);
     const recent = Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS - HOUR_MS;
     await setWatermark(context, recent);
-    expect((await rollUpNextHour(context.db))?.hour).toEqual(new Date(recent));
-    expect(await rollUpNextHour(context.db)).toBeNull();
+    expect(await isLeftAlone(recent)).toBe(false);
+    await isLeftAlone(recent + HOUR_MS);
   });
 
   test('says the gaps of the last hour by region, and keeps them with the watermark', async () => {
@@ -151,12 +161,15 @@ describe('rolling up', () => {
     const at = oldest + 5;
     const [span] = await monitorWithSpans(context, [{ region: 'default', interval: 60, from: at, to: at }]);
     await insertEvents(context, [eventAt(span?.monitorId ?? '', at)]);
+    const countDue = (): number => Math.floor((Date.now() - oldest - 16 * 60_000) / HOUR_MS);
+    const dueAtFirst = countDue();
     let hours = 0;
     for (let rolled = await rollUpNextHour(context.db); rolled; rolled = await rollUpNextHour(context.db)) {
       expect(rolled.hour).toEqual(new Date(oldest + hours * HOUR_MS));
       hours += 1;
     }
-    expect(hours).toBe(Math.floor((Date.now() - oldest - 16 * 60_000) / HOUR_MS));
+    // One more may become due meanwhile.
+    expect([dueAtFirst, countDue()]).toContain(hours);
     expect(await rollupsBefore(context, end)).toMatchObject([{ hour: new Date(oldest), checks: 1 }]);
   });
 

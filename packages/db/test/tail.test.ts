@@ -9,7 +9,8 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { listMonitorStamps } from '@tocsin/db/monitors/list-monitor-stamps';
 import type { StampRange } from '@tocsin/db/monitors/stamp-range';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
-import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { until } from '@tocsin/embedded/testing/until';
+import { checkOf, failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
 
 let context: TestContext;
 let stranger: string;
@@ -34,6 +35,7 @@ test('stamps: of the account, and those after an instant', async () => {
   if (!silent || !early || !late) throw new Error('not made');
   await recordChecks(context.db, [checkOf(early.id)]);
   const since = await stampOf(early.id);
+  await until('the next millisecond', async () => (await readClock(context)) >= since + 1);
   await recordChecks(context.db, [checkOf(late.id)]);
   const all = await listMonitorStamps(context.db, context.accountId, null);
   expect([...all.stamps.keys()]).toEqual(expect.arrayContaining([early.id, late.id]));

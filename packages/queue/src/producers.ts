@@ -14,10 +14,13 @@ export const FORGET_FINISHED = { removeOnComplete: true, removeOnFail: true } as
 /** The queues a process adds jobs to, opened when first used. */
 export class Producers {
   readonly #stores: QueueStores;
+  readonly #deadlineMs: number;
   readonly #queues = new Map<string, StoredQueue>();
 
-  constructor(stores: QueueStores) {
+  /** @param deadlineMs how long an enqueue may take */
+  constructor(stores: QueueStores, deadlineMs: number = ENQUEUE_DEADLINE_MS) {
     this.#stores = stores;
+    this.#deadlineMs = deadlineMs;
   }
 
   /** The queue of a kind of job. @param region null for queues that have none */
@@ -81,7 +84,7 @@ export class Producers {
       data: schema.parse(payload),
       opts: { ...FORGET_FINISHED, jobId, ...(traceparent && { telemetry: { metadata: traceparent } }) },
     }));
-    await withDeadline(this.queue(kind, region).addBulk(bulk), ENQUEUE_DEADLINE_MS, `adding ${job} jobs`);
+    await withDeadline(this.queue(kind, region).addBulk(bulk), this.#deadlineMs, `adding ${job} jobs`);
   }
 
   async close(): Promise<void> {

@@ -13,14 +13,16 @@ export interface QueueDepth {
 /**
  * Counts the jobs of a queue.
  * @param region null for queues that have none
- * @throws Error where the store does not answer within 1.5 s
+ * @param withinMs another time than 1.5 s, for tests
+ * @throws Error where the store does not answer in time
  */
 export async function readQueueDepth(
   producers: Producers,
   kind: JobKind,
   region: string | null,
+  withinMs: number = ASK_WITHIN_MS,
 ): Promise<QueueDepth> {
   const counting = producers.queue(kind, region).getJobCounts('wait', 'active');
-  const counts = await withDeadline(counting, ASK_WITHIN_MS, 'counting the jobs of a queue');
+  const counts = await withDeadline(counting, withinMs, 'counting the jobs of a queue');
   return { waiting: counts['wait'] ?? 0, active: counts['active'] ?? 0 };
 }

@@ -48,29 +48,42 @@ const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
  * Opens a store; connections are made when first needed.
  * @param onError errors of connections, which mend themselves
  * @param setting the variable that the address is from, for messages
+ * @param connectWithinMs how long to wait for a connection that is being made
  * @throws SettingsError where the address is malformed
  */
-export function openQueueStore(url: string, onError: (error: Error) => void, setting?: string): QueueStore {
+export function openQueueStore(
+  url: string,
+  onError: (error: Error) => void,
+  setting?: string,
+  connectWithinMs: number = CONNECT_DEADLINE_MS,
+): QueueStore {
   const address = parseStoreUrl(url, setting);
   if (address.kind === 'postgres') return new PostgresQueueStore(address.url, onError);
-  return new RedisQueueStore((role) => {
+  const connect = (role: 'producer' | 'worker'): RedisClient => {
     const client = connectRedis(address, role);
     client.on('error', onError);
     return client;
-  }, onError);
+  };
+  return new RedisQueueStore(connect, onError, connectWithinMs);
 }
 
 class RedisQueueStore implements QueueStore {
   readonly kind = 'redis';
   readonly #connect: (role: 'producer' | 'worker') => RedisClient;
   readonly #onError: (error: Error) => void;
+  readonly #connectWithinMs: number;
   #producer: RedisClient | undefined;
   #worker: RedisClient | undefined;
   #guard: OverlapGuard | undefined;
 
-  constructor(connect: (role: 'producer' | 'worker') => RedisClient, onError: (error: Error) => void) {
+  constructor(
+    connect: (role: 'producer' | 'worker') => RedisClient,
+    onError: (error: Error) => void,
+    connectWithinMs: number,
+  ) {
     this.#connect = connect;
     this.#onError = onError;
+    this.#connectWithinMs = connectWithinMs;
   }
 
   get #producerClient(): RedisClient {
@@ -121,7 +134,7 @@ class RedisQueueStore implements QueueStore {
   async #connectedProducer(): Promise<RedisClient> {
     const client = this.#producerClient;
     if (client.status !== 'ready') {
-      await once(client, 'ready', { signal: AbortSignal.timeout(CONNECT_DEADLINE_MS) });
+      await once(client, 'ready', { signal: AbortSignal.timeout(this.#connectWithinMs) });
     }
     return client;
   }

@@ -15,11 +15,13 @@ const SENTINEL_ANSWERS_WITHIN_MS = 2_000;
  * A connection to Redis in any of its deployments. A producer's fails fast while Redis is away (Postgres holds what it would
  * have said); a worker's waits and comes back.
  * @param silentMs after which a connection that owes an answer is given up
+ * @param sentinelMs after which the next Sentinel is asked
  */
 export function connectRedis(
   address: Exclude<StoreAddress, { kind: 'postgres' }>,
   role: 'producer' | 'worker',
   silentMs = SILENT_CONNECTION_MS,
+  sentinelMs = SENTINEL_ANSWERS_WITHIN_MS,
 ): RedisClient {
   const options = {
     maxRetriesPerRequest: null,
@@ -39,7 +41,7 @@ export function connectRedis(
         // Without these ioredis would speak to both in clear, whatever `tls` says.
         ...(address.credentials.tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
         ...address.sentinelCredentials,
-        sentinelCommandTimeout: SENTINEL_ANSWERS_WITHIN_MS,
+        sentinelCommandTimeout: sentinelMs,
         sentinelRetryStrategy: reconnectDelayMs,
         sentinels: [...address.sentinels],
         name: address.name,

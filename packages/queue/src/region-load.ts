@@ -15,9 +15,14 @@ export interface RegionLoad {
 
 /**
  * Reads how a region keeps up from its queue of checks, within 1.5 s.
+ * @param withinMs another time, for tests
  * @throws Error where the region's store does not answer in time
  */
-export async function readRegionLoad(producers: Producers, region: string): Promise<RegionLoad> {
+export async function readRegionLoad(
+  producers: Producers,
+  region: string,
+  withinMs: number = ASK_WITHIN_MS,
+): Promise<RegionLoad> {
   const queue = producers.queue('check', region);
   const read = async (): Promise<RegionLoad> => {
     const [workers, waiting] = await Promise.all([
@@ -26,7 +31,7 @@ export async function readRegionLoad(producers: Producers, region: string): Prom
     ]);
     return { workers, waiting, lagMs: waiting === 0 ? 0 : await readLag(queue, waiting) };
   };
-  return withDeadline(read(), ASK_WITHIN_MS, `asking the queue of ${region}`);
+  return withDeadline(read(), withinMs, `asking the queue of ${region}`);
 }
 
 /** The stores number what waits from different ends: the oldest is at one of the two. */

@@ -9,6 +9,7 @@ import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { readRegionLoad } from '@tocsin/queue/region-load';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { until } from '@tocsin/embedded/testing/until';
+import { distantWave, PATIENT_MS, untilItAnswers } from './stores.ts';
 
 const EU = 'eu-west-1';
 const US = 'us-east-1';
@@ -29,9 +30,9 @@ let workers: JobWorker[] = [];
 beforeAll(async () => {
   cluster = await TestRedisCluster.start();
   stores = openQueueStores(cluster.url, new Map(), () => undefined);
-  producers = new Producers(stores);
-  await stores.ping();
-}, 60_000);
+  producers = new Producers(stores, PATIENT_MS);
+  await untilItAnswers(stores);
+});
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.close()));
 });
@@ -84,7 +85,7 @@ test('jobs of every kind are done, each queue on a node of its own choice', asyn
   expect(byNode.filter((queues) => queues.length > 0).length).toBeGreaterThan(1);
   for (const region of [EU, US]) {
     await until('its worker to be counted', async () => {
-      const { workers: count, waiting } = await readRegionLoad(producers, region);
+      const { workers: count, waiting } = await readRegionLoad(producers, region, PATIENT_MS);
       return count === 1 && waiting === 0;
     });
   }
@@ -102,19 +103,20 @@ test('one of two processes enters a check', async () => {
 
 test('waves run again and again, and again after every node was flushed', async () => {
   const schedules = new RegionSchedules(producers, EU);
-  const waves = [1, 51, 501].map((phaseMs) => ({ intervalSeconds: 1, phaseMs }));
+  const distant = distantWave();
+  const waves = [...[1, 51, 501].map((phaseMs) => ({ intervalSeconds: 1, phaseMs })), distant];
   const wanted = new Set(waves.map(waveId));
-  expect(await schedules.ensure(waves)).toBe(3);
+  expect(await schedules.ensure(waves)).toBe(4);
   const done = startWorker('check', EU);
-  await until('each to run twice', () => done.length >= 6);
+  await until('some to run', () => done.length >= 3);
   await cluster.ask((redis) => redis.flushall());
-  // Unless a worker was about to plan its next run: then that wave is there.
+  // Of the others the worker may have been about to plan the next run: then that wave is there.
   const { missing, stray } = await schedules.audit(wanted);
-  expect([missing.length > 0, stray]).toEqual([true, []]);
+  expect([missing.includes(waveId(distant)), stray]).toEqual([true, []]);
   await schedules.apply(waves);
   expect(await schedules.audit(wanted)).toMatchObject({ missing: [], stray: [] });
   const before = done.length;
-  await until('each to run twice again', () => done.length >= before + 6);
+  await until('them to run twice again', () => done.length >= before + 6);
   await schedules.remove([...wanted]);
   expect((await schedules.audit(new Set())).stray).toEqual([]);
 });
@@ -140,4 +142,4 @@ test('a node that was lost with its queues: jobs are refused, and done by the sa
     ),
   );
   await until('it to be done', () => done.includes(id));
-}, 60_000);
+});

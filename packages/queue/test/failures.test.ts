@@ -5,6 +5,7 @@ import { createTestRedis, readTestRedis } from '@tocsin/embedded/testing/redis';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { Producers } from '@tocsin/queue/producers';
 import { until } from '@tocsin/embedded/testing/until';
+import { PATIENT_MS, untilItAnswers } from './stores.ts';
 
 describe('a job that fails', () => {
   let stores: QueueStores;
@@ -15,8 +16,8 @@ describe('a job that fails', () => {
     ({ url } = await createTestRedis());
     const ignore = (): undefined => undefined;
     stores = openQueueStores(url, new Map(), ignore);
-    producers = new Producers(stores);
-    await stores.ping().catch(() => stores.ping());
+    producers = new Producers(stores, PATIENT_MS);
+    await untilItAnswers(stores);
   });
   afterEach(async () => {
     await worker.close();

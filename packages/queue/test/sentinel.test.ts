@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { TestRedisSentinel } from '@tocsin/embedded/testing/redis-sentinel';
 import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { connectRedis, type RedisClient } from '@tocsin/queue/redis-client';
+import { parseStoreUrl } from '@tocsin/queue/store-url';
 import { until } from '@tocsin/embedded/testing/until';
 
 const REGION = 'eu-west-1';
@@ -18,11 +20,6 @@ let worker: JobWorker;
 let done: string[];
 beforeAll(async () => {
   sentinel = await TestRedisSentinel.start();
-}, 60_000);
-afterEach(async () => {
-  await worker.close();
-  await producers.close();
-  await stores.close();
 });
 afterAll(async () => {
   await sentinel.stop();
@@ -58,11 +55,16 @@ test('a Sentinel that accepts and says nothing is passed over', async () => {
   const frozen = createServer((socket) => connections.add(socket.on('error', () => undefined)));
   frozen.listen(0, '127.0.0.1');
   await once(frozen, 'listening');
+  let client: RedisClient | undefined;
   try {
-    open(sentinel.url((frozen.address() as AddressInfo).port));
-    await untilChecked();
+    const address = parseStoreUrl(sentinel.url((frozen.address() as AddressInfo).port));
+    if (address.kind === 'postgres') throw new Error('no Redis');
+    client = connectRedis(address, 'worker', undefined, 500);
+    client.on('error', () => undefined);
+    expect(await client.ping()).toBe('PONG');
     expect(connections.size).toBeGreaterThan(0);
   } finally {
+    client?.disconnect();
     for (const connection of connections) connection.destroy();
     frozen.close();
   }
@@ -70,7 +72,13 @@ test('a Sentinel that accepts and says nothing is passed over', async () => {
 
 test('when the master dies, the same worker goes on with the replica that takes its place', async () => {
   open(sentinel.url());
-  await untilChecked();
-  await sentinel.killMaster();
-  await untilChecked();
-}, 60_000);
+  try {
+    await untilChecked();
+    await sentinel.killMaster();
+    await untilChecked();
+  } finally {
+    await worker.close();
+    await producers.close();
+    await stores.close();
+  }
+});

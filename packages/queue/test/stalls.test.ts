@@ -4,7 +4,7 @@ import { startJobWorker, type JobHistory, type JobWorker } from '@tocsin/queue/j
 import { storedName } from '@tocsin/queue/queue-names';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { until } from '@tocsin/embedded/testing/until';
-import { openTestStore, type TestStore } from './stores.ts';
+import { distantWave, openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';
 
@@ -30,16 +30,16 @@ describe.each(['redis', 'postgres'] as const)('a job whose worker is gone, on %s
         taken = job.id ?? '';
         return new Promise(() => undefined);
       },
-      { lockDuration: 300, skipLockRenewal: true, stalledInterval: 200 },
+      { lockDuration: 50, skipLockRenewal: true, stalledInterval: 50 },
     );
     doomed.on('stalled', () => (stalled = true));
-    await until('the check to be lost', () => stalled);
+    await until('the check to be lost', () => stalled && taken !== '');
     await doomed.close(true);
     return taken;
   }
 
   test('says how often that was, and is run again', async () => {
-    await new RegionSchedules(store.producers, REGION).apply([{ intervalSeconds: 3_600, phaseMs: 1 }]);
+    await new RegionSchedules(store.producers, REGION).apply([distantWave()]);
     const [planned] = await store.producers.queue('check', REGION).getDelayed();
     await planned?.promote();
     const lost = [await loseOneCheck(), await loseOneCheck()];

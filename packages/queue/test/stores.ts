@@ -1,3 +1,4 @@
+import type { Wave } from '@tocsin/core/schedule/wave';
 import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
@@ -6,6 +7,18 @@ import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
+
+/** For the deadlines of a service that are not the topic of a test: a busy machine does not reach them. */
+export const PATIENT_MS = 120_000;
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A wave of once a day that falls due in about half a day, so never during a test. @param number tells several apart */
+export function distantWave(number = 0): Wave {
+  const hour = Math.floor((Date.now() + DAY_MS / 2) / HOUR_MS) % 24;
+  return { intervalSeconds: DAY_MS / 1_000, phaseMs: hour * HOUR_MS + 1 + number * 50 };
+}
 
 export interface TestStore {
   readonly stores: QueueStores;
@@ -21,13 +34,8 @@ export async function openTestStore(kind: 'redis' | 'postgres'): Promise<TestSto
     kind === 'redis' ? { ...(await createTestRedis()), drop: undefined } : await createTestDatabase();
   await migrateQueue(server.url);
   const stores = openQueueStores(server.url, new Map(), () => undefined);
-  const producers = new Producers(stores);
-  await until('the store to answer', () =>
-    stores.ping().then(
-      () => true,
-      () => false,
-    ),
-  );
+  const producers = new Producers(stores, PATIENT_MS);
+  await untilItAnswers(stores);
   return {
     stores,
     producers,
@@ -38,6 +46,15 @@ export async function openTestStore(kind: 'redis' | 'postgres'): Promise<TestSto
       await server.drop?.();
     },
   };
+}
+
+export async function untilItAnswers(stores: QueueStores): Promise<void> {
+  await until('the store to answer', () =>
+    stores.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
 }
 
 async function loseInRedis(url: string, queue: string, jobId: string): Promise<void> {

@@ -73,7 +73,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     await addJobs(4);
     expect(await jobsLeft()).toBeGreaterThan(0);
     worker.takeMore(true);
-    await until('all to run', () => running.size === 6, 5_000);
+    await until('all to run', () => running.size === 6);
   });
 
   test('takes none at all while it is halted, and goes on after that', async () => {
@@ -93,7 +93,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     await Promise.all(others.map((one) => one.close()));
     await addJobs(3);
     worker.halt(false);
-    await until('all to run', () => running.size === 3, 5_000);
+    await until('all to run', () => running.size === 3);
   });
 
   test('takes none from the beginning where it is halted at once, and goes on after that', async () => {
@@ -105,7 +105,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     worker.halt(true);
     await addJobs(2);
     halted.halt(false);
-    await until('both', () => late.length === 2, 5_000);
+    await until('both', () => late.length === 2);
     expect(running.size).toBe(0);
   });
 
@@ -113,9 +113,10 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     worker.takeMore(false);
     await addJobs(3);
     await until('one to run', () => running.size === 1);
-    expect(await jobsLeft()).toBe(2);
+    await until('the others to be left', async () => (await jobsLeft()) === 2);
+    expect(running.size).toBe(1);
     for (let index = 0; index < 50; index += 1) worker.takeMore(index % 2 === 0);
     worker.takeMore(true);
-    await until('all to run', () => running.size === 3, 5_000);
+    await until('all to run', () => running.size === 3);
   });
 });

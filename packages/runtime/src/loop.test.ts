@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createSilentLogger } from './logger.ts';
 import { createLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
@@ -9,6 +9,7 @@ const HOUR_MS = 3_600_000;
 let loop: Loop | undefined;
 
 afterEach(async () => {
+  jest.useRealTimers();
   await loop?.stop();
 });
 
@@ -62,6 +63,7 @@ describe('createLoop', () => {
   });
 
   it('makes one run of a burst of wakes, whether one runs or none', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     let runs = 0;
     let release: (() => void) | undefined;
     loop = createLoop({
@@ -83,13 +85,17 @@ describe('createLoop', () => {
     await burst();
     release?.();
     await burst();
+    jest.advanceTimersByTime(499);
     expect(runs).toBe(1);
-    await until(() => runs === 2);
+    jest.advanceTimersByTime(1);
+    expect(runs).toBe(2);
     release?.();
     await new Promise((resolve) => setImmediate(resolve));
     await burst();
+    jest.advanceTimersByTime(499);
     expect(runs).toBe(2);
-    await until(() => runs === 3);
+    jest.advanceTimersByTime(1);
+    expect(runs).toBe(3);
     release?.();
   });
 

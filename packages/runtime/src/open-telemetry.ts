@@ -30,6 +30,10 @@ export interface OpenTelemetryOptions {
   /** Of traces, for samplers with a ratio. */
   readonly ratio: number;
   readonly logger: Logger;
+  /** How long a span that has ended waits for company. Default 1 s. */
+  readonly sendEveryMs?: number | undefined;
+  /** How long a stop waits for a collector. Default 3 s. */
+  readonly stopWithinMs?: number | undefined;
 }
 
 /**
@@ -38,6 +42,7 @@ export interface OpenTelemetryOptions {
  */
 export function openTelemetryTracer(options: OpenTelemetryOptions): Tracer {
   const { service, sampler, ratio, logger } = options;
+  const { sendEveryMs = SEND_EVERY_MS, stopWithinMs = STOP_WITHIN_MS } = options;
   hearWarnings(logger);
   const own = resourceFromAttributes({
     'service.name': `tocsin-${service}`,
@@ -52,7 +57,7 @@ export function openTelemetryTracer(options: OpenTelemetryOptions): Tracer {
     spanProcessors: [
       new sdk.BatchSpanProcessor({
         exporter: reporting(new OTLPTraceExporter(), logger),
-        scheduledDelayMillis: SEND_EVERY_MS,
+        scheduledDelayMillis: sendEveryMs,
         maxQueueSize: MOST_WAITING,
       }),
     ],
@@ -63,7 +68,7 @@ export function openTelemetryTracer(options: OpenTelemetryOptions): Tracer {
     stop: async () => {
       // What could not be sent has been said.
       const stopped = provider.shutdown().catch(() => undefined);
-      await Promise.race([stopped, sleep(STOP_WITHIN_MS, undefined, { ref: false })]);
+      await Promise.race([stopped, sleep(stopWithinMs, undefined, { ref: false })]);
     },
   };
 }

@@ -41,8 +41,15 @@ const tracingSettings = settings.pick({
   OTEL_TRACES_SAMPLER_ARG: true,
 });
 
-/** The tracer of the OTEL_ settings; null where they name no endpoint, and then nothing of OpenTelemetry is loaded. */
-export async function startTracing(service: string, logger: Logger): Promise<Tracer | null> {
+/**
+ * The tracer of the OTEL_ settings; null where they name no endpoint, and then nothing of OpenTelemetry is loaded.
+ * @param timing other times than those of a service, for tests
+ */
+export async function startTracing(
+  service: string,
+  logger: Logger,
+  timing: { readonly sendEveryMs?: number; readonly stopWithinMs?: number } = {},
+): Promise<Tracer | null> {
   const env = parseEnv(tracingSettings);
   if (env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return null;
   const { openTelemetryTracer } = await import('./open-telemetry.ts');
@@ -51,6 +58,7 @@ export async function startTracing(service: string, logger: Logger): Promise<Tra
     sampler: env.OTEL_TRACES_SAMPLER,
     ratio: env.OTEL_TRACES_SAMPLER_ARG,
     logger,
+    ...timing,
   });
 }
 

@@ -1,4 +1,5 @@
 /* A service whose behaviour is its argument; run by `src/shutdown.test.ts`. */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SettingsError } from '../dist/env.js';
 import { runService } from '../dist/shutdown.js';
@@ -9,7 +10,7 @@ await runService('harness', async (logger) => {
   if (behaviour === 'settings') throw new SettingsError('PORT must be right');
   if (behaviour === 'fail') throw new Error('no store');
   logger.info('starting');
-  if (behaviour === 'slow-start') await sleep(200);
+  if (behaviour === 'slow-start') await once(process, 'SIGTERM');
   const work = setInterval(() => {}, 1000);
   if (behaviour === 'throw') setImmediate(() => raise('oh no'));
   if (behaviour === 'reject') void Promise.reject(new Error('oh no'));

@@ -12,6 +12,8 @@ export interface ApiClientOptions {
   readonly signal: AbortSignal;
   /** Before the first retry where the server does not say; doubled each time. */
   readonly backoffMs?: number;
+  /** For an answer. Default 90 s. */
+  readonly timeoutMs?: number;
 }
 
 /** A set as the API takes it; what its monitors hold, the API judges. */
@@ -109,7 +111,8 @@ function pathOf(monitorId: string): string {
   return `monitors/${encodeURIComponent(monitorId)}`;
 }
 
-function createGot({ url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS }: ApiClientOptions): Got {
+function createGot(options: ApiClientOptions): Got {
+  const { url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS, timeoutMs = TIMEOUT_MS } = options;
   return got.extend({
     prefixUrl: `${url.replace(/\/+$/, '')}/api/cli`,
     headers: { authorization: `Bearer ${apiKey}`, 'user-agent': 'tocsin-cli' },
@@ -117,7 +120,7 @@ function createGot({ url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS }: Api
     followRedirect: false,
     // Whatever answers at the URL is not to choose what decodes its answer: Brotli in Node is not safe (CVE-2026-111497).
     decompress: false,
-    timeout: { request: TIMEOUT_MS },
+    timeout: { request: timeoutMs },
     signal,
     retry: {
       limit: RETRIES,
@@ -135,7 +138,7 @@ function createGot({ url, apiKey, onRetry, signal, backoffMs = BACKOFF_MS }: Api
       beforeRequest: [
         (request) => {
           const { until } = request.context as RequestContext;
-          if (until !== undefined) request.timeout = { request: timeLeft(until) };
+          if (until !== undefined) request.timeout = { request: Math.min(timeLeft(until), timeoutMs) };
         },
       ],
       beforeRetry: [
@@ -165,9 +168,9 @@ function translate(error: unknown, url: string): unknown {
   return error;
 }
 
-/** Milliseconds that a request may take. */
+/** Milliseconds, at least one. */
 function timeLeft(until: number): number {
-  return Math.min(Math.max(Math.ceil(until - performance.now()), 1), TIMEOUT_MS);
+  return Math.max(Math.ceil(until - performance.now()), 1);
 }
 
 /** Whether what was sent may have been done, and would be done again: what is no `POST` does no more the second time. */

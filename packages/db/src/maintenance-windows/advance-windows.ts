@@ -29,8 +29,13 @@ export interface AdvancedWindows {
  *
  * Rules are evaluated outside of any transaction and one at a time, the cheap ones first, so that neither this process nor other
  * windows wait for a costly one.
+ * @param plan evaluates the rule of a window
  */
-export async function advanceWindows(db: Database, budgetMs = BUDGET_MS): Promise<AdvancedWindows> {
+export async function advanceWindows(
+  db: Database,
+  budgetMs = BUDGET_MS,
+  plan: typeof planWindow = planWindow,
+): Promise<AdvancedWindows> {
   const startedAt = performance.now();
   const now = await readDatabaseClock(db);
   const startedLate = await beginOccurrences(db, now);
@@ -49,7 +54,7 @@ export async function advanceWindows(db: Database, budgetMs = BUDGET_MS): Promis
   let plans: WindowPlan[] = [];
   let writtenAt = startedAt;
   for (const row of await findOver(db, now)) {
-    plans.push(planWindow(row, now));
+    plans.push(plan(row, now));
     await nextTurn();
     const time = performance.now();
     if (time - writtenAt >= WRITE_EVERY_MS) {

@@ -24,8 +24,12 @@ export interface ResealReport {
 /**
  * Seals every secret at rest with the first key of `SECRETS_KEY`, batch by batch, beside running services. May be broken off
  * and run again at any time: each batch commits by itself, and what is done is not looked at again.
+ * @param pause between two rounds
  */
-export async function resealSecrets(context: DbContext): Promise<ResealReport> {
+export async function resealSecrets(
+  context: DbContext,
+  pause: () => Promise<unknown> = () => wait(BETWEEN_ROUNDS_MS),
+): Promise<ResealReport> {
   const { currentKeyId, keyIds } = context.secrets;
   let resealed = 0;
   let unreadableRows: readonly string[] = [];
@@ -46,7 +50,7 @@ export async function resealSecrets(context: DbContext): Promise<ResealReport> {
         unreadableRows,
       };
     }
-    await wait(BETWEEN_ROUNDS_MS);
+    await pause();
   }
 }
 

@@ -14,12 +14,15 @@ const ENTRY = fileURLToPath(new URL('../../test/fixture-service.js', import.meta
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let logPath: string;
 let said: string[];
+/** Done at once when something is said. */
+let onSaid: () => void;
 let service: Service | undefined;
 
 beforeEach(async () => {
   folder = await createTemporaryFolder();
   logPath = join(folder.path, 'fixture.log');
   said = [];
+  onSaid = () => undefined;
 });
 afterEach(async () => {
   await service?.stop();
@@ -32,7 +35,10 @@ function create(behaviour: string): Service {
     entry: ENTRY,
     env: { FIXTURE: behaviour },
     log: new LogFile(logPath),
-    say: (line) => said.push(line),
+    say: (line) => {
+      said.push(line);
+      onSaid();
+    },
     backoffMs: 20,
   });
   return service;
@@ -75,9 +81,12 @@ describe('Service', () => {
     const running = create('works');
     await running.start();
     await until(() => pids().length === 1);
+    // Between its end and its restart, which is due 20 ms later.
+    const stopped = new Promise<void>((resolve) => {
+      onSaid = () => setImmediate(() => resolve(running.stop()));
+    });
     process.kill(pids()[0] ?? 0, 'SIGKILL');
-    await until(() => said.length === 1);
-    await running.stop();
+    await stopped;
     await sleep(60);
     expect(pids()).toHaveLength(1);
   });

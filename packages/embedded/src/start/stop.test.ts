@@ -53,4 +53,15 @@ describe('handleStop', () => {
     expect(lines.slice(0, 4)).toEqual(['starting', 'Stopping …', 'start was left early', 'services stopped']);
     expect(code).toBe(0);
   });
+
+  it('stops when nobody reads its output any more', async () => {
+    const started = spawn(process.execPath, [HARNESS, 'writes'], {
+      env: {},
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    child = started;
+    await once(started.stdout, 'data');
+    started.stdout.destroy();
+    expect(await once(started, 'exit')).toEqual([0, null]);
+  });
 });
