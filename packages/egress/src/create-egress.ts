@@ -26,6 +26,8 @@ export interface EgressOptions {
   readonly lookup?: LookupAll;
   /** Replaces the addresses of this machine's interfaces, for tests. */
   readonly ownAddresses?: OwnAddresses;
+  /** How long `checkUrl` waits for a name. Default: 3 s. */
+  readonly checkUrlLookupMs?: number;
 }
 
 /** The one way out to addresses that users gave (design §6). */
@@ -47,12 +49,13 @@ export interface Egress {
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
   const lookup = options.lookup ?? createSharedLookup({ lookup: dns.lookup });
+  const { checkUrlLookupMs = CHECK_URL_LOOKUP_MS } = options;
   const guard = { policy, lookup: createGuardedLookup(lookup, policy) };
   return {
     httpAgent: new GuardedHttpAgent(guard),
     httpsAgent: new GuardedHttpsAgent(guard, createSecureContext(options.extraCa ?? null)),
     policy,
-    checkUrl: (url) => refusalOf(url, lookup, policy),
+    checkUrl: (url) => refusalOf(url, policy, (host) => resolveBriefly(host, lookup, checkUrlLookupMs)),
   };
 }
 
@@ -75,7 +78,11 @@ function createSecureContext(extraCa: string | null): SecureContext {
   });
 }
 
-async function refusalOf(text: string, lookup: LookupAll, policy: AddressPolicy): Promise<string | null> {
+async function refusalOf(
+  text: string,
+  policy: AddressPolicy,
+  resolveName: (host: string) => Promise<LookupAddress[]>,
+): Promise<string | null> {
   // The parser turns decimal, octal, hexadecimal and full-width hosts into plain addresses.
   const url = parseUrl(text);
   if (url === null) return 'not a valid URL';
@@ -85,14 +92,14 @@ async function refusalOf(text: string, lookup: LookupAll, policy: AddressPolicy)
     const reason = policy.blockedReason(host);
     return reason === null ? null : blockedError(host, null, reason).message;
   }
-  const reachable = reachableAddresses(host, await resolveBriefly(host, lookup), policy);
+  const reachable = reachableAddresses(host, await resolveName(host), policy);
   return reachable instanceof EgressBlockedError ? reachable.message : null;
 }
 
 /** All addresses of a name; none where it does not resolve in time. */
-function resolveBriefly(host: string, lookup: LookupAll): Promise<LookupAddress[]> {
+function resolveBriefly(host: string, lookup: LookupAll, withinMs: number): Promise<LookupAddress[]> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, CHECK_URL_LOOKUP_MS, []);
+    const timer = setTimeout(resolve, withinMs, []);
     lookup(host, { all: true }, (error, addresses) => {
       clearTimeout(timer);
       resolve(error ? [] : addresses);

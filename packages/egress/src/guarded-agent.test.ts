@@ -145,7 +145,9 @@ describe('an allowance', () => {
   )('reaches %s', async (host) => {
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
     await expect(get(egress, `http://${host}:${portOf(plain)}/`)).resolves.toBe(200);
-    expect(connections).toBe(1);
+    // Of a name with two addresses the second one is tried too where the first takes half a second.
+    if (host === 'both.test') expect([1, 2]).toContain(connections);
+    else expect(connections).toBe(1);
   });
 
   test('opens one family and leaves the other closed', async () => {

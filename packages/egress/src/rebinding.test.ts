@@ -8,12 +8,18 @@ import type { DnsAnswer } from './testing/dns-server.ts';
 const NAME = 'rebinding.attack.test';
 const PRIVATE = ['127.0.0.1', '::1'];
 const ROUNDS = 12;
+/** Longer than any test runs, so that no lookup of a busy machine comes too late. */
+const NO_TIMEOUT_MS = 600_000;
 
 let ground: AttackGround;
 let egress: Egress;
 beforeAll(async () => {
   ground = await AttackGround.open();
-  egress = createEgress({ allowCidrs: [PUBLIC_ADDRESS], lookup: ground.dns.lookup });
+  egress = createEgress({
+    allowCidrs: [PUBLIC_ADDRESS],
+    lookup: ground.dns.lookup,
+    checkUrlLookupMs: NO_TIMEOUT_MS,
+  });
 });
 afterAll(() => ground.close());
 afterEach(() => {

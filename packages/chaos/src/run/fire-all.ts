@@ -16,6 +16,8 @@ export interface Firing {
   readonly windowMs: number;
   /** How much longer those may take: on a slow machine replicas are rarely ready. */
   readonly lateMs: number;
+  /** How long a fault rests before it is tried again. Default: half a second. */
+  readonly restMs?: number;
 }
 
 /** Fires the faults of each track one after the other, those of different tracks side by side. */
@@ -33,7 +35,7 @@ export async function fireAll(scene: Scene, firing: Firing): Promise<FiredFault[
 /** A fault whose moment did not come is tried again after the next one, unless its kind comes again anyway. */
 async function fireTrack(
   scene: Scene,
-  { faults, startedAt, windowMs, lateMs }: Firing,
+  { faults, startedAt, windowMs, lateMs, restMs = REST_MS }: Firing,
 ): Promise<FiredFault[]> {
   const waiting = [...faults];
   const done: FiredFault[] = [];
@@ -50,7 +52,7 @@ async function fireTrack(
     const result = await fireFault({ ...scene, deadline }, fault);
     done.push(result);
     if (result.firedAt !== null || isHopeless(scene, fault)) continue;
-    await wait(REST_MS);
+    await wait(restMs);
     if (!waiting.some((one) => one.name === name)) {
       waiting.splice(1, 0, { ...fault, victim: nextVictim(fault) });
     }

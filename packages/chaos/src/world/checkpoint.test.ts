@@ -7,7 +7,7 @@ test('a visit that nobody waits for passes', async () => {
 
 test('the awaited one is held until it is released, others pass', async () => {
   const checkpoint = new Checkpoint<string>();
-  const awaited = checkpoint.next((visit) => visit === 'b', 10_000);
+  const awaited = checkpoint.next((visit) => visit === 'b', 600_000);
   await checkpoint.pass('a');
   let passed = false;
   const passing = checkpoint.pass('b').then(() => (passed = true));

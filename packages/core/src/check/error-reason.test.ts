@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { assert, integer, property, string } from 'fast-check';
+import { assert, configureGlobal, integer, property, string } from 'fast-check';
 import { classifyError, sanitiseDetail } from './error-reason.ts';
+
+configureGlobal({ seed: 1 });
 
 function systemError(message: string, fields: Readonly<Record<string, unknown>>): Error {
   return Object.assign(new Error(message), fields);

@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { applyCheck, type CheckVerdict, type MonitorState, type RegionState } from './apply-check.ts';
 
+fc.configureGlobal({ seed: 1 });
+
 const NOW = 1_800_000_000_000;
 
 const monitor: MonitorState = {

@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { evaluateStatus, type RegionVerdict } from './evaluate-status.ts';
 
+fc.configureGlobal({ seed: 1 });
+
 const NOW = 1_800_000_000_000;
 const rules = { failureThreshold: 3, intervalSeconds: 60, timeoutSeconds: 10 };
 const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;

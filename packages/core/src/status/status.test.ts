@@ -3,6 +3,8 @@ import * as fc from 'fast-check';
 import { MonitorClock } from './monitor-clock.ts';
 import { isAnnounced, webhookEventsOf } from './webhook-events.ts';
 
+fc.configureGlobal({ seed: 1 });
+
 describe('webhookEventsOf', () => {
   test.each([
     ['PENDING', 'UP', false, []],

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'GLOBAL_AGENT_HTTP_PROXY', 'npm_config_proxy'];
+/** Ends a module that hangs. It is no statement about speed. */
+const HANG_MS = 120_000;
 
 /**
  * Runs a module in a Node of its own whose environment names this proxy in every way that Node and libraries know, and
@@ -29,7 +31,7 @@ export async function runBehindProxy(
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '--eval', module, '--', ...values],
-    { cwd: folder, env, timeout: 20_000 },
+    { cwd: folder, env, timeout: HANG_MS },
   );
   return JSON.parse(stdout);
 }

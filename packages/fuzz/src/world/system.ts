@@ -18,14 +18,20 @@ export const PUBLIC_URL = 'http://tocsin.example';
 /** The regions a monitor may name, the default one first; each has somebody who answers triggers. */
 export const REGIONS = ['default', 'eu-west-1'] as const;
 
-/** An api process on stores of its own, and what stands for checkers and notifiers. */
-export interface FuzzSystem {
-  readonly context: DbContext;
-  readonly database: OpenDatabase;
+/** An api process, and what it logs. */
+export interface FuzzApi {
   readonly api: ServiceProcess;
-  readonly secretsKey: string;
   /** What the api has logged since this was last asked, by line. */
   newLogLines(): Promise<Record<string, unknown>[]>;
+}
+
+/** An api process on stores of its own, and what stands for checkers and notifiers. */
+export interface FuzzSystem extends FuzzApi {
+  readonly context: DbContext;
+  readonly database: OpenDatabase;
+  readonly secretsKey: string;
+  /** Starts a further api process on the same stores. */
+  startApi(env: Readonly<Record<string, string>>): Promise<FuzzApi>;
   close(): Promise<void>;
 }
 
@@ -35,7 +41,6 @@ export async function openSystem(env: Readonly<Record<string, string>> = {}): Pr
   const queueUrl = (await createTestRedis()).url;
   await migrateQueue(queueUrl);
   const folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'fuzz-'));
-  const logFile = join(folder, 'api.log');
   const key = randomBytes(32);
   const secretsKey = key.toString('base64');
   const database = openDatabase({
@@ -45,52 +50,64 @@ export async function openSystem(env: Readonly<Record<string, string>> = {}): Pr
     onIdleError: () => undefined,
   });
   const context = { db: database.db, secrets: new SecretBox([key]) };
-  const api = new ServiceProcess(
-    'api',
-    {
-      DATABASE_URL: testDatabase.url,
-      QUEUE_URL: queueUrl,
-      SECRETS_KEY: secretsKey,
-      PORT: '0',
-      PUBLIC_URL,
-      LOG_LEVEL: 'warn',
-      LOG_FORMAT: 'json',
-      REGIONS: REGIONS.join(','),
-      DEFAULT_REGION: REGIONS[0],
-      API_RATE_LIMIT_PER_MINUTE: '0',
-      // Each address has its own count of sign-ins: a request says its own.
-      TRUST_PROXY: '1',
-      ...env,
-    },
-    logFile,
-  );
-  await api.start();
+  const apis: ServiceProcess[] = [];
+  const startApi = async (changes: Readonly<Record<string, string>>): Promise<FuzzApi> => {
+    const logFile = join(folder, `api-${apis.length}.log`);
+    const api = new ServiceProcess(
+      'api',
+      {
+        DATABASE_URL: testDatabase.url,
+        QUEUE_URL: queueUrl,
+        SECRETS_KEY: secretsKey,
+        PORT: '0',
+        PUBLIC_URL,
+        LOG_LEVEL: 'warn',
+        LOG_FORMAT: 'json',
+        REGIONS: REGIONS.join(','),
+        DEFAULT_REGION: REGIONS[0],
+        API_RATE_LIMIT_PER_MINUTE: '0',
+        // Each address has its own count of sign-ins: a request says its own.
+        TRUST_PROXY: '1',
+        ...changes,
+      },
+      logFile,
+    );
+    apis.push(api);
+    await api.start();
+    return { api, newLogLines: linesOf(logFile) };
+  };
+  const first = await startApi(env);
   const stores = openQueueStores(queueUrl, new Map(), () => undefined);
   const workers = [
     ...REGIONS.map((region) => startFakeChecker(stores, context.db, region)),
     startFakeNotifier(stores, context, database),
   ];
-  let read = 0;
   return {
+    ...first,
     context,
     database,
-    api,
     secretsKey,
-    newLogLines: async () => {
-      const text = await readFile(logFile, 'utf8');
-      const end = text.lastIndexOf('\n') + 1;
-      const lines = text.slice(read, end).split('\n').filter(Boolean);
-      read = end;
-      return lines.map(toLine);
-    },
+    startApi,
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
-      await api.signal('SIGKILL');
+      await Promise.all(apis.map((one) => one.signal('SIGKILL')));
       await stores.close();
       await database.close();
       await testDatabase.drop();
       await rm(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** Reads the lines that were added to a log since the last time. */
+function linesOf(logFile: string): FuzzApi['newLogLines'] {
+  let read = 0;
+  return async () => {
+    const text = await readFile(logFile, 'utf8');
+    const end = text.lastIndexOf('\n') + 1;
+    const lines = text.slice(read, end).split('\n').filter(Boolean);
+    read = end;
+    return lines.map(toLine);
   };
 }
 

@@ -81,7 +81,11 @@ afterEach(() => {
 
 /** A monitor of any URL, as an older version with laxer rules may have left it behind. */
 async function monitorOf(url: string): Promise<string> {
-  const input = createMonitorSchema.parse({ name: 'Attack', url: 'https://public.attack.test/', timeout: 5 });
+  const input = createMonitorSchema.parse({
+    name: 'Attack',
+    url: 'https://public.attack.test/',
+    timeout: 60,
+  });
   return (await createMonitor(context, accountId, { ...input, url }, 'default')).monitor.id;
 }
 
@@ -131,7 +135,7 @@ describe('a scheduled check of half the vectors, and a trigger with the other ha
         const override = overrides[index];
         if (override !== undefined) {
           const row = await findMonitorRow(context.db, accountId, monitorId);
-          await triggered((await createTrigger(context.db, row, ground.url(override.url), 20_000)).id);
+          await triggered((await createTrigger(context.db, row, ground.url(override.url), 600_000)).id);
         }
         return [url, ...(await eventsOf(monitorId))];
       }),

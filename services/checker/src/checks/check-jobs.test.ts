@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { SingleCheck } from '@tocsin/contracts/jobs';
 import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
@@ -7,7 +7,7 @@ import { CheckJobs, type CheckJobsOptions } from './check-jobs.ts';
 
 const WAVE = { intervalSeconds: 60, phaseMs: 51 };
 const OTHER = { intervalSeconds: 60, phaseMs: 101 };
-const SLOT = Date.now();
+const SLOT = Date.parse('2026-06-01T10:00:00Z');
 const JOB = `repeat:wave-60-51:${SLOT}`;
 const LATE_JOB = `repeat:wave-60-51:${SLOT - 76_000}`;
 const NEXT_JOB = `repeat:wave-60-51:${SLOT + 60_000}`;
@@ -29,6 +29,11 @@ beforeEach(() => {
   ran = [];
   told = [];
   failed = [];
+  // Whether a slot is too late does not depend on how long the tests take.
+  jest.spyOn(Date, 'now').mockReturnValue(SLOT);
+});
+afterEach(() => {
+  jest.restoreAllMocks();
 });
 
 function checkJobs(options: Partial<CheckJobsOptions> & { members?: readonly WaveMember[] }): CheckJobs {

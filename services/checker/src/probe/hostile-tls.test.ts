@@ -1,20 +1,30 @@
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
 import type net from 'node:net';
 import type tls from 'node:tls';
 import type { ProbeResult } from './probe.ts';
-import { check, createLocalTargets, loopbackEgress, type LocalTarget } from './test-targets.ts';
+import {
+  check,
+  createLocalTargets,
+  holdProbeClock,
+  loopbackEgress,
+  NO_TIMEOUT_MS,
+  type LocalTarget,
+} from './test-targets.ts';
 
 const targets = createLocalTargets();
 let certificate: Certificate;
 beforeAll(async () => {
   certificate = await createCertificate(['127.0.0.1', 'localhost']);
 });
-afterEach(() => targets.closeAll());
+afterEach(async () => {
+  jest.useRealTimers();
+  await targets.closeAll();
+});
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-function checkTls(target: LocalTarget, ca: string, timeoutMs = 5_000): Promise<ProbeResult> {
+function checkTls(target: LocalTarget, ca: string, timeoutMs = NO_TIMEOUT_MS): Promise<ProbeResult> {
   return check(`https://127.0.0.1:${target.port}/`, loopbackEgress(ca), { timeoutMs });
 }
 
@@ -64,9 +74,16 @@ describe('a handshake', () => {
   });
 
   test('of a byte now and then', async () => {
+    holdProbeClock();
     const target = await plain((socket) => {
+      let count = 0;
       socket.write(Buffer.from([22, 3, 3, 0x40, 0x00]));
-      const timer = setInterval(() => socket.write('.'), 15);
+      const timer = setInterval(() => {
+        socket.write('.');
+        count += 1;
+        // By then the check has connected: the target works in the same process.
+        if (count === 5) jest.advanceTimersByTime(150);
+      }, 15);
       socket.on('close', () => clearInterval(timer));
     });
     const result = await checkTls(target, certificate.ca, 150);
@@ -87,11 +104,13 @@ describe('a handshake', () => {
   });
 
   test('begun again and again', async () => {
+    holdProbeClock();
     const server = { ...certificate, maxVersion: 'TLSv1.2' } as const;
     let times = 0;
     const target = await targets.tls(server, (socket) => {
       const again = (): void => {
         times += 1;
+        if (times === 10) jest.advanceTimersByTime(1_000);
         if (!socket.destroyed) socket.renegotiate({ rejectUnauthorized: false }, again);
       };
       // A socket that is not read never learns that the other side has gone.

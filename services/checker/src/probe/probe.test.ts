@@ -1,11 +1,11 @@
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { HttpMethod } from '@tocsin/contracts/vocabulary';
 import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { getEventListeners, getMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { ProbeAbortedError } from './probe.ts';
-import { check, createLocalTargets, loopbackEgress, withBody } from './test-targets.ts';
+import { check, createLocalTargets, holdProbeClock, loopbackEgress, withBody } from './test-targets.ts';
 
 const targets = createLocalTargets();
 const egress = loopbackEgress();
@@ -14,7 +14,10 @@ let certificate: Certificate;
 beforeAll(async () => {
   certificate = await createCertificate(['localhost', '127.0.0.1']);
 });
-afterEach(() => targets.closeAll());
+afterEach(async () => {
+  jest.useRealTimers();
+  await targets.closeAll();
+});
 
 describe('a healthy target', () => {
   test('is UP with its status, a latency and the timings of its phases', async () => {
@@ -69,17 +72,20 @@ describe('a healthy target', () => {
   });
 
   test('latency covers the body where it is read, and the head alone where not', async () => {
-    const HELD_MS = 1_000;
-    const target = await targets.http((_request, response) => {
+    holdProbeClock();
+    const target = await targets.http((request, response) => {
       response.write('first, ');
-      setTimeout(() => response.end('last'), HELD_MS);
+      if (request.url === '/endless') return;
+      jest.advanceTimersByTime(1_000);
+      response.end('last');
     });
     const read = await check(target.origin, egress, { assertions: { bodyContains: 'last' } });
-    expect(read.status).toBe('UP');
-    expect(read.latencyMs).toBeGreaterThan(HELD_MS / 2);
-    expect(read.timings.download).toBeGreaterThan(HELD_MS / 2);
-    const unread = await check(target.origin, egress);
-    expect(unread.latencyMs).toBeLessThan(HELD_MS / 2);
+    expect(read).toMatchObject({ status: 'UP', latencyMs: 1_000 });
+    const { firstByte, download } = read.timings;
+    expect((firstByte ?? 0) + (download ?? 0)).toBe(1_000);
+    // It ends although the rest of the body never comes.
+    const unread = await check(`${target.origin}/endless`, egress);
+    expect(unread).toMatchObject({ status: 'UP', latencyMs: 1, timings: { download: null } });
     await target.allClosed();
   });
 });
@@ -163,16 +169,15 @@ describe('a failing target is a result', () => {
   });
 
   test('nobody listens', async () => {
-    const target = await targets.http((_request, response) => response.end());
-    await targets.closeAll();
-    expect(await check(target.origin, egress)).toMatchObject({
+    const port = await targets.closedPort();
+    expect(await check(`http://127.0.0.1:${port}`, egress)).toMatchObject({
       status: 'DOWN',
       latencyMs: 0,
       statusCode: null,
       errorReason: 'CONNECTION_REFUSED',
-      errorDetail: `connect ECONNREFUSED 127.0.0.1:${target.port}`,
+      errorDetail: `connect ECONNREFUSED 127.0.0.1:${port}`,
     });
-    expect(await check(`http://localhost:${target.port}`, egress)).toMatchObject({
+    expect(await check(`http://localhost:${port}`, egress)).toMatchObject({
       latencyMs: 0,
       errorReason: 'CONNECTION_REFUSED',
     });
@@ -206,15 +211,16 @@ describe('a failing target is a result', () => {
   });
 
   test('a server that never answers: TIMEOUT with the elapsed time', async () => {
-    const target = await targets.http(() => undefined);
+    holdProbeClock();
+    const target = await targets.http(() => jest.advanceTimersByTime(80));
     const result = await check(target.origin, egress, { timeoutMs: 80 });
     expect(result).toMatchObject({
       status: 'DOWN',
+      latencyMs: 80,
       statusCode: null,
       errorReason: 'TIMEOUT',
       errorDetail: 'the timeout ended the check while waiting for the answer',
     });
-    expect(result.latencyMs).toBeGreaterThanOrEqual(79);
     await target.allClosed();
   });
 
@@ -287,13 +293,17 @@ describe('https', () => {
     const wrong = await check(`https://127.0.0.1:${plain.port}/`, egress);
     expect(wrong).toMatchObject({ latencyMs: 0, statusCode: null, errorReason: 'UNKNOWN_ERROR' });
     expect(wrong.errorDetail).toMatch(/^TLS failed: [a-z ]+ \((EPROTO|ERR_SSL_[A-Z_]+)\)$/);
-    const silent = await targets.tcp(() => undefined);
+    holdProbeClock();
+    const silent = await targets.tcp((socket) => {
+      // The beginning of the handshake: the check has connected.
+      socket.once('data', () => jest.advanceTimersByTime(80));
+    });
     const stuck = await check(`https://127.0.0.1:${silent.port}/`, egress, { timeoutMs: 80 });
     expect(stuck).toMatchObject({
+      latencyMs: 80,
       errorReason: 'TIMEOUT',
       errorDetail: 'the timeout ended the check while in the TLS handshake',
     });
-    expect(stuck.latencyMs).toBeGreaterThanOrEqual(79);
   });
 });
 

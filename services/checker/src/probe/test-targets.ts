@@ -1,8 +1,10 @@
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
+import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
+import { jest } from '@jest/globals';
 import { probe, type ProbeResult, type ProbeTarget } from './probe.ts';
 
 /** A local server to check, and what it saw. */
@@ -22,6 +24,8 @@ export interface LocalTargets {
   /** For what no well-behaved server sends, over TLS and without. */
   tls(options: tls.TlsOptions, listener: (socket: tls.TLSSocket) => void): Promise<LocalTarget>;
   tcp(listener: (socket: net.Socket) => void): Promise<LocalTarget>;
+  /** A port of 127.0.0.1 that refuses connections, and that no other process can take meanwhile. */
+  closedPort(): Promise<number>;
   closeAll(): Promise<void>;
 }
 
@@ -65,6 +69,14 @@ export function createLocalTargets(): LocalTargets {
         'https',
       ),
     tcp: (listener) => serve(net.createServer(listener), 'http'),
+    closedPort: async () => {
+      const { port } = await serve(net.createServer(), 'http');
+      // The local port of a connection is in use, and nobody listens on it.
+      const socket = net.connect({ port, host: '127.0.0.1' });
+      await once(socket, 'connect');
+      cleanups.push(async () => void socket.destroy());
+      return socket.localPort ?? 0;
+    },
     closeAll: async () => {
       await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
     },
@@ -83,6 +95,33 @@ export function loopbackEgress(extraCa: string | null = null): Egress {
   return createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], extraCa });
 }
 
+/** Longer than any test runs, so that no check of a busy machine ends by its timeout. */
+export const NO_TIMEOUT_MS = 600_000;
+
+/**
+ * Stops the clock by which a probe measures its time. It moves only with `jest.advanceTimersByTime`, so that a timeout ends a check at
+ * a known moment, however busy the machine is. `jest.useRealTimers` ends this.
+ */
+export function holdProbeClock(): void {
+  jest.useFakeTimers({
+    // Everything but `setTimeout`, `clearTimeout` and `performance`.
+    doNotFake: [
+      'Date',
+      'hrtime',
+      'nextTick',
+      'queueMicrotask',
+      'setImmediate',
+      'clearImmediate',
+      'setInterval',
+      'clearInterval',
+      'requestAnimationFrame',
+      'cancelAnimationFrame',
+      'requestIdleCallback',
+      'cancelIdleCallback',
+    ],
+  });
+}
+
 /** A plain GET with everything left at its default, changed by `changes`. */
 export function check(
   url: string,
@@ -95,7 +134,7 @@ export function check(
     method: 'GET',
     headers: null,
     body: null,
-    timeoutMs: 5_000,
+    timeoutMs: NO_TIMEOUT_MS,
     assertions: null,
   } as const;
   return probe({ ...target, ...changes }, egress, signal);

@@ -17,6 +17,8 @@ export interface RecorderOptions {
   readonly ensurePartitions: () => Promise<void>;
   readonly logger: Logger;
   readonly onBatch: (size: number, durationMs: number) => void;
+  /** How long `close` keeps trying a Postgres that does not answer. Default: 5 s. */
+  readonly closePatienceMs?: number;
 }
 
 interface Entry {
@@ -33,7 +35,6 @@ const MOST_PER_BATCH = 500;
 /** How long a busy monitor is left alone: the results of others are recorded meanwhile. */
 const BUSY_WAIT_MS = { first: 10, most: 160 } as const;
 const RETRY_MS = { first: 100, most: 2_000 } as const;
-/** How long `close` keeps trying a Postgres that does not answer. */
 const CLOSE_PATIENCE_MS = 5_000;
 
 /**
@@ -66,7 +67,8 @@ export class Recorder {
 
   /** Records what is pending; gives up on a Postgres that stays away. */
   async close(): Promise<void> {
-    const timer = setTimeout(() => this.abandon(), CLOSE_PATIENCE_MS);
+    const { closePatienceMs = CLOSE_PATIENCE_MS } = this.#options;
+    const timer = setTimeout(() => this.abandon(), closePatienceMs);
     await this.#flushing;
     clearTimeout(timer);
   }

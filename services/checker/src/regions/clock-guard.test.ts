@@ -1,6 +1,14 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { ClockGuard } from './clock-guard.ts';
+
+beforeEach(() => {
+  // Both clocks are read at one moment.
+  jest.spyOn(Date, 'now').mockReturnValue(1_800_000_000_000);
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 const off = (aheadMs: number) => async () => Date.now() - aheadMs;
 const away = (): Promise<number> => Promise.reject(new Error('away'));

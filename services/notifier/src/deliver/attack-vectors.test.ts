@@ -8,6 +8,7 @@ import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { AttackGround } from '@tocsin/egress/testing/attack-ground';
 import { ATTACK_VECTORS, halfByKind, vectorsByKind } from '@tocsin/egress/testing/attack-vectors';
 import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
+import { NO_DEADLINE_MS } from '../testing/deadlines.ts';
 import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
 
 const SECRETS = [`whsec_${Buffer.from('a secret of some channel').toString('base64')}`];
@@ -21,7 +22,12 @@ const locations = new Map<string, { status: number; to: string }>();
 let requests = 0;
 beforeAll(async () => {
   ground = await AttackGround.open();
-  egress = createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup });
+  egress = createEgress({
+    allowCidrs: [PUBLIC_ADDRESS],
+    extraCa: ground.ca,
+    lookup: ground.dns.lookup,
+    checkUrlLookupMs: NO_DEADLINE_MS,
+  });
   ground.answer = (request, response) => {
     requests += 1;
     request.resume();
@@ -37,7 +43,7 @@ afterEach(() => {
 });
 
 function send(url: string): Promise<WebhookAnswer> {
-  return sendWebhook({ id: 'delivery-1', url, payload: '{}', secrets: SECRETS }, egress);
+  return sendWebhook({ id: 'delivery-1', url, payload: '{}', secrets: SECRETS }, egress, NO_DEADLINE_MS);
 }
 
 /** What came of an attempt, in the words of the catalogue. */
@@ -121,7 +127,8 @@ test('a UNIX socket is no receiver', async () => {
 test('with the canary allowed the same webhook reaches it once', async () => {
   const open = createEgress({ allowCidrs: ['127.0.0.1'], extraCa: ground.ca });
   const url = `https://127.0.0.1:${ground.port}/`;
-  const answer = await sendWebhook({ id: 'delivery-1', url, payload: '{}', secrets: SECRETS }, open);
+  const request = { id: 'delivery-1', url, payload: '{}', secrets: SECRETS };
+  const answer = await sendWebhook(request, open, NO_DEADLINE_MS);
   expect([answer.statusCode, ground.canaryConnections, ground.watch.take()]).toEqual([200, 1, ['127.0.0.1']]);
   ground.canaryConnections = 0;
 });

@@ -67,6 +67,8 @@ test('an outcome that Postgres does not take at first is recorded in the end, on
   const recorded: AttemptRecord[] = [];
   let tries = 0;
   const deliverer = delivererOn({
+    // The lease of the attempt does not end meanwhile.
+    now: () => 0,
     recordAttempt: async (attempt) => {
       tries += 1;
       if (tries === 1) throw new Error('connection terminated');

@@ -94,7 +94,7 @@ export class Deliverer {
 
   async #attempt(delivery: ClaimedDelivery, span: Span | null): Promise<void> {
     const { logger, metrics } = this.#options;
-    const leaseEndsAt = performance.now() + RECORD_WITHIN_MS;
+    const leaseEndsAt = this.#now() + RECORD_WITHIN_MS;
     const answer = await this.#options.send(delivery);
     const outcome = decideOutcome(delivery, answer);
     span?.set({ 'http.response.status_code': answer.statusCode, 'tocsin.delivery.outcome': outcome.kind });
@@ -135,7 +135,7 @@ export class Deliverer {
       } catch (error) {
         logger.warn('Recording an attempt failed', { deliveryId, tries, error });
       }
-      if (performance.now() + RECORD_RETRY_MS > leaseEndsAt) break;
+      if (this.#now() + RECORD_RETRY_MS > leaseEndsAt) break;
       await wait(RECORD_RETRY_MS);
     }
     logger.error('An attempt could not be recorded; it is made again after its lease', { deliveryId });

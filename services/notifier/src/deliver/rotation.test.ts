@@ -11,6 +11,7 @@ import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
 import { Webhook } from 'standardwebhooks';
+import { NO_DEADLINE_MS } from '../testing/deadlines.ts';
 import { sendWebhook } from './send-webhook.ts';
 
 const secrets = new SecretBox([randomBytes(32)]);
@@ -44,7 +45,7 @@ async function nextWebhook(channelId: string): Promise<{ body: string; headers: 
   const deliveryId = await createTestDelivery(database.db, accountId, channelId, 'default');
   const [claimed] = await claimDeliveries(context, { deliveryId });
   if (!claimed) throw new Error('not claimed');
-  expect(await sendWebhook(claimed, egress)).toMatchObject({ statusCode: 200 });
+  expect(await sendWebhook(claimed, egress, NO_DEADLINE_MS)).toMatchObject({ statusCode: 200 });
   const received = receiver.received.find((webhook) => webhook.headers['webhook-id'] === deliveryId);
   if (!received) throw new Error('not received');
   return { body: received.body, headers: received.headers as Record<string, string> };

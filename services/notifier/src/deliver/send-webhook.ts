@@ -41,8 +41,13 @@ export interface WebhookAnswer {
 /**
  * Sends one webhook: an HTTPS POST that must be answered 2xx within 5 s. Redirects are not followed (specification
  * "Delivery rules", design §4 "Delivery"). Never throws: no answer is an answer too.
+ * @param deadlineMs replaces the 5 s, for tests
  */
-export async function sendWebhook(request: WebhookRequest, egress: Egress): Promise<WebhookAnswer> {
+export async function sendWebhook(
+  request: WebhookRequest,
+  egress: Egress,
+  deadlineMs: number = WEBHOOK_DEADLINE_MS,
+): Promise<WebhookAnswer> {
   const startedAt = new Date();
   const started = performance.now();
   const finish = (answer: Partial<WebhookAnswer>): WebhookAnswer => ({
@@ -55,9 +60,9 @@ export async function sendWebhook(request: WebhookRequest, egress: Egress): Prom
     ...answer,
   });
   try {
-    return await exchange(request, egress, startedAt, finish);
+    return await exchange(request, egress, startedAt, deadlineMs, finish);
   } catch (error) {
-    return finish({ error: describe(error) });
+    return finish({ error: describe(error, deadlineMs) });
   }
 }
 
@@ -65,6 +70,7 @@ async function exchange(
   request: WebhookRequest,
   egress: Egress,
   startedAt: Date,
+  deadlineMs: number,
   finish: (answer: Partial<WebhookAnswer>) => WebhookAnswer,
 ): Promise<WebhookAnswer> {
   if (new URL(request.url).protocol !== 'https:')
@@ -82,7 +88,7 @@ async function exchange(
     throwHttpErrors: false,
     decompress: false,
     retry: { limit: 0 },
-    timeout: { request: WEBHOOK_DEADLINE_MS },
+    timeout: { request: deadlineMs },
   });
   try {
     const { statusCode = 0, headers } = await answerOf(stream);
@@ -134,13 +140,13 @@ async function readExcerpt(stream: AsyncIterable<Buffer>): Promise<string | null
 }
 
 const KNOWN_FAILURES: Readonly<Record<string, string>> = {
-  ETIMEDOUT: `no answer within ${WEBHOOK_DEADLINE_MS / 1_000} s`,
   ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'the name of the receiver does not resolve',
   EAI_AGAIN: 'the name of the receiver does not resolve',
 };
 
-function describe(error: unknown): string {
+function describe(error: unknown, deadlineMs: number): string {
   const { code = '', message } = error as { code?: string; message?: string };
+  if (code === 'ETIMEDOUT') return `no answer within ${deadlineMs / 1_000} s`;
   return KNOWN_FAILURES[code] ?? sanitiseDetail(message ?? String(error));
 }

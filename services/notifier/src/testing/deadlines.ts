@@ -1,0 +1,29 @@
+import { jest } from '@jest/globals';
+
+/** Longer than any test runs, so that no attempt of a busy machine ends by its deadline. */
+export const NO_DEADLINE_MS = 600_000;
+
+/**
+ * Stops the clock behind `setTimeout`. It moves only with `jest.advanceTimersByTime`, so that a deadline passes at a known moment,
+ * however busy the machine is. `jest.useRealTimers` ends this.
+ */
+export function holdTimeouts(): void {
+  jest.useFakeTimers({
+    // Everything but `setTimeout` and `clearTimeout`.
+    doNotFake: [
+      'Date',
+      'hrtime',
+      'nextTick',
+      'performance',
+      'queueMicrotask',
+      'setImmediate',
+      'clearImmediate',
+      'setInterval',
+      'clearInterval',
+      'requestAnimationFrame',
+      'cancelAnimationFrame',
+      'requestIdleCallback',
+      'cancelIdleCallback',
+    ],
+  });
+}
