@@ -2,7 +2,8 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -12,11 +13,11 @@ import type { TestDatabase } from '@tocsin/embedded/testing/database';
 import { openDatabase } from '@tocsin/db/database/open';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import type { Monitor } from '@tocsin/contracts/monitor';
+import { until } from '@tocsin/embedded/testing/until';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
 import supertest from 'supertest';
 import { startFakeChecker } from './testing/fake-checker.ts';
 import { MONITORS } from './testing/monitors.ts';
-import { until } from './testing/until.ts';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const key = generateApiKey();
@@ -60,8 +61,15 @@ function start(settings: NodeJS.ProcessEnv = {}): Started {
   return { child, end: output.then(([[code], out, err]) => ({ code, out, err })) };
 }
 
-/** A checker that takes the triggers of the default region meanwhile. */
-async function withFakeChecker(work: () => Promise<void>): Promise<void> {
+interface SlowChecker {
+  hasBegun(): boolean;
+  /** Lets the check have its result. */
+  finish(): void;
+  close(): Promise<void>;
+}
+
+/** A checker that takes the trigger of the default region, however late. */
+async function startSlowChecker(): Promise<SlowChecker> {
   const ignore = (): void => undefined;
   const opened = openDatabase({
     url: database.url,
@@ -69,12 +77,28 @@ async function withFakeChecker(work: () => Promise<void>): Promise<void> {
     applicationName: 'test',
     onIdleError: ignore,
   });
+  await until('the trigger is written down', async () => {
+    const { rowCount } = await opened.pool.query(`update triggers set not_after = now() + interval '1 hour'`);
+    return (rowCount ?? 0) > 0;
+  });
   const stores = openQueueStores(env['QUEUE_URL'] ?? '', new Map(), ignore);
-  const checker = startFakeChecker(stores, opened.db, 'default');
-  await work();
-  await checker.close();
-  await stores.close();
-  await opened.close();
+  let begun = false;
+  let finish: (() => void) | undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const checker = startFakeChecker(stores, opened.db, 'default', async () => {
+    begun = true;
+    await finished;
+    return {};
+  });
+  return {
+    hasBegun: () => begun,
+    finish: () => finish?.(),
+    close: async () => {
+      await checker.close();
+      await stores.close();
+      await opened.close();
+    },
+  };
 }
 
 async function isRefused(port: number): Promise<boolean> {
@@ -95,25 +119,34 @@ describe('the service', () => {
     const service = start();
     const port = await portOf(service);
     const http = supertest(`http://127.0.0.1:${port}`);
-    expect((await http.get('/readyz')).body).toEqual({ status: 'ok' });
+    await until('the service is ready', async () => (await http.get('/readyz')).text === '{"status":"ok"}');
     const created = await http
       .post(MONITORS)
       .set('Authorization', authorization)
-      .send({ name: 'Shop', url: 'https://shop.example' });
+      // The longest that a trigger waits for.
+      .send({ name: 'Shop', url: 'https://shop.example', timeout: 60 });
     expect(created.status).toBe(201);
     const { id } = (created.body as { monitor: Monitor }).monitor;
-    await until(async () => {
+    await until('the schedule is in the store', async () => {
       const { text } = await http.get('/metrics');
-      return /tocsin_schedules_synced_total\{region="default",cause="commit",action="applied"\} 1/.test(text);
+      // The reconciler may be faster than what follows the commit.
+      return /tocsin_schedules_synced_total\{region="default",cause="(commit|unapplied|missing)",action="applied"\} 1/.test(
+        text,
+      );
     });
     const trigger = http.post(`${MONITORS}/${id}/trigger`).set('Authorization', authorization).then();
-    await until(async () => {
+    // A checker takes it before the service is asked to stop, and has the result after that.
+    const checker = await startSlowChecker();
+    await until('the check has begun', () => checker.hasBegun());
+    await until('an audit is done', async () => {
       const { text } = await http.get('/metrics');
       return text.includes('tocsin_schedule_audit_age_seconds{region="default"}');
     });
     service.child.kill('SIGTERM');
-    await until(() => isRefused(port));
-    await withFakeChecker(async () => expect((await trigger).status).toBe(200));
+    await until('no more connections are taken', () => isRefused(port));
+    checker.finish();
+    expect((await trigger).status).toBe(200);
+    await checker.close();
     const { code, out } = await service.end;
     expect([code, out.includes('"Stopped"')]).toEqual([0, true]);
     expect(out).not.toContain(key);
@@ -160,11 +193,12 @@ describe('the service', () => {
     expect((await http.get('/api/dashboard/me').set('Cookie', cookie)).body).toMatchObject({
       user: { email: admin.email, role: 'owner' },
     });
-    const statuses = [];
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      statuses.push((await signIn({ ...admin, password: 'wrong password' })).status);
-    }
-    expect(statuses).toEqual([401, 401, 429]);
+    // After some seconds without one, tries are counted anew.
+    await until('a try is one too many', async () => {
+      const { status } = await signIn({ ...admin, password: 'wrong password' });
+      expect([401, 429]).toContain(status);
+      return status === 429;
+    });
     const stream = await fetch(`http://127.0.0.1:${port}/api/dashboard/stream`, {
       headers: { Cookie: cookie },
     });
@@ -188,14 +222,14 @@ describe('the service', () => {
     ]);
     const half = await start({ OIDC_ISSUER: 'https://login.example.com' }).end;
     expect([half.code, half.err.trim()]).toEqual([1, expect.stringMatching(/^OIDC_ISSUER, .* go together/)]);
-    const first = start();
-    const port = await portOf(first);
-    const second = await start({ PORT: String(port) }).end;
-    expect([second.code, second.err.trim()]).toEqual([
+    const other = createServer().listen(0);
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const late = await start({ PORT: String(port) }).end;
+    other.close();
+    expect([late.code, late.err.trim()]).toEqual([
       1,
       `PORT must be a free port, but ${port} is in use: set PORT to another one`,
     ]);
-    first.child.kill('SIGTERM');
-    expect((await first.end).code).toBe(0);
   });
 });

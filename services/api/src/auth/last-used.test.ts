@@ -1,11 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { touchApiKeys } from '@tocsin/db/api-keys/touch-api-keys';
+import { until } from '@tocsin/embedded/testing/until';
 import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
 import { MONITORS } from '../testing/monitors.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import { until } from '../testing/until.ts';
 import { createLastUsedRecorder } from './last-used.ts';
 import type { LastUsedRecorder } from './last-used.ts';
 
@@ -16,7 +16,7 @@ describe('the recorder', () => {
       Promise.resolve(void writes.push(batch));
     const recorder = createLastUsedRecorder(write, createSilentLogger(), 20);
     for (let index = 0; index < 1_000; index += 1) recorder.note(`key${index % 3}`);
-    await until(() => writes.length > 0);
+    await until('a write', () => writes.length > 0);
     recorder.note('last');
     await recorder.stop();
     expect(writes.map((batch) => [...batch.keys()])).toEqual([['key0', 'key1', 'key2'], ['last']]);
@@ -40,9 +40,9 @@ describe('the recorder', () => {
       10,
     );
     recorder.note('a');
-    await until(() => failures >= 2);
+    await until('two failures', () => failures >= 2);
     recorder.note('b');
-    await until(() => written.length === 2);
+    await until('both keys are written', () => written.length === 2);
     await recorder.stop();
     expect(written.toSorted()).toEqual(['a', 'b']);
     expect(log.match(/Could not note/g)).toHaveLength(1);
@@ -78,7 +78,9 @@ describe('lastUsedAt', () => {
     expect(await lastUsedAt()).toEqual([null, null]);
     const before = Date.now();
     expect((await api.as().get(`${MONITORS}/no-id`)).status).toBe(404);
-    const [both] = await until(async () => ((await lastUsedAt())[0] === null ? null : lastUsedAt()));
+    const [both] = await until('the use is written', async () =>
+      (await lastUsedAt())[0] === null ? null : lastUsedAt(),
+    );
     expect(both?.getTime()).toBeGreaterThanOrEqual(before);
     expect((await lastUsedAt())[1]).toBeNull();
   });

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { acceptInvitation } from '@tocsin/db/invitations/accept-invitation';
 import { createInvitation } from '@tocsin/db/invitations/create-invitation';
 import { renewSetupInvitation } from '@tocsin/db/invitations/renew-setup-invitation';
@@ -16,10 +16,12 @@ const PASSWORD = 'the first password';
 const logger = createSilentLogger();
 
 let api: TestApi;
-beforeEach(async () => {
+beforeAll(async () => {
   api = await openTestApi();
 });
-afterEach(() => api.close());
+afterAll(() => api.close());
+/** As a service finds it that starts for the first time. */
+beforeEach(() => api.database.pool.query('delete from accounts'));
 
 const ensure = (email?: string, password?: string): Promise<void> =>
   ensureAdmin(api.context.db, { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password }, logger);

@@ -1,18 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { listPartitions } from '@tocsin/db/database/partitions';
 import { scheduleSpans } from '@tocsin/db/schedule-spans/table';
 import { createTrigger } from '@tocsin/db/triggers/create-trigger';
 import { findMonitorRow } from '@tocsin/db/monitors/find-monitor-row';
 import { createInvitation } from '@tocsin/db/invitations/create-invitation';
+import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { commitMonitor } from '../testing/schedules.ts';
 import { newSignedInUser } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import { until } from '../testing/until.ts';
 import { keepHouse, startHousekeeping } from './housekeeping.ts';
 import type { HousekeepingOptions } from './housekeeping.ts';
+
+const DAY_MS = 86_400_000;
+const trueNow = Date.now.bind(Date);
+/** The clock shows noon as the file begins: no day, and no month, ends meanwhile. */
+const shiftMs = (Math.floor(trueNow() / DAY_MS) + 0.5) * DAY_MS - trueNow();
+const clock = jest.spyOn(Date, 'now').mockImplementation(() => trueNow() + shiftMs);
 
 let api: TestApi;
 let options: HousekeepingOptions;
@@ -20,10 +26,13 @@ beforeAll(async () => {
   api = await openTestApi();
   options = { db: api.context.db, retentionDays: 90, isLeader: () => true, logger: createSilentLogger() };
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  clock.mockRestore();
+  await api.close();
+});
 
 const nameOf = (daysFromNow: number): string =>
-  `events_${new Date(Date.now() + daysFromNow * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '_')}`;
+  `events_${new Date(Date.now() + daysFromNow * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '_')}`;
 
 async function partitions(): Promise<string[]> {
   const { rows } = await api.database.pool.query<{ name: string }>(
@@ -49,8 +58,7 @@ async function rolledUpUntil(daysFromNow: number, hours = 1): Promise<void> {
   );
 }
 
-const dayOf = (daysFromNow: number): Date =>
-  new Date(Math.floor(Date.now() / 86_400_000 + daysFromNow) * 86_400_000);
+const dayOf = (daysFromNow: number): Date => new Date(Math.floor(Date.now() / DAY_MS + daysFromNow) * DAY_MS);
 
 describe('housekeeping', () => {
   test('makes partitions of the coming week, and drops those beyond the retention only', async () => {
@@ -83,7 +91,7 @@ describe('housekeeping', () => {
   test('drops rollups, and spans that ended, more than thirteen months ago', async () => {
     const { db } = api.context;
     const monthsAgo = (months: number): Date => {
-      const now = new Date();
+      const now = new Date(Date.now());
       return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months));
     };
     for (const months of [15, 14, 13, 0]) await ensureRollupPartition(db, monthsAgo(months));
@@ -161,7 +169,7 @@ describe('housekeeping', () => {
     await standby.stop();
     expect(await partitions()).not.toContain(nameOf(6));
     const leader = startHousekeeping(options);
-    await until(async () => (await partitions()).includes(nameOf(6)));
+    await until('the partition is made', async () => (await partitions()).includes(nameOf(6)));
     await leader.stop();
   });
 });

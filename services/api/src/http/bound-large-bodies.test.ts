@@ -3,11 +3,11 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '@tocsin/embedded/testing/until';
 import express from 'express';
 import { boundLargeBodies } from './bound-large-bodies.ts';
 import { handleErrors } from './handle-errors.ts';
 import { parseJsonBodyUpTo } from './json-body.ts';
-import { until } from '../testing/until.ts';
 import { stateOf } from './request-state.ts';
 
 const LARGE = 1_000_000;
@@ -37,7 +37,7 @@ async function serve(waitMs: number): Promise<Server> {
 }
 
 beforeAll(async () => {
-  servers = [await serve(50), await serve(30_000)];
+  servers = [await serve(50), await serve(600_000)];
 });
 afterAll(() => {
   for (const server of servers) {
@@ -56,7 +56,7 @@ async function begin(server: Server, text: string): Promise<Socket> {
   const socket = connect(portOf(server), '127.0.0.1');
   socket.on('error', () => undefined);
   socket.write(text);
-  await until(() => passed > former);
+  await until('the request has passed', () => passed > former);
   return socket;
 }
 

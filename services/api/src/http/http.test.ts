@@ -4,12 +4,13 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { problemSchema } from '@tocsin/contracts/errors';
+import { until } from '@tocsin/embedded/testing/until';
 import { createLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { stopClock } from '../testing/stopped-clock.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import { until } from '../testing/until.ts';
 import { startHttpServer } from './http-server.ts';
 
 let api: TestApi;
@@ -25,13 +26,15 @@ beforeAll(async () => {
   api = await openTestApi({
     metrics,
     logger: createLogger({ service: 'test', level: 'debug', format: 'json', stream }),
-    ready: { postgres: () => api.database.ping(), queue: () => Promise.reject(new Error('secret cause')) },
+    ready: { postgres: () => Promise.resolve(), queue: () => Promise.reject(new Error('secret cause')) },
   });
 });
 afterAll(() => api.close());
 
 async function lineOf(requestId: string): Promise<Record<string, unknown>> {
-  return until(() => lines.find((line) => line['message'] === 'Request' && line['requestId'] === requestId));
+  return until(`request ${requestId} is logged`, () =>
+    lines.find((line) => line['message'] === 'Request' && line['requestId'] === requestId),
+  );
 }
 
 describe('request ids', () => {
@@ -227,7 +230,7 @@ describe('the server', () => {
       finish = () => res.end('done');
     }, 0);
     const answer = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until(() => finish);
+    await until('the request is under way', () => finish);
     const stopped = server.stop();
     finish?.();
     expect(await answer).toMatch(/done/);
@@ -243,13 +246,19 @@ describe('the server', () => {
     await once(unused, 'connect');
     // Taken after the other one.
     const answer = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until(() => finish);
+    await until('the request is under way', () => finish);
     const closed = once(unused, 'close');
-    const stopped = server.stop();
-    await closed;
-    finish?.();
-    expect(await answer).toMatch(/done$/);
-    await stopped;
+    const clock = stopClock();
+    try {
+      const stopped = server.stop();
+      clock.advance(1_001);
+      await closed;
+      finish?.();
+      expect(await answer).toMatch(/done$/);
+      await stopped;
+    } finally {
+      clock.restore();
+    }
   });
 
   test('answers what a kept connection sends while it stops, and says that it is the last answer', async () => {
@@ -267,12 +276,17 @@ describe('the server', () => {
     const [idle, busy] = connections;
     idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     busy.write('GET /held HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until(() => answers[0]?.text.endsWith('done') && held.length > 0);
+    await until(
+      'one request is answered, the other under way',
+      () => answers[0]?.text.endsWith('done') && held.length > 0,
+    );
     expect(answers[0]?.text).toContain('Connection: keep-alive');
+    // The second that it has for another request does not pass.
+    const clock = stopClock();
     const stopped = server.stop();
     idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     held[0]?.end('held');
-    await Promise.all(answers.map(({ closed }) => closed));
+    await Promise.all(answers.map(({ closed }) => closed)).finally(() => clock.restore());
     const [again, first] = [answers[0]?.text.split('done')[1], answers[1]?.text];
     for (const text of [again, first])
       expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n/);

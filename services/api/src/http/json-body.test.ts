@@ -195,7 +195,7 @@ describe('413: a body over 256 KiB', () => {
   test('also in chunks, inflated, and of any type', async () => {
     const big = filled(256 * 1024 + 1);
     expect((await send(big, { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' })).status).toBe(413);
-    const bomb = gzipSync(' '.repeat(50 * 1024 * 1024));
+    const bomb = gzipSync(' '.repeat(5 * 1024 * 1024));
     expect((await send(bomb, { ...JSON_TYPE, 'Content-Encoding': 'gzip' })).status).toBe(413);
     expect((await send(big, { 'Content-Type': 'text/plain' })).status).toBe(413);
     expect(await count()).toBe(before);

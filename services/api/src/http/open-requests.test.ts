@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { until } from '../testing/until.ts';
+import { until } from '@tocsin/embedded/testing/until';
 import { OpenRequests } from './open-requests.ts';
 
 test('what waits behind another answer is forgotten with its connection', async () => {
@@ -11,9 +11,9 @@ test('what waits behind another answer is forgotten with its connection', async 
   await once(server, 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3));
-  await until(() => [...open.answers()].length === 3);
+  await until('the requests are open', () => [...open.answers()].length === 3);
   expect([...open.lastAnswers()]).toEqual([...open.answers()].slice(2));
   socket.destroy();
-  await until(() => [...open.answers()].length === 0);
+  await until('they are forgotten', () => [...open.answers()].length === 0);
   server.close();
 });

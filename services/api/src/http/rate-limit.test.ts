@@ -43,7 +43,7 @@ describe('the rate limit', () => {
   test('0 is no limit', async () => {
     const free = await openTestApi();
     try {
-      const answers = await Promise.all(Array.from({ length: 50 }, () => free.as().get(MONITORS)));
+      const answers = await Promise.all(Array.from({ length: 20 }, () => free.as().get(MONITORS)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
       expect(answers[0]?.headers).not.toHaveProperty('ratelimit');
     } finally {

@@ -130,14 +130,14 @@ describe('accepting', () => {
   test('works once, for one of many at the same time', async () => {
     const { token } = await invite();
     const answers = await Promise.all(
-      Array.from({ length: 6 }, () =>
+      Array.from({ length: 4 }, () =>
         browser(api)
           .post(ACCEPT)
           .send({ ...PERSON, token, email: newEmail() }),
       ),
     );
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-    expect(statuses).toEqual([201, 410, 410, 410, 410, 410]);
+    expect(statuses).toEqual([201, 410, 410, 410]);
     expect(answers.filter(({ headers }) => headers['set-cookie'] !== undefined)).toHaveLength(1);
   });
 

@@ -127,7 +127,7 @@ describe('POST', () => {
     ['a date without time', { startsAt: '2026-01-01' }, ['startsAt']],
     ['a number as time', { endsAt: 1_800_000_000 }, ['endsAt']],
     ['an end before the start', { endsAt: inHours(0.5) }, ['endsAt']],
-    ['more than 30 days', { endsAt: inHours(1 + 30 * 24 + 0.1) }, ['endsAt']],
+    ['more than 30 days', { endsAt: inHours(1 + 30 * 24 + 1) }, ['endsAt']],
     ['one that is over', { startsAt: inHours(-3), endsAt: inHours(-2) }, ['endsAt']],
     ['no monitor', { monitorIds: [] }, ['monitorIds']],
     ['too many monitors', { monitorIds: Array.from({ length: 5_001 }, () => 'x') }, ['monitorIds']],

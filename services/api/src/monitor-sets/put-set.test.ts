@@ -3,9 +3,9 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import { monitorSetResultSchema, type MonitorSetResult } from '@tocsin/contracts/monitor-set';
 import { createChannel } from '@tocsin/db/channels/create-channel';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { until } from '@tocsin/embedded/testing/until';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
-import { until } from '../testing/until.ts';
 
 const addStatusChanges = jest.fn((_ids: readonly string[]) => Promise.resolve());
 let api: TestApi;
@@ -110,7 +110,7 @@ describe('a set', () => {
     expect(pruned.deleted).toEqual([{ id: gone?.id, externalId: 'prune-2' }]);
     expect((await api.as().get(`${MONITORS}/${gone?.id}`)).status).toBe(404);
     for (const { id } of [stranger, free]) expect((await api.as().get(`${MONITORS}/${id}`)).status).toBe(200);
-    await until(async () => {
+    await until('nothing of the monitor is left', async () => {
       const { rows } = await api.database.pool.query(
         'select monitor_id from events where monitor_id = $1 union select monitor_id from deleted_monitors',
         [gone?.id],

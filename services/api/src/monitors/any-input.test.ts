@@ -47,8 +47,12 @@ const body = fc.dictionary(
   },
 );
 
+/** Differs wherever a field of a monitor does. */
 async function everything(): Promise<unknown> {
-  return (await api.database.pool.query('select * from monitors order by id')).rows;
+  const { rows } = await api.database.pool.query(
+    `select md5(string_agg(m::text, '' order by id)) as hash, count(*)::int as count from monitors m`,
+  );
+  return rows;
 }
 
 describe('whatever is sent', () => {
@@ -67,7 +71,7 @@ describe('whatever is sent', () => {
           expect(response.type).toBe('application/problem+json');
         }
       }),
-      { numRuns: 250 },
+      { numRuns: 100, seed: 1 },
     );
   });
 
@@ -84,7 +88,7 @@ describe('whatever is sent', () => {
           expect(await everything()).toEqual(before);
         }
       }),
-      { numRuns: 250 },
+      { numRuns: 100, seed: 1 },
     );
   });
 
@@ -110,7 +114,7 @@ describe('whatever is sent', () => {
         ]);
         for (const { status } of answers) expect(status).toBeLessThan(500);
       }),
-      { numRuns: 80 },
+      { numRuns: 40, seed: 1 },
     );
   });
 });

@@ -20,13 +20,24 @@ const ABREAST = 12;
 let ground: AttackGround;
 let api: TestApi;
 let owner: TestAgent;
+/** A monitor that is updated and triggered, and a channel that is updated. */
+let id: string;
+let channelId: string;
 beforeAll(async () => {
   ground = await AttackGround.open();
   api = await openTestApi({
-    egress: createEgress({ allowCidrs: [PUBLIC_ADDRESS], lookup: ground.dns.lookup }),
+    egress: createEgress({
+      allowCidrs: [PUBLIC_ADDRESS],
+      lookup: ground.dns.lookup,
+      // No answer of the name server comes too late.
+      checkUrlLookupMs: 600_000,
+    }),
     producers: { addTrigger, addStatusChanges: async () => undefined, addDeliveries: async () => undefined },
   });
   owner = await signIn(api);
+  ({ id } = await newMonitor(api, { timeout: 60 }));
+  const { channel } = await newChannel(owner, { url: 'https://public.attack.test/', allMonitors: false });
+  channelId = channel.id;
 });
 afterAll(async () => {
   await api.close();
@@ -44,6 +55,9 @@ let recorded: Promise<void> = Promise.resolve();
 function addTrigger(region: string, { triggerId }: { triggerId: string }): Promise<void> {
   const { db } = api.context;
   recorded = recorded.then(async () => {
+    // However slow the machine, it is not too late.
+    const sql = `update triggers set not_after = now() + interval '1 hour' where id = $1`;
+    await api.database.pool.query(sql, [triggerId]);
     const trigger = await takeTrigger(db, triggerId);
     if (trigger === null) return;
     const fields = { slot: null, source: 'trigger', triggerId, region, urlOverride: trigger.url } as const;
@@ -76,9 +90,21 @@ function expected(vectors: readonly AttackVector[], status: (vector: AttackVecto
   });
 }
 
+/**
+ * A third of each class, at least one: create, update and override judge a URL by the same rules, and the three make up the
+ * catalogue.
+ */
+function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {
+  return vectorsByKind().map(([kind, , all]) => {
+    const every = all.filter((_vector, index) => index % 3 === third);
+    const vectors = every.length > 0 ? every : all.slice(0, 1);
+    return [kind, vectors.length, vectors];
+  });
+}
+
 describe('monitors', () => {
   // A blocked target is a result of its checks (design §6): the api refuses only what is no URL by its rules.
-  test.each(halfByKind('first'))('create, %s: %i vectors', async (_kind, _count, vectors) => {
+  test.each(thirdByKind(0))('create, %s: %i vectors', async (_kind, _count, vectors) => {
     const seen = await answers(vectors, ({ url }) =>
       api
         .as()
@@ -88,8 +114,7 @@ describe('monitors', () => {
     expect(seen).toEqual(expected(vectors, ({ accepted }) => (accepted ? 201 : 400)));
   });
 
-  test.each(halfByKind('second'))('update, %s: %i vectors', async (_kind, _count, vectors) => {
-    const { id } = await newMonitor(api);
+  test.each(thirdByKind(1))('update, %s: %i vectors', async (_kind, _count, vectors) => {
     const seen = await answers(vectors, ({ url }) =>
       api
         .as()
@@ -99,8 +124,7 @@ describe('monitors', () => {
     expect(seen).toEqual(expected(vectors, ({ accepted }) => (accepted ? 200 : 400)));
   });
 
-  test.each(halfByKind('first'))('trigger override, %s: %i vectors', async (_kind, _count, vectors) => {
-    const { id } = await newMonitor(api);
+  test.each(thirdByKind(2))('trigger override, %s: %i vectors', async (_kind, _count, vectors) => {
     const seen = await answers(vectors, ({ url }) =>
       api
         .as()
@@ -109,7 +133,7 @@ describe('monitors', () => {
     );
     expect(seen).toEqual(expected(vectors, ({ accepted }) => (accepted ? 200 : 400)));
     const { rows } = await api.database.pool.query<{ url: string }>(
-      'select url from events where monitor_id = $1',
+      'delete from events where monitor_id = $1 returning url',
       [id],
     );
     const recorded = rows.map(({ url }) => url).sort();
@@ -130,13 +154,12 @@ describe('channels', () => {
   test.each(halfByKind('second'))(
     'create and update in turn, %s: %i vectors',
     async (_kind, _count, vectors) => {
-      const { channel } = await newChannel(owner, { url: 'https://public.attack.test/', allMonitors: false });
       const created = new Set(vectors.filter((_vector, index) => index % 2 === 0));
       const seen = await answers(vectors, (vector) => {
         const url = ground.secureUrl(vector.url);
         return created.has(vector)
           ? owner.post(CHANNELS).send({ name: 'Attack', url, monitorIds: [] })
-          : owner.patch(`${CHANNELS}/${channel.id}`).send({ url });
+          : owner.patch(`${CHANNELS}/${channelId}`).send({ url });
       });
       const taken = (vector: AttackVector): number => (created.has(vector) ? 201 : 200);
       expect(seen).toEqual(expected(vectors, (vector) => (isReceiver(vector) ? taken(vector) : 400)));

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { monitorSchema } from '@tocsin/contracts/monitor';
 import type { Monitor } from '@tocsin/contracts/monitor';
+import { accounts } from '@tocsin/db/accounts/table';
+import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi } from '../testing/test-api.ts';
@@ -110,27 +113,28 @@ describe('create', () => {
   });
 });
 
+/** @returns a key of a new account */
+async function newAccountKey(): Promise<string> {
+  const accountId = randomUUID();
+  await api.context.db.insert(accounts).values({ id: accountId, name: 'Test' });
+  return (await createApiKey(api.context.db, { accountId, name: 'both' })).key;
+}
+
 describe('list', () => {
   test('every monitor of the account, newest first, and nothing else', async () => {
-    const fresh = await openTestApi();
-    try {
-      expect((await fresh.as().get(MONITORS)).body).toEqual({ monitors: [] });
-      const made: Monitor[] = [];
-      for (let index = 0; index < 5; index += 1) made.push(await newMonitor(fresh, { name: `m${index}` }));
-      await newMonitor(fresh, {}, fresh.other.key);
-      await fresh.database.pool.query('update monitors set created_at = $1 where name in ($2, $3)', [
-        made[0]?.createdAt,
-        'm1',
-        'm2',
-      ]);
-      const { monitors } = (await fresh.as().get(MONITORS)).body as { monitors: Monitor[] };
-      expect(monitors.map(({ name }) => name)).toEqual(['m4', 'm3', 'm2', 'm1', 'm0']);
-      expect((await fresh.as(fresh.other.key).get(MONITORS)).body).toMatchObject({
-        monitors: [{ name: 'Shop' }],
-      });
-    } finally {
-      await fresh.close();
-    }
+    const [key, otherKey] = [await newAccountKey(), await newAccountKey()];
+    expect((await api.as(key).get(MONITORS)).body).toEqual({ monitors: [] });
+    const made: Monitor[] = [];
+    for (let index = 0; index < 5; index += 1) made.push(await newMonitor(api, { name: `m${index}` }, key));
+    await newMonitor(api, {}, otherKey);
+    await api.database.pool.query('update monitors set created_at = $1 where name in ($2, $3)', [
+      made[0]?.createdAt,
+      'm1',
+      'm2',
+    ]);
+    const { monitors } = (await api.as(key).get(MONITORS)).body as { monitors: Monitor[] };
+    expect(monitors.map(({ name }) => name)).toEqual(['m4', 'm3', 'm2', 'm1', 'm0']);
+    expect((await api.as(otherKey).get(MONITORS)).body).toMatchObject({ monitors: [{ name: 'Shop' }] });
   });
 });
 

@@ -1,16 +1,18 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { eventSchema } from '@tocsin/contracts/event';
 import type { Event } from '@tocsin/contracts/event';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { until } from '@tocsin/embedded/testing/until';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { stopClock } from '../testing/stopped-clock.ts';
+import type { StoppedClock } from '../testing/stopped-clock.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { openTestQueue } from '../testing/test-queue.ts';
 import type { TestQueue } from '../testing/test-queue.ts';
-import { until } from '../testing/until.ts';
 import { waitFor } from '../http/wait-for.ts';
 
 let api: TestApi;
@@ -22,7 +24,20 @@ const slow = { started: false, finish: (): void => undefined };
 
 beforeAll(async () => {
   queue = await openTestQueue();
-  api = await openTestApi({ producers: queue.producers, shutdown: shutdown.signal });
+  const { producers } = queue;
+  api = await openTestApi({
+    shutdown: shutdown.signal,
+    producers: {
+      addTrigger: async (region, trigger) => {
+        if (region === 'dark') throw new Error('no queue');
+        // However slow the machine, a checker of a region that has one is not too late.
+        if (region !== 'nowhere') await setNotAfter(trigger.triggerId, '1 hour');
+        await producers.addTrigger(region, trigger);
+      },
+      addStatusChanges: (ids) => producers.addStatusChanges(ids),
+      addDeliveries: (ids) => producers.addDeliveries(ids),
+    },
+  });
   const { db } = api.context;
   workers.push(
     startFakeChecker(queue.stores, db, 'default'),
@@ -45,6 +60,31 @@ afterAll(async () => {
   await queue.close();
   await api.close();
 });
+
+/** The api waits as long as a test wants. */
+let clock: StoppedClock;
+beforeEach(() => {
+  clock = stopClock();
+});
+afterEach(() => clock.restore());
+
+/** Until when, from now on, a trigger may be started. */
+async function setNotAfter(triggerId: string, interval: string): Promise<void> {
+  await api.database.pool.query('update triggers set not_after = now() + $2::interval where id = $1', [
+    triggerId,
+    interval,
+  ]);
+}
+
+/** How often a request that waits has looked for its event since then. */
+function countLooks(): { looks: () => number; restore: () => void } {
+  const asked = jest.spyOn(api.database.pool, 'query');
+  return {
+    looks: () =>
+      asked.mock.calls.filter((call) => JSON.stringify(call[0]).includes('"event_timestamp')).length,
+    restore: () => asked.mockRestore(),
+  };
+}
 
 const trigger = (id: string): string => `${MONITORS}/${id}/trigger`;
 
@@ -143,41 +183,57 @@ describe('trigger', () => {
 
   test('no checker in the region: 504 after timeout + 5 s, and nothing starts later', async () => {
     const { id } = await newMonitor(api, { regions: ['nowhere'], timeout: 1 });
-    const startedAt = Date.now();
-    const response = await api.as().post(trigger(id));
-    const took = Date.now() - startedAt;
+    const { looks, restore } = countLooks();
+    let isAnswered = false;
+    const answer = api
+      .as()
+      .post(trigger(id))
+      .then((response) => {
+        isAnswered = true;
+        return response;
+      });
+    await until('the request waits', () => looks() > 1);
+    clock.advance(5_999);
+    const before = looks();
+    await until('the request waits on', () => looks() > before + 2);
+    expect(isAnswered).toBe(false);
+    clock.advance(1);
+    const response = await answer;
+    restore();
     expect(response.status).toBe(504);
     expect(response.body).toMatchObject({
       type: 'urn:tocsin:problem:check-not-answered',
       detail: 'No checker of region nowhere gave a result within 6 seconds.',
     });
-    expect(took).toBeGreaterThanOrEqual(5_900);
-    expect(took).toBeLessThan(8_000);
+    // By Postgres' clock, which nobody stops: what is not started by then never is.
+    const { rows } = await api.database.pool.query<{ id: string; ended: boolean }>(
+      `select id, not_after <= created_at + interval '5001 milliseconds' as ended from triggers where monitor_id = $1`,
+      [id],
+    );
+    expect(rows.map(({ ended }) => ended)).toEqual([true]);
+    await setNotAfter(rows[0]?.id ?? '', '0');
     const late = startFakeChecker(queue.stores, api.context.db, 'nowhere');
-    workers.push(late);
-    await until(async () => (await queue.producers.queue('trigger', 'nowhere').count()) === 0);
+    await until('the checker has the job', async () => {
+      return (await queue.producers.queue('trigger', 'nowhere').count()) === 0;
+    });
+    await late.close();
     expect(await eventsOf(id)).toEqual([]);
   });
 
   test('the store takes no jobs: 503 with Retry-After, the CRUD works on', async () => {
-    const dark = await openTestApi();
-    try {
-      const { id } = await newMonitor(dark);
-      const response = await dark.as().post(trigger(id));
-      expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
-      expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:unavailable' });
-      expect(response.text).not.toContain('no queue');
-      expect((await dark.as().get(`${MONITORS}/${id}`)).status).toBe(200);
-    } finally {
-      await dark.close();
-    }
+    const { id } = await newMonitor(api, { regions: ['dark'] });
+    const response = await api.as().post(trigger(id));
+    expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
+    expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:unavailable' });
+    expect(response.text).not.toContain('no queue');
+    expect((await api.as().get(`${MONITORS}/${id}`)).status).toBe(200);
   });
 
   test('the monitor is deleted while its check runs: 404', async () => {
     const { id } = await newMonitor(api, { regions: ['slow'] });
     slow.started = false;
     const answer = api.as().post(trigger(id)).then();
-    await until(() => slow.started);
+    await until('the check has begun', () => slow.started);
     await deleteMonitor(api.context.db, api.account.id, id);
     expect((await answer).status).toBe(404);
     slow.finish();
@@ -192,24 +248,25 @@ describe('trigger', () => {
       path: trigger(id),
       headers: { Authorization: `Bearer ${api.account.key}` },
     });
+    const { looks, restore } = countLooks();
     outgoing.on('error', () => undefined).end();
-    const asked = jest.spyOn(api.database.pool, 'query');
-    const looks = (): number =>
-      asked.mock.calls.filter((call) => JSON.stringify(call[0]).includes('"event_timestamp')).length;
-    await until(() => looks() > 2);
+    await until('the request waits', () => looks() > 2);
     outgoing.destroy();
+    // The clock stands: nothing else ends the looks, which are 0.1 s apart.
     let [seen, since] = [0, Date.now()];
-    await until(() => {
+    await until('half a second without a look', () => {
       if (looks() !== seen) [seen, since] = [looks(), Date.now()];
       return Date.now() - since > 500;
     });
-    asked.mockRestore();
+    restore();
   });
 
   test('the service stops: 503 at once', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
     const answer = api.as().post(trigger(id)).then();
-    await until(async () => (await queue.producers.queue('trigger', 'void').count()) > 0);
+    await until('the trigger waits for a checker', async () => {
+      return (await queue.producers.queue('trigger', 'void').count()) > 0;
+    });
     shutdown.abort();
     const response = await answer;
     expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
@@ -222,7 +279,7 @@ describe('waitFor', () => {
     const answers = [null, null, stamp];
     const found = await waitFor({
       find: () => Promise.resolve(answers.shift()),
-      forMs: 5_000,
+      forMs: 60_000,
       isWanted: () => true,
     });
     expect(found).toBe(stamp);
@@ -231,8 +288,12 @@ describe('waitFor', () => {
   test('looks once more when the time is over', async () => {
     let looks = 0;
     const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
-    expect(await waitFor({ find, forMs: 10, isWanted: () => true })).toBeNull();
-    expect(looks).toBeGreaterThanOrEqual(2);
+    const passTheTime = (): boolean => {
+      if (looks === 2) clock.advance(60_000);
+      return true;
+    };
+    expect(await waitFor({ find, forMs: 60_000, isWanted: passTheTime })).toBeNull();
+    expect(looks).toBe(3);
   });
 
   test('stops where nobody wants to know, or there is nothing to come', async () => {

@@ -4,6 +4,7 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
 import { listWaveMembers } from '@tocsin/db/schedule-spans/list-wave-members';
+import { until } from '@tocsin/embedded/testing/until';
 import { startJobWorker } from '@tocsin/queue/job-worker';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import { Producers } from '@tocsin/queue/producers';
@@ -14,9 +15,8 @@ import type { Metrics } from '@tocsin/runtime/metrics';
 import { checkOnce, commitMonitor, commitWave, storedJobs, storedSchedules } from '../testing/schedules.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import { openTestQueue } from '../testing/test-queue.ts';
+import { ENQUEUE_WITHIN_MS, openTestQueue } from '../testing/test-queue.ts';
 import type { TestQueue } from '../testing/test-queue.ts';
-import { until } from '../testing/until.ts';
 import { Reconciler } from './reconciler.ts';
 import { createScheduleMetrics } from './schedule-metrics.ts';
 import { syncSchedules } from './sync-schedules.ts';
@@ -52,6 +52,8 @@ function reconcilerWith(producers: Producers = queue.producers, regions = ['defa
     metrics: createScheduleMetrics(metrics),
     logger: createSilentLogger(),
     auditEveryMs: 0,
+    // Each run is waited for to its end, however slow the machine.
+    regionPatienceMs: 600_000,
   });
 }
 
@@ -66,7 +68,7 @@ function producersAround(when: 'before' | 'after', happens: () => Promise<unknow
       return removed;
     },
   });
-  return Object.assign(new Producers(queue.stores), { queue: () => slow });
+  return Object.assign(new Producers(queue.stores, ENQUEUE_WITHIN_MS), { queue: () => slow });
 }
 
 const ids = async (region = 'default'): Promise<string[]> =>
@@ -116,13 +118,13 @@ test('FLUSHALL: everything is back with its phase, and no slot of a monitor fire
   await reconciler.run(never);
   const worker = startNoting(seen);
   const allSeen = (): boolean => monitors.every(({ id }) => seen.some(({ monitorId }) => monitorId === id));
-  await until(allSeen);
+  await until('every monitor is checked', allSeen);
   const before = await ids();
   await queue.redis.flushdb();
   const old = seen.splice(0);
   await reconciler.run(never);
   expect(await ids()).toEqual(before);
-  await until(allSeen);
+  await until('every monitor is checked again', allSeen);
   await worker.close();
   const slots = [...old, ...seen].map(({ monitorId, jobId }) => `${monitorId} ${jobId}`);
   expect(new Set(slots).size).toBe(slots.length);
@@ -144,7 +146,7 @@ test("two monitors of one wave: deleting one leaves the other's checks alone", a
   await reconciler.run(never);
   expect(await storedSchedules(queue, 'default')).toEqual([before]);
   const worker = startNoting(seen);
-  await until(() => seen.length > 0);
+  await until('a job runs', () => seen.length > 0);
   await worker.close();
   expect(seen[0]).toEqual({ monitorId: other, jobId: `repeat:${before?.id}:${before?.next}` });
 });
@@ -157,9 +159,10 @@ test('a lost delayed job: its chain goes on, with its phase', async () => {
   await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${schedule?.next}`);
   await queue.redis.zadd(`${PREFIX}:repeat`, (schedule?.next ?? 0) - 120_000, wave);
   expect(await storedJobs(queue, 'default')).toEqual([]);
+  const mendedAt = Date.now();
   await reconciler.run(never);
   const [revived] = await storedSchedules(queue, 'default');
-  expect(revived?.next).toBeGreaterThan(Date.now());
+  expect(revived?.next).toBeGreaterThan(mendedAt);
   expect((revived?.next ?? 0) % 60_000).toBe(waveOf(id, 60).phaseMs);
   expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${revived?.next}`]);
   expect(await synced()).toContain('region="default",cause="lost",action="applied"} 1');
@@ -176,10 +179,11 @@ test('a delayed job whose place in the queue alone is lost', async () => {
   );
   await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${schedule?.next}`);
   await queue.redis.zadd(`${PREFIX}:repeat`, overdue, wave);
+  const mendedAt = Date.now();
   await reconciler.run(never);
   const [revived] = await storedSchedules(queue, 'default');
   expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${revived?.next}`]);
-  expect(revived?.next).toBeGreaterThan(Date.now());
+  expect(revived?.next).toBeGreaterThan(mendedAt);
 });
 
 test('stray schedulers are removed, in regions without any monitor too, and nothing else is', async () => {
@@ -247,7 +251,7 @@ test('a backlog that no worker takes is not mistaken for lost jobs', async () =>
   const reconciler = reconcilerWith();
   await reconciler.run(never);
   const [before] = await storedSchedules(queue, 'default');
-  await until(() => Date.now() > (before?.next ?? 0) + 3_200);
+  await until('the wave is overdue', () => Date.now() > (before?.next ?? 0) + 3_200);
   await reconciler.run(never);
   expect(await storedSchedules(queue, 'default')).toEqual([before]);
   expect(await synced()).not.toContain('cause="lost"');
@@ -258,7 +262,8 @@ test('a wave that an api with a fast clock planned begins again, on its phase; t
   await checkOnce(api, id);
   const reconciler = reconcilerWith();
   const right = Date.now.bind(Date);
-  const fast = jest.spyOn(Date, 'now').mockImplementation(() => right() + 60_000);
+  const plannedAt = right();
+  const fast = jest.spyOn(Date, 'now').mockImplementation(() => right() + 3_600_000);
   const planned = await (async () => {
     try {
       await reconciler.run(never);
@@ -270,7 +275,7 @@ test('a wave that an api with a fast clock planned begins again, on its phase; t
       fast.mockRestore();
     }
   })();
-  expect(planned?.next).toBeGreaterThan(Date.now() + 50_000);
+  expect(planned?.next).toBeGreaterThan(plannedAt + 3_600_000);
   await reconciler.run(never);
   const [schedule] = await storedSchedules(queue, 'default');
   expect(schedule?.next).toBeLessThanOrEqual(Date.now() + 5_000);

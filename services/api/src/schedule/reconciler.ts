@@ -27,6 +27,8 @@ export interface ReconcilerOptions extends ScheduleStores {
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
   readonly auditEveryMs?: number;
+  /** How long a run waits for a region. Default 2 s. */
+  readonly regionPatienceMs?: number;
 }
 
 /**
@@ -174,7 +176,8 @@ export class Reconciler {
     const patience = new AbortController();
     const running = this.#tryInRegion(region, work).finally(() => patience.abort());
     this.#busy.set(region, running);
-    const late = delay(REGION_PATIENCE_MS, false, { signal: patience.signal }).catch(() => false);
+    const waitMs = this.#options.regionPatienceMs ?? REGION_PATIENCE_MS;
+    const late = delay(waitMs, false, { signal: patience.signal }).catch(() => false);
     return Promise.race([running, late]);
   }
 

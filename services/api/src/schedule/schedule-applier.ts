@@ -16,6 +16,8 @@ export interface ScheduleApplierOptions {
   readonly logger: Logger;
   /** Most monitors that wait at once, over all regions. */
   readonly mostPending?: number;
+  /** How long `stop` waits for what is left. Default 5 s. */
+  readonly stopWithinMs?: number;
 }
 
 /**
@@ -49,10 +51,11 @@ export class ScheduleApplier {
     }
   }
 
-  /** Applies what is left, within five seconds. */
+  /** Applies what is left; waits at most `stopWithinMs`. */
   async stop(): Promise<void> {
     const timer = new AbortController();
-    const late = delay(STOP_WITHIN_MS, undefined, { signal: timer.signal }).catch(() => undefined);
+    const withinMs = this.#options.stopWithinMs ?? STOP_WITHIN_MS;
+    const late = delay(withinMs, undefined, { signal: timer.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#running.values()), late]);
     timer.abort();
     this.#pending.clear();

@@ -21,7 +21,9 @@ test('an event and the silent status change that has its stamp are never in diff
     return [records.map(({ kind, record }) => `${kind} ${record.monitorId}`), complete];
   };
   const [all, complete] = await read(6);
-  const ids = [...stamps].toSorted(([, one], [, other]) => one - other).map(([id]) => id);
+  const ids = [...stamps]
+    .toSorted(([id, one], [otherId, other]) => one - other || (id < otherId ? -1 : 1))
+    .map(([id]) => id);
   expect(complete).toBe(true);
   expect(all).toEqual(ids.flatMap((id) => [`check ${id}`, `status-change ${id}`]));
   expect(await read(5)).toEqual([all.slice(0, 4), false]);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { eventSchema } from '@tocsin/contracts/event';
 import { statusChangeSchema } from '@tocsin/contracts/status-change';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { until } from '@tocsin/embedded/testing/until';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
 import { beginMaintenance } from '../testing/maintenance.ts';
 import { newSignedInUser } from '../testing/sign-in.ts';
@@ -9,7 +10,6 @@ import type { TestUser } from '../testing/sign-in.ts';
 import { StreamReader, STREAM } from '../testing/stream-reader.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import { until } from '../testing/until.ts';
 
 let api: TestApi;
 let user: TestUser;
@@ -99,7 +99,7 @@ describe('a stream', () => {
     const monitor = await newMonitor(api);
     const reader = await open();
     await beginMaintenance(api, user.agent, monitor.id);
-    await until(() => reader.received.length > 0);
+    await until('something comes', () => reader.received.length > 0);
     expect(reader.received.map(({ event, data }) => [event, data['previousStatus'], data['status']])).toEqual(
       [['status-change', 'PENDING', 'MAINTENANCE']],
     );
@@ -110,6 +110,8 @@ describe('a stream', () => {
     const reader = await open();
     const client = await api.database.pool.connect();
     try {
+      // On a slow machine it lasts.
+      await client.query('set idle_in_transaction_session_timeout = 0');
       await client.query('begin');
       const { rows } = await client.query<{ id: string }>(
         `with stamped as (
@@ -122,7 +124,7 @@ describe('a stream', () => {
       );
       await reader.sees(await recordCheck(api, quick.id));
       const { heartbeats } = reader;
-      await until(() => reader.heartbeats > heartbeats + 2);
+      await until('three heartbeats', () => reader.heartbeats > heartbeats + 2);
       expect(reader.received.map(({ data }) => data['monitorId'])).not.toContain(slow.id);
       await client.query('commit');
       await reader.sees(rows[0]?.id);
@@ -169,6 +171,9 @@ test('nobody: 401', async () => {
 test('heartbeats move the position on while nothing happens', async () => {
   const reader = await open();
   const { lastEventId } = reader;
-  await until(() => reader.heartbeats > 2 && reader.lastEventId > lastEventId);
+  await until(
+    'heartbeats with a later position',
+    () => reader.heartbeats > 2 && reader.lastEventId > lastEventId,
+  );
   expect(reader.received).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { checkOf } from './monitors.ts';
 import type { TestApi } from './test-api.ts';
 
 export const CHANNELS = '/api/dashboard/channels';
-/** A name that never resolves (RFC 6761): allowed, and asks no DNS server for long. */
+/** A name that never resolves (RFC 6761): allowed. */
 export const RECEIVER = 'https://hooks.invalid/tocsin';
 
 /** Creates a channel through the dashboard API. */

@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { buildDocument } from '../openapi/build-document.ts';
+import type { OpenApiDocument } from '../openapi/build-document.ts';
 import { DocumentJudge } from './document-judge.ts';
 
 let judge: DocumentJudge | undefined;
@@ -24,7 +28,7 @@ export function judgedAgent(origin: string): TestAgent {
 function judgeAnswer(response: supertest.Response): void {
   const { req, request } = response as unknown as Asked;
   const { _data: sent } = request;
-  judge ??= new DocumentJudge(buildDocument('https://tocsin.example'));
+  judge ??= new DocumentJudge(readDocument());
   judge.judge({
     method: req.method,
     path: req.path,
@@ -33,6 +37,20 @@ function judgeAnswer(response: supertest.Response): void {
     headers: toText(response.headers),
     text: response.text ?? '',
   });
+}
+
+/** To build it takes as long as a hundred requests: the first test file of a run does, and leaves it to the others. */
+function readDocument(): OpenApiDocument {
+  const folder = process.env['TEST_FOLDER'];
+  if (folder === undefined) return buildDocument('https://tocsin.example');
+  const path = join(folder, 'openapi.json');
+  if (!existsSync(path)) {
+    const draft = `${path}.${randomUUID()}`;
+    writeFileSync(draft, JSON.stringify(buildDocument('https://tocsin.example')));
+    // Whole at once: test files run side by side.
+    renameSync(draft, path);
+  }
+  return JSON.parse(readFileSync(path, 'utf8')) as OpenApiDocument;
 }
 
 /** A header that came several times is one. */

@@ -1,5 +1,5 @@
+import { until } from '@tocsin/embedded/testing/until';
 import type { TestApi } from './test-api.ts';
-import { until } from './until.ts';
 
 export const STREAM = '/api/dashboard/stream';
 
@@ -43,7 +43,9 @@ export class StreamReader {
 
   /** Waits until this record has come. */
   async sees(recordId: unknown): Promise<void> {
-    await until(() => this.received.some(({ data }) => data['id'] === recordId));
+    await until(`record ${String(recordId)} comes on the stream`, () =>
+      this.received.some(({ data }) => data['id'] === recordId),
+    );
   }
 
   async close(): Promise<void> {

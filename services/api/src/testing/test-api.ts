@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import dns from 'node:dns';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { once } from 'node:events';
@@ -10,13 +11,14 @@ import { openDatabase } from '@tocsin/db/database/open';
 import type { OpenDatabase } from '@tocsin/db/database/open';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createEgress } from '@tocsin/egress/create-egress';
+import type { LookupAll } from '@tocsin/egress/guarded-lookup';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import type TestAgent from 'supertest/lib/agent.js';
 import { createApp } from '../app.ts';
 import type { ApiContext, ApiSettings } from '../context.ts';
 import { authSecret } from '../identity/auth-secret.ts';
-import { createIdentity } from '../identity/create-identity.ts';
+import type { Identity, IdentityOptions } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/single-sign-on.ts';
 import { LiveStreams } from '../stream/live-streams.ts';
 import type { StreamLimits } from '../stream/stream-limits.ts';
@@ -48,6 +50,8 @@ export interface TestApi {
   readonly streams: LiveStreams;
   readonly databaseUrl: string;
   readonly port: number;
+  /** Signs the cookies of sessions. */
+  readonly sessionSecret: string;
   readonly account: TestAccount;
   readonly other: TestAccount;
   /** Every `schedules.touch`. */
@@ -87,9 +91,10 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
   const settings = { ...SETTINGS, ...override.settings };
   const logger = override.logger ?? createSilentLogger();
   const { db = database.db, metrics = createMetrics() } = override;
-  const identity = createIdentity({
+  const sessionSecret = authSecret([secretsKey]);
+  const identity = lateIdentity({
     db,
-    secret: authSecret([secretsKey]),
+    secret: sessionSecret,
     publicUrl: settings.publicUrl,
     trustedOrigins: settings.trustedOrigins,
     limitSignIn,
@@ -107,7 +112,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
       addStatusChanges: () => Promise.resolve(),
       addDeliveries: () => Promise.resolve(),
     },
-    egress: createEgress({ allowCidrs: [] }),
+    egress: createEgress({ allowCidrs: [], lookup: lookupLocally, checkUrlLookupMs: 600_000 }),
     regionLoads: { read: () => Promise.resolve(new Map()) },
     schedules: { touch: (monitorId, regions) => void touched.push({ monitorId, regions }) },
     lastUsed: { note: () => undefined },
@@ -120,6 +125,8 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     settings,
   };
   const server = createServer(createApp(context));
+  // Only clients end connections: none ends just as it is used again.
+  server.keepAliveTimeout = 0;
   const port = await listen(server);
   return {
     context,
@@ -127,6 +134,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     streams,
     databaseUrl,
     port,
+    sessionSecret,
     account,
     other,
     touched,
@@ -147,6 +155,33 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
       await database.close();
       await testDatabase.drop();
     },
+  };
+}
+
+/** No name server is asked: only this machine's own name resolves. */
+const lookupLocally: LookupAll = (hostname, options, callback) => {
+  if (/^localhost\.?$/i.test(hostname)) dns.lookup(hostname, options, callback);
+  else
+    setImmediate(callback, Object.assign(new Error(`no address of ${hostname}`), { code: 'ENOTFOUND' }), []);
+};
+
+/** better-auth is a fifth of what a test file would load: it comes with the first request that asks for it. */
+function lateIdentity(options: IdentityOptions): Identity {
+  let loading: Promise<Identity> | undefined;
+  const load = (): Promise<Identity> => {
+    loading ??= import('../identity/create-identity.ts').then(({ createIdentity }) =>
+      createIdentity(options),
+    );
+    return loading;
+  };
+  return {
+    hasSingleSignOn: options.oidc !== null,
+    handle: async (req, res) => (await load()).handle(req, res),
+    handleSingleSignOn: async (req, res) => (await load()).handleSingleSignOn(req, res),
+    find: async (req) => (await load()).find(req),
+    isSignedIn: async (req) => (await load()).isSignedIn(req),
+    signIn: async (req, email, password) => (await load()).signIn(req, email, password),
+    hashPassword: async (password) => (await load()).hashPassword(password),
   };
 }
 

@@ -1,8 +1,12 @@
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { until } from '@tocsin/embedded/testing/until';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
 import { Redis } from 'ioredis';
+
+/** Longer than any test takes: on a slow machine no job comes too late. */
+export const ENQUEUE_WITHIN_MS = 600_000;
 
 /** A Redis of its own, as the api sees it and as a tool sees it. */
 export interface TestQueue {
@@ -15,10 +19,15 @@ export interface TestQueue {
 export async function openTestQueue(): Promise<TestQueue> {
   const { url } = await createTestRedis();
   const stores = openQueueStores(url, new Map(), () => undefined);
-  const producers = new Producers(stores);
+  const producers = new Producers(stores, ENQUEUE_WITHIN_MS);
   const redis = new Redis(url);
   // A producer fails fast until it is connected.
-  await stores.ping();
+  await until('the store answers', () =>
+    stores.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
   return {
     stores,
     producers,

@@ -1,5 +1,7 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { User } from '@tocsin/contracts/user';
+import { accounts } from '@tocsin/db/accounts/table';
 import { newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import type { TestUser } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
@@ -7,27 +9,26 @@ import type { TestApi } from '../testing/test-api.ts';
 
 const USERS = '/api/dashboard/users';
 
-let api: TestApi | undefined;
+let api: TestApi;
+/** Each test has an account of its own. */
+let accountId: string;
 let owner: TestUser;
-
-async function fresh(): Promise<TestApi> {
-  await api?.close();
+beforeAll(async () => {
   api = await openTestApi();
-  owner = await newSignedInUser(api);
-  return api;
-}
-let current: TestApi;
-beforeEach(async () => {
-  current = await fresh();
 });
-afterAll(() => api?.close());
+beforeEach(async () => {
+  accountId = randomUUID();
+  await api.context.db.insert(accounts).values({ id: accountId, name: 'Test' });
+  owner = await newSignedInUser(api, { accountId });
+});
+afterAll(() => api.close());
 
 const statusOf = async (request: PromiseLike<{ status: number }>): Promise<number> => (await request).status;
 
 describe('users', () => {
   test('are listed, the longest-standing first, those of the account only', async () => {
-    const member = await newUser(current, { role: 'member' });
-    await newUser(current, { accountId: current.other.id });
+    const member = await newUser(api, { accountId, role: 'member' });
+    await newUser(api, { accountId: api.other.id });
     const response = await owner.agent.get(USERS);
     expect((response.body as { users: User[] }).users.map(({ id, role }) => [id, role])).toEqual([
       [owner.id, 'owner'],
@@ -36,7 +37,7 @@ describe('users', () => {
   });
 
   test('get another role, which counts with their next request', async () => {
-    const member = await newSignedInUser(current, { role: 'member' });
+    const member = await newSignedInUser(api, { accountId, role: 'member' });
     expect(await statusOf(member.agent.get(USERS))).toBe(403);
     const response = await owner.agent.patch(`${USERS}/${member.id}`).send({ role: 'owner' });
     expect(response.body).toMatchObject({ user: { id: member.id, role: 'owner' } });
@@ -46,38 +47,36 @@ describe('users', () => {
   });
 
   test('who is removed is signed out everywhere at once', async () => {
-    const member = await newSignedInUser(current, { role: 'member' });
+    const member = await newSignedInUser(api, { accountId, role: 'member' });
     expect(await statusOf(member.agent.get('/api/dashboard/me'))).toBe(200);
     expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}`))).toBe(204);
     expect(await statusOf(member.agent.get('/api/dashboard/me'))).toBe(401);
     expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}`))).toBe(404);
-    const { rows } = await current.database.pool.query('select from sessions where user_id = $1', [
-      member.id,
-    ]);
+    const { rows } = await api.database.pool.query('select from sessions where user_id = $1', [member.id]);
     expect(rows).toEqual([]);
   });
 
   test('the last owner stays one, also where two owners remove each other at the same time', async () => {
-    await newUser(current, { role: 'member' });
-    await newUser(current, { accountId: current.other.id });
+    await newUser(api, { accountId, role: 'member' });
+    await newUser(api, { accountId: api.other.id });
     const path = `${USERS}/${owner.id}`;
     expect(await statusOf(owner.agent.delete(path))).toBe(409);
     expect(await statusOf(owner.agent.patch(path).send({ role: 'member' }))).toBe(409);
     expect(await statusOf(owner.agent.patch(path).send({ role: 'owner' }))).toBe(200);
-    const second = await newSignedInUser(current);
+    const second = await newSignedInUser(api, { accountId });
     const statuses = await Promise.all([
       statusOf(owner.agent.patch(`${USERS}/${second.id}`).send({ role: 'member' })),
       statusOf(second.agent.delete(path)),
     ]);
-    const { rows } = await current.database.pool.query<{ count: string }>(
+    const { rows } = await api.database.pool.query<{ count: string }>(
       `select count(*) from users where role = 'owner' and account_id = $1`,
-      [current.account.id],
+      [accountId],
     );
     expect([rows[0]?.count, statuses.filter((status) => status < 300)]).toEqual(['1', [expect.any(Number)]]);
   });
 
   test('bad input: 404 before 400, nothing but a role', async () => {
-    const foreign = await newUser(current, { accountId: current.other.id });
+    const foreign = await newUser(api, { accountId: api.other.id });
     for (const id of [foreign.id, 'no-id', '00000000-0000-7000-8000-000000000000']) {
       expect(await statusOf(owner.agent.patch(`${USERS}/${id}`).send({ role: 5 }))).toBe(404);
       expect(await statusOf(owner.agent.delete(`${USERS}/${id}`))).toBe(404);
