@@ -40,6 +40,21 @@ export class ServiceProcess {
     return Number(this.#ready['port'] ?? 0);
   }
 
+  /** What it tells Prometheus. */
+  async metrics(): Promise<string> {
+    return (await this.#ask('/metrics')).text();
+  }
+
+  /** Whether it says that it is ready. */
+  async isReady(): Promise<boolean> {
+    return (await this.#ask('/readyz')).ok;
+  }
+
+  #ask(path: string): Promise<Response> {
+    const port = Number(this.#ready['healthPort'] ?? this.port);
+    return fetch(`http://127.0.0.1:${port}${path}`);
+  }
+
   /** 0 before it was started. */
   get pid(): number {
     return this.#child?.pid ?? 0;

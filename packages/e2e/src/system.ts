@@ -4,19 +4,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Monitor } from '@tocsin/contracts/monitor';
 import type { Event } from '@tocsin/contracts/event';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
 import { createChannel } from '@tocsin/db/channels/create-channel';
 import type { DbContext } from '@tocsin/db/database/context';
 import { openDatabase } from '@tocsin/db/database/open';
+import { findMonitorRow } from '@tocsin/db/monitors/find-monitor-row';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { ServiceProcess, type ServiceName } from './service-process.ts';
+import { untilSeen } from './until-seen.ts';
 
 /** The address that people see: the one origin that an api here takes from browsers. */
 export const PUBLIC_URL = 'http://tocsin.example';
+
+/** What the API answers where no checker began a triggered check within its 5 s. */
+const NO_CHECKER_IN_TIME = 504;
 
 export interface SystemOptions {
   readonly queue: 'redis' | 'postgres' | { readonly url: string };
@@ -41,6 +47,10 @@ export interface System {
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   createMonitor(fields: Record<string, unknown>): Promise<Monitor>;
   getMonitor(id: string): Promise<{ monitor: Monitor; events: Event[] }>;
+  /** Waits until the monitor has this status; asks Postgres, and no service. */
+  untilStatus(id: string, status: MonitorStatus): Promise<void>;
+  /** Checks a monitor now; once more where no checker came to it in time, as on a machine that is busy. */
+  trigger(id: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   createChannel(url: string, monitorIds: readonly string[]): Promise<{ id: string; secret: string }>;
   close(): Promise<void>;
 }
@@ -133,6 +143,16 @@ export async function createSystem(options: SystemOptions): Promise<System> {
       const answer = await request('GET', `/api/cli/monitors/${id}`);
       return answer.body as { monitor: Monitor; events: Event[] };
     },
+    untilStatus: (id, status) =>
+      untilSeen(`${status} of monitor ${id}`, async () => {
+        const monitor = await findMonitorRow(database.db, accountId, id);
+        return monitor.status === status;
+      }).then(() => undefined),
+    trigger: (id, body) =>
+      untilSeen(`a triggered check of monitor ${id}`, async () => {
+        const answer = await request('POST', `/api/cli/monitors/${id}/trigger`, body);
+        return answer.status !== NO_CHECKER_IN_TIME && answer;
+      }),
     createChannel: (url, monitorIds) =>
       createChannel(context, { accountId, name: 'receiver', url, monitorIds }),
     close: async () => {

@@ -1,192 +1,122 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
-import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { firstArrivals, untilLogged } from '@tocsin/e2e/arrivals';
+import { HeldTarget } from '@tocsin/e2e/held-target';
+import { NOWHERE, recordCheck } from '@tocsin/e2e/record-check';
+import type { ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/embedded/testing/until';
-import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
+import { untilSeen } from '@tocsin/e2e/until-seen';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
-import { startRedis } from '@tocsin/embedded/redis';
+import { startRedis, type RedisServer } from '@tocsin/embedded/redis';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+import { until } from '@tocsin/embedded/testing/until';
 import { Client } from 'pg';
 
-let target: HttpTarget;
+let target: HeldTarget;
 let receiver: WebhookReceiver;
 let system: System;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+/** Of the notifier and one checker alone. */
+let redis: RedisServer;
+let notifier: ServiceProcess;
+/** The last one that serves the api's monitors. */
+let checker: ServiceProcess;
 
-beforeEach(async () => {
-  [target, receiver] = await Promise.all([HttpTarget.start(), WebhookReceiver.start()]);
+beforeAll(async () => {
+  [target, receiver, folder] = await Promise.all([
+    HeldTarget.start(),
+    WebhookReceiver.start(),
+    createTemporaryFolder(),
+  ]);
+  redis = await startRedis({ dataDir: folder.path, appendOnly: false });
   system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
+  notifier = system.service('notifier', { QUEUE_URL: redis.url });
+  await system.service('api').start();
 });
-afterEach(async () => {
+afterAll(async () => {
   await system.close();
-  await Promise.all([target.stop(), receiver.stop()]);
+  process.kill(redis.pid, 'SIGCONT');
+  await redis.stop();
+  await Promise.all([target.stop(), receiver.stop(), folder.remove()]);
 });
-
-function kinds(): string[] {
-  return receiver.received.map(({ body }) => webhookPayloadSchema.parse(JSON.parse(body)).event);
-}
-
-/** A result as a checker records it: for monitors whose schedule a test does not want to wait for. */
-function failing(monitorId: string, slot: number): CheckRecord {
-  return {
-    monitorId,
-    region: 'default',
-    revision: 1,
-    slot,
-    source: 'schedule',
-    triggerId: null,
-    urlOverride: null,
-    status: 'DOWN',
-    latencyMs: 5,
-    statusCode: 500,
-    errorReason: 'HTTP_500',
-    errorDetail: null,
-    timings: { dns: null, tcp: 1, tls: null, firstByte: 1, download: null },
-    certificateExpiresAt: null,
-  };
-}
-
-/** A monitor that nothing but the test checks. */
-async function idleMonitor(fields: Record<string, unknown> = {}): Promise<string> {
-  const monitor = await system.createMonitor({
-    name: 'Idle',
-    url: target.url(),
-    interval: 86_400,
-    regions: ['nowhere'],
-    ...fields,
-  });
-  return monitor.id;
-}
-
-async function fail(monitorId: string, slot = 1): Promise<void> {
-  await recordChecks(system.context.db, [{ ...failing(monitorId, slot), region: 'nowhere' }]);
-}
 
 describe('no alert is lost', () => {
   test('a status change of while no notifier ran is delivered when one starts, once', async () => {
-    await system.service('api').start();
-    const id = await idleMonitor();
+    const fields = { name: 'Idle', url: target.url, interval: 86_400, regions: [NOWHERE] };
+    const { id } = await system.createMonitor(fields);
     await system.createChannel(receiver.url(), [id]);
-    await fail(id);
-    await system.service('notifier').start();
-    await until('both webhooks', () => receiver.received.length === 2);
-    expect(kinds()).toEqual(['monitor.down', 'incident.created']);
-  }, 60_000);
-
-  test('alerts flow while Redis is gone', async () => {
-    const folder = await createTemporaryFolder();
-    const redis = await startRedis({ dataDir: folder.path, appendOnly: false });
-    try {
-      const env = { QUEUE_URL: redis.url };
-      const api = system.service('api', env);
-      await Promise.all([api.start(), system.service('notifier', env).start()]);
-      const id = await idleMonitor({ failureThreshold: 3 });
-      await system.createChannel(receiver.url(), [id]);
-      await recordChecks(system.context.db, [
-        { ...failing(id, 1), region: 'nowhere', status: 'UP', errorReason: null, statusCode: 200 },
-      ]);
-      await fail(id, 2);
-      await redis.stop();
-      const updated = await system.request('PUT', `/api/cli/monitors/${id}`, { failureThreshold: 1 });
-      expect(updated).toMatchObject({ status: 200, body: { monitor: { status: 'DOWN' } } });
-      await until('both webhooks', () => receiver.received.length === 2);
-      expect(kinds()).toEqual(['monitor.down', 'incident.created']);
-    } finally {
-      await redis.stop();
-      await folder.remove();
-    }
-  }, 60_000);
-});
-
-describe('a service ends within 30 s of SIGTERM, with exit code 0,', () => {
-  test('while Redis is gone', async () => {
-    const folder = await createTemporaryFolder();
-    const redis = await startRedis({ dataDir: folder.path, appendOnly: false });
-    try {
-      const env = { QUEUE_URL: redis.url };
-      const services = [
-        system.service('api', env),
-        system.service('checker', env),
-        system.service('notifier', env),
-      ];
-      await Promise.all(services.map((service) => service.start()));
-      await redis.stop();
-      const codes = await Promise.all(services.map((service) => service.signal('SIGTERM')));
-      expect(codes).toEqual([0, 0, 0]);
-    } finally {
-      await redis.stop();
-      await folder.remove();
-    }
-  }, 60_000);
-
-  test('while Redis hangs', async () => {
-    const folder = await createTemporaryFolder();
-    const redis = await startRedis({ dataDir: folder.path, appendOnly: false });
-    try {
-      const env = { QUEUE_URL: redis.url };
-      const services = [system.service('checker', env), system.service('notifier', env)];
-      await Promise.all(services.map((service) => service.start()));
-      process.kill(redis.pid, 'SIGSTOP');
-      const codes = await Promise.all(services.map((service) => service.signal('SIGTERM')));
-      expect(codes).toEqual([0, 0]);
-    } finally {
-      process.kill(redis.pid, 'SIGCONT');
-      await redis.stop();
-      await folder.remove();
-    }
-  }, 60_000);
-
-  test('while Postgres takes no result', async () => {
-    await system.service('api').start();
-    const checker = system.service('checker');
-    await checker.start();
-    const holder = new Client({ connectionString: system.databaseUrl });
-    await holder.connect();
-    await holder.query('begin');
-    // As long as this is held, every recording waits and is tried again.
-    await holder.query('lock table events in access exclusive mode');
-    await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url() });
-    await until('a check that is not recorded', () => target.requests.size > 0);
-    expect(await checker.signal('SIGTERM')).toBe(0);
-    await holder.end();
-  }, 60_000);
+    await recordCheck(system, [id], 1, 'DOWN');
+    await notifier.start();
+    await until('both webhooks', () => firstArrivals(receiver.received).length === 2);
+    const kinds = firstArrivals(receiver.received).map(
+      ({ body }) => webhookPayloadSchema.parse(JSON.parse(body)).event,
+    );
+    expect(kinds).toEqual(['monitor.down', 'incident.created']);
+    await untilLogged(system.context, receiver.received);
+  });
 });
 
 describe('no monitor stays unchecked', () => {
   test('a check that kills its checker is run twice, and then given up', async () => {
-    await system.service('api').start();
-    target.hangs = true;
     const monitor = await system.createMonitor({
       name: 'Deadly',
-      url: target.url('/deadly'),
+      url: target.url,
       interval: 86_400,
       timeout: 60,
     });
     for (const runs of [1, 2]) {
       const doomed = system.service('checker');
       await doomed.start();
-      await until(`run ${runs}`, () => target.requests.get('/deadly') === runs, 30_000);
+      await until(`run ${runs}`, () => target.asked === runs);
       await doomed.signal('SIGKILL');
     }
-    const { healthPort } = await system.service('checker').start();
+    checker = system.service('checker');
+    await checker.start();
     const givenUp = /^tocsin_checks_skipped_total\{region="default",reason="crashed"\} 1$/m;
-    await until(
-      'the check to be given up',
-      async () => givenUp.test(await (await fetch(`http://127.0.0.1:${Number(healthPort)}/metrics`)).text()),
-      30_000,
-    );
+    await untilSeen('the check to be given up', async () => givenUp.test(await checker.metrics()));
     expect((await system.getMonitor(monitor.id)).events).toEqual([]);
-  }, 120_000);
+    expect(target.asked).toBe(2);
+  });
+});
 
-  test('each service ends cleanly at SIGTERM, and a check under way is recorded before', async () => {
-    const { api, checker, notifier } = await system.startAll();
-    const monitor = await system.createMonitor({ name: 'Shop', url: target.url(), interval: 3_600 });
-    await until('the first request', () => target.requests.size > 0);
-    expect(await checker.signal('SIGTERM')).toBe(0);
-    const { events } = await system.getMonitor(monitor.id);
-    expect(events).toHaveLength(1);
-    expect(await notifier.signal('SIGTERM')).toBe(0);
-    expect(await api.signal('SIGTERM')).toBe(0);
-  }, 60_000);
+describe('a service ends within 30 s of SIGTERM, with exit code 0,', () => {
+  /** Both wait for most of that time, so they do so together. */
+  let stuck: { silentRedis: Promise<(number | null)[]>; silentPostgres: Promise<number | null> };
+  let holder: Client;
+
+  beforeAll(async () => {
+    const idle = system.service('checker', { QUEUE_URL: redis.url });
+    await idle.start();
+    holder = new Client({ connectionString: system.databaseUrl });
+    await holder.connect();
+    await holder.query('begin');
+    // As long as this is held, every recording waits and is tried again.
+    await holder.query('lock table events in access exclusive mode');
+    const asked = target.asked;
+    await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url });
+    await until('a check', () => target.asked > asked);
+    process.kill(redis.pid, 'SIGSTOP');
+    // By then each has asked Redis for something, and waits for the answer.
+    for (const one of [idle, notifier]) {
+      await untilSeen(`the ${one.name} to miss Redis`, async () => !(await one.isReady()));
+    }
+    stuck = {
+      silentRedis: Promise.all([idle, notifier].map((one) => one.signal('SIGTERM'))),
+      silentPostgres: checker.signal('SIGTERM'),
+    };
+    target.release();
+  });
+  afterAll(async () => {
+    await holder.end();
+  });
+
+  test('while Redis hangs', async () => {
+    expect(await stuck.silentRedis).toEqual([0, 0]);
+    // Nothing more can come of the notifier.
+    expect(firstArrivals(receiver.received)).toHaveLength(2);
+  });
+
+  test('while Postgres takes no result', async () => {
+    expect(await stuck.silentPostgres).toBe(0);
+  });
 });

@@ -2,7 +2,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitor';
 import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
+import { firstArrivals } from '@tocsin/e2e/arrivals';
+import { NOWHERE, recordCheck } from '@tocsin/e2e/record-check';
+import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
+import { untilSeen } from '@tocsin/e2e/until-seen';
 import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
@@ -23,7 +27,7 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
   let system: System;
   let near: Monitor;
   let far: Monitor;
-  const ready = new Map<string, number>();
+  let services: Record<Exclude<ServiceName, 'checker'> | 'near' | 'far', ServiceProcess>;
 
   beforeAll(async () => {
     [cluster, folder, target, receiver] = await Promise.all([
@@ -38,19 +42,17 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
       receiverCa: receiver.ca,
       env: { QUEUE_URL_EU_WEST_1: own.url },
     });
-    const checkers = {
-      default: system.service('checker'),
-      [FAR]: system.service('checker', { REGION: FAR }),
+    services = {
+      api: system.service('api'),
+      notifier: system.service('notifier'),
+      near: system.service('checker'),
+      far: system.service('checker', { REGION: FAR }),
     };
-    const others = [system.service('api').start(), system.service('notifier').start()];
-    for (const [region, checker] of Object.entries(checkers)) {
-      ready.set(region, Number((await checker.start())['healthPort']));
-    }
-    await Promise.all(others);
+    await Promise.all(Object.values(services).map((one) => one.start()));
     near = await createMonitor('near', []);
     far = await createMonitor('far', [FAR]);
     await system.createChannel(receiver.url('/hook'), [near.id, far.id]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await system.close();
     await Promise.all([cluster.stop(), own.stop(), target.stop(), receiver.stop()]);
@@ -61,30 +63,33 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
     return startRedis({ dataDir: join(folder.path, 'own'), appendOnly: false });
   }
 
-  function createMonitor(name: string, regions: string[]): Promise<Monitor> {
-    return system.createMonitor({ name, url: target.url(`/${name}`), interval: 5, timeout: 2, regions });
+  /** With the longest timeout: no check of a target that answers ends by it, however busy the machine. */
+  function createMonitor(name: string, regions: string[], failureThreshold = 1): Promise<Monitor> {
+    const url = target.url(`/${name}`);
+    return system.createMonitor({ name, url, interval: 5, timeout: 60, regions, failureThreshold });
   }
 
-  async function statusIs(status: string, ...monitors: Monitor[]): Promise<void> {
-    for (const { id, name } of monitors) {
-      const isSo = async (): Promise<boolean> => (await system.getMonitor(id)).monitor.status === status;
-      await until(`${name} to be ${status}`, isSo);
-    }
+  async function statusIs(status: 'UP' | 'DOWN', ...monitors: Monitor[]): Promise<void> {
+    for (const { id } of monitors) await system.untilStatus(id, status);
   }
 
   async function trigger({ id }: Monitor): Promise<number> {
-    return (await system.request('POST', `/api/cli/monitors/${id}/trigger`)).status;
+    return (await system.trigger(id)).status;
   }
 
   function sent(monitor: Monitor): string[] {
-    return receiver.received
+    return firstArrivals(receiver.received)
       .map(({ body }) => webhookPayloadSchema.parse(JSON.parse(body)))
       .filter(({ monitorId }) => monitorId === monitor.id)
       .map(({ event }) => event);
   }
 
-  async function readiness(region: string): Promise<number> {
-    return (await fetch(`http://127.0.0.1:${ready.get(region)}/readyz`)).status;
+  /** Waits until the near checker and the far one say so of themselves. */
+  async function untilReady(wanted: { readonly near: boolean; readonly far: boolean }): Promise<void> {
+    await untilSeen('the checkers to know which Redis is there', async () => {
+      const [isNear, isFar] = await Promise.all([services.near.isReady(), services.far.isReady()]);
+      return isNear === wanted.near && isFar === wanted.far;
+    });
   }
 
   test('each region is scheduled, checked and triggered from its own, and alerts go through the main one', async () => {
@@ -99,7 +104,9 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
     const redis = new Redis(own.url);
     const queuesOf = (keys: string[]): string[] =>
       [...new Set(keys.map((key) => key.replace(/^tocsin:(\{.+\}):.*$/, '$1')))].toSorted();
-    expect(queuesOf(await redis.keys('*'))).toEqual([`{checks.${FAR}}`, `{triggers.${FAR}}`]);
+    const running = `tocsin:running:${FAR}:`;
+    const keys = (await redis.keys('*')).filter((key) => !key.startsWith(running));
+    expect(queuesOf(keys)).toEqual([`{checks.${FAR}}`, `{triggers.${FAR}}`]);
     redis.disconnect();
     const main = (await cluster.ask((node) => node.keys('tocsin:{*'))).flat();
     expect(queuesOf(main)).toEqual([
@@ -108,26 +115,48 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
       '{status-changes}',
       '{triggers.default}',
     ]);
-  }, 60_000);
+  });
 
   test("the region's own is lost: the others go on, and when it is back, empty, so does the region", async () => {
     await stopProcess(own.pid, [['SIGKILL', 5_000]]);
     target.status = 200;
     await statusIs('UP', near);
     expect(await Promise.all([trigger(near), trigger(far)])).toEqual([200, 503]);
-    expect(await Promise.all([readiness('default'), readiness(FAR)])).toEqual([200, 503]);
+    await untilReady({ near: true, far: false });
     own = await startOwn();
     await statusIs('UP', far);
     await until('its webhooks', () => sent(far).length === 4);
-  }, 60_000);
+  });
 
-  test('the main one is lost: the region goes on, and its alerts arrive', async () => {
+  test('the main one is lost: the region goes on, and its alerts arrive, and those of an edit', async () => {
+    // Nothing but the test checks this one.
+    const idle = await createMonitor('idle', [NOWHERE], 3);
+    await system.createChannel(receiver.url('/hook'), [idle.id]);
+    await recordCheck(system, [idle.id], 1, 'UP');
+    await recordCheck(system, [idle.id], 2, 'DOWN');
     await cluster.kill(async () => true);
+    await untilReady({ near: false, far: true });
+    await untilSeen('the last check of the near one', async () => {
+      const { rows } = await system.context.db.execute<{ count: number }>(
+        `select count(*)::int as count from events where monitor_id = '${near.id}'`,
+      );
+      return rows[0]?.count === target.requests.get('/near');
+    });
     target.status = 500;
     await statusIs('DOWN', far);
     await until('its webhooks', () => sent(far).length === 6);
     expect(await trigger(far)).toBe(200);
-    expect(await Promise.all([readiness('default'), readiness(FAR)])).toEqual([503, 200]);
+    const edited = await system.request('PUT', `/api/cli/monitors/${idle.id}`, { failureThreshold: 1 });
+    expect(edited).toMatchObject({ status: 200, body: { monitor: { status: 'DOWN' } } });
+    await until('its webhooks', () => sent(idle).length === 2);
+    expect(sent(idle)).toEqual(['monitor.down', 'incident.created']);
     expect((await system.getMonitor(near.id)).monitor.status).toBe('UP');
-  }, 60_000);
+  });
+
+  test('each service ends within 30 s of SIGTERM, with exit code 0, while both are gone', async () => {
+    await stopProcess(own.pid, [['SIGKILL', 5_000]]);
+    await untilReady({ near: false, far: false });
+    const ending = Object.values(services).map((one) => one.signal('SIGTERM'));
+    expect(await Promise.all(ending)).toEqual([0, 0, 0, 0]);
+  });
 });

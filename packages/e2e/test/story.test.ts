@@ -1,33 +1,58 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Event } from '@tocsin/contracts/event';
 import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/webhook';
+import { firstArrivals, untilLogged } from '@tocsin/e2e/arrivals';
+import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
-import { until } from '@tocsin/embedded/testing/until';
+import { untilSeen } from '@tocsin/e2e/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
-import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { WebhookReceiver, type ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
+import { until } from '@tocsin/embedded/testing/until';
+import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
 import { Webhook } from 'standardwebhooks';
+import { testMetrics } from './metrics.ts';
+import { testTraces } from './traces.ts';
+
+const INTERVAL_MS = 5_000;
+/** The longest: no check of a target that answers ends by it, however busy the machine. */
+const TIMEOUT = 60;
 
 describe.each(['redis', 'postgres'] as const)('the main job, end to end, with the queue on %s', (queue) => {
   let target: HttpTarget;
   let receiver: WebhookReceiver;
+  let collector: TraceReceiver;
   let system: System;
+  let services: Record<ServiceName, ServiceProcess>;
+  /** How often a deleted monitor was checked, when all that was under way at its end was over. */
+  let askedBefore: number | undefined;
 
   beforeAll(async () => {
-    [target, receiver] = await Promise.all([HttpTarget.start(), WebhookReceiver.start()]);
-    system = await createSystem({ queue, receiverCa: receiver.ca });
-    await system.startAll();
-  }, 60_000);
+    [target, receiver, collector] = await Promise.all([
+      HttpTarget.start(),
+      WebhookReceiver.start(),
+      TraceReceiver.start(),
+    ]);
+    system = await createSystem({
+      queue,
+      receiverCa: receiver.ca,
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint },
+    });
+    services = await system.startAll();
+    const gone = await system.createMonitor({ name: 'Gone', url: target.url('/gone'), interval: 5 });
+    await system.untilStatus(gone.id, 'UP');
+    expect((await system.request('DELETE', `/api/cli/monitors/${gone.id}`)).status).toBe(204);
+  });
   afterAll(async () => {
     await system.close();
-    await Promise.all([target.stop(), receiver.stop()]);
+    await Promise.all([target.stop(), receiver.stop(), collector.stop()]);
   });
 
-  async function statusIs(id: string, status: string): Promise<void> {
-    await until(`status ${status}`, async () => (await system.getMonitor(id)).monitor.status === status);
+  function received(): ReceivedWebhook[] {
+    return firstArrivals(receiver.received.filter(({ path }) => path === '/story'));
   }
 
   function payloads(): WebhookPayload[] {
-    return receiver.received.map(({ body }) => webhookPayloadSchema.parse(JSON.parse(body)));
+    return received().map(({ body }) => webhookPayloadSchema.parse(JSON.parse(body)));
   }
 
   test('a monitor goes PENDING, UP, DOWN, UP, and its webhooks arrive over HTTPS', async () => {
@@ -35,21 +60,23 @@ describe.each(['redis', 'postgres'] as const)('the main job, end to end, with th
       name: 'Shop',
       url: target.url('/health'),
       interval: 5,
-      timeout: 2,
+      timeout: TIMEOUT,
       runbookUrl: 'https://runbooks.example/shop',
     });
-    const { secret } = await system.createChannel(receiver.url('/hook'), [monitor.id]);
+    const { secret } = await system.createChannel(receiver.url('/story'), [monitor.id]);
     expect(monitor.status).toBe('PENDING');
     // At once: the first check does not wait for its slot.
-    await statusIs(monitor.id, 'UP');
+    await system.untilStatus(monitor.id, 'UP');
+    askedBefore = target.requests.get('/gone');
     target.status = 500;
-    await statusIs(monitor.id, 'DOWN');
-    await until('two webhooks', () => receiver.received.length >= 2);
+    await system.untilStatus(monitor.id, 'DOWN');
+    await until('two webhooks', () => received().length >= 2);
     target.status = 200;
-    await statusIs(monitor.id, 'UP');
-    await until('four webhooks', () => receiver.received.length >= 4);
+    await system.untilStatus(monitor.id, 'UP');
+    await until('four webhooks', () => received().length >= 4);
 
-    const { events } = await system.getMonitor(monitor.id);
+    const { events, monitor: shown } = await system.getMonitor(monitor.id);
+    expect(shown.status).toBe('UP');
     const down = events.find((event) => event.status === 'DOWN');
     const same = {
       monitorId: monitor.id,
@@ -68,9 +95,10 @@ describe.each(['redis', 'postgres'] as const)('the main job, end to end, with th
     ]);
     expect(down).toMatchObject({ statusCode: 500, errorReason: 'HTTP_500', source: 'schedule' });
     expect(new Set(payloads().map((payload) => payload.timestamp)).size).toBe(4);
+    await untilLogged(system.context, receiver.received);
 
-    for (const webhook of receiver.received) {
-      expect(webhook).toMatchObject({ method: 'POST', path: '/hook' });
+    for (const webhook of received()) {
+      expect(webhook).toMatchObject({ method: 'POST', path: '/story' });
       expect(webhook.headers).toMatchObject({
         'content-type': 'application/json',
         'user-agent': 'Service/1.0',
@@ -79,7 +107,19 @@ describe.each(['redis', 'postgres'] as const)('the main job, end to end, with th
         new Webhook(secret).verify(webhook.body, webhook.headers as Record<string, string>),
       ).not.toThrow();
     }
-  }, 60_000);
+    // The deleted monitor had a slot in each interval.
+    await untilSeen('a check an interval after the first one', async () => {
+      const times = (await system.getMonitor(monitor.id)).events.map(({ timestamp }) =>
+        Date.parse(timestamp),
+      );
+      return Math.max(...times) - Math.min(...times) > INTERVAL_MS;
+    });
+  });
+
+  test('a deleted monitor is checked no more', () => {
+    expect(askedBefore).toBeGreaterThan(0);
+    expect(target.requests.get('/gone')).toBe(askedBefore);
+  });
 
   test('a triggered check answers with its event, which is in the history too', async () => {
     const monitor = await system.createMonitor({
@@ -87,14 +127,12 @@ describe.each(['redis', 'postgres'] as const)('the main job, end to end, with th
       url: target.url('/hourly'),
       interval: 3_600,
     });
-    await statusIs(monitor.id, 'UP');
-    const { status, body } = await system.request('POST', `/api/cli/monitors/${monitor.id}/trigger`);
+    await system.untilStatus(monitor.id, 'UP');
+    const { status, body } = await system.trigger(monitor.id);
     expect(status).toBe(200);
     const { event } = body as { event: Event };
     expect(event).toMatchObject({ monitorId: monitor.id, source: 'trigger', status: 'UP', url: null });
-    const override = await system.request('POST', `/api/cli/monitors/${monitor.id}/trigger`, {
-      url: 'http://127.0.0.1:1/preview',
-    });
+    const override = await system.trigger(monitor.id, { url: 'http://127.0.0.1:1/preview' });
     expect(override.body).toMatchObject({
       event: {
         url: 'http://127.0.0.1:1/preview',
@@ -106,18 +144,8 @@ describe.each(['redis', 'postgres'] as const)('the main job, end to end, with th
     const after = await system.getMonitor(monitor.id);
     expect(after.monitor.status).toBe('UP');
     expect(after.events.map(({ id }) => id)).toContain(event.id);
-  }, 60_000);
+  });
 
-  test('a deleted monitor is checked no more', async () => {
-    const monitor = await system.createMonitor({ name: 'Gone', url: target.url('/gone'), interval: 5 });
-    await statusIs(monitor.id, 'UP');
-    expect((await system.request('DELETE', `/api/cli/monitors/${monitor.id}`)).status).toBe(204);
-    const seen = target.requests.get('/gone');
-    const other = await system.createMonitor({ name: 'Other', url: target.url('/other'), interval: 5 });
-    await until(
-      "more than an interval of another one's checks",
-      async () => (await system.getMonitor(other.id)).events.length >= 3,
-    );
-    expect(target.requests.get('/gone')).toBe(seen);
-  }, 60_000);
+  testTraces(() => ({ target, receiver, collector, system }));
+  testMetrics(() => services);
 });

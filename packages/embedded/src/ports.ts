@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { errorCode } from '@tocsin/runtime/error-code';
 
 /** Below the ports that systems give to outgoing connections: those come and go between our look and the server's start. */
-const RANGE = { first: 20_000, last: 31_999 } as const;
+export const SERVER_PORTS = { first: 20_000, last: 31_999 } as const;
 const ATTEMPTS = 100;
 
 /**
@@ -12,7 +12,7 @@ const ATTEMPTS = 100;
  */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const port = randomInt(RANGE.first, RANGE.last + 1);
+    const port = randomInt(SERVER_PORTS.first, SERVER_PORTS.last + 1);
     if ((await isPortFree(port)) && (await isPortFree(port, '127.0.0.1'))) return port;
   }
   return listenOnce(0, '127.0.0.1');

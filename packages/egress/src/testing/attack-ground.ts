@@ -1,8 +1,10 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
-import net, { type AddressInfo, type Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import { createCertificate } from '@tocsin/embedded/certificates';
+import { SERVER_PORTS } from '@tocsin/embedded/ports';
 import { interfaceAddresses } from './attack-vectors.ts';
 import { HOSTILE_ZONE, PUBLIC_ADDRESS } from './attack-vectors/hostile-names.ts';
 import { ConnectionWatch } from './connection-watch.ts';
@@ -10,6 +12,8 @@ import { DnsServer } from './dns-server.ts';
 
 const TLS_HANDSHAKE = 0x16;
 const TRIES = 10;
+/** Above most ports that vectors name, below those that other servers and clients of the test run get. */
+const GROUND_PORTS = { first: 12_000, last: SERVER_PORTS.first } as const;
 
 /** Where the canary listens: what an attacker wants to reach. */
 export const CANARY_ADDRESSES: readonly string[] = [
@@ -50,7 +54,7 @@ export class AttackGround {
     const certificate = await createCertificate(['*.attack.test', PUBLIC_ADDRESS, ...CANARY_ADDRESSES]);
     const dns = await DnsServer.start(HOSTILE_ZONE);
     for (let left = TRIES; ; left -= 1) {
-      const ground = new AttackGround(dns, await freePort(), certificate.ca);
+      const ground = new AttackGround(dns, randomInt(GROUND_PORTS.first, GROUND_PORTS.last), certificate.ca);
       try {
         await ground.#listen(certificate);
         return ground;
@@ -126,12 +130,4 @@ function eitherProtocol(plain: http.Server, secure: https.Server): (socket: Sock
       process.nextTick(() => socket.resume());
     });
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,30 +1,35 @@
 import net from 'node:net';
+import { SERVER_PORTS } from '@tocsin/embedded/ports';
 
-/** An address that this process tried to connect to. */
-export interface ConnectionAttempt {
-  readonly ip: string;
-  readonly port: number;
-}
+/** Every other server of a test run has a port of `SERVER_PORTS`, or one from here on that the system chose. */
+const FIRST_EPHEMERAL_PORT = 32_768;
 
-/** Notes every attempt of this process to open a TCP connection, whoever makes it, whether or not anybody answers. */
+/**
+ * Notes the attempts of this process to open TCP connections, whether or not anybody answers. An attempt to another server of the
+ * test run is not noted: a client of an earlier test file in the same process may still try to reconnect to its own.
+ */
 export class ConnectionWatch {
-  readonly #attempts: ConnectionAttempt[] = [];
+  readonly #addresses = new Set<string>();
   readonly #original: unknown = Reflect.get(net.Socket.prototype, 'connect');
 
   constructor() {
-    const attempts = this.#attempts;
+    const addresses = this.#addresses;
     const connect = this.#original as (this: net.Socket, ...args: unknown[]) => net.Socket;
     function watchedConnect(this: net.Socket, ...args: unknown[]): net.Socket {
-      this.on('connectionAttempt', (ip: string, port: number) => attempts.push({ ip, port }));
+      this.on('connectionAttempt', (ip: string, port: number) => {
+        const isServer = port >= SERVER_PORTS.first && port <= SERVER_PORTS.last;
+        if (!isServer && port < FIRST_EPHEMERAL_PORT) addresses.add(ip);
+      });
       return connect.apply(this, args);
     }
     Reflect.set(net.Socket.prototype, 'connect', watchedConnect);
   }
 
-  /** The addresses tried since the last call, each once. @param elsewhere ports of servers that the test itself uses */
-  take(elsewhere: readonly number[] = []): string[] {
-    const taken = this.#attempts.splice(0).filter(({ port }) => !elsewhere.includes(port));
-    return [...new Set(taken.map(({ ip }) => ip))];
+  /** The addresses tried since the last call, each once. */
+  take(): string[] {
+    const taken = [...this.#addresses];
+    this.#addresses.clear();
+    return taken;
   }
 
   stop(): void {
