@@ -13,7 +13,7 @@ export default {
   globalSetup: '<rootDir>/packages/embedded/jest/global-setup.js',
   globalTeardown: '<rootDir>/packages/embedded/jest/global-teardown.js',
   testSequencer: '<rootDir>/packages/embedded/jest/sequencer.js',
-  // Only ends a run that hangs. No test states here how fast anything is: a busy machine is as right as an idle one.
+  // Only ends a run that hangs.
   testTimeout: 300_000,
   // For two cores: the tests of whole systems mostly wait, for an interval or a retry.
   maxWorkers: 4,

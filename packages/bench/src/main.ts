@@ -35,8 +35,7 @@ async function run(commandLine: CommandLine, all: Teardown): Promise<void> {
   const machine = describeMachine();
   const results: Result[] = [];
   for (const scenario of scenarios) {
-    const teardown = new Teardown();
-    all.onStop(() => teardown.run());
+    const teardown = new Teardown(all);
     say(`\n${scenario.name}: ${scenario.about}`);
     try {
       results.push(await measure(scenario, commandLine, teardown));

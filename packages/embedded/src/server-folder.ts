@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { access, chmod, chown, constants, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 
 /** Where root keeps what nobody must reach and cannot reach below, say, a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';
+const RELOCATED = 'data-';
 
 /** The user a server process has to run as; absent: ours. */
 export interface Owner {
@@ -100,16 +101,25 @@ export async function systemFolder(name: string): Promise<string> {
 }
 
 async function relocate(path: string): Promise<string> {
-  const note = join(path, 'location');
-  try {
-    const known = (await readFile(note, 'utf8')).trim();
-    await access(known, constants.W_OK);
-    return known;
-  } catch {
-    const fresh = await systemFolder(`data-${randomBytes(6).toString('hex')}`);
-    await writeFile(note, `${fresh}\n`);
-    return fresh;
-  }
+  const known = await relocatedFolder(path);
+  if (known !== null && (await isWritable(known))) return known;
+  const fresh = await systemFolder(`${RELOCATED}${randomBytes(6).toString('hex')}`);
+  await writeFile(join(path, 'location'), `${fresh}\n`);
+  return fresh;
+}
+
+/** Where the data of a server folder was relocated to; null if it was not. */
+export async function relocatedFolder(path: string): Promise<string | null> {
+  const text = (await readFile(join(path, 'location'), 'utf8').catch(() => '')).trim();
+  // Nothing but a folder that `relocate` made: the file may have been written by anybody.
+  return dirname(text) === SYSTEM_FOLDER && basename(text).startsWith(RELOCATED) ? text : null;
+}
+
+async function isWritable(path: string): Promise<boolean> {
+  return access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A value of this folder that is made once and then kept, readable for us only. */

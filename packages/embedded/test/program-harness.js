@@ -15,6 +15,7 @@ await runProgram(async (teardown) => {
     child.kill();
   });
   process.stdout.write('started\n');
+  if (behavior === 'succeeds') return 0;
   if (behavior === 'fails') throw new Error('no luck');
   setInterval(() => {
     if (behavior === 'writes') process.stdout.write('working\n');

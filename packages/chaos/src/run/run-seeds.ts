@@ -53,8 +53,7 @@ async function runSeed(options: RunOptions, seed: number): Promise<CampaignResul
   const { minutes, libfaketime } = options;
   const say = (line: string): void =>
     options.say(options.seeds.length > 1 ? line.replaceAll(/^/gm, `[${seed}] `) : line);
-  const teardown = new Teardown();
-  options.teardown.onStop(() => teardown.run());
+  const teardown = new Teardown(options.teardown);
   const results: CampaignResult[] = [];
   try {
     await runCampaign({

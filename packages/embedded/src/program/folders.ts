@@ -6,48 +6,61 @@ import { fileURLToPath } from 'node:url';
 import { makeFolder, prepareServerFolder } from '../server-folder.ts';
 import type { Teardown } from './teardown.ts';
 
-/** The built one: it runs as a process of its own, also where this module is read from its source. */
+/** The built one: it runs as a process of its own, even where this module is loaded from its source. */
 const SWEEPER = fileURLToPath(new URL('../../dist/program/sweeper.js', import.meta.url));
 
+/** The folder of each running program. */
+const programFolders = new WeakMap<Teardown, Promise<string>>();
+
 /**
- * Creates a folder below `DATA_DIR` that the users of servers can pass through. It is removed by the teardown or, if this
- * process dies before that, by a sweeper, which then also ends every process and server that was started since.
+ * Creates a folder that the users of servers can pass through, below the program's own folder in `DATA_DIR`. The teardown removes
+ * it. When the program ends in any other way, a sweeper process removes the program's folder and ends every process and server
+ * that was started since the first call.
  */
 export async function openFolder(name: string, teardown: Teardown): Promise<string> {
-  const folder = await teardown.start(createFolder(name), remove);
-  await teardown.start(startSweeper(folder), (sweeper) => sweeper.release());
-  // Inherited by every process started from now on: this is how the sweeper finds them.
+  const { program } = teardown;
+  const opening = programFolders.get(program) ?? openProgramFolder(program);
+  programFolders.set(program, opening);
+  return teardown.start(createFolder(await opening, name), remove);
+}
+
+async function openProgramFolder(program: Teardown): Promise<string> {
+  const parent = resolve(process.env['DATA_DIR'] ?? '.data');
+  await makeFolder(parent);
+  const folder = await program.start(createFolder(parent, 'run'), remove);
+  await program.start(startSweeper(folder), (sweeper) => sweeper.sweep());
+  // Every process started from now on inherits this: it is how the sweeper finds them.
   process.env['TEST_FOLDER'] = folder;
   return folder;
 }
 
-async function startSweeper(folder: string): Promise<{ readonly release: () => Promise<void> }> {
-  const { TEST_FOLDER: _, ...env } = process.env;
-  const sweeper = fork(SWEEPER, [folder], {
-    detached: true,
-    execArgv: [],
-    env: { ...env, NODE_OPTIONS: '' },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  const exit = once(sweeper, 'exit');
-  await once(sweeper, 'message');
-  return {
-    async release() {
-      if (sweeper.connected) sweeper.send('release');
-      await exit;
-    },
-  };
-}
-
-async function createFolder(name: string): Promise<string> {
-  const parent = resolve(process.env['DATA_DIR'] ?? '.data');
-  await makeFolder(parent);
+async function createFolder(parent: string, name: string): Promise<string> {
   const folder = await mkdtemp(join(parent, `${name}-`));
   await chmod(folder, 0o711);
   return folder;
 }
 
-/** The folder of a server's data, which as root may be elsewhere; it goes with the rest. @returns where it is to be asked for */
+async function startSweeper(folder: string): Promise<{ readonly sweep: () => Promise<void> }> {
+  const { TEST_FOLDER: _, ...env } = process.env;
+  const sweeper = fork(SWEEPER, [folder], {
+    detached: true,
+    execArgv: [],
+    env: { ...env, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const exit = once(sweeper, 'exit');
+  const isReady = await Promise.race([once(sweeper, 'message').then(() => true), exit.then(() => false)]);
+  if (!isReady) throw new Error('The process that cleans up after this program did not start');
+  return {
+    /** Ends what is left of the program, such as a server that was started during the cleanup. */
+    async sweep() {
+      if (sweeper.connected) sweeper.disconnect();
+      await exit;
+    },
+  };
+}
+
+/** The folder of a server's data. As root it may be elsewhere: `startPostgres` finds it through the returned path. */
 export async function serverFolder(folder: string, name: string, teardown: Teardown): Promise<string> {
   const wanted = join(folder, name);
   await teardown.start(prepareServerFolder(wanted), ({ path }) => remove(path));

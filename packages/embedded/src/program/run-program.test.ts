@@ -45,10 +45,14 @@ onLinux('a program ends with everything that it started', () => {
     await expectNothingLeft();
   });
 
-  test('when its work fails', async () => {
-    const program = await startHarness('fails');
-    expect(await once(program, 'exit')).toEqual([1, null]);
-    await expectNothingLeft();
+  test.each([
+    ['succeeds', 0],
+    ['fails', 1],
+  ])('when its work %s', async (behavior, code) => {
+    const program = await startHarness(behavior);
+    expect(await once(program, 'exit')).toEqual([code, null]);
+    expect(await processesOf(folder.path)).toEqual([]);
+    expect(await readdir(folder.path)).toEqual([]);
   });
 
   test('when nobody reads its output any more', async () => {

@@ -17,7 +17,7 @@ export class UsageError extends Error {
  * Runs a program that starts servers and services, and exits the process. Everything that it started is stopped first: after
  * success, after an error, after SIGINT, SIGTERM or SIGHUP, and when its parent or the reader of its output is gone. A second
  * signal exits at once; so does a cleanup that takes over a minute. `openFolder` covers what is then left, and SIGKILL.
- * @param work resolves to the exit code
+ * @param work resolves to the exit code; it becomes 1 if the cleanup fails
  */
 export async function runProgram(work: (teardown: Teardown) => Promise<number>): Promise<void> {
   const teardown = new Teardown();
@@ -25,10 +25,10 @@ export async function runProgram(work: (teardown: Teardown) => Promise<number>):
   const end = async (exitCode: number): Promise<void> => {
     if (endingSince === undefined) {
       endingSince = Date.now();
-      setTimeout(() => process.exit(exitCode), CLEANUP_TIMEOUT_MS).unref();
+      setTimeout(() => process.exit(exitCode || 1), CLEANUP_TIMEOUT_MS).unref();
     }
-    await teardown.run();
-    process.exit(exitCode);
+    const isClean = await teardown.run();
+    process.exit(isClean ? exitCode : exitCode || 1);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {

@@ -1,11 +1,15 @@
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { endOrphan } from '../postgres-cluster.ts';
 import { endRedisOrphan } from '../redis-orphan.ts';
+import { relocatedFolder } from '../server-folder.ts';
 
 /** Every process of a run inherits one of these variables, with the folder of the run or one below it. */
 const RUN_VARIABLES = ['TEST_FOLDER', 'DATA_DIR'];
+const MAX_ROUNDS = 100;
+const BETWEEN_ROUNDS_MS = 50;
 
 /** The ids of the processes that a run in this folder started. Empty on systems without /proc. */
 export async function processesOf(folder: string): Promise<number[]> {
@@ -28,17 +32,25 @@ function namesFolder(entry: string, folder: string): boolean {
 
 /** Ends what a run left behind in its folder: its processes, at once, and then its servers. The data stays. */
 export async function endLeftovers(folder: string): Promise<void> {
-  // Stopped servers cannot be asked to end; neither can services without their parent that wait for a server.
-  for (const pid of await processesOf(folder)) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch (error) {
-      if (errorCode(error) !== 'ESRCH') throw error;
-    }
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    // A process may start another one between our look and its end.
+    const pids = await processesOf(folder);
+    if (pids.length === 0) break;
+    for (const pid of pids) kill(pid);
+    await wait(BETWEEN_ROUNDS_MS);
   }
   for (const server of await serverFolders(folder)) {
     await endOrphan(server);
     await endRedisOrphan(server);
+  }
+}
+
+/** SIGKILL: a process that is stopped, or waits for a server that is gone, does not react to anything else. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH' && errorCode(error) !== 'EPERM') throw error;
   }
 }
 
@@ -49,16 +61,14 @@ export async function sweep(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The folders of servers below a folder, also of those whose data had to go elsewhere. */
+/** The folders with a running server below a folder, including data that was relocated. */
 async function serverFolders(folder: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const file of await readdir(folder, { recursive: true }).catch(() => [])) {
-    const path = join(folder, file);
-    if (/(^|\/)(postmaster\.pid|pid)$/.test(file)) found.push(dirname(path));
-    else if (/(^|\/)location$/.test(file)) {
-      const moved = (await readFile(path, 'utf8').catch(() => '')).trim();
-      if (moved !== '') found.push(moved, ...(await serverFolders(moved)));
-    }
-  }
-  return found;
+  const files = await readdir(folder, { recursive: true }).catch(() => []);
+  const own = files.filter((file) => /(^|\/)(postmaster\.pid|pid)$/.test(file));
+  const notes = files.filter((file) => /(^|\/)location$/.test(file));
+  const moved = await Promise.all(notes.map((note) => relocatedFolder(dirname(join(folder, note)))));
+  return [
+    ...own.map((file) => dirname(join(folder, file))),
+    ...moved.flatMap((path) => (path === null ? [] : [path, join(path, 'cluster')])),
+  ];
 }

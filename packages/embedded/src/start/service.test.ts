@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { EmbeddedError } from '../embedded-error.ts';
 import { isRunning } from '../processes.ts';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
+import { until } from '../testing/until.ts';
 import { LogFile } from './log-file.ts';
 import { Service } from './service.ts';
 
@@ -48,15 +49,11 @@ function pids(): number[] {
   return [...readFileSync(logPath, 'utf8').matchAll(/process (\d+)/g)].map((match) => Number(match[1]));
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(5);
-}
-
 describe('Service', () => {
   it('is up when it says so, and is gone when stopped', async () => {
     const running = create('works');
     await running.start();
-    await until(() => pids().length === 1);
+    await until('the first process is up', () => pids().length === 1);
     const [pid = 0] = pids();
     expect(isRunning(pid)).toBe(true);
     await running.stop();
@@ -67,10 +64,10 @@ describe('Service', () => {
   it('starts again when it dies, more slowly each time, and says so', async () => {
     await create('works').start();
     for (const round of [1, 2]) {
-      await until(() => pids().length === round);
+      await until(`process ${round} is up`, () => pids().length === round);
       process.kill(pids().at(-1) ?? 0, 'SIGKILL');
     }
-    await until(() => pids().length === 3);
+    await until('process 3 is up', () => pids().length === 3);
     expect(said).toEqual([
       `fixture ended by SIGKILL; it starts again in 0.02 s (see ${logPath})`,
       `fixture ended by SIGKILL; it starts again in 0.04 s (see ${logPath})`,
@@ -80,7 +77,7 @@ describe('Service', () => {
   it('does not start again after it was stopped', async () => {
     const running = create('works');
     await running.start();
-    await until(() => pids().length === 1);
+    await until('the first process is up', () => pids().length === 1);
     // Between its end and its restart, which is due 20 ms later.
     const stopped = new Promise<void>((resolve) => {
       onSaid = () => setImmediate(() => resolve(running.stop()));
@@ -95,7 +92,7 @@ describe('Service', () => {
     const start = create('fails').start();
     await expect(start).rejects.toThrow(EmbeddedError);
     await expect(start).rejects.toThrow(`fixture ended with exit code 1 while it started: see ${logPath}`);
-    await until(() => said.length > 0);
+    await until('the error is shown', () => said.length > 0);
     expect(said).toEqual(['fixture: PORT must be right']);
   });
 });

@@ -18,7 +18,7 @@ async function run(
   signals: readonly NodeJS.Signals[],
 ): Promise<[string[], unknown]> {
   const started = spawn(process.execPath, [HARNESS, behaviour], {
-    env: {},
+    env: { TEST_FOLDER: process.env['TEST_FOLDER'] },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   child = started;
@@ -56,12 +56,12 @@ describe('handleStop', () => {
 
   it('stops when nobody reads its output any more', async () => {
     const started = spawn(process.execPath, [HARNESS, 'writes'], {
-      env: {},
+      env: { TEST_FOLDER: process.env['TEST_FOLDER'] },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     child = started;
     await once(started.stdout, 'data');
     started.stdout.destroy();
-    expect(await once(started, 'exit')).toEqual([0, null]);
+    expect(await once(started, 'exit')).toEqual([1, null]);
   });
 });

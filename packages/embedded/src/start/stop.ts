@@ -28,10 +28,11 @@ export function handleStop(say: (line: string) => void): StopHandler {
   const stops: (() => Promise<void>)[] = [];
   const forces: (() => void)[] = [];
   let requestedAt: number | null = null;
+  let exitCode = 0;
   let isStarted = false;
 
-  async function run(exitCode: number): Promise<void> {
-    let code = exitCode;
+  async function run(wantedCode: number): Promise<void> {
+    let code = wantedCode;
     for (const stop of stops.splice(0).toReversed()) {
       try {
         await stop();
@@ -43,9 +44,10 @@ export function handleStop(say: (line: string) => void): StopHandler {
     process.exit(code);
   }
 
-  function request(): void {
+  function request(code = 0): void {
     if (requestedAt === null) {
       requestedAt = Date.now();
+      exitCode = code;
       say('\nStopping …');
       if (isStarted) void finish();
     } else if (Date.now() - requestedAt > SAME_SIGNAL_MS) {
@@ -59,14 +61,12 @@ export function handleStop(say: (line: string) => void): StopHandler {
 
   async function finish(): Promise<void> {
     stops.unshift(async () => say('Stopped. The next start finds the data again.'));
-    await run(0);
+    await run(exitCode);
   }
 
-  process.on('SIGINT', request);
-  process.on('SIGTERM', request);
-  process.on('SIGHUP', request);
-  // A killed npm does not forward anything. A service manager, or nohup, may end before us on purpose.
-  onAbandoned(request, { parent: process.env['npm_lifecycle_event'] !== undefined });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => request());
+  // A killed npm does not forward signals. Any other parent may end before us on purpose. Not 0: a service manager starts us again.
+  onAbandoned(() => request(1), { parent: process.env['npm_lifecycle_event'] !== undefined });
   return {
     get requested() {
       return requestedAt !== null;

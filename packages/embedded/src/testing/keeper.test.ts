@@ -12,7 +12,9 @@ const HARNESS = fileURLToPath(new URL('../../test/run-harness.js', import.meta.u
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
 onLinux('a test run that is killed leaves no process, no server and no file behind', async () => {
-  const run = fork(HARNESS, [], { execArgv: [], env: { PATH: process.env['PATH'] } });
+  const { PATH, TEST_FOLDER } = process.env;
+  // If this test itself is killed, the keeper of its own run ends the harness.
+  const run = fork(HARNESS, [], { execArgv: [], env: { PATH, TEST_FOLDER, TMPDIR: TEST_FOLDER } });
   const [folder] = (await once(run, 'message')) as [string];
   expect(await processesOf(folder)).toHaveLength(1);
   run.kill('SIGKILL');

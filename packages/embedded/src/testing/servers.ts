@@ -1,5 +1,5 @@
 import { access, chmod, constants, mkdir, mkdtemp, rm, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '../postgres.ts';
@@ -31,9 +31,12 @@ export async function startTestServers(
   const testFolder = join(folder, 'tests');
   const stops: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
-    await endLeftovers(testFolder);
-    await Promise.all(stops.map((each) => each()));
-    await rm(folder, { recursive: true, force: true });
+    try {
+      await endLeftovers(testFolder);
+    } finally {
+      await Promise.all(stops.map((each) => each()));
+      await rm(folder, { recursive: true, force: true });
+    }
   };
   try {
     await mkdir(testFolder);
@@ -61,7 +64,7 @@ async function fastFolder(): Promise<string> {
   try {
     await access(MEMORY_FOLDER, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = await statfs(MEMORY_FOLDER);
-    return bavail * bsize >= MIN_MEMORY_BYTES ? MEMORY_FOLDER : tmpdir();
+    return Math.min(bavail * bsize, freemem()) >= MIN_MEMORY_BYTES ? MEMORY_FOLDER : tmpdir();
   } catch {
     return tmpdir();
   }

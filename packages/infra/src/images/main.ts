@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { findFreePort } from '@tocsin/embedded/ports';
 import { startPostgres } from '@tocsin/embedded/postgres';
+import { runProgram } from '@tocsin/embedded/program/run-program';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { startRedis } from '@tocsin/embedded/redis';
 import { ROOT } from '../repository.ts';
 import { Container } from './container.ts';
@@ -25,20 +27,17 @@ type ImageName = (typeof IMAGES)[number];
  * @public called by `bootstrap.js`
  */
 export async function main(_args: readonly string[]): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'tocsin-images-'));
-  // The user of the images has to get in.
-  await chmod(folder, 0o755);
-  const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
-  try {
+  await runProgram(async (teardown) => {
+    const folder = await teardown.start(mkdtemp(join(tmpdir(), 'tocsin-images-')), (path) =>
+      rm(path, { recursive: true, force: true }),
+    );
+    // The user of the images must be able to enter it.
+    await chmod(folder, 0o755);
     for (const image of IMAGES) await assemble(image, join(folder, image));
-    await tryImages(folder, ends);
+    await tryImages(folder, teardown);
     say('The images hold what they should, start, work, are well and stop.');
-  } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
-    process.exitCode = 1;
-  } finally {
-    for (const end of ends.toReversed()) await end().catch((error: unknown) => say(String(error)));
-  }
+    return 0;
+  });
 }
 
 async function assemble(image: ImageName, folder: string): Promise<void> {
@@ -51,13 +50,13 @@ async function assemble(image: ImageName, folder: string): Promise<void> {
   if (problems.length > 0) throw new Error(`${image}: ${problems.join('\n  ')}`);
 }
 
-async function tryImages(folder: string, ends: (() => Promise<unknown>)[]): Promise<void> {
+async function tryImages(folder: string, teardown: Teardown): Promise<void> {
   const postgres = await startPostgres({ dataDir: join(folder, 'postgres') });
-  ends.push(postgres.stop);
+  teardown.onStop(postgres.stop);
   const redis = await startRedis({ dataDir: join(folder, 'redis'), appendOnly: true });
-  ends.push(redis.stop);
+  teardown.onStop(redis.stop);
   const target = await HttpTarget.start();
-  ends.push(() => target.stop());
+  teardown.onStop(() => target.stop());
   const stores = { DATABASE_URL: postgres.url, QUEUE_URL: redis.url };
   const apiKey = `tocsin_live_${randomBytes(24).toString('hex')}`;
   const port = String(await findFreePort());
@@ -81,7 +80,7 @@ async function tryImages(folder: string, ends: (() => Promise<unknown>)[]): Prom
     });
     container.start();
     containers.push(container);
-    ends.push(() => container.stop());
+    teardown.onStop(() => container.stop());
   }
   const url = `http://127.0.0.1:${port}`;
   await useSystem({ url, apiKey, targetUrl: target.url(), containers });
