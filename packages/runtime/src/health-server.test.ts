@@ -48,7 +48,7 @@ describe('the health server', () => {
         },
       },
     });
-    /** The time that the slow one has is over as soon as it was asked. */
+    /** Lets the time limit of the slow check pass as soon as the check has begun. */
     const getLate = async (path: string): Promise<Response> => {
       const slow = new Promise<void>((resolve) => (asked = resolve));
       const response = get(path);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLeaderLoop } from './leader.ts';
 import type { LeaderLease, LeaderLoop } from './leader.ts';
 import { createSilentLogger } from './logger.ts';
+import { until } from './testing/until.ts';
 
 /** One lock in memory, with leases that can be lost. */
 class Lock {
@@ -50,29 +51,25 @@ function lead(lock: Lock, work: (signal: AbortSignal) => Promise<void>): LeaderL
   return loop;
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(1);
-}
-
 describe('createLeaderLoop', () => {
   it('works in one process only; another takes over when it stops', async () => {
     const lock = new Lock();
     const runs = { first: 0, second: 0 };
     const first = lead(lock, async () => void (runs.first += 1));
-    await until(() => runs.first > 2);
+    await until('the first loop has run three times', () => runs.first > 2);
     const second = lead(lock, async () => void (runs.second += 1));
     await sleep(10);
     expect([first.isLeader(), second.isLeader(), runs.second]).toEqual([true, false, 0]);
     await first.stop();
     expect(lock.released).toBe(1);
-    await until(() => runs.second > 0);
+    await until('the second loop has run', () => runs.second > 0);
     expect(second.isLeader()).toBe(true);
   });
 
   it('goes on through errors of the work', async () => {
     let runs = 0;
     lead(new Lock(), () => Promise.reject(new Error(`run ${(runs += 1)}`)));
-    await until(() => runs > 2);
+    await until('the third run', () => runs > 2);
   });
 
   it('aborts the work when the lease is lost, and tries again', async () => {
@@ -82,10 +79,10 @@ describe('createLeaderLoop', () => {
       signals.push(signal);
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
     });
-    await until(() => signals.length === 1);
+    await until('the first run', () => signals.length === 1);
     lock.lose();
     expect(signals[0]?.aborted).toBe(true);
-    await until(() => signals.length === 2);
+    await until('the next run', () => signals.length === 2);
   });
 
   it('waits for the running work before it gives up the lead', async () => {
@@ -96,7 +93,7 @@ describe('createLeaderLoop', () => {
       expect(lock.released).toBe(0);
       finished = true;
     });
-    await until(() => loop.isLeader());
+    await until('the loop leads', () => loop.isLeader());
     await loop.stop();
     expect([finished, lock.released, loop.isLeader()]).toEqual([true, 1, false]);
   });

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createSilentLogger } from './logger.ts';
 import { createLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
+import { until } from './testing/until.ts';
 
 const logger = createSilentLogger();
 const HOUR_MS = 3_600_000;
@@ -12,10 +13,6 @@ afterEach(async () => {
   jest.useRealTimers();
   await loop?.stop();
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(1);
-}
 
 describe('createLoop', () => {
   it('runs at once, then regularly, through errors', async () => {
@@ -28,7 +25,7 @@ describe('createLoop', () => {
       onError: (error) => errors.push(error),
       work: () => Promise.reject(new Error(`run ${(runs += 1)}`)),
     });
-    await until(() => runs >= 3);
+    await until('the third run', () => runs >= 3);
     expect(errors.slice(0, 2)).toEqual([new Error('run 1'), new Error('run 2')]);
   });
 
@@ -52,13 +49,13 @@ describe('createLoop', () => {
     loop.wake();
     expect(runs).toBe(1);
     release?.();
-    await until(() => runs === 2);
+    await until('the second run', () => runs === 2);
     release?.();
-    await until(() => active === 0);
+    await until('the second run has ended', () => active === 0);
     await sleep(5);
     expect(runs).toBe(2);
     loop.wake();
-    await until(() => runs === 3);
+    await until('the third run', () => runs === 3);
     release?.();
   });
 

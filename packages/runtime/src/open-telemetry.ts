@@ -14,7 +14,7 @@ import type { Logger } from './logger.ts';
 import type { Settings } from './settings.ts';
 import type { Span, SpanAttributes, SpanOptions, Tracer } from './tracing.ts';
 
-/** How long a span that has ended waits for company, and how many may wait: more than that are dropped, not kept. */
+/** How long an ended span waits to be sent in a batch, and how many may wait: any more are dropped. */
 const SEND_EVERY_MS = 1_000;
 const MOST_WAITING = 8_192;
 const WARN_EVERY_MS = 30_000;
@@ -30,9 +30,9 @@ export interface OpenTelemetryOptions {
   /** Of traces, for samplers with a ratio. */
   readonly ratio: number;
   readonly logger: Logger;
-  /** How long a span that has ended waits for company. Default 1 s. */
+  /** How long an ended span waits to be sent in a batch. Default: 1 s. */
   readonly sendEveryMs?: number | undefined;
-  /** How long a stop waits for a collector. Default 3 s. */
+  /** How long a stop waits for a collector. Default: 3 s. */
   readonly stopWithinMs?: number | undefined;
 }
 

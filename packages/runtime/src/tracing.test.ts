@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from './logger.ts';
 import { TraceReceiver } from './testing/trace-receiver.ts';
+import { until } from './testing/until.ts';
 import { startTracing, withSpan, type Tracer } from './tracing.ts';
 
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
@@ -101,20 +101,16 @@ describe('samplers', () => {
   });
 });
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await delay(5);
-}
-
 test('a collector that refuses is said once, and so is that it takes traces again', async () => {
   receiver.status = 400;
   const tracer = await start();
   for (let sent = 1; sent <= 3; sent += 1) {
     tracer?.start('lost').end();
-    await until(() => receiver.requests === sent);
+    await until(`request ${sent} has arrived`, () => receiver.requests === sent);
   }
   receiver.status = 200;
   tracer?.start('kept').end();
-  await until(() => receiver.spans.length > 0);
+  await until('a span has arrived', () => receiver.spans.length > 0);
   await tracer?.stop();
   expect(log.match(/"level":"warn"/g)).toHaveLength(1);
   expect(log).toContain('Traces cannot be sent');
@@ -126,7 +122,7 @@ test('spans that find no place are told of', async () => {
   const tracer = await start();
   for (let count = 0; count < 10_000; count += 1) tracer?.start('many').end();
   // The first batch may still be under way when it has arrived; once the second has, there is room for sure.
-  await until(() => receiver.spans.length > BATCH);
+  await until('the second batch has arrived', () => receiver.spans.length > BATCH);
   tracer?.start('one more').end();
   await tracer?.stop();
   expect(log).toMatch(/OpenTelemetry warns.*Dropped 1\d{3} spans/);
@@ -136,7 +132,7 @@ test('a collector that does not answer holds up no stop', async () => {
   receiver.hangs = true;
   const tracer = await start({}, { stopWithinMs: 50 });
   tracer?.start('lost').end();
-  await until(() => receiver.requests === 1);
+  await until('the request has arrived', () => receiver.requests === 1);
   await tracer?.stop();
   // The exporter still waits.
   expect(log).not.toContain('Traces cannot be sent');

@@ -63,12 +63,12 @@ function start(settings: NodeJS.ProcessEnv = {}): Started {
 
 interface SlowChecker {
   hasBegun(): boolean;
-  /** Lets the check have its result. */
+  /** Gives the check its result. */
   finish(): void;
   close(): Promise<void>;
 }
 
-/** A checker that takes the trigger of the default region, however late. */
+/** A checker of the default region. It gives a trigger an hour to start, so that it is never too late on a slow machine. */
 async function startSlowChecker(): Promise<SlowChecker> {
   const ignore = (): void => undefined;
   const opened = openDatabase({
@@ -193,7 +193,7 @@ describe('the service', () => {
     expect((await http.get('/api/dashboard/me').set('Cookie', cookie)).body).toMatchObject({
       user: { email: admin.email, role: 'owner' },
     });
-    // After some seconds without one, tries are counted anew.
+    // After some seconds without an attempt the count starts again, so the number of attempts is not fixed.
     await until('a try is one too many', async () => {
       const { status } = await signIn({ ...admin, password: 'wrong password' });
       expect([401, 429]).toContain(status);

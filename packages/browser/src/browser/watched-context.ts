@@ -40,7 +40,10 @@ export async function openContext(
   return { context, problems };
 }
 
-/** Nobody is signed in, the password is wrong, or no notifier of a busy machine sent a test event in time: so a page learns it. */
+/**
+ * Chromium logs every failed request as an error. These tell a page that nobody is signed in, that the password is wrong, or that the
+ * notifier, on a busy machine, did not send a test event in time.
+ */
 function isExpected(message: ConsoleMessage): boolean {
   const { pathname } = new URL(message.location().url || ORIGIN);
   const isAsked = pathname === '/api/dashboard/me' || pathname === '/api/auth/sign-in/email';

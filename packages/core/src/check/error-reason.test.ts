@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { assert, configureGlobal, integer, property, string } from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import { classifyError, sanitiseDetail } from './error-reason.ts';
 
-configureGlobal({ seed: 1 });
+configureGlobal(PROPERTY_PARAMETERS);
 
 function systemError(message: string, fields: Readonly<Record<string, unknown>>): Error {
   return Object.assign(new Error(message), fields);

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { array, assert, configureGlobal, constantFrom, integer, oneof, property } from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import { bucketLatency, LATENCY_BOUNDS, latencyBucket } from './buckets.ts';
 import { latencyQuantile, mergeHistograms } from './histogram.ts';
 import type { LatencyHistogram } from './histogram.ts';
 
-configureGlobal({ seed: 1 });
+configureGlobal(PROPERTY_PARAMETERS);
 
 const MOST = 2 ** 31 - 1;
 const latency = oneof(integer({ min: 1, max: 60_000 }), integer({ min: 1, max: MOST }));

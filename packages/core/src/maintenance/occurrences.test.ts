@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { RRuleTemporal } from 'rrule-temporal';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import {
   followingOccurrence,
   nextOccurrence,
@@ -11,7 +12,7 @@ import {
 import { windowProblems } from './window-problems.ts';
 
 const MINUTE_MS = 60_000;
-fc.configureGlobal({ seed: 1 });
+fc.configureGlobal(PROPERTY_PARAMETERS);
 afterEach(() => {
   jest.restoreAllMocks();
 });

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import { slotOfJob } from './slot.ts';
 import { parseWaveId, waveId, waveOf, type Wave } from './wave.ts';
 
-fc.configureGlobal({ seed: 1 });
+fc.configureGlobal(PROPERTY_PARAMETERS);
 
 const someWave: fc.Arbitrary<Wave> = fc
   .integer({ min: 1, max: 86_400 })

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import { applyCheck, type CheckVerdict, type MonitorState, type RegionState } from './apply-check.ts';
 
-fc.configureGlobal({ seed: 1 });
+fc.configureGlobal(PROPERTY_PARAMETERS);
 
 const NOW = 1_800_000_000_000;
 

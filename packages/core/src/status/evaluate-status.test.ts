@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import { evaluateStatus, type RegionVerdict } from './evaluate-status.ts';
 
-fc.configureGlobal({ seed: 1 });
+fc.configureGlobal(PROPERTY_PARAMETERS);
 
 const NOW = 1_800_000_000_000;
 const rules = { failureThreshold: 3, intervalSeconds: 60, timeoutSeconds: 10 };

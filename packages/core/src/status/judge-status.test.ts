@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import { evaluateStatus, type RegionVerdict } from './evaluate-status.ts';
 import { judgeStatus } from './judge-status.ts';
 
-fc.configureGlobal({ seed: 1 });
+fc.configureGlobal(PROPERTY_PARAMETERS);
 
 const NOW = 1_800_000_000_000;
 const FRESH_FOR_MS = (3 * 60 + 10) * 1_000;

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import { MonitorClock } from './monitor-clock.ts';
 import { isAnnounced, webhookEventsOf } from './webhook-events.ts';
 
-fc.configureGlobal({ seed: 1 });
+fc.configureGlobal(PROPERTY_PARAMETERS);
 
 describe('webhookEventsOf', () => {
   test.each([

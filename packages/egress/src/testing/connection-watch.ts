@@ -1,12 +1,16 @@
 import net from 'node:net';
 import { SERVER_PORTS } from '@tocsin/embedded/ports';
 
-/** Every other server of a test run has a port of `SERVER_PORTS`, or one from here on that the system chose. */
+/** Where the servers of a test run listen, apart from those of an attack ground. */
+const SERVER_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1']);
+/** From here on the system chooses ports: a server of a test run has one of these, or one of `SERVER_PORTS`. */
 const FIRST_EPHEMERAL_PORT = 32_768;
 
 /**
- * Notes the attempts of this process to open TCP connections, whether or not anybody answers. An attempt to another server of the
- * test run is not noted: a client of an earlier test file in the same process may still try to reconnect to its own.
+ * Notes the attempts of this process to open TCP connections, whether or not anybody answers. All test files of a process share
+ * `net`, and a client of an earlier file may still try to reconnect to its server. Nothing tells such an attempt from one of this
+ * file, so attempts at addresses and ports where servers of a test run may listen are not noted. At other addresses, attempts at
+ * every port are noted.
  */
 export class ConnectionWatch {
   readonly #addresses = new Set<string>();
@@ -17,8 +21,7 @@ export class ConnectionWatch {
     const connect = this.#original as (this: net.Socket, ...args: unknown[]) => net.Socket;
     function watchedConnect(this: net.Socket, ...args: unknown[]): net.Socket {
       this.on('connectionAttempt', (ip: string, port: number) => {
-        const isServer = port >= SERVER_PORTS.first && port <= SERVER_PORTS.last;
-        if (!isServer && port < FIRST_EPHEMERAL_PORT) addresses.add(ip);
+        if (!mayBeServer(ip, port)) addresses.add(ip);
       });
       return connect.apply(this, args);
     }
@@ -35,4 +38,10 @@ export class ConnectionWatch {
   stop(): void {
     Reflect.set(net.Socket.prototype, 'connect', this.#original);
   }
+}
+
+function mayBeServer(ip: string, port: number): boolean {
+  const isServerPort =
+    (port >= SERVER_PORTS.first && port <= SERVER_PORTS.last) || port >= FIRST_EPHEMERAL_PORT;
+  return isServerPort && SERVER_ADDRESSES.has(ip);
 }

@@ -20,7 +20,7 @@ beforeAll(async () => {
   api = await openTestApi();
 });
 afterAll(() => api.close());
-/** As a service finds it that starts for the first time. */
+/** Each test begins as at the first start of a service. */
 beforeEach(() => api.database.pool.query('delete from accounts'));
 
 const ensure = (email?: string, password?: string): Promise<void> =>

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** The api waits as long as a test wants. */
+/** The api's deadlines pass only when a test advances this clock. */
 let clock: StoppedClock;
 let asked: { readonly mock: { readonly calls: readonly unknown[][] }; mockRestore(): void };
 beforeEach(() => {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   api = await openTestApi({
     producers: {
       addTrigger: async (region, trigger) => {
-        // However slow the machine, the checker is not too late.
+        // The checker gets an hour to start the trigger, so that it is never too late on a slow machine.
         await api.database.pool.query(`update triggers set not_after = now() + interval '1 hour'`);
         await producers.addTrigger(region, trigger);
       },

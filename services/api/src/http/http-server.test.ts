@@ -121,7 +121,7 @@ describe('a client that takes its time', () => {
     expect(await exchange(`${HEAD}\r\n`)).toContain('done');
   });
 
-  /** Of the others' requests none is late. */
+  /** Shortens this limit alone: on a busy machine, the others would end the requests of the clients that do take their answers. */
   const UNTAKEN = { answerMs: 100 };
 
   test('to take an answer is let go, and others are served', async () => {
@@ -158,7 +158,7 @@ describe('a client that takes its time', () => {
         res.once('close', () => gone.push(req.url ?? ''));
         res.end(Buffer.alloc(30_000_000));
       },
-      // More than one of them: what the kernel takes of each is not counted.
+      // More than one answer: the part of each that the kernel has buffered is not counted.
       { unsentBytes: 35_000_000 },
     );
     const readers = ['/first', '/second'].map((path) => client(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`));

@@ -281,7 +281,7 @@ describe('the server', () => {
       () => answers[0]?.text.endsWith('done') && held.length > 0,
     );
     expect(answers[0]?.text).toContain('Connection: keep-alive');
-    // The second that it has for another request does not pass.
+    // With the clock stopped, the second that the idle connection has for another request does not pass.
     const clock = stopClock();
     const stopped = server.stop();
     idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

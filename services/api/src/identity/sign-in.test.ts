@@ -246,7 +246,7 @@ describe('over https', () => {
 describe('guessing passwords', () => {
   test('is slowed down by address, whatever the client says its address is', async () => {
     const slow = await openTestApi({ limitSignIn: true });
-    // It forgets after some seconds, which do not pass here.
+    // The limiter forgets attempts after some seconds, so its clock is stopped.
     const now = Date.now();
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => now);
     try {
@@ -293,7 +293,7 @@ test('a connection to Postgres that breaks while a session is looked up costs no
   const { pool } = api.database;
   const holder = await pool.connect();
   try {
-    // On a slow machine it lasts.
+    // On a slow machine the transaction may be idle for longer than the usual limit.
     await holder.query('set idle_in_transaction_session_timeout = 0');
     await holder.query('begin');
     await holder.query('lock table sessions in access exclusive mode');

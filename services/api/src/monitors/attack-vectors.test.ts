@@ -29,7 +29,7 @@ beforeAll(async () => {
     egress: createEgress({
       allowCidrs: [PUBLIC_ADDRESS],
       lookup: ground.dns.lookup,
-      // No answer of the name server comes too late.
+      // Longer than any test runs, so that no answer of the name server comes too late.
       checkUrlLookupMs: 600_000,
     }),
     producers: { addTrigger, addStatusChanges: async () => undefined, addDeliveries: async () => undefined },
@@ -55,7 +55,7 @@ let recorded: Promise<void> = Promise.resolve();
 function addTrigger(region: string, { triggerId }: { triggerId: string }): Promise<void> {
   const { db } = api.context;
   recorded = recorded.then(async () => {
-    // However slow the machine, it is not too late.
+    // On a slow machine, the time in which the trigger may start would be over by now.
     const sql = `update triggers set not_after = now() + interval '1 hour' where id = $1`;
     await api.database.pool.query(sql, [triggerId]);
     const trigger = await takeTrigger(db, triggerId);

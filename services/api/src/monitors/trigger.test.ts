@@ -30,7 +30,7 @@ beforeAll(async () => {
     producers: {
       addTrigger: async (region, trigger) => {
         if (region === 'dark') throw new Error('no queue');
-        // However slow the machine, a checker of a region that has one is not too late.
+        // A region with a checker gets an hour to start the trigger, so that it is never too late on a slow machine.
         if (region !== 'nowhere') await setNotAfter(trigger.triggerId, '1 hour');
         await producers.addTrigger(region, trigger);
       },
@@ -61,14 +61,14 @@ afterAll(async () => {
   await api.close();
 });
 
-/** The api waits as long as a test wants. */
+/** The api's deadlines pass only when a test advances this clock. */
 let clock: StoppedClock;
 beforeEach(() => {
   clock = stopClock();
 });
 afterEach(() => clock.restore());
 
-/** Until when, from now on, a trigger may be started. */
+/** Sets how long from now a trigger may still be started. */
 async function setNotAfter(triggerId: string, interval: string): Promise<void> {
   await api.database.pool.query('update triggers set not_after = now() + $2::interval where id = $1', [
     triggerId,
@@ -205,7 +205,7 @@ describe('trigger', () => {
       type: 'urn:tocsin:problem:check-not-answered',
       detail: 'No checker of region nowhere gave a result within 6 seconds.',
     });
-    // By Postgres' clock, which nobody stops: what is not started by then never is.
+    // This limit is by Postgres' clock, which is not stopped: a trigger that has not started by then never starts.
     const { rows } = await api.database.pool.query<{ id: string; ended: boolean }>(
       `select id, not_after <= created_at + interval '5001 milliseconds' as ended from triggers where monitor_id = $1`,
       [id],
@@ -252,7 +252,7 @@ describe('trigger', () => {
     outgoing.on('error', () => undefined).end();
     await until('the request waits', () => looks() > 2);
     outgoing.destroy();
-    // The clock stands: nothing else ends the looks, which are 0.1 s apart.
+    // The clock is stopped, so no deadline ends the looks, which are 0.1 s apart: only the client's leaving does.
     let [seen, since] = [0, Date.now()];
     await until('half a second without a look', () => {
       if (looks() !== seen) [seen, since] = [looks(), Date.now()];

@@ -64,7 +64,7 @@ function reconcilerWith(
     metrics: createScheduleMetrics(metrics),
     logger,
     auditEveryMs: 0,
-    // Read again at each wait.
+    // The reconciler reads this option at each wait, so a test can change it.
     get regionPatienceMs() {
       return patience.ms;
     },
@@ -175,7 +175,7 @@ describe('regions', () => {
       withStoreOf('hung', () => gate),
       patience,
     );
-    // The store does not answer before the end of the test: neither run would end if it were waited for.
+    // The hung store does not answer before the end of the test: a run that waited for it would not end.
     await reconciler.run(never);
     const { id } = await commitMonitor(api, { regions: ['near'] });
     patience.ms = LONG_MS;

@@ -16,9 +16,9 @@ import type { ScheduleStores } from './sync-schedules.ts';
 const CHUNK = 1_000;
 /** Of unapplied schedules, before the audit has its turn. */
 const MOST_CHUNKS = 20;
-const AUDIT_EVERY_MS = 5_000;
+export const AUDIT_EVERY_MS = 5_000;
 /** How long a run waits for a region; one that takes longer goes on beside the next runs. */
-const REGION_PATIENCE_MS = 2_000;
+export const REGION_PATIENCE_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
   readonly defaultRegion: string;

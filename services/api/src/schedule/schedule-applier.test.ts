@@ -5,7 +5,7 @@ import { createLogger } from '@tocsin/runtime/logger';
 import type { Logger } from '@tocsin/runtime/logger';
 import { ScheduleApplier, type Touched } from './schedule-applier.ts';
 
-/** What the store was asked for; each call ends when the test says so, or when the test is over. */
+/** Records the calls to the store; each call ends when the test ends it, or at `finish`. */
 class SlowStore {
   #over = false;
   readonly calls: {
@@ -26,7 +26,7 @@ class SlowStore {
       if (this.#over) end();
     });
 
-  /** Ends what it was asked for, and at once what it is still asked for. */
+  /** Ends all open calls; later calls end at once. */
   finish(): void {
     this.#over = true;
     for (const { end } of this.calls) end();

@@ -14,9 +14,9 @@ import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { openTestQueue } from '../testing/test-queue.ts';
 import type { TestQueue } from '../testing/test-queue.ts';
-import { Reconciler } from './reconciler.ts';
+import { AUDIT_EVERY_MS, Reconciler, REGION_PATIENCE_MS } from './reconciler.ts';
 import { createScheduleMetrics } from './schedule-metrics.ts';
-import { startReconciler } from './start-reconciler.ts';
+import { EVERY_MS, startReconciler, TAKE_OVER_EVERY_MS } from './start-reconciler.ts';
 
 const PREFIX = 'tocsin:{checks.default}';
 let api: TestApi;
@@ -182,7 +182,7 @@ describe('the store is mended after', () => {
         await harm(id, waveId(waveOf(id, 60)));
         expect(await isMended()).toBe(false);
       });
-      // It runs every few seconds anyhow.
+      // Another test holds how soon it runs by itself.
       loop.wake();
       await until('the store is mended', isMended);
     } finally {
@@ -194,6 +194,13 @@ describe('the store is mended after', () => {
 });
 
 describe('leadership', () => {
+  test('leaves a flushed store unmended for no more than 15 s, whatever ends it', () => {
+    // The store is flushed right after an audit, and the leader ends right before the next one. The first run of the next leader audits.
+    const untilNextAudit = AUDIT_EVERY_MS + EVERY_MS + REGION_PATIENCE_MS;
+    const untilNextLeader = TAKE_OVER_EVERY_MS;
+    expect(untilNextAudit + untilNextLeader).toBeLessThanOrEqual(15_000);
+  });
+
   test('is with one process; whatever ends it, the first run of the next leader mends a flushed store', async () => {
     const candidates = [newCandidate(), newCandidate()];
     try {
@@ -220,7 +227,7 @@ describe('leadership', () => {
       expect(leadersOf(candidates)).toEqual([second]);
 
       let stopped: Promise<void> | undefined;
-      // It waits for the run that waits for us.
+      // Not awaited here: it waits for the current run, which waits for this function.
       const stop = (): void => void (stopped = second.loop.stop());
       const third = await nextLeader(second, stop, candidates);
       await stopped;

@@ -4,9 +4,9 @@ import type { LeaderLoop } from '@tocsin/runtime/leader';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Reconciler } from './reconciler.ts';
 
-const EVERY_MS = 2_500;
+export const EVERY_MS = 2_500;
 /** With the run and the audit after it, a dead leader's work is taken up well within 15 s (design §4 "Schedules"). */
-const TAKE_OVER_EVERY_MS = 3_000;
+export const TAKE_OVER_EVERY_MS = 3_000;
 
 /**
  * Runs the reconciler in one api process at a time.

@@ -124,7 +124,7 @@ test('an account is read once for all of its streams, and not at all without any
 });
 
 test('a client that takes nothing is cut off; one that reads gets everything', async () => {
-  // A few fill what the kernel holds of a connection.
+  // A few of these fill the kernel's buffers of a connection.
   const fat = 'x'.repeat(512 * 1024);
   const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
   const reader = await open(user);
@@ -137,7 +137,7 @@ test('a client that takes nothing is cut off; one that reads gets everything', a
   while ((await openStreams()) === 2) {
     if (ids.length > 200) throw new Error('never cut off');
     const id = await recordCheck(api, monitor.id);
-    // One that reads is never behind, however slow the machine.
+    // The reading client takes each result before the next, so that on a slow machine it is not cut off too.
     await reader.sees(id);
     ids.push(id);
   }
@@ -183,7 +183,7 @@ async function openGate(target: URL): Promise<{ server: Server; port: number; cl
 
 interface Gated {
   readonly behind: TestApi;
-  /** What it reads through the gate. */
+  /** The database of `behind`, reached through the gate. */
   readonly database: OpenDatabase;
   readonly gate: Awaited<ReturnType<typeof openGate>>;
 }
@@ -247,7 +247,7 @@ test('after a longer absence than a replay reaches back there is a reset', async
       const missed = await recordCheck(api, monitor.id);
       clock.advance(STREAM_LIMITS.replayMs + 1);
       const before = looks();
-      // One may have begun before that.
+      // The first of the two may have begun before the clock moved.
       await until('a look after that time', () => looks() >= before + 2);
       gate.open();
       await until('something comes', () => reader.received.length > 0);
@@ -281,7 +281,7 @@ test('a service that stops waits for the session check of a stream that is under
   const client = await stopping.database.pool.connect();
   try {
     const reader = await open(await newSignedInUser(stopping), stopping);
-    // On a slow machine it lasts.
+    // On a slow machine the transaction may be idle for longer than the usual limit.
     await client.query('set idle_in_transaction_session_timeout = 0');
     await client.query('begin');
     await client.query('lock table sessions in access exclusive mode');

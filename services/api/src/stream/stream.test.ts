@@ -110,7 +110,7 @@ describe('a stream', () => {
     const reader = await open();
     const client = await api.database.pool.connect();
     try {
-      // On a slow machine it lasts.
+      // On a slow machine the transaction may be idle for longer than the usual limit.
       await client.query('set idle_in_transaction_session_timeout = 0');
       await client.query('begin');
       const { rows } = await client.query<{ id: string }>(

@@ -39,7 +39,7 @@ function judgeAnswer(response: supertest.Response): void {
   });
 }
 
-/** To build it takes as long as a hundred requests: the first test file of a run does, and leaves it to the others. */
+/** Building it takes as long as a hundred requests, so the first test file of a run stores it for the others. */
 function readDocument(): OpenApiDocument {
   const folder = process.env['TEST_FOLDER'];
   if (folder === undefined) return buildDocument('https://tocsin.example');
@@ -47,7 +47,7 @@ function readDocument(): OpenApiDocument {
   if (!existsSync(path)) {
     const draft = `${path}.${randomUUID()}`;
     writeFileSync(draft, JSON.stringify(buildDocument('https://tocsin.example')));
-    // Whole at once: test files run side by side.
+    // Renamed when complete: other test files may read it at the same time.
     renameSync(draft, path);
   }
   return JSON.parse(readFileSync(path, 'utf8')) as OpenApiDocument;

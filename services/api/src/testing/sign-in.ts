@@ -8,7 +8,7 @@ import { ORIGIN } from './test-api.ts';
 import type { TestApi } from './test-api.ts';
 
 export const PASSWORD = 'correct horse battery';
-/** What `hashPassword` once made of it: each hash takes some 0.1 s. */
+/** An output of `hashPassword` for it, stored because each hash takes some 0.1 s. */
 const PASSWORD_HASH =
   '35c3d8f596536f0192db077d3a1338bd:ea47e48fda56910be35609f7428a5a35b1e24eaa04152043bc512b80049ba57dff1c68c5772b3ec5042e8f7d332e3c950aa56cf5533a7a7a26390fd09c7fb806';
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -33,7 +33,7 @@ export async function signIn(api: TestApi, user: TestUserOptions = {}): Promise<
   return (await newSignedInUser(api, user)).agent;
 }
 
-/** A new user with a session, which is made without better-auth: to check a password takes some 0.1 s. */
+/** A new user with a session, which is made without better-auth: checking a password takes some 0.1 s. */
 export async function newSignedInUser(api: TestApi, options: TestUserOptions = {}): Promise<TestUser> {
   const { id, email } = await newUser(api, options);
   const cookie = await newSession(api, id);

@@ -125,7 +125,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     settings,
   };
   const server = createServer(createApp(context));
-  // Only clients end connections: none ends just as it is used again.
+  // Only clients close connections: the server never closes one just as a client reuses it.
   server.keepAliveTimeout = 0;
   const port = await listen(server);
   return {

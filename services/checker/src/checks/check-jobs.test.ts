@@ -29,7 +29,7 @@ beforeEach(() => {
   ran = [];
   told = [];
   failed = [];
-  // Whether a slot is too late does not depend on how long the tests take.
+  // The clock is stopped, so that no slot becomes too late, however long the tests take.
   jest.spyOn(Date, 'now').mockReturnValue(SLOT);
 });
 afterEach(() => {

@@ -7,7 +7,7 @@ import type { Assertions } from '@tocsin/contracts/monitor';
 import { createLocalTargets, NO_TIMEOUT_MS, type LocalTarget } from './test-targets.ts';
 
 const MIB = 1024 * 1024;
-/** The body as it came, the same unfolded, and its text. */
+/** A MiB each for the body as received, the decompressed body, and its text. */
 const MOST_BYTES_PER_CHECK = 3 * MIB;
 /** The built probe, in a process of its own: `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/probe-many.js', import.meta.url));

@@ -59,7 +59,7 @@ describe('content codings', () => {
     );
     pushed.mockRestore();
     expect('text' in decoded && decoded.text.length).toBe(MIB);
-    // What it unfolds beyond that fits into the buffer of the stream.
+    // Beyond the limit, no more is decompressed than fits into the stream's buffer.
     expect(unfolded).toBeGreaterThanOrEqual(MIB);
     expect(unfolded).toBeLessThan(2 * MIB);
   });

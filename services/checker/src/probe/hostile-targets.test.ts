@@ -190,6 +190,12 @@ describe('the deadline ends', () => {
       '1\r\n.\r\n',
       200,
     ],
+    [
+      'thousands of chunks of a byte each, without end',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
+      '1\r\n.\r\n'.repeat(5_000),
+      200,
+    ],
   ])('%s', async (_name, head, drop, statusCode) => {
     holdProbeClock();
     const target = await trickling(head, drop, (count) => {

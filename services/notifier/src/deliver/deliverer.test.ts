@@ -67,7 +67,7 @@ test('an outcome that Postgres does not take at first is recorded in the end, on
   const recorded: AttemptRecord[] = [];
   let tries = 0;
   const deliverer = delivererOn({
-    // The lease of the attempt does not end meanwhile.
+    // The clock is stopped, so that the lease of the attempt does not end.
     now: () => 0,
     recordAttempt: async (attempt) => {
       tries += 1;
