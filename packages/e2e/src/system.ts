@@ -17,12 +17,10 @@ import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { ServiceProcess, type ServiceName } from './service-process.ts';
 import { untilSeen } from './until-seen.ts';
+import { untilTriggered } from './until-triggered.ts';
 
 /** The address that people see: the one origin that an api here takes from browsers. */
 export const PUBLIC_URL = 'http://tocsin.example';
-
-/** What the API answers where no checker began a triggered check within its 5 s. */
-const NO_CHECKER_IN_TIME = 504;
 
 export interface SystemOptions {
   readonly queue: 'redis' | 'postgres' | { readonly url: string };
@@ -47,9 +45,9 @@ export interface System {
   request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   createMonitor(fields: Record<string, unknown>): Promise<Monitor>;
   getMonitor(id: string): Promise<{ monitor: Monitor; events: Event[] }>;
-  /** Waits until the monitor has this status; asks Postgres, and no service. */
+  /** Waits until the monitor has this status in Postgres; sends no request to a service. */
   untilStatus(id: string, status: MonitorStatus): Promise<void>;
-  /** Checks a monitor now; once more where no checker came to it in time, as on a machine that is busy. */
+  /** Checks a monitor now, with status 200. Repeats the request if the machine is too busy; see `untilTriggered`. */
   trigger(id: string, body?: unknown): Promise<{ status: number; body: unknown }>;
   createChannel(url: string, monitorIds: readonly string[]): Promise<{ id: string; secret: string }>;
   close(): Promise<void>;
@@ -148,11 +146,7 @@ export async function createSystem(options: SystemOptions): Promise<System> {
         const monitor = await findMonitorRow(database.db, accountId, id);
         return monitor.status === status;
       }).then(() => undefined),
-    trigger: (id, body) =>
-      untilSeen(`a triggered check of monitor ${id}`, async () => {
-        const answer = await request('POST', `/api/cli/monitors/${id}/trigger`, body);
-        return answer.status !== NO_CHECKER_IN_TIME && answer;
-      }),
+    trigger: (id, body) => untilTriggered(() => request('POST', `/api/cli/monitors/${id}/trigger`, body)),
     createChannel: (url, monitorIds) =>
       createChannel(context, { accountId, name: 'receiver', url, monitorIds }),
     close: async () => {

@@ -25,6 +25,10 @@ import { Webhook } from 'standardwebhooks';
 
 const HANGING = 30;
 const MONITORS = 30;
+/** The dashboard's answer to a test event that no notifier sent in time. */
+const NOT_ATTEMPTED = 504;
+/** Longer than any test runs. */
+const ENQUEUE_WITHIN_MS = 3_600_000;
 /** `monitor.down` and `incident.created`. */
 const ALERTS = 2 * MONITORS;
 
@@ -60,7 +64,7 @@ async function ask<Answer>(wanted: number, method: string, path: string, body?: 
   return answer;
 }
 
-/** A test event that got an answer in time, which is written down without a hint, as where the queue's store is away. */
+/** Writes down test events without a hint, as when the queue's store is away, until one gets an answer in time. */
 async function testOf(
   channelId: string,
 ): Promise<{ id: string; outcome: Awaited<ReturnType<typeof findTestOutcome>> }> {
@@ -112,13 +116,18 @@ test('a redelivered event is sent again, the same to the byte, and its log goes 
   const { id: channelId } = await system.createChannel(receiver.url('/again'), []);
   const { id } = await testOf(channelId);
   await redeliver(db, accountId, id);
-  const delivery = await untilSeen('the second attempt', async () => {
+  const delivery = await untilSeen('the redelivery', async () => {
     const found = await getDelivery(db, accountId, id);
-    return found.attemptCount === 2 && found;
+    return found.state === 'delivered' && found;
   });
-  expect(delivery).toMatchObject({ attempts: [{ number: 1, error: null }, { number: 2 }] });
+  expect(delivery.attempts.map(({ number }) => number)).toEqual(
+    delivery.attempts.map((_, index) => index + 1),
+  );
+  const answered = delivery.attempts.filter(({ error }) => !NO_ANSWER.test(error ?? ''));
+  expect(answered).toMatchObject([{ number: 1, error: null }, { error: null }]);
   const sent = receiver.received.filter((webhook) => webhookIdOf(webhook) === id);
-  expect(sent.map((webhook) => webhook.body)).toEqual([delivery.payload, delivery.payload]);
+  expect(sent.length).toBeGreaterThanOrEqual(answered.length);
+  expect(sent.map((webhook) => webhook.body)).toEqual(sent.map(() => delivery.payload));
 });
 
 test('the dashboard tests a channel through the queue, and shows who serves which region', async () => {
@@ -130,9 +139,11 @@ test('the dashboard tests a channel through the queue, and shows who serves whic
   });
   const tested = await untilSeen('an answer to a test event', async () => {
     const response = await dashboard('POST', `/channels/${channel.id}/test`);
-    const outcome: unknown = await response.json();
-    // Where the machine is too busy for an answer in time, that is what the dashboard tells.
-    return !JSON.stringify(outcome).includes('no answer') && response.ok && outcome;
+    // On a busy machine no notifier may start the attempt in time, or the answer to it may come too late.
+    if (response.status === NOT_ATTEMPTED) return null;
+    expect(response.status).toBe(200);
+    const outcome = (await response.json()) as { attempt: { error: string | null } };
+    return !NO_ANSWER.test(outcome.attempt.error ?? '') && outcome;
   });
   expect(tested).toEqual({
     delivered: true,
@@ -140,19 +151,26 @@ test('the dashboard tests a channel through the queue, and shows who serves whic
   });
   expectSigned(secret, receivedAt('/dashboard').at(-1));
   await system.createMonitor({ name: 'Shop', url: 'http://127.0.0.1:1/', interval: 3_600 });
-  const regions = (): Promise<{ regions: { workers: number; served: boolean }[] }> =>
+  const regions = (): Promise<{ regions: { workers: number | null; served: boolean | null }[] }> =>
     ask(200, 'GET', '/regions');
-  expect(await regions()).toMatchObject({
+  // `workers` is null while the queue's store does not answer in time.
+  const unserved = await untilSeen('the region to be read', async () => {
+    const found = await regions();
+    return found.regions.every(({ workers }) => workers !== null) && found;
+  });
+  expect(unserved).toMatchObject({
     regions: [{ region: 'default', workers: 0, monitors: 1, served: false }],
   });
   await system.service('checker').start();
   await untilSeen('the region to be served', async () => {
     const [found] = (await regions()).regions;
-    return found?.workers === 1 && found.served;
+    return found?.workers === 1 && found.served === true;
   });
-  const metrics = await api.metrics();
-  expect(metrics).toContain('tocsin_region_monitors{region="default"} 1');
-  expect(metrics).toContain('tocsin_region_workers{region="default"} 1');
+  // A scrape leaves out what could not be read in time.
+  for (const series of ['tocsin_region_monitors', 'tocsin_region_workers']) {
+    const sample = `${series}{region="default"} 1`;
+    await untilSeen(sample, async () => (await api.metrics()).includes(sample));
+  }
 });
 
 interface Watched {
@@ -160,7 +178,7 @@ interface Watched {
   readonly target: HttpTarget;
 }
 
-/** A monitor that has been found UP, and that nobody but a trigger checks again. */
+/** A monitor that is UP. After its first check, only triggers check it. */
 async function watch(name: string): Promise<Watched> {
   const target = await HttpTarget.start();
   targets.push(target);
@@ -169,7 +187,7 @@ async function watch(name: string): Promise<Watched> {
   return { monitor, target };
 }
 
-/** The target answers so, and a check sees it: two alerts where that changes the monitor's status. */
+/** Makes the target answer with a status, and checks it: two alerts if that changes the monitor's status. */
 async function turn({ monitor, target }: Watched, status: 200 | 500): Promise<void> {
   target.status = status;
   expect((await system.trigger(monitor.id)).status).toBe(200);
@@ -217,7 +235,7 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
   expect(log.filter(({ state }) => state === 'held')).toHaveLength(9);
   expect(receivedAt('/hook')).toHaveLength(beforeRefusal + 1);
 
-  // All but the last two, which come after the end of the range.
+  // The last two deliveries are after the end of the range.
   const range = { since: log[0]?.timestamp, until: log[8]?.timestamp };
   await ask(409, 'POST', `${path}/redeliver`, range);
   receiver.answer = (_, response) => void response.writeHead(204).end();
@@ -285,8 +303,13 @@ test('a mass incident reaches a healthy receiver while many others hang, ahead o
   await system.createChannel(receiver.url('/healthy'), ids);
 
   const stores = openQueueStores(system.queueUrl, new Map(), () => undefined);
-  const producers = new Producers(stores);
-  await stores.main.ping();
+  const producers = new Producers(stores, ENQUEUE_WITHIN_MS);
+  await until('the queue to answer', () =>
+    stores.main.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
   await producers.addStatusChanges(await recordCheck(system, ids, 1, 'DOWN'));
   await until(
     'the healthy receiver to have all',
@@ -295,6 +318,6 @@ test('a mass incident reaches a healthy receiver while many others hang, ahead o
   const tried = firstArrivals(receiver.received.filter(({ path }) => path.startsWith('/hangs/'))).length;
   await producers.close();
   await stores.close();
-  // In order of age they would have had nearly all of them first.
+  // If deliveries were sent in order of age, nearly all of those to the hanging receivers would come first.
   expect(tried).toBeLessThan((HANGING * ALERTS) / 2);
 });

@@ -18,7 +18,7 @@ import { asc, eq, sql } from 'drizzle-orm';
 
 const INTERVAL = 5;
 const REGIONS = ['eu', 'us', 'ap'] as const;
-/** The longest: no check of a target that answers ends by it, and no region's word gets too old, however busy the machine. */
+/** The longest timeout: even on a busy machine a check of a target that answers does not time out, and no region's result expires. */
 const TIMEOUT = 60;
 const FAR_MS = 3_600_000;
 
@@ -37,7 +37,7 @@ const FIRST_ANSWERS: Record<string, Answer[]> = {
     },
   ],
 };
-/** Attempts that fail by what the receiver does, those that get no answer at all apart. */
+/** How many attempts fail because of the receiver: `answers` by its answer, `silences` because it does not answer. */
 const INJECTED_FAILURES: Record<string, { readonly answers: number; readonly silences: number }> = {
   '/ok': { answers: 0, silences: 0 },
   '/500': { answers: 2, silences: 0 },
@@ -104,7 +104,7 @@ async function statusIs(monitor: Watched, wanted: 'UP' | 'DOWN' | 'MAINTENANCE')
   await system.untilStatus(monitor.id, wanted);
 }
 
-/** Every check of a monitor, in their order. */
+/** Every check of a monitor, oldest first. */
 async function eventsOf(id: string): Promise<ImplyingEvent[]> {
   const rows = await system.context.db
     .select()
@@ -118,7 +118,7 @@ async function eventsOf(id: string): Promise<ImplyingEvent[]> {
   }));
 }
 
-/** One more check of each region, with this result. */
+/** Waits for one more check from each region with this result. */
 async function isSeen(monitor: Watched, wanted: 'UP' | 'DOWN'): Promise<void> {
   const known = (await eventsOf(monitor.id)).length;
   await untilSeen(`${wanted} in each region`, async () => {
@@ -127,7 +127,7 @@ async function isSeen(monitor: Watched, wanted: 'UP' | 'DOWN'): Promise<void> {
   });
 }
 
-/** Plans maintenance from now on, which goes on until it is ended. */
+/** Plans maintenance that starts now and lasts until `end` is called. */
 async function plan(monitors: readonly Watched[]): Promise<{ id: string; startsAt: number }> {
   const startsAt = new Date(Date.now() + 500);
   const { id } = await createMaintenanceWindow(system.context.db, system.context.accountId, {
@@ -141,7 +141,7 @@ async function plan(monitors: readonly Watched[]): Promise<{ id: string; startsA
   return { id, startsAt: startsAt.getTime() };
 }
 
-/** Moves its end to a moment that is near. @returns that moment */
+/** Moves the end of a window to half a second from now. @returns the new end */
 async function end({ id }: { readonly id: string }): Promise<number> {
   const endsAt = new Date(Date.now() + 500);
   await updateMaintenanceWindow(system.context.db, system.context.accountId, id, { endsAt });
@@ -155,7 +155,7 @@ async function windowIs({ id }: { readonly id: string }, wanted: MaintenanceWind
   });
 }
 
-/** When a monitor went into maintenance and came out, which must be once. */
+/** When a monitor entered and left maintenance. It must have done so exactly once. */
 async function maintenanceOf(id: string): Promise<{ startsAt: number; endsAt: number }> {
   const changes = await system.context.db
     .select()
@@ -172,7 +172,7 @@ async function maintenanceOf(id: string): Promise<{ startsAt: number; endsAt: nu
 interface LoggedDelivery {
   readonly id: string;
   readonly state: string;
-  /** In their order. */
+  /** Oldest first. */
   readonly attempts: readonly { readonly statusCode: number | null; readonly error: string | null }[];
 }
 
@@ -236,7 +236,10 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   const overlapping = await plan([serviced]);
   await windowIs(overlapping, 'running');
   for (const notifier of notifiers) {
-    expect(await notifier.metrics()).toMatch(/^tocsin_maintenance_windows_running 3$/m);
+    // A scrape leaves this out if the database does not answer in time.
+    await untilSeen('three running windows in the metrics', async () =>
+      /^tocsin_maintenance_windows_running 3$/m.test(await notifier.metrics()),
+    );
   }
   serviced.target.status = 503;
   mended.target.hangs = false;
@@ -259,7 +262,7 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   await statusIs(patient, 'DOWN');
   for (const monitor of monitors) monitor.target.status = 200;
   for (const monitor of monitors) await statusIs(monitor, 'UP');
-  // The end of maintenance shows in the check after it.
+  // The status after maintenance is set by the first check after its end.
   await Promise.all(monitors.map((monitor) => isSeen(monitor, 'UP')));
   for (const checker of checkers) expect(await checker.signal('SIGTERM')).toBe(0);
 
@@ -291,7 +294,7 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
     expect(log.map(({ state }) => state)).toEqual(log.map(() => 'delivered'));
     expect(log).toHaveLength(total);
 
-    // Once more than every failure, and no other duplicate. An attempt that got no answer may not have come in either.
+    // Each failed attempt is repeated once, and nothing else is. The request of an attempt without an answer may not have arrived.
     const failed = log.flatMap((delivery) => delivery.attempts.filter(({ error }) => error !== null));
     const silent = failed.filter(({ error }) => NO_ANSWER.test(error ?? ''));
     expect(silent.length).toBeGreaterThanOrEqual(silences);
@@ -338,15 +341,20 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
     runbookUrl: 'https://runbooks.example/serviced',
   });
 
-  // Who answered 410 was asked no more; the rest is kept.
+  // The receiver that answered 410 gets no more requests. The other deliveries to it are held.
   const refused = await deliveriesTo(channels.get('/410') ?? '');
   const asked = refused.flatMap((delivery) => delivery.attempts);
   const answered = asked.filter(({ error }) => !NO_ANSWER.test(error ?? ''));
   expect(answered.map(({ statusCode }) => statusCode)).toEqual([410]);
-  expect(refused.map(({ state }) => state).toSorted()).toEqual([
-    'failed',
-    ...refused.slice(1).map(() => 'held'),
-  ]);
+  // The oldest is refused, unless all attempts of it got no answer on a busy machine.
+  const oldest = refused.find(
+    ({ attempts: made }) =>
+      !made.some(({ error }) => NO_ANSWER.test(error ?? '')) ||
+      made.some(({ statusCode }) => statusCode === 410),
+  );
+  expect(refused.map(({ id, state }) => [id, state])).toEqual(
+    refused.map(({ id }) => [id, id === oldest?.id ? 'failed' : 'held']),
+  );
   expect(refused).toHaveLength(expected.get(flapping.id)?.length ?? -1);
   expect(receiver.received.filter((webhook) => webhook.path === '/410').length).toBeLessThanOrEqual(
     asked.length,

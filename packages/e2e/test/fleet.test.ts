@@ -9,6 +9,7 @@ import { Redis } from 'ioredis';
 const MONITORS = Number(process.env['FLEET_MONITORS'] ?? 200);
 const CLIENTS = 16;
 const INTERVAL_SECONDS = 60;
+const LEAST_SECONDS_USED = 45;
 const SCHEDULERS = 'tocsin:{checks.default}:repeat';
 
 let system: System;
@@ -51,7 +52,7 @@ async function createAll(): Promise<void> {
   await Promise.all(Array.from({ length: CLIENTS }, client));
 }
 
-/** @returns how long that took, in milliseconds: for the figures alone */
+/** @returns how long that took, in milliseconds; it is only printed */
 async function untilScheduled(): Promise<number> {
   const startedAt = Date.now();
   const wanted = await wantedPhases();
@@ -83,16 +84,16 @@ test('a fleet is scheduled as it is created, and again after a flush, with the s
     const second = Math.floor(phase / 1_000);
     perSecond[second] = (perSecond[second] ?? 0) + 1;
   }
-  const fair = MONITORS / INTERVAL_SECONDS;
-  // So wide that chance does not get there: twelve standard deviations.
-  const spread = 12 * Math.sqrt(fair);
-  expect(Math.max(...perSecond)).toBeLessThan(fair + spread);
-  expect(Math.min(...perSecond)).toBeGreaterThan(fair - spread);
+  // 200 random phases use about 58 of the 60 seconds, with a standard deviation of 1.4.
+  expect(perSecond.filter((count) => count > 0).length).toBeGreaterThanOrEqual(LEAST_SECONDS_USED);
+  // No second has a burst. Random phases stay under this limit: it is twelve standard deviations above the mean.
+  const mean = MONITORS / INTERVAL_SECONDS;
+  expect(Math.max(...perSecond)).toBeLessThan(mean + 12 * Math.sqrt(mean));
 
   // As after any check: monitors that are still PENDING would be checked at once.
   await system.context.db.execute("update monitors set status = 'UP'");
   await redis.flushdb();
-  // Once the reconciler has mended this, nobody is still adding a first check of before.
+  // After this repair, no request is still adding the first check of a monitor that it created.
   await untilScheduled();
   await redis.flushdb();
   const mendedMs = await untilScheduled();

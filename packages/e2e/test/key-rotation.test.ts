@@ -11,6 +11,7 @@ import { ADMIN_ENV, openSession } from '@tocsin/e2e/dashboard-session';
 import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { untilSeen } from '@tocsin/e2e/until-seen';
+import { untilTriggered } from '@tocsin/e2e/until-triggered';
 import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
@@ -45,7 +46,7 @@ async function start(name: ServiceName, secretsKey: string): Promise<ServiceProc
   return service;
 }
 
-/** Restarts the api alone, as a rolling restart begins: it runs beside others that have the setting of before. */
+/** Restarts the api alone, as the first step of a rolling restart: the other services keep the previous setting. */
 async function rollOutApi(secretsKey: string): Promise<ServiceProcess> {
   const [before, ...others] = services;
   const api = await start('api', secretsKey);
@@ -100,7 +101,7 @@ async function expectWhole(): Promise<void> {
   await rewrite();
   for (const status of [500, 200]) {
     target.status = status;
-    await untilSeen('a triggered check', async () => (await trigger()) === 200);
+    await untilTriggered(() => call('POST', `/api/cli/monitors/${monitor.id}/trigger`));
     expect(target.headers).toMatchObject({ authorization: HEADERS.Authorization });
   }
   const webhooks = await until('four webhooks', () => {
@@ -134,9 +135,6 @@ async function rewrite(): Promise<void> {
   });
   expect(response.status).toBe(200);
 }
-
-const trigger = async (): Promise<number> =>
-  (await call('POST', `/api/cli/monitors/${monitor.id}/trigger`)).status;
 
 /** Whether a cookie of before signs in to this api. */
 async function isSignedIn({ port }: ServiceProcess, cookie: string): Promise<boolean> {
@@ -182,7 +180,7 @@ test('a key is rotated under a running system, which loses nothing', async () =>
     ].join('\n'),
     stderr: '',
   });
-  // The others still begin with the old key, which makes no difference to those who only read.
+  // The checker and the notifier still have the old key first. They only read secrets, so the order of their keys does not matter.
   const last = await rollOutApi(NEW);
   await rollOutOthers(NEW);
   expect(await countSealed(system.context.db)).toEqual(new Map([[idOf(NEW), 3]]));

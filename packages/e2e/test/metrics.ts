@@ -12,11 +12,11 @@ interface Documented {
   readonly labels: readonly string[];
 }
 
-/** That the documentation and the alerting rules speak of what the services of a running system, which have work, show. */
+/** Tests that the documentation and the alerting rules match the metrics of services that run and have work. */
 export function testMetrics(services: () => Record<ServiceName, ServiceProcess>): void {
   let page: string;
   let rulesFile: string;
-  /** What each service shows. */
+  /** The metrics page of each service. */
   const scraped = new Map<string, string>();
   beforeAll(async () => {
     [page, rulesFile] = await Promise.all([readFile(PAGE, 'utf8'), readFile(RULES, 'utf8')]);

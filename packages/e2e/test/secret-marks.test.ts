@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { findSecrets } from './secret-marks.ts';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { until } from '@tocsin/embedded/testing/until';
+import { Redis } from 'ioredis';
+import { findSecrets, watchStore } from './secret-marks.ts';
 
 const SECRET = 'Mark/of "ours"+é';
 const inBase64 = (before: string): string => Buffer.from(`${before}${SECRET} and more`).toString('base64');
@@ -21,4 +24,16 @@ describe('findSecrets', () => {
     ];
     expect(findSecrets({ it: SECRET, other: 'something else' }, surfaces)).toEqual(['it at a log']);
   });
+});
+
+test('watchStore sees the commands of one database as they were sent', async () => {
+  const [watched, other] = [await createTestRedis(), await createTestRedis()];
+  const clients = [watched, other].map(({ url }) => new Redis(url));
+  const store = await watchStore(watched.url);
+  for (const [index, client] of clients.entries()) await client.set(`key ${index}`, `${SECRET}\n${index}`);
+  await until('the commands to be seen', () => store.read().text.includes('key 0'));
+  expect(findSecrets({ it: SECRET }, [store.read()])).toHaveLength(1);
+  expect(store.read().text).not.toContain('key 1');
+  for (const client of clients) client.disconnect();
+  store.stop();
 });

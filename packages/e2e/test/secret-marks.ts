@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { readTestRedis } from '@tocsin/embedded/testing/redis';
-import { Redis } from 'ioredis';
+import { until } from '@tocsin/embedded/testing/until';
 import type { Pool } from 'pg';
 
 /** A piece of text that a reader may find, and where it was found. */
@@ -68,21 +69,41 @@ export async function readStore(url: string): Promise<Surface[]> {
   return keys.map(({ key, content }) => ({ where: key, text: `${key} ${content}` }));
 }
 
-/** Every command that the store gets from now on: jobs, too, that are gone again at the end. */
+/**
+ * Every command that the store gets from now on, including jobs that are gone again at the end. Not by ioredis, whose `monitor`
+ * fails if a busy store sends the first command together with its reply.
+ */
 export async function watchStore(url: string): Promise<{ read(): Surface; stop(): void }> {
-  const redis = new Redis(url);
-  const monitor = await redis.monitor();
-  redis.disconnect();
-  const number = new URL(url).pathname.slice(1);
-  const commands: string[] = [];
-  monitor.on('monitor', (_time: string, args: string[], _source: string, database: string) => {
-    if (database === number) commands.push(args.join(' '));
-  });
+  const { hostname, port, password, pathname } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+  socket.write(`AUTH ${decodeURIComponent(password)}\r\nMONITOR\r\n`);
+  await until('the store to accept MONITOR', () => received.startsWith('+OK\r\n+OK\r\n'));
+  const ofThisDatabase = new RegExp(`^\\+[\\d.]+ \\[${pathname.slice(1)} [^\\]]*\\] (.*)$`);
   return {
-    read: () => ({ where: 'a command of the store', text: commands.join('\n') }),
-    stop: () => monitor.disconnect(),
+    read: () => ({
+      where: 'a command of the store',
+      text: received
+        .split('\r\n')
+        .map((line) => ofThisDatabase.exec(line)?.[1])
+        .filter((command) => command !== undefined)
+        .map(unescapeCommand)
+        .join('\n'),
+    }),
+    stop: () => socket.destroy(),
   };
 }
+
+/** Redis shows the arguments of a command in quotes, with escapes for bytes that are not printable ASCII. */
+function unescapeCommand(command: string): string {
+  const bytes = command.replaceAll(/\\(?:x([0-9a-f]{2})|(.))/g, (_, hex: string | undefined, char: string) =>
+    hex === undefined ? (ESCAPED[char] ?? char) : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', a: '\u0007', b: '\b' };
 
 export async function readFiles(paths: readonly string[]): Promise<Surface[]> {
   return Promise.all(paths.map(async (path) => ({ where: path, text: await readFile(path, 'utf8') })));

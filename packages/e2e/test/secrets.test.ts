@@ -7,6 +7,7 @@ import { openSession, type DashboardRequest } from '@tocsin/e2e/dashboard-sessio
 import type { ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, PUBLIC_URL, type System } from '@tocsin/e2e/system';
 import { untilSeen } from '@tocsin/e2e/until-seen';
+import { untilTriggered } from '@tocsin/e2e/until-triggered';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
 import { Client, Pool } from 'pg';
@@ -166,9 +167,7 @@ test('secrets are in no log, job, metric, trace, error or command line, and in t
       headers,
       body: JSON.stringify({ url: override }),
     });
-  const untilTriggered = (id: string): Promise<boolean> =>
-    untilSeen('a triggered check', async () => (await trigger(id)).status === 200);
-  for (const id of monitorIds) await untilTriggered(id);
+  for (const id of monitorIds) await untilTriggered(() => trigger(id));
   const pool = new Pool({ connectionString: system.databaseUrl, max: 4 });
   pool.on('error', () => undefined);
   await untilSeen('an attempt that was answered', async () => {
@@ -187,7 +186,7 @@ test('secrets are in no log, job, metric, trace, error or command line, and in t
       ...ports.map((port) => ask(port, 'GET', '/readyz')),
     ]);
   });
-  await untilTriggered(monitorIds[0] ?? '');
+  await untilTriggered(() => trigger(monitorIds[0] ?? ''));
   await untilSeen('traces', async () => new Set(collector.spans.map(({ name }) => name)).size > 10);
 
   const tables = await readTables(pool);

@@ -14,7 +14,7 @@ import { testMetrics } from './metrics.ts';
 import { testTraces } from './traces.ts';
 
 const INTERVAL_MS = 5_000;
-/** The longest: no check of a target that answers ends by it, however busy the machine. */
+/** The longest timeout: a check of a target that answers does not time out, even on a busy machine. */
 const TIMEOUT = 60;
 
 describe.each(['redis', 'postgres'] as const)('the main job, end to end, with the queue on %s', (queue) => {
@@ -23,7 +23,7 @@ describe.each(['redis', 'postgres'] as const)('the main job, end to end, with th
   let collector: TraceReceiver;
   let system: System;
   let services: Record<ServiceName, ServiceProcess>;
-  /** How often a deleted monitor was checked, when all that was under way at its end was over. */
+  /** How often the deleted monitor had been checked when no check of it was under way any more. */
   let askedBefore: number | undefined;
 
   beforeAll(async () => {

@@ -11,8 +11,8 @@ import { WireClient } from '@tocsin/fuzz/wire/send';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 /*
- * How much memory an api takes while many attack it at once. These tests measure: on a machine that is busy with something else the
- * numbers are others.
+ * Measures how much memory an api takes while many clients attack it at once. The results depend on what else the machine does, so
+ * these tests are not part of `npm test`.
  */
 const MOST_MB = 150;
 const MOST_MB_OF_IDLE = 300;
@@ -38,7 +38,7 @@ afterAll(() => system.close());
 afterEach(async () => {
   for (const { socket } of attackers) socket.destroy();
   attackers = [];
-  await until('all are gone', async () => (await acceptedConnections(system.api.port)) === 0);
+  await until('all connections to be closed', async () => (await acceptedConnections(system.api.port)) === 0);
 });
 
 async function attack(
@@ -54,7 +54,7 @@ async function attack(
   return opened;
 }
 
-/** Others are served, and memory is bounded, as often as somebody asks. */
+/** Other clients are served, and memory stays within its limit, ten times in a row. */
 async function expectCalm(mostMb: number = MOST_MB): Promise<void> {
   for (let times = 0; times < 10; times += 1) {
     await bystander.ask();
@@ -93,7 +93,7 @@ onLinux('memory is bounded while clients', () => {
     await createLongList();
     beforeMb = await bystander.memoryMb();
     for (const { socket, received, isOver } of await attack(15, listRequest())) {
-      // The answer is made, and read no further than to here.
+      // The api has begun to send the answer. The client reads the rest slowly.
       await until('the beginning of an answer', () => received() !== '' || isOver());
       socket.pause().removeAllListeners('data');
       const timer = setInterval(() => socket.read(1), 50).unref();
@@ -114,7 +114,7 @@ onLinux('memory is bounded while clients', () => {
   });
 });
 
-/** As many as this machine lets two processes have, and opens in half a minute. */
+/** Opens as many as the limit on open files allows, and as the machine opens in half a minute. */
 async function openIdle(): Promise<void> {
   const limits = await readFile('/proc/self/limits', 'utf8');
   const wanted = Math.min(IDLE_CONNECTIONS, Number(/Max open files\s+(\d+)/.exec(limits)?.[1]) - 1_000);
@@ -127,7 +127,7 @@ async function openIdle(): Promise<void> {
     process.stderr.write(`Only ${opened} idle connections, of ${IDLE_CONNECTIONS} that are wanted.\n`);
 }
 
-/** Three and a half megabytes: more than the buffers of a connection hold. */
+/** A list of 3.5 MB, which is more than the buffers of a connection hold. */
 async function createLongList(): Promise<void> {
   const input = createMonitorSchema.parse({
     name: 'long',

@@ -13,9 +13,9 @@ const SLOW_HEAD = 'GET /api/cli/monitors HTTP/1.1\r\nHost: a\r\nX-A: ';
 const BODY_PATHS = ['/api/cli/monitors', '/api/dashboard/invitations/accept', '/api/auth/sign-in/email'];
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
-/** Its api lets nobody go as long as the tests run: so an ordinary client on a busy machine is not let go either. */
+/** Its api closes no connection of a slow client during the tests, so that it keeps an ordinary client that a busy machine makes slow. */
 let system: FuzzSystem;
-/** Lets clients go after a second. */
+/** Closes the connection of a slow client after a second. */
 let hasty: FuzzApi;
 let account: Account;
 let bystander: Bystander;
@@ -31,12 +31,12 @@ beforeAll(async () => {
 });
 afterAll(() => system.close());
 
-/** Nobody is left, and nothing was said that is an error. */
+/** No connection is left open, and no error was logged. */
 afterEach(async () => {
   for (const { socket } of attackers) socket.destroy();
   attackers = [];
   for (const one of [system, hasty]) {
-    await until('all are gone', async () => (await acceptedConnections(one.api.port)) === 0);
+    await until('all connections to be closed', async () => (await acceptedConnections(one.api.port)) === 0);
     expect((await one.newLogLines()).filter(({ level }) => level === 'error')).toEqual([]);
   }
 });
@@ -92,7 +92,7 @@ async function sendFloods(port: number): Promise<HostileClient[]> {
 async function readSlowly(port: number): Promise<HostileClient[]> {
   const readers = await open(port, 3, get('/api/cli/monitors'));
   for (const { socket, received, isOver } of readers) {
-    // The answer is made, and read no further than to here.
+    // The api has begun to send the answer. The client reads the rest slowly.
     await until('the beginning of an answer', () => received() !== '' || isOver());
     socket.pause().removeAllListeners('data');
     const timer = setInterval(() => socket.read(1), 50).unref();
@@ -122,7 +122,7 @@ onLinux('others are served while clients', () => {
   test.each(ATTACKS)('%s', async (_what, attack) => {
     const those = await attack(system.api.port);
     await bystander.ask();
-    // Those who are only slow were there all the time.
+    // The api closed no connection of the clients that are only slow.
     if (attack === sendSlowHeads) expect(those.filter(({ isOver }) => isOver())).toEqual([]);
   });
 });
@@ -130,19 +130,22 @@ onLinux('others are served while clients', () => {
 onLinux('it comes to an end, when clients', () => {
   test.each(ATTACKS)('%s', async (_what, attack) => {
     const those = await attack(hasty.api.port);
-    await until('the attackers to be let go', async () => (await acceptedConnections(hasty.api.port)) === 0);
-    // Who reads slowly has still to read that it is over.
+    await until(
+      'the api to close all connections',
+      async () => (await acceptedConnections(hasty.api.port)) === 0,
+    );
+    // A client that reads slowly has not read up to the end of its connection yet.
     if (attack !== readSlowly) await until('the ends', () => those.every(({ isOver }) => isOver()));
     const answers = those.map(({ received }) => received());
     if (attack === sendSlowHeads) expect(answers).toContainEqual(expect.stringMatching(/^HTTP\/1\.1 408 /));
-    // Nothing of another answer is in a stream that had begun.
+    // No other answer is written into a stream that has begun.
     if (attack === sendIntoStreams) {
       expect(answers.map((text) => text.split('HTTP/1.1 ').length - 1)).toEqual(those.map(() => 1));
     }
   });
 });
 
-/** Three and a half megabytes: more than the buffers of a connection hold. */
+/** A list of 3.5 MB, which is more than the buffers of a connection hold. */
 async function createLongList(): Promise<void> {
   const input = createMonitorSchema.parse({
     name: 'long',
