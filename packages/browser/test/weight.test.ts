@@ -16,7 +16,7 @@ let manifest: Manifest;
 beforeAll(async () => {
   folder = await ensureDashboard();
   manifest = JSON.parse(await readFile(join(folder, '.vite', 'manifest.json'), 'utf8')) as Manifest;
-}, 240_000);
+});
 
 /** The files that a source is loaded with, each once. */
 function filesOf(sources: readonly string[]): string[] {
