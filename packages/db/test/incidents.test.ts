@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => context.close());
 beforeEach(async () => {
-  await context.db.execute(sql`truncate monitors, channels, status_changes cascade`);
+  await context.db.execute(sql`truncate monitors, incidents, channels, status_changes cascade`);
   // Without any channel nothing would be due of a status change.
   await makeChannel(context);
 });

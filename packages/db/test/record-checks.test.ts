@@ -6,10 +6,8 @@ import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
 import { listEvents } from '@tocsin/db/events/list-events';
-import { events } from '@tocsin/db/events/table';
 import { incidents } from '@tocsin/db/incidents/table';
 import { monitorRegions } from '@tocsin/db/monitor-regions/table';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { findMonitorRow } from '@tocsin/db/monitors/find-monitor-row';
 import { getMonitor } from '@tocsin/db/monitors/get-monitor';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
@@ -166,15 +164,6 @@ describe('recordChecks', () => {
       expect(outcomes.map((outcome) => outcome.kind)).toEqual(['busy', 'recorded']);
     });
     expect(await recordOne(checkOf(held.id))).toMatchObject({ kind: 'recorded' });
-  });
-
-  test('a deleted monitor’s result is dropped, and its events and incidents are gone', async () => {
-    const { id } = await makeMonitor(context);
-    await recordOne(failureOf(id));
-    await deleteMonitor(context.db, context.accountId, id);
-    expect(await recordOne(checkOf(id))).toEqual({ kind: 'gone' });
-    expect(await context.db.select().from(events).where(eq(events.monitorId, id))).toEqual([]);
-    expect(await context.db.select().from(incidents).where(eq(incidents.monitorId, id))).toEqual([]);
   });
 
   test('stamps are strictly increasing, whoever records, and a database refuses a second open incident', async () => {

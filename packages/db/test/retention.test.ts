@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => context.close());
 beforeEach(async () => {
-  await context.db.execute(sql`truncate monitors, channels, status_changes, deliveries cascade`);
+  await context.db.execute(sql`truncate monitors, incidents, channels, status_changes, deliveries cascade`);
   channelId = await makeChannel(context);
 });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { sql } from 'drizzle-orm';
 import { openTestContext, readClock, type TestContext } from './harness.ts';
@@ -179,6 +180,7 @@ describe('rolling up', () => {
     );
     await rollUpAll();
     await deleteMonitor(context.db, context.accountId, gone?.[0]?.monitorId ?? '');
+    await purgeDeletedMonitors(context.db);
     const left = await rollupsBefore(context, end);
     expect(left).toHaveLength(3);
     expect(new Set(left.map(({ monitorId }) => monitorId))).toEqual(new Set([kept?.[0]?.monitorId]));

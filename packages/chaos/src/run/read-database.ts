@@ -8,13 +8,16 @@ function ms(column: string): string {
   return `(extract(epoch from ${column}) * 1000)::float8`;
 }
 
+/** Events and incidents of deleted monitors are deleted later; no API shows them meanwhile. */
+const OF_A_MONITOR = 'monitor_id in (select id from monitors)';
+
 /** What Postgres holds. */
 export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
   return {
     events: await stores.query(
       `select id, monitor_id as "monitorId", ${ms('timestamp')} as timestamp, status, status_code as "statusCode",
          error_reason as "errorReason", latency_ms as "latencyMs", region, source, ${ms('slot')} as slot, url
-       from events order by timestamp`,
+       from events where ${OF_A_MONITOR} order by timestamp`,
     ),
     statusChanges: await stores.query(
       `select id, monitor_id as "monitorId", from_status as "from", to_status as "to", region,
@@ -30,7 +33,7 @@ export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
     ),
     incidents: await stores.query(
       `select monitor_id as "monitorId", ${ms('opened_at')} as "openedAt", ${ms('resolved_at')} as "resolvedAt"
-       from incidents`,
+       from incidents where ${OF_A_MONITOR}`,
     ),
     backlog: await readBacklog(stores),
     missedWindows: (

@@ -1,7 +1,7 @@
-import { lt } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import { deleteInBatches } from '../database/delete-in-batches.ts';
 import type { Database } from '../database/open.ts';
 import { dropPartitions, ensurePartitions, listPartitions, utcDay } from '../database/partitions.ts';
-import { scheduleSpans } from '../schedule-spans/table.ts';
 
 /** How long rollups are kept, in months. */
 const ROLLUP_RETENTION_MONTHS = 13;
@@ -32,12 +32,13 @@ export async function ensureRollupPartition(db: Database, hour: Date): Promise<v
  * Drops what is older than 13 months: partitions of rollups, and the spans that ended before.
  * @returns the names of the dropped partitions
  */
-export async function dropExpiredRollups(db: Database, now: number): Promise<string[]> {
+export async function dropExpiredRollups(db: Database, now: number, signal?: AbortSignal): Promise<string[]> {
   const oldest = oldestRollup(now);
   const expired = [...(await listPartitions(db, 'check_rollups'))].filter(
     (name) => name < partitionName(oldest),
   );
   await dropPartitions(db, expired);
-  await db.delete(scheduleSpans).where(lt(scheduleSpans.endsAt, new Date(oldest)));
+  const endedBefore = sql`ends_at < ${new Date(oldest).toISOString()}::timestamptz`;
+  await deleteInBatches(db, 'schedule_spans', endedBefore, signal);
   return expired;
 }

@@ -22,6 +22,11 @@ export function isLockTimeout(error: unknown): boolean {
   return databaseError(error)?.code === '55P03';
 }
 
+/** Whether a statement named a table that does not exist (any more). */
+export function isMissingTable(error: unknown): boolean {
+  return databaseError(error)?.code === '42P01';
+}
+
 /** Whether a row found no partition to go to: the day's partition has not been made yet. */
 export function isMissingPartition(error: unknown): boolean {
   const cause = databaseError(error);

@@ -1,17 +1,18 @@
 import { sql } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
-import { listPartitions } from '../database/partitions.ts';
+import { isMissingTable } from '../database/errors.ts';
 import type { Database } from '../database/open.ts';
+import { listPartitions } from '../database/partitions.ts';
 
-/** Monitors whose traces are looked for together. */
+/** Monitors whose history is deleted together. */
 const MONITORS_AT_ONCE = 1_000;
 /** Rows that one statement deletes: it ends long before its timeout, and holds locks for a moment only. */
 const ROWS_AT_ONCE = 5_000;
 
 /**
- * Deletes the events and rollups that deleted monitors have left, in small steps. Safe to run by several processes at once, and
- * to be killed: a monitor is forgotten once nothing of it is there.
- * @param signal ends it after the step under way; the rest goes another time
+ * Deletes the events, rollups and incidents of deleted monitors in small steps. Several processes may run it at once, and it may be
+ * killed at any time: a monitor is forgotten only when nothing of it is left.
+ * @param signal ends it after the current step; the next call continues
  * @returns how many monitors were forgotten
  */
 export async function purgeDeletedMonitors(
@@ -25,27 +26,37 @@ export async function purgeDeletedMonitors(
     );
     const ids = rows.map((row) => row.monitor_id);
     if (ids.length === 0) return purged;
-    for (const table of ['events', 'check_rollups']) {
-      for (const partition of await listPartitions(db, table)) {
-        await emptyPartition(db, partition, ids, rowsAtOnce, signal);
-        if (signal?.aborted === true) return purged;
-      }
+    for (const table of await tablesOfHistory(db)) {
+      await emptyTable(db, table, ids, rowsAtOnce, signal).catch((error: unknown) => {
+        // A partition that was dropped meanwhile is as empty as it can be.
+        if (!isMissingTable(error)) throw error;
+      });
+      if (signal?.aborted === true) return purged;
     }
     await db.execute(sql`delete from deleted_monitors where monitor_id = any(${arrayOf('uuid', ids)})`);
     purged += ids.length;
   }
 }
 
-async function emptyPartition(
+/** Partitions one by one: a row's address is unique only within its partition. */
+async function tablesOfHistory(db: Database): Promise<string[]> {
+  return [
+    ...(await listPartitions(db, 'events')),
+    ...(await listPartitions(db, 'check_rollups')),
+    'incidents',
+  ];
+}
+
+async function emptyTable(
   db: Database,
-  partition: string,
+  table: string,
   ids: readonly string[],
   rowsAtOnce: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const name = sql.identifier(partition);
+  const name = sql.identifier(table);
   for (;;) {
-    // Waits for rows that another process is deleting: what is skipped might come back.
+    // Waits for rows that another process is deleting: a row that is skipped could come back.
     const { rowCount } = await db.execute(sql`
       delete from ${name} where ctid = any(array(
         select ctid from ${name} where monitor_id = any(${arrayOf('uuid', ids)}) limit ${rowsAtOnce}))`);

@@ -1,8 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
+import { deleteInBatches } from '../database/delete-in-batches.ts';
 import type { Database } from '../database/open.ts';
-
-/** Rows that one statement deletes: it ends long before its timeout, and holds locks for a moment only. */
-const BATCH = 1_000;
 
 /** How long resolved incidents are kept: a year of reports, and the month they are written in. */
 const INCIDENTS_KEPT = sql`interval '13 months'`;
@@ -50,20 +48,4 @@ export async function deleteFinished(
     ),
     occurrences: await inBatches('maintenance_occurrences', sql`ends_at < ${cutoff}`),
   };
-}
-
-async function deleteInBatches(
-  db: Database,
-  table: string,
-  condition: SQL,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  const name = sql.identifier(table);
-  for (let deleted = 0; ;) {
-    const { rowCount } = await db.execute(sql`
-      delete from ${name} where ctid = any(array(
-        select ctid from ${name} where ${condition} limit ${BATCH} for update skip locked)) and ${condition}`);
-    deleted += rowCount ?? 0;
-    if ((rowCount ?? 0) < BATCH || signal?.aborted) return deleted;
-  }
 }

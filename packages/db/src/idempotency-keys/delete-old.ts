@@ -1,11 +1,10 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import { lt, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import { deleteInBatches } from '../database/delete-in-batches.ts';
 import type { Database } from '../database/open.ts';
-import { idempotencyKeys } from './table.ts';
 
-/** Deletes the keys whose answers are replayed no more. @returns how many */
-export async function deleteOldIdempotencyKeys(db: Database): Promise<number> {
-  const old = sql`now() - make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
-  const deleted = await db.delete(idempotencyKeys).where(lt(idempotencyKeys.createdAt, old));
-  return deleted.rowCount ?? 0;
+/** Deletes the keys whose answers are no longer replayed. @returns how many */
+export function deleteOldIdempotencyKeys(db: Database, signal?: AbortSignal): Promise<number> {
+  const isOld = sql`created_at < now() - make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
+  return deleteInBatches(db, 'idempotency_keys', isOld, signal);
 }

@@ -36,6 +36,7 @@ async function isBefore(db: Database, accountId: string, id: string): Promise<SQ
   const [cursor] = await db
     .select({ openedAt: incidents.openedAt })
     .from(incidents)
+    .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
     .where(and(eq(incidents.id, id), eq(incidents.accountId, accountId)));
   if (!cursor) throw unknownCursor('is not an incident of this account');
   return sql`(${incidents.openedAt}, ${incidents.id}) < (${cursor.openedAt.toISOString()}::timestamptz, ${id}::uuid)`;

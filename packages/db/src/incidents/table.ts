@@ -3,9 +3,12 @@ import { sql } from 'drizzle-orm';
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { accounts } from '../accounts/table.ts';
 import { instant } from '../database/columns.ts';
-import { monitors } from '../monitors/table.ts';
 
-/** Opened when a monitor goes DOWN, resolved when it recovers; at most one open per monitor, held by the database. */
+/**
+ * Opened when a monitor goes DOWN, resolved when it recovers; at most one open per monitor, held by the database. No foreign key
+ * to monitors: a monitor that flaps has an incident every few seconds, and deleting it must not delete them all in one
+ * transaction. Readers join monitors, so incidents of a deleted one are never shown.
+ */
 export const incidents = pgTable(
   'incidents',
   {
@@ -13,9 +16,7 @@ export const incidents = pgTable(
     accountId: uuid('account_id')
       .notNull()
       .references(() => accounts.id, { onDelete: 'cascade' }),
-    monitorId: uuid('monitor_id')
-      .notNull()
-      .references(() => monitors.id, { onDelete: 'cascade' }),
+    monitorId: uuid('monitor_id').notNull(),
     openedAt: instant('opened_at').notNull(),
     /** Null while the incident is open. */
     resolvedAt: instant('resolved_at'),

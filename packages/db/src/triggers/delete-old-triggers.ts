@@ -1,9 +1,8 @@
-import { lt, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import { deleteInBatches } from '../database/delete-in-batches.ts';
 import type { Database } from '../database/open.ts';
-import { triggers } from './table.ts';
 
-/** Deletes triggers that nobody waits for any more. @returns how many */
-export async function deleteOldTriggers(db: Database): Promise<number> {
-  const deleted = await db.delete(triggers).where(lt(triggers.createdAt, sql`now() - interval '1 hour'`));
-  return deleted.rowCount ?? 0;
+/** Deletes triggers whose callers no longer wait. @returns how many */
+export function deleteOldTriggers(db: Database, signal?: AbortSignal): Promise<number> {
+  return deleteInBatches(db, 'triggers', sql`created_at < now() - interval '1 hour'`, signal);
 }

@@ -14,7 +14,7 @@ const TABLES: readonly (readonly [table: string, condition: string, without?: st
   ['channels', MINE],
   ['channel_monitors', OF_MY_MONITORS],
   ['deliveries', MINE],
-  ['incidents', MINE],
+  ['incidents', OF_MY_MONITORS],
   ['status_changes', MINE],
   ['maintenance_windows', MINE],
   ['maintenance_window_monitors', OF_MY_MONITORS],
@@ -62,6 +62,7 @@ export async function emptyAccount(
   await pool.query('delete from events where monitor_id in (select id from monitors where account_id = $1)', [
     accountId,
   ]);
+  await pool.query('delete from incidents where account_id = $1', [accountId]);
   await pool.query('delete from status_changes where account_id = $1', [accountId]);
   await pool.query('delete from monitors where account_id = $1', [accountId]);
   await pool.query('delete from invitations where account_id = $1', [accountId]);

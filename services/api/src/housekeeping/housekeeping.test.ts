@@ -163,6 +163,55 @@ describe('housekeeping', () => {
     );
   });
 
+  test('deletes however many rows there are, a thousand in a statement', async () => {
+    const { pool } = api.database;
+    await pool.query(`
+      create function refuse_many() returns trigger language plpgsql as $$ begin
+        if (select count(*) from deleted) > 1000 then raise exception 'too many rows at once'; end if;
+        return null;
+      end $$`);
+    const { id } = await commitMonitor(api);
+    const old = {
+      triggers: `insert into triggers (id, monitor_id, region, not_after, created_at)
+        select gen_random_uuid(), '${id}', 'default', now(), now() - interval '2 hours' from generate_series(1, 1001)`,
+      idempotency_keys: `insert into idempotency_keys (account_id, key, request_hash, answer, created_at)
+        select '${api.account.id}', i::text, '', '{}', now() - interval '2 days' from generate_series(1, 1001) i`,
+      verifications: `insert into verifications (id, identifier, value, expires_at)
+        select gen_random_uuid(), 'many', '', now() - interval '1 second' from generate_series(1, 1001)`,
+      schedule_spans: `insert into schedule_spans (monitor_id, region, starts_at, ends_at, interval_seconds, phase_ms)
+        select '${id}', 'many', timestamptz '2001-01-01' + i * interval '1 s', '2002-01-01', 60, 1
+        from generate_series(1, 1001) i`,
+    };
+    for (const [table, insert] of Object.entries(old)) {
+      await pool.query(insert);
+      await pool.query(
+        `create trigger few after delete on ${table} referencing old table as deleted
+         for each statement execute function refuse_many()`,
+      );
+    }
+    await keepHouse(options);
+    const { rows } = await pool.query<{ left: number }>(
+      `select (select count(*) from triggers where created_at < now() - interval '1 hour')::int + (select count(*) from idempotency_keys)::int
+         + (select count(*) from verifications where identifier = 'many')::int
+         + (select count(*) from schedule_spans where region = 'many')::int as left`,
+    );
+    expect(rows[0]?.left).toBe(0);
+  });
+
+  test('a task that fails stops no other', async () => {
+    const { pool } = api.database;
+    await pool.query(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
+    await pool.query(
+      'create trigger refuse before delete on sessions for each statement execute function refuse()',
+    );
+    await addPartition(-97);
+    await rolledUpUntil(-90);
+    await expect(keepHouse(options)).rejects.toThrow('Failed maintenance tasks: 1');
+    expect(await partitions()).not.toContain(nameOf(-97));
+    await pool.query('drop trigger refuse on sessions');
+  });
+
   test('is done by the leader, and by nobody else', async () => {
     await api.database.pool.query(`drop table ${nameOf(6)}`);
     const standby = startHousekeeping({ ...options, isLeader: () => false });

@@ -17,12 +17,12 @@ const EVERY_MS = 10 * 60_000;
 export interface HousekeepingOptions {
   readonly db: Database;
   readonly retentionDays: number;
-  /** Of the api processes, one keeps house. */
+  /** Of the api processes, one runs the tasks. */
   readonly isLeader: () => boolean;
   readonly logger: Logger;
 }
 
-/** Keeps partitions ahead and behind, and deletes what is over: triggers, sessions, traces of deleted monitors (design §5). */
+/** Runs the maintenance tasks every ten minutes on the leader (design §5). */
 export function startHousekeeping(options: HousekeepingOptions): Loop {
   const { isLeader, logger } = options;
   return createLoop({
@@ -35,23 +35,52 @@ export function startHousekeeping(options: HousekeepingOptions): Loop {
   });
 }
 
-/** One round; safe to run from several processes at once. */
+/**
+ * Runs every maintenance task once. Several processes may do so at once. A task that fails does not stop the others.
+ * @param signal ends it after the current batch
+ * @throws AggregateError of the tasks that failed; each is logged
+ */
 export async function keepHouse(
-  { db, retentionDays, logger }: HousekeepingOptions,
-  signal?: AbortSignal,
+  options: HousekeepingOptions,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  await ensureEventPartitions(db);
+  const failures: unknown[] = [];
+  for (const [task, work] of tasks(options, signal)) {
+    if (signal.aborted) return;
+    try {
+      options.logger.debug('Finished a maintenance task', { task, result: await work() });
+    } catch (error) {
+      failures.push(error);
+      options.logger.error('A maintenance task failed', { task, error });
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `Failed maintenance tasks: ${failures.length}`);
+}
+
+function tasks(
+  { db, retentionDays, logger }: HousekeepingOptions,
+  signal: AbortSignal,
+): readonly (readonly [task: string, work: () => Promise<unknown>])[] {
+  return [
+    ['create event partitions', () => ensureEventPartitions(db)],
+    ['align schedule spans', () => alignAndReport(db, logger)],
+    ['delete old triggers', () => deleteOldTriggers(db, signal)],
+    ['delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)],
+    ['delete expired sessions', () => deleteExpiredSessions(db, signal)],
+    ['delete finished deliveries', () => deleteFinished(db, retentionDays, signal)],
+    ['purge deleted monitors', () => purgeDeletedMonitors(db, signal)],
+    // Last: a partition that is in use is dropped in a later round, and no other task waits for it.
+    ['drop expired events', () => report(logger, 'events', dropExpiredEventPartitions(db, retentionDays))],
+    ['drop expired rollups', () => report(logger, 'rollups', dropExpiredRollups(db, Date.now(), signal))],
+  ];
+}
+
+async function alignAndReport(db: Database, logger: Logger): Promise<void> {
   const aligned = await alignSpans(db);
   if (aligned > 0) logger.info('Mended the schedule spans of monitors', { monitors: aligned });
-  const triggers = await deleteOldTriggers(db);
-  const idempotencyKeys = await deleteOldIdempotencyKeys(db);
-  const expired = await deleteExpiredSessions(db);
-  const finished = await deleteFinished(db, retentionDays, signal);
-  const purgedMonitors = await purgeDeletedMonitors(db, signal);
-  logger.debug('Kept house', { triggers, idempotencyKeys, purgedMonitors, ...expired, ...finished });
-  // Last: a table that is in use is dropped another time, and nothing else waits for that.
-  const dropped = await dropExpiredEventPartitions(db, retentionDays);
-  if (dropped.length > 0) logger.info('Dropped expired events', { partitions: dropped });
-  const rollups = await dropExpiredRollups(db, Date.now());
-  if (rollups.length > 0) logger.info('Dropped expired rollups', { partitions: rollups });
+}
+
+async function report(logger: Logger, what: string, dropped: Promise<string[]>): Promise<void> {
+  const partitions = await dropped;
+  if (partitions.length > 0) logger.info(`Dropped expired ${what}`, { partitions });
 }

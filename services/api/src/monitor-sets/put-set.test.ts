@@ -3,7 +3,7 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import { monitorSetResultSchema, type MonitorSetResult } from '@tocsin/contracts/monitor-set';
 import { createChannel } from '@tocsin/db/channels/create-channel';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { until } from '@tocsin/embedded/testing/until';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
@@ -110,13 +110,9 @@ describe('a set', () => {
     expect(pruned.deleted).toEqual([{ id: gone?.id, externalId: 'prune-2' }]);
     expect((await api.as().get(`${MONITORS}/${gone?.id}`)).status).toBe(404);
     for (const { id } of [stranger, free]) expect((await api.as().get(`${MONITORS}/${id}`)).status).toBe(200);
-    await until('nothing of the monitor is left', async () => {
-      const { rows } = await api.database.pool.query(
-        'select monitor_id from events where monitor_id = $1 union select monitor_id from deleted_monitors',
-        [gone?.id],
-      );
-      return rows.length === 0;
-    });
+    await purgeDeletedMonitors(api.context.db);
+    const { rows } = await api.database.pool.query('select from events where monitor_id = $1', [gone?.id]);
+    expect(rows).toEqual([]);
   });
 
   test('of another account with the same source and keys is another one', async () => {

@@ -1,5 +1,4 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import type { RequestHandler } from 'express';
 import { requireWriteIf } from '../auth/require-write.ts';
@@ -32,14 +31,6 @@ function putSetHandler(context: ApiContext): RequestHandler {
     const { traceparent } = stateOf(res);
     for (const { monitorId, regions } of schedules) context.schedules.touch(monitorId, regions, traceparent);
     hintStatusChanges(context, statusChangeIds);
-    if (!set.dryRun && result.deleted.length > 0) purge(context);
     res.set('ETag', etagOf(version)).json(result);
   };
-}
-
-/** Nobody waits for it: no request can see what is deleted here. Housekeeping does what is left. */
-function purge({ db, shutdown, logger }: ApiContext): void {
-  purgeDeletedMonitors(db, shutdown).catch((error: unknown) => {
-    logger.debug('Could not delete the events of deleted monitors now', { error });
-  });
 }

@@ -5,6 +5,7 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import { accounts } from '@tocsin/db/accounts/table';
 import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
@@ -157,7 +158,6 @@ describe('delete', () => {
     expect(await left()).toEqual([1, 2, 1]);
     const response = await api.as().delete(`${MONITORS}/${id}`);
     expect([response.status, response.text]).toEqual([204, '']);
-    expect(await left()).toEqual([0, 0, 0]);
     for (const [method, suffix] of [
       ['delete', ''],
       ['get', ''],
@@ -167,6 +167,8 @@ describe('delete', () => {
     ] as const) {
       expect((await api.as()[method](`${MONITORS}/${id}${suffix}`)).status).toBe(404);
     }
+    await purgeDeletedMonitors(api.context.db);
+    expect(await left()).toEqual([0, 0, 0]);
   });
 });
 
