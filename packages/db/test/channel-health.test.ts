@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Channel } from '@tocsin/contracts/channel';
 import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
 import { getChannel } from '@tocsin/db/channels/get-channel';
 import { channels } from '@tocsin/db/channels/table';
 import { updateChannel } from '@tocsin/db/channels/update-channel';
-import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-pending-deliveries';
+import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { eq, sql } from 'drizzle-orm';
 import { readDeliveryLog } from './delivery-log.ts';
 import { alertOf, claimOne, endLeases, makeChannel, recordOutcome } from './delivery-steps.ts';
@@ -87,6 +89,7 @@ describe('72 h without one success', () => {
     await failing(72, 9);
     expect(await disableExhaustedChannels(context.db)).toEqual([channelId]);
     expect(await channel()).toMatchObject({ enabled: false, disabledReason: EXHAUSTED });
+    await holdForDisabledChannels(context.db);
     expect(await states()).toEqual(['held', 'held']);
     expect(await disableExhaustedChannels(context.db)).toEqual([]);
   });
@@ -110,5 +113,67 @@ describe('72 h without one success', () => {
     await failing(73, 73);
     expect(await recordOutcome(context, again, RETRY)).toBe(EXHAUSTED);
     expect(await states()).toEqual(['held', 'held']);
+  });
+});
+
+describe('a channel with a long backlog', () => {
+  const LONG = 2_500;
+  beforeEach(async () => {
+    await context.db.execute(sql`
+      insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state)
+      select gen_random_uuid(), ${context.accountId}, ${channelId}, gen_random_uuid(), gen_random_uuid(), 'monitor.down',
+        now() + i * interval '1 s', i, 'pending'
+      from generate_series(1, ${LONG}::int) i`);
+    await refuseLargeUpdates();
+  });
+  afterEach(() => context.db.execute(sql`drop trigger few on deliveries`));
+
+  /** No statement may update more than a thousand deliveries. */
+  async function refuseLargeUpdates(): Promise<void> {
+    await context.db.execute(sql`
+      create or replace function refuse_many() returns trigger language plpgsql as $$ begin
+        if (select count(*) from changed) > 1000 then raise exception 'too many rows at once'; end if;
+        return null;
+      end $$`);
+    await context.db.execute(sql`
+      create trigger few after update on deliveries referencing new table as changed
+      for each statement execute function refuse_many()`);
+  }
+
+  async function countStates(): Promise<Record<string, number>> {
+    const { rows } = await context.db.execute<{ state: string; count: number }>(
+      sql`select state, count(*)::int as count from deliveries group by state`,
+    );
+    return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+  }
+
+  const setEnabled = (enabled: boolean): Promise<Channel> =>
+    updateChannel(context.db, context.accountId, channelId, { enabled });
+
+  test('is disabled at once; it is enabled only when all of the backlog is held', async () => {
+    expect(await setEnabled(false)).toMatchObject({ enabled: false });
+    expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
+    await expect(setEnabled(true)).rejects.toMatchObject({ code: 'unavailable' });
+    await holdForDisabledChannels(context.db);
+    expect(await countStates()).toEqual({ held: LONG });
+    expect(await setEnabled(true)).toMatchObject({ enabled: true });
+    expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
+  });
+
+  test('is disabled after 72 h without one success, and by 410', async () => {
+    await failing(72, 9);
+    expect(await disableExhaustedChannels(context.db)).toEqual([channelId]);
+    await context.db.update(channels).set({ enabled: true, failingSince: null });
+    const [claimed] = await claimDeliveries(context, { limit: 1 });
+    if (!claimed) throw new Error('nothing was claimed');
+    expect(await recordOutcome(context, claimed, { kind: 'gone' })).toBe('The receiver answered 410 Gone.');
+    await holdForDisabledChannels(context.db);
+    expect(await countStates()).toEqual({ failed: 1, held: LONG - 1 });
+  });
+
+  test('is redelivered whole, the oldest event first', async () => {
+    const ever = { since: new Date(0), until: new Date('2100-01-01') };
+    const ids = await redeliverUndelivered(context.db, context.accountId, channelId, ever);
+    expect(ids).toEqual((await readDeliveryLog(context.db, channelId)).map(({ id }) => id));
   });
 });

@@ -5,6 +5,7 @@ import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-
 import { channels } from '@tocsin/db/channels/table';
 import { updateChannel } from '@tocsin/db/channels/update-channel';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-pending-deliveries';
 import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
 import { findTestOutcome, giveUpTestDelivery } from '@tocsin/db/deliveries/find-test-outcome';
 import { getDelivery } from '@tocsin/db/deliveries/get-delivery';
@@ -90,6 +91,7 @@ describe('a test event', () => {
       .update(channels)
       .set({ enabled: true, failingSince: new Date(0), lastFailedAt: new Date() });
     expect(await disableExhaustedChannels(context.db)).toEqual([channelId]);
+    await holdForDisabledChannels(context.db);
     expect((await getDelivery(context.db, accountId, id)).state).toBe('pending');
   });
 

@@ -3,6 +3,7 @@ import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
 import { openDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
+import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-pending-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
@@ -101,11 +102,12 @@ async function start(logger: Logger): Promise<RunningService> {
     name: 'Disabling channels',
     everyMs: SWEEP_EVERY_MS,
     logger,
-    work: async () => {
+    work: async (signal) => {
       for (const channelId of await disableExhaustedChannels(db)) {
         metrics.channelsDisabled.inc();
         logger.error('Channel disabled: every attempt of the last 72 hours failed', { channelId });
       }
+      await holdForDisabledChannels(db, signal);
     },
   });
   const maintenanceMetrics = createMaintenanceMetrics(registry, db, logger);

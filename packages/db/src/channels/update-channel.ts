@@ -1,17 +1,19 @@
 import type { Channel, ChannelUpdate } from '@tocsin/contracts/channel';
+import { AppError } from '@tocsin/contracts/errors';
 import { and, eq, notInArray, type SQL } from 'drizzle-orm';
 import { clockNow } from '../database/columns.ts';
 import type { Database, Transaction } from '../database/open.ts';
-import { holdPendingDeliveries } from '../deliveries/hold-pending-deliveries.ts';
+import { hasPendingDeliveries, holdPendingDeliveries } from '../deliveries/hold-pending-deliveries.ts';
 import { holdMonitors } from './assigned-monitors.ts';
 import { lockChannelRow } from './find-channel-row.ts';
 import { getChannel } from './get-channel.ts';
 import { channelMonitors, channels, type ChannelRow } from './table.ts';
 
 /**
- * Changes the given fields of a channel. Disabling holds what it still had to send, in the same transaction; enabling, and
+ * Changes the given fields of a channel. Disabling holds what it still had to send (see `holdPendingDeliveries`); enabling, and
  * another URL, forget the failures so far (design §4 "Delivery").
- * @throws AppError not_found; validation_failed where the account has not all of the monitors
+ * @throws AppError not_found; validation_failed where the account has not all of the monitors; unavailable where the channel is
+ * to be enabled while its backlog is still being held
  */
 export async function updateChannel(
   db: Database,
@@ -21,12 +23,22 @@ export async function updateChannel(
 ): Promise<Channel> {
   return db.transaction(async (tx) => {
     const row = await lockChannelRow(tx, accountId, id);
+    if (update.enabled === true && !row.enabled) await holdTheRest(tx, id);
     if (update.monitorIds) await assignMonitors(tx, row, [...new Set(update.monitorIds)]);
     if (Object.keys(update).length > 0) {
       await tx.update(channels).set(changesOf(row, update)).where(eq(channels.id, id));
     }
     if (update.enabled === false) await holdPendingDeliveries(tx, id);
     return getChannel(tx, accountId, id);
+  });
+}
+
+/** Nothing that was due while the channel was disabled may be sent when it is enabled: that takes a redelivery. */
+async function holdTheRest(tx: Transaction, id: string): Promise<void> {
+  await holdPendingDeliveries(tx, id);
+  if (!(await hasPendingDeliveries(tx, id))) return;
+  throw new AppError('unavailable', 'The deliveries of this channel are still being held. Try again soon.', {
+    headers: { 'Retry-After': '10' },
   });
 }
 

@@ -1,12 +1,16 @@
 import type { Delivery } from '@tocsin/contracts/channel-delivery';
 import { AppError } from '@tocsin/contracts/errors';
-import { and, eq, gte, inArray, isNull, lt, lte, or, sql, type SQL } from 'drizzle-orm';
+import { and, asc, eq, gte, inArray, isNull, lt, lte, or, sql, type SQL } from 'drizzle-orm';
 import { lockChannelRow } from '../channels/find-channel-row.ts';
+import { arrayOf } from '../database/arrays.ts';
 import { clockNow } from '../database/columns.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { findDeliveryRow } from './find-delivery-row.ts';
 import { deliveries } from './table.ts';
 import { toDelivery } from './to-delivery.ts';
+
+/** Deliveries that one transaction releases: it ends long before its timeout, and holds the channel for a moment only. */
+const RELEASED_AT_ONCE = 1_000;
 
 /** A due delivery whose retry schedule starts over; its attempts go on counting (design §4 "Delivery"). */
 const AFRESH = {
@@ -40,7 +44,8 @@ export async function redeliver(db: Database, accountId: string, id: string): Pr
 
 /**
  * Makes a channel's undelivered deliveries due again, test events apart: those whose stamp is in `since` (inclusive) to
- * `until` (exclusive) and of which no attempt is under way.
+ * `until` (exclusive) and of which no attempt is under way. In one transaction for each thousand, the oldest first: those that
+ * are released stay so if a later transaction fails.
  * @returns their ids, oldest event first
  * @throws AppError not_found; conflict where the channel is disabled
  */
@@ -50,17 +55,40 @@ export async function redeliverUndelivered(
   channelId: string,
   range: { readonly since: Date; readonly until: Date },
 ): Promise<string[]> {
+  const found = await db
+    .select({ id: deliveries.id })
+    .from(deliveries)
+    .where(isUndelivered(channelId, range))
+    .orderBy(asc(deliveries.timestamp), asc(deliveries.id));
+  const released: string[] = [];
+  let from = 0;
+  do {
+    const ids = found.slice(from, from + RELEASED_AT_ONCE).map(({ id }) => id);
+    released.push(...(await release(db, accountId, channelId, ids, range)));
+    from += RELEASED_AT_ONCE;
+  } while (from < found.length);
+  return released;
+}
+
+/** @returns those that were released, in the given order: meanwhile others may have been delivered, or be under way */
+async function release(
+  db: Database,
+  accountId: string,
+  channelId: string,
+  ids: readonly string[],
+  range: { since: Date; until: Date },
+): Promise<string[]> {
   const rows = await db.transaction(async (tx) => {
     await lockEnabledChannel(tx, accountId, channelId);
+    const isOne = sql`${deliveries.id} = any(${arrayOf('uuid', ids)})`;
     return tx
       .update(deliveries)
       .set(AFRESH)
-      .where(and(isUndelivered(channelId, range), isIdle))
-      .returning({ id: deliveries.id, timestamp: deliveries.timestamp });
+      .where(and(isOne, isUndelivered(channelId, range), isIdle))
+      .returning({ id: deliveries.id });
   });
-  return rows
-    .toSorted((one, other) => one.timestamp.getTime() - other.timestamp.getTime())
-    .map(({ id }) => id);
+  const released = new Set(rows.map(({ id }) => id));
+  return ids.filter((id) => released.has(id));
 }
 
 function isUndelivered(channelId: string, range: { since: Date; until: Date }): SQL | undefined {
