@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { claimDeliveries, type ClaimedDelivery, type DueScope } from '@tocsin/db/deliveries/claim-deliveries';
+import {
+  claimDeliveries,
+  type ClaimedDelivery,
+  type ClaimScope,
+} from '@tocsin/db/deliveries/claim-deliveries';
+import { updateChannel } from '@tocsin/db/channels/update-channel';
 import type { Transaction } from '@tocsin/db/database/open';
+import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { sql } from 'drizzle-orm';
-import { alertOf, makeChannel, recordOutcome } from './delivery-steps.ts';
+import { alertOf, endLeases, makeChannel, recordOutcome } from './delivery-steps.ts';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
@@ -21,9 +27,9 @@ afterAll(() => context.close());
 
 interface Cost {
   readonly claimed: readonly ClaimedDelivery[];
-  /** In the indices of deliveries. */
+  /** In the indices of deliveries and status changes. */
   readonly lookUps: number;
-  /** Rows of deliveries and entries of their indices. */
+  /** Rows of deliveries and status changes, and entries of their indices. */
   readonly rowsRead: number;
 }
 
@@ -31,13 +37,14 @@ interface Cost {
 async function readCounts(tx: Transaction): Promise<{ scans: number; read: number }> {
   const { rows } = await tx.execute<{ scans: number; read: number }>(sql`
     select sum(pg_stat_get_xact_numscans(indexrelid))::int as scans,
-      (sum(pg_stat_get_xact_tuples_returned(indexrelid)) + pg_stat_get_xact_tuples_returned('deliveries'::regclass))::int as read
-    from pg_index where indrelid = 'deliveries'::regclass`);
+      (sum(pg_stat_get_xact_tuples_returned(indexrelid)) + pg_stat_get_xact_tuples_returned('deliveries'::regclass)
+        + pg_stat_get_xact_tuples_returned('status_changes'::regclass))::int as read
+    from pg_index where indrelid in ('deliveries'::regclass, 'status_changes'::regclass)`);
   return rows[0] ?? { scans: NaN, read: NaN };
 }
 
 /** A claim, and what it cost. */
-async function claim(scope: DueScope = { limit: 100 }): Promise<Cost> {
+async function claim(scope: ClaimScope = { limit: 100 }): Promise<Cost> {
   return context.db.transaction(async (tx) => {
     const before = await readCounts(tx);
     const claimed = await claimDeliveries({ ...context, db: tx }, scope);
@@ -85,28 +92,72 @@ test('channels that fail cost next to nothing where there is no place for them',
   expect(some.lookUps).toBeGreaterThan(3 * none.lookUps);
 });
 
-const BACKLOG = 5_000;
+const BACKLOG = 20_000;
 
 /** Deliveries of one monitor to one channel, a minute apart, and nothing tells the planner of them. */
-async function addDeliveries(count: number, fields: { channelId: string; state: string }): Promise<void> {
+async function addDeliveries(
+  count: number,
+  fields: { channelId: string; state: string; attempts?: number },
+): Promise<void> {
   await context.db.execute(sql`
     insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state,
-      next_attempt_at)
+      round_attempt_count, next_attempt_at)
     select gen_random_uuid(), ${context.accountId}, ${fields.channelId}, gen_random_uuid(), ${fields.channelId}, 'monitor.down',
-      now() - (${count}::int - i) * interval '1 minute', i, ${fields.state}, null
+      now() - (${count}::int - i) * interval '1 minute', i, ${fields.state},
+      ${fields.attempts ?? 0}, case when ${fields.attempts ?? 0}::int > 0 then now() - (${count}::int - i) * interval '1 minute' end
     from generate_series(1, ${count}::int) i`);
 }
 
-describe('a released backlog of one monitor', () => {
+/** Status changes of a monitor whose deliveries were made long ago. */
+async function addStatusChanges(count: number, monitorId: string): Promise<void> {
+  await context.db.execute(sql`
+    insert into status_changes (id, account_id, monitor_id, from_status, to_status, region, timestamp, webhook_events,
+      channel_ids, dispatched_at)
+    select gen_random_uuid(), ${context.accountId}, ${monitorId}, 'UP', 'DOWN', 'default', now() - i * interval '1 hour', '[]',
+      '{}', now()
+    from generate_series(1, ${count}::int) i`);
+}
+
+describe('a backlog that was attempted before', () => {
   test.each([
-    ['in a table that the planner knows nothing of', 'nothing'],
-    ['in one that it knows as a log of what was delivered', 'a log'],
-  ])('%s: a claim stays bounded, and other monitors go on', async (_, known) => {
-    const [channelId, other] = [await makeChannel(context), await makeChannel(context, [])];
-    if (known === 'a log') {
-      await addDeliveries(BACKLOG, { channelId: other, state: 'delivered' });
+    ['tables that the planner knows nothing of', false],
+    ['tables that it knows with some delivered rows', true],
+  ])('in %s: a claim takes the longest due and stays bounded', async (_, known) => {
+    const [channelId, other] = [await makeChannel(context, []), await makeChannel(context, [])];
+    if (known) {
+      await addDeliveries(3, { channelId: other, state: 'delivered' });
       await context.db.execute(sql`vacuum analyze deliveries`);
     }
+    await addDeliveries(BACKLOG, { channelId, state: 'pending', attempts: 1 });
+    const { claimed, rowsRead } = await claim();
+    expect(rowsRead).toBeLessThan(1_000);
+    expect(claimed.map(({ payload }) => Number(payload)).toSorted((one, two) => one - two)).toEqual(
+      Array.from({ length: 10 }, (__, index) => index + 1),
+    );
+    await updateChannel(context.db, context.accountId, channelId, { enabled: false });
+    const testId = await createTestDelivery(context.db, context.accountId, channelId, 'default');
+    await endLeases(context);
+    const disabled = await claim();
+    expect(disabled.rowsRead).toBeLessThan(1_000);
+    expect(disabled.claimed.map(({ id }) => id)).toEqual([testId]);
+  });
+});
+
+describe('a released backlog of one monitor', () => {
+  test.each([
+    ['in tables that the planner knows nothing of', [], 0],
+    ['in a table that it knows as a log of what was delivered', ['delivered'], BACKLOG],
+    ['in tables that it knows with some delivered rows', ['delivered'], 3],
+    ['in tables that it knows with some rows to be sent', ['pending'], 3],
+    ['in tables that it knows with some rows of each kind', ['delivered', 'held', 'failed', 'pending'], 1],
+  ])('%s: a claim stays bounded, and other monitors go on', async (_, states, count) => {
+    const [channelId, other] = [await makeChannel(context), await makeChannel(context, [])];
+    for (const state of states) await addDeliveries(count, { channelId: other, state });
+    if (count > 0) {
+      await addStatusChanges(3, other);
+      await context.db.execute(sql`vacuum analyze deliveries, status_changes`);
+    }
+    await addStatusChanges(BACKLOG, channelId);
     await addDeliveries(BACKLOG, { channelId, state: 'held' });
     const { accountId } = context;
     const ever = { since: new Date(0), until: new Date('2100-01-01') };
@@ -119,17 +170,21 @@ describe('a released backlog of one monitor', () => {
       for (const delivery of claimed) await recordOutcome(context, delivery, { kind: 'delivered' });
     }
     expect(seen).toEqual(['1', '2', '3']);
-    const repeated = sql`update deliveries set round_attempt_count = 1, attempt_count = 1 where payload = '5000'`;
-    await context.db.execute(sql`${repeated} and state = 'pending'`);
+    await context.db.execute(sql`
+      update deliveries set round_attempt_count = 1, attempt_count = 1 where payload = ${`${BACKLOG}`} and channel_id = ${channelId}`);
     const { id: monitorId } = await makeMonitor(context);
     const ids = await alertOf(context, monitorId, 'DOWN');
     const { claimed, rowsRead } = await claim();
     expect(rowsRead).toBeLessThan(1_000);
     expect(claimed.map(({ payload, id }) => (id === ids[0] ? 'new' : payload)).toSorted()).toEqual([
+      `${BACKLOG}`,
       '4',
-      '5000',
       'new',
     ]);
-    for (const deliveryId of ids) expect(await claimDeliveries(context, { deliveryId })).toEqual([]);
+    for (const deliveryId of ids) {
+      const { claimed: again, rowsRead: read } = await claim({ deliveryId });
+      expect(again).toEqual([]);
+      expect(read).toBeLessThan(1_000);
+    }
   });
 });

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
 import type { DbContext } from '../database/context.ts';
+import { monitorIfDue } from '../status-changes/table.ts';
+import { channelIf } from './table.ts';
 
 /** An attempt owns its delivery for this long: the deadline, and time to record (design §4 "Delivery"). */
 const LEASE_SECONDS = 15;
@@ -41,7 +43,7 @@ export interface ClaimedDelivery {
 export type ClaimScope = { readonly deliveryId: string } | DueScope;
 
 /** Those that are due. */
-export interface DueScope {
+interface DueScope {
   readonly limit: number;
   /** Of them so many at most to channels whose last attempt failed; all where it is not given. */
   readonly failingLimit?: number;
@@ -139,40 +141,27 @@ function isFree(name: string): SQL {
 }
 
 /**
- * Found by one step in `deliveries_first_attempt_idx`: probing each delivery for an earlier one would make a backlog of n cost
- * n². Only where the table was last analyzed with a handful of rows, a backlog that has come since is read some times over by each
- * claim, until it is analyzed again: to the planner all indices are alike then.
+ * The delivery of a monitor to a channel that goes first. Found by one step in an index: probing each delivery for an earlier one
+ * would make a backlog of n cost n².
  */
 function headOf(channelId: SQL, monitorId: SQL): SQL {
   return sql`select f.* from deliveries f
-    where f.channel_id = ${channelId} and f.monitor_id = ${monitorId} and ${waitsForFirst('f')}
-    order by f.channel_id, f.monitor_id, f.timestamp limit 1`;
+    where ${channelIf('unattempted', 'f')} = ${channelId} and f.monitor_id = ${monitorId}
+    order by f.timestamp limit 1`;
 }
 
-/** Made or released, and not attempted since: as `deliveries_first_attempt_idx` says it. */
-function waitsForFirst(name: string): SQL {
-  const row = sql.identifier(name);
-  return sql`case when ${row}.state = 'pending' and not ${row}.test then ${row}.round_attempt_count end = 0`;
-}
-
-/** As `deliveries_repeated_idx` says it. */
-function isRepeated(name: string): SQL {
-  const row = sql.identifier(name);
-  return sql`case when ${row}.state = 'pending' then ${row}.round_attempt_count > 0 or ${row}.test end`;
-}
-
-/** No earlier delivery is still to be made. */
+/** No earlier delivery is still to be made. A value, since the planner could join all status changes for a `not exists`. */
 function isOldest(name: string): SQL {
   const row = sql.identifier(name);
-  return sql`not exists (
-    select from status_changes s
-    where s.monitor_id = ${row}.monitor_id and s.dispatched_at is null and s.timestamp < ${row}.timestamp
-      and ${row}.channel_id = any(s.channel_ids))`;
+  return sql`(
+    select s.id from status_changes s
+    where ${monitorIfDue('s')} = ${row}.monitor_id and s.timestamp < ${row}.timestamp
+      and ${row}.channel_id = any(s.channel_ids) limit 1) is null`;
 }
 
 /** How many attempts run to a channel `c`: a value, or a row of one. */
 const runningAttempts = sql`(
-  select count(*) as count from deliveries l where l.channel_id = c.id and l.leased_until > now())`;
+  select count(*) as count from deliveries l where ${channelIf('leased', 'l')} = c.id and l.leased_until > now())`;
 
 function dueOne(deliveryId: string): SQL {
   const isHead = sql`d.id = (select h.id from (${headOf(sql`d.channel_id`, sql`d.monitor_id`)}) h)`;
@@ -182,41 +171,61 @@ function dueOne(deliveryId: string): SQL {
       and ${runningAttempts} < case when c.failing_since is null then ${MOST_PER_CHANNEL} else 1 end))`;
 }
 
-/** Steps from channel to channel along `deliveries_due_idx`: those that have nothing to send cost nothing. */
+/** Steps from channel to channel along an index: those that have nothing to send cost nothing. */
 const channelsWithPending = sql`(
   with recursive step (id) as (
-    (select channel_id from deliveries where state = 'pending' order by channel_id limit 1)
+    (select ${channelIf('pending', 'p')} from deliveries p where ${channelIf('pending', 'p')} is not null
+      order by ${channelIf('pending', 'p')} limit 1)
     union all
-    select (select p.channel_id from deliveries p where p.state = 'pending' and p.channel_id > step.id
-      order by p.channel_id limit 1)
+    select (select ${channelIf('pending', 'p')} from deliveries p where ${channelIf('pending', 'p')} > step.id
+      order by ${channelIf('pending', 'p')} limit 1)
     from step where step.id is not null)
   select id from step where id is not null)`;
+
+/**
+ * Of the channel `c`, the deliveries of a condition that have been due longest. One step in its index finds each of them: as a single
+ * scan the planner could read and sort all of them.
+ */
+function dueLongest(condition: 'pending' | 'repeated' | 'test', limit: number): SQL {
+  const isDueOfChannel = sql`${channelIf(condition, 'p')} = c.id and p.next_attempt_at <= now()`;
+  const first = sql`p.id, p.next_attempt_at, p.monitor_id, p.leased_until`;
+  return sql`(
+    with recursive step (id, next_attempt_at, monitor_id, leased_until, number) as (
+      (select ${first}, 1 from deliveries p where ${isDueOfChannel} order by p.next_attempt_at, p.id limit 1)
+      union all
+      (select n.*, step.number + 1 from step cross join lateral (
+        select ${first} from deliveries p
+        where ${isDueOfChannel} and (p.next_attempt_at, p.id) > (step.next_attempt_at, step.id)
+        order by p.next_attempt_at, p.id limit 1) n
+      where step.number < ${limit}))
+    select * from step)`;
+}
 
 /**
  * Monitors whose head may be due on the channel `c`: those of what has been due longest, so that none starves, and the first
  * ones in the index, so that one monitor's backlog does not hide the others. Bounded, however much waits.
  */
 const monitorsToVisit = sql`(
-  (select w.monitor_id as id from (
-    select p.monitor_id from deliveries p where p.channel_id = c.id and p.state = 'pending' and p.next_attempt_at <= now()
-    order by p.channel_id, p.next_attempt_at limit ${MOST_VISITED}) w)
+  (select w.monitor_id as id from ${dueLongest('pending', MOST_VISITED)} w)
   union
   (with recursive step (id, number) as (
-    (select f.monitor_id, 1 from deliveries f where f.channel_id = c.id and ${waitsForFirst('f')}
-      order by f.channel_id, f.monitor_id limit 1)
+    (select f.monitor_id, 1 from deliveries f where ${channelIf('unattempted', 'f')} = c.id
+      order by f.monitor_id limit 1)
     union all
     select (select f.monitor_id from deliveries f
-      where f.channel_id = c.id and f.monitor_id > step.id and ${waitsForFirst('f')}
-      order by f.channel_id, f.monitor_id limit 1), step.number + 1
+      where ${channelIf('unattempted', 'f')} = c.id and f.monitor_id > step.id
+      order by f.monitor_id limit 1), step.number + 1
     from step where step.id is not null and step.number < ${MOST_VISITED})
   select id from step where id is not null))`;
 
+/** Of so many that have been due longest, `MOST_PER_CHANNEL` have no attempt under way. */
+const MOST_DUE = 2 * MOST_PER_CHANNEL;
+
 /** What a channel `c` may attempt: repetitions and test events that are due, and the head of each monitor. */
 const dueOfChannel = sql`(
-  (select d.id, d.next_attempt_at from deliveries d
-    where d.channel_id = c.id and ${isRepeated('d')} and (d.test or c.enabled)
-      and ${isFree('d')}
-    order by d.channel_id, d.next_attempt_at limit ${MOST_PER_CHANNEL})
+  (select d.id, d.next_attempt_at from ${dueLongest('test', MOST_DUE)} d where ${isFree('d')})
+  union all
+  (select d.id, d.next_attempt_at from ${dueLongest('repeated', MOST_DUE)} d where c.enabled and ${isFree('d')})
   union all
   (select h.id, h.next_attempt_at from ${monitorsToVisit} m
     cross join lateral (${headOf(sql`c.id`, sql`m.id`)}) h

@@ -1,6 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { channels } from '../channels/table.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
+import { channelIf } from './table.ts';
 
 /** Deliveries that one statement holds: it ends long before its timeout, however long the backlog of the channel is. */
 const HELD_AT_ONCE = 1_000;
@@ -15,7 +16,7 @@ export async function holdPendingDeliveries(tx: Transaction, channelId: string):
   const { rowCount } = await tx.execute(sql`
     update deliveries set state = 'held', next_attempt_at = null, leased_until = null, lease_token = null
     where id = any(array(
-      select id from deliveries where channel_id = ${channelId} and ${isToBeSent} limit ${HELD_AT_ONCE} for update))`);
+      select id from deliveries where ${channelIf('pending')} = ${channelId} and not test limit ${HELD_AT_ONCE} for update))`);
   return rowCount ?? 0;
 }
 
@@ -26,19 +27,17 @@ export async function holdPendingDeliveries(tx: Transaction, channelId: string):
 export async function holdForDisabledChannels(db: Database, signal?: AbortSignal): Promise<void> {
   const { rows } = await db.execute<{ id: string }>(sql`
     select c.id from channels c where not c.enabled and c.deleted_at is null
-      and exists (select from deliveries where channel_id = c.id and ${isToBeSent})`);
+      and exists (select from deliveries where ${channelIf('pending')} = c.id and not test)`);
   for (const { id } of rows) await holdAllIfDisabled(db, id, signal);
 }
 
 /** Whether anything of a channel is neither sent nor held. */
 export async function hasPendingDeliveries(db: Queryable, channelId: string): Promise<boolean> {
   const { rowCount } = await db.execute(
-    sql`select from deliveries where channel_id = ${channelId} and ${isToBeSent} limit 1`,
+    sql`select from deliveries where ${channelIf('pending')} = ${channelId} and not test limit 1`,
   );
   return rowCount === 1;
 }
-
-const isToBeSent = sql`state = 'pending' and not test`;
 
 async function holdAllIfDisabled(
   db: Database,

@@ -1,9 +1,31 @@
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
-import { sql } from 'drizzle-orm';
+import { sql, type Name, type SQL } from 'drizzle-orm';
 import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { accounts } from '../accounts/table.ts';
 import { channels } from '../channels/table.ts';
 import { clockNow, instant } from '../database/columns.ts';
+
+/** Which deliveries a claim looks for. Each condition has an index of its own. */
+const CLAIM_CONDITIONS = {
+  pending: (d: Name) => sql`${d}.state = 'pending'`,
+  /** It was attempted since it was made or released: it waits for no other delivery. */
+  repeated: (d: Name) => sql`${d}.state = 'pending' and ${d}.round_attempt_count > 0 and not ${d}.test`,
+  /** It was not attempted since it was made or released: it waits for the earlier ones of its monitor. */
+  unattempted: (d: Name) => sql`${d}.state = 'pending' and ${d}.round_attempt_count = 0 and not ${d}.test`,
+  /** It is a test event: it waits for no other delivery, and needs no enabled channel. */
+  test: (d: Name) => sql`${d}.state = 'pending' and ${d}.test`,
+  leased: (d: Name) => sql`${d}.leased_until is not null`,
+} as const;
+
+/**
+ * The channel of a delivery that meets a condition; null for every other. An index begins with it and a query asks for it, so no
+ * other index can serve that query, whatever the planner believes to be in the table (ADR 5).
+ * @param row the name of the delivery's row in the query
+ */
+export function channelIf(condition: keyof typeof CLAIM_CONDITIONS, row = 'deliveries'): SQL {
+  const name = sql.identifier(row);
+  return sql`(case when ${CLAIM_CONDITIONS[condition](name)} then ${name}.channel_id end)`;
+}
 
 /** One webhook event to one channel. `nextAttemptAt` is the only retry clock (design §4 "Delivery"). */
 export const deliveries = pgTable(
@@ -43,24 +65,21 @@ export const deliveries = pgTable(
   },
   (table) => [
     unique('deliveries_fan_out_key').on(table.statusChangeId, table.event, table.channelId),
-    index('deliveries_due_idx')
-      .on(table.channelId, table.nextAttemptAt)
-      .where(sql`${table.state} = 'pending'`),
-    // Written so that no other index can stand in for these two, which the planner would take for equal while its
-    // statistics know nothing of a backlog.
-    index('deliveries_repeated_idx')
-      .on(table.channelId, table.nextAttemptAt)
-      .where(
-        sql`case when ${table.state} = 'pending' then ${table.roundAttemptCount} > 0 or ${table.test} end`,
-      ),
-    index('deliveries_leased_idx')
-      .on(table.channelId)
-      .where(sql`${table.leasedUntil} is not null`),
-    index('deliveries_first_attempt_idx')
-      .on(table.channelId, table.monitorId, table.timestamp)
-      .where(
-        sql`case when ${table.state} = 'pending' and not ${table.test} then ${table.roundAttemptCount} end = 0`,
-      ),
+    index('deliveries_pending_idx')
+      .on(channelIf('pending'), table.nextAttemptAt, table.id)
+      .where(sql`${channelIf('pending')} is not null`),
+    index('deliveries_repeated_due_idx')
+      .on(channelIf('repeated'), table.nextAttemptAt, table.id)
+      .where(sql`${channelIf('repeated')} is not null`),
+    index('deliveries_test_due_idx')
+      .on(channelIf('test'), table.nextAttemptAt, table.id)
+      .where(sql`${channelIf('test')} is not null`),
+    index('deliveries_unattempted_idx')
+      .on(channelIf('unattempted'), table.monitorId, table.timestamp)
+      .where(sql`${channelIf('unattempted')} is not null`),
+    index('deliveries_lease_idx')
+      .on(channelIf('leased'))
+      .where(sql`${channelIf('leased')} is not null`),
     index('deliveries_channel_idx').on(table.channelId, table.createdAt.desc()),
     index('deliveries_channel_state_idx').on(table.channelId, table.state, table.createdAt.desc()),
     index('deliveries_finished_idx')

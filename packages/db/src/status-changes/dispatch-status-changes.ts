@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
 import type { Database } from '../database/open.ts';
+import { monitorIfDue } from './table.ts';
 
 /** Which status changes to dispatch: one that a job named, or the oldest ones due. */
 export type DispatchScope = { readonly statusChangeId: string } | { readonly limit: number };
@@ -23,9 +24,9 @@ export async function dispatchStatusChanges(
   return db.transaction(async (tx) => {
     const { rows: due } = await tx.execute<{ id: string; traceparent: string | null }>(sql`
       select id, webhook_events -> 0 ->> 'traceparent' as traceparent from status_changes
-      where dispatched_at is null
+      where ${monitorIfDue()} is not null
         ${'statusChangeId' in scope ? sql`and id = ${scope.statusChangeId}` : sql``}
-      order by monitor_id, timestamp
+      order by ${monitorIfDue()}, timestamp
       limit ${'limit' in scope ? scope.limit : 1}
       for update skip locked`);
     if (due.length === 0) return { statusChanges: 0, deliveryIds: [], traceparents: [] };

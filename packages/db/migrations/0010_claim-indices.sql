@@ -1,0 +1,11 @@
+DROP INDEX "deliveries_due_idx";--> statement-breakpoint
+DROP INDEX "deliveries_repeated_idx";--> statement-breakpoint
+DROP INDEX "deliveries_leased_idx";--> statement-breakpoint
+DROP INDEX "deliveries_first_attempt_idx";--> statement-breakpoint
+DROP INDEX "status_changes_due_idx";--> statement-breakpoint
+CREATE INDEX "deliveries_pending_idx" ON "deliveries" USING btree ((case when "deliveries".state = 'pending' then "deliveries".channel_id end),"next_attempt_at","id") WHERE (case when "deliveries".state = 'pending' then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_repeated_due_idx" ON "deliveries" USING btree ((case when "deliveries".state = 'pending' and "deliveries".round_attempt_count > 0 and not "deliveries".test then "deliveries".channel_id end),"next_attempt_at","id") WHERE (case when "deliveries".state = 'pending' and "deliveries".round_attempt_count > 0 and not "deliveries".test then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_test_due_idx" ON "deliveries" USING btree ((case when "deliveries".state = 'pending' and "deliveries".test then "deliveries".channel_id end),"next_attempt_at","id") WHERE (case when "deliveries".state = 'pending' and "deliveries".test then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_unattempted_idx" ON "deliveries" USING btree ((case when "deliveries".state = 'pending' and "deliveries".round_attempt_count = 0 and not "deliveries".test then "deliveries".channel_id end),"monitor_id","timestamp") WHERE (case when "deliveries".state = 'pending' and "deliveries".round_attempt_count = 0 and not "deliveries".test then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_lease_idx" ON "deliveries" USING btree ((case when "deliveries".leased_until is not null then "deliveries".channel_id end)) WHERE (case when "deliveries".leased_until is not null then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "status_changes_undispatched_idx" ON "status_changes" USING btree ((case when "status_changes".dispatched_at is null then "status_changes".monitor_id end),"timestamp") WHERE (case when "status_changes".dispatched_at is null then "status_changes".monitor_id end) is not null;
