@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { sql } from 'drizzle-orm';
 import { until } from '@tocsin/embedded/testing/until';
 import { Client } from 'pg';
-import { openTestContext, type TestContext } from './harness.ts';
+import { openTestContext, untilWaiting, type TestContext } from './harness.ts';
 import { HOUR_MS, monitorWithSpans, rollupsBefore, setWatermark } from './rollup-data.ts';
 
 const BARRIER = 4_711;
@@ -70,36 +71,82 @@ async function endSession(pid: number): Promise<void> {
 }
 
 describe('a roll-up that is in the middle of an hour', () => {
-  test('leaves nothing half when it is killed; the next one completes the hour', async () => {
-    const rolling = rollUpNextHour(context.db, 1);
+  test('is committed slice by slice; when it is killed the next one completes the hour', async () => {
+    const rolling = rollUpNextHour(context.db, { monitorsAtOnce: 1 });
     const failed = expect(rolling).rejects.toThrow();
-    await endSession(await waiter());
+    const pid = await waiter();
+    const written = await rollupsBefore(context, end);
+    expect(written.map(({ monitorId }) => monitorId)).toEqual(ids.slice(0, 2));
+    await endSession(pid);
     await failed;
-    expect(await rollupsBefore(context, end)).toEqual([]);
+    expect(await rollupsBefore(context, end)).toEqual(written);
     expect((await readRollupState(context.db))?.rolledUntil).toEqual(new Date(start));
     await release();
-    expect(await rollUpNextHour(context.db, 1)).toEqual({ hour: new Date(start), gaps: { a: 180 } });
-    expect(await rollupsBefore(context, end)).toHaveLength(3);
+    const rolled = await rollUpNextHour(context.db, { monitorsAtOnce: 1 });
+    expect(rolled).toEqual({ hour: new Date(start), gaps: { a: 180 } });
+    expect(await readRollupState(context.db)).toMatchObject({ lastGaps: { a: 180 } });
+    const complete = await rollupsBefore(context, end);
+    expect(complete.slice(0, 2)).toEqual(written);
+    expect(complete).toMatchObject(ids.map((monitorId) => ({ monitorId, gaps: 60 })));
   });
 
-  test('is let alone by a second leader, and nothing is counted twice', async () => {
-    const rolling = rollUpNextHour(context.db, 1);
+  test('stops after a slice when it is asked to, and leaves the hour to the next call', async () => {
+    const controller = new AbortController();
+    const rolling = rollUpNextHour(context.db, { monitorsAtOnce: 1, signal: controller.signal });
     await waiter();
-    expect(await rollUpNextHour(context.db, 1)).toBeNull();
+    controller.abort();
     await release();
-    expect((await rolling)?.hour).toEqual(new Date(start));
+    expect(await rolling).toBeNull();
+    expect((await readRollupState(context.db))?.rolledUntil).toEqual(new Date(start));
+  });
+
+  test('by two leaders at once counts each hour once', async () => {
+    const one = rollUpNextHour(context.db, { monitorsAtOnce: 1 });
+    await waiter();
+    const other = rollUpNextHour(context.db, { monitorsAtOnce: 1 });
+    await untilWaiting(context, 2);
+    await release();
+    const rolled = (await Promise.all([one, other])).filter((hour) => hour !== null);
+    expect(rolled).toEqual([{ hour: new Date(start), gaps: { a: 180 } }]);
     expect(await rollupsBefore(context, end)).toMatchObject(
       ids.map((monitorId) => ({ monitorId, gaps: 60 })),
     );
     expect((await readRollupState(context.db))?.rolledUntil).toEqual(new Date(start + HOUR_MS));
   });
 
-  test('does not hold up who deletes a monitor, and takes its rollups back', async () => {
-    const rolling = rollUpNextHour(context.db, 1);
+  test('holds no monitor until it is done', async () => {
+    await context.db.execute(
+      sql.raw(`
+        create function wait_at_end() returns trigger language plpgsql as $$ begin
+          perform pg_advisory_xact_lock_shared(${BARRIER});
+          return new;
+        end $$;
+        create trigger barrier before update on check_rollup_state for each row execute function wait_at_end()`),
+    );
+    // Two monitors: the roll-up does not stop while it writes.
+    await context.db.execute(sql`delete from monitors where id = ${ids[2]}`);
+    const rolling = rollUpNextHour(context.db);
     await waiter();
+    const { rows } = await context.db.execute(
+      sql`select id from monitors order by id for update skip locked`,
+    );
+    await release();
+    await rolling;
+    await context.db.execute(sql`drop trigger barrier on check_rollup_state`);
+    expect(rows).toEqual(ids.slice(0, 2).map((id) => ({ id })));
+  });
+
+  test('does not hold up a deletion, and leaves nothing of the deleted monitor', async () => {
+    const rolling = rollUpNextHour(context.db, { monitorsAtOnce: 1 });
+    await waiter();
+    // The slice of the last monitor has begun, and cannot see that the monitor is deleted.
     await deleteMonitor(context.db, context.accountId, ids[0] ?? '');
+    await deleteMonitor(context.db, context.accountId, ids[2] ?? '');
+    const purged = purgeDeletedMonitors(context.db);
+    await untilWaiting(context, 2);
     await release();
     expect((await rolling)?.hour).toEqual(new Date(start));
-    expect((await rollupsBefore(context, end)).map(({ monitorId }) => monitorId)).toEqual(ids.slice(1));
+    await purged;
+    expect((await rollupsBefore(context, end)).map(({ monitorId }) => monitorId)).toEqual([ids[1]]);
   });
 });

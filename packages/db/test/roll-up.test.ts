@@ -38,7 +38,7 @@ beforeEach(async () => {
 });
 
 async function rollUpAll(monitorsAtOnce?: number): Promise<void> {
-  for (;;) if ((await rollUpNextHour(context.db, monitorsAtOnce)) === null) return;
+  for (;;) if ((await rollUpNextHour(context.db, { monitorsAtOnce })) === null) return;
 }
 
 /** Spans as edits leave them: another interval in mid-hour, an end right on a slot, a region removed and added again. */
@@ -122,7 +122,10 @@ describe('rolling up', () => {
       { region: 'b', interval: 600, from: start, to: start + HOUR_MS },
     ]);
     await monitorWithSpans(context, [{ region: 'b', interval: 60, from: start, to: start + HOUR_MS }]);
-    expect(await rollUpNextHour(context.db, 1)).toEqual({ hour: new Date(start), gaps: { a: 60, b: 66 } });
+    expect(await rollUpNextHour(context.db, { monitorsAtOnce: 1 })).toEqual({
+      hour: new Date(start),
+      gaps: { a: 60, b: 66 },
+    });
     expect(await readRollupState(context.db)).toMatchObject({
       rolledUntil: new Date(start + HOUR_MS),
       lastGaps: { a: 60, b: 66 },

@@ -4,6 +4,7 @@ import { runCheckerMemory } from './checker-memory.ts';
 import { runFlush } from './flush.ts';
 import { runGrowth } from './growth.ts';
 import { runHistory } from './history.ts';
+import { runRollUp } from './roll-up.ts';
 import { runStart } from './start.ts';
 import { runLoad, type LoadDefaults } from './load.ts';
 import type { Scenario } from './scenario.ts';
@@ -73,4 +74,5 @@ export const SCENARIOS: readonly Scenario[] = [
     bars: { 'events-p99': { atMost: 10 } },
     run: runHistory,
   },
+  { name: 'roll-up', about: 'an hour of 180,000 monitors is rolled up', bars: {}, run: runRollUp },
 ];

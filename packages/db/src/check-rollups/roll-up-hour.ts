@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm';
-import { arrayOf } from '../database/arrays.ts';
+import { eq, sql } from 'drizzle-orm';
 import { clockNow } from '../database/columns.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { hourlyCounts, ROLLUP_COLUMNS } from './hourly-counts.ts';
@@ -9,7 +8,7 @@ import { checkRollupState } from './table.ts';
 const HOUR_MS = 3_600_000;
 /** Checks run up to 15 minutes late count, and stamps are given up to 15 s before their commit. */
 const SETTLED_AFTER_MS = 16 * 60_000;
-/** Keeps each statement far below its timeout: even checks every 5 s from several regions are some hundred thousand events. */
+/** Keeps each slice far below the timeout of a statement: even checks every 5 s from several regions are some hundred thousand events. */
 const MONITORS_AT_ONCE = 250;
 
 /** What became of an hour. */
@@ -19,26 +18,36 @@ export interface RolledHour {
   readonly gaps: Readonly<Record<string, number>>;
 }
 
+export interface RollUpOptions {
+  /** How many monitors a slice counts. */
+  readonly monitorsAtOnce?: number | undefined;
+  /** Ends the roll-up after the current slice; the next call does the hour again. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * Rolls the oldest finished hour up that is not yet (ADR 8), in one transaction with the watermark: all of it or nothing.
- * @param monitorsAtOnce how many a statement counts
- * @returns null where no hour is due, or another process is at it
+ * Rolls up the oldest finished hour that is not rolled up yet (ADR 8): some monitors in each transaction, then the watermark. An
+ * hour that was left in the middle is done again from its start. The events of a settled hour never change, so a slice that is
+ * done again gives the same rollups, also when two processes do it at once.
+ * @returns null where no hour is due, the signal was aborted, or another process completed the hour
  */
 export async function rollUpNextHour(
   db: Database,
-  monitorsAtOnce: number = MONITORS_AT_ONCE,
+  { monitorsAtOnce = MONITORS_AT_ONCE, signal }: RollUpOptions = {},
 ): Promise<RolledHour | null> {
-  const due = await nextHour(db, false);
+  const due = await nextHour(db);
   if (due === null) return null;
   await ensureRollupPartition(db, due.hour);
-  return db.transaction(async (tx) => {
-    const locked = await nextHour(tx, true);
-    if (locked?.hour.getTime() !== due.hour.getTime()) return null;
-    const gaps = await countHour(tx, locked, monitorsAtOnce);
-    const rolledUntil = new Date(locked.hour.getTime() + HOUR_MS);
-    await tx.update(checkRollupState).set({ rolledUntil, lastGaps: gaps });
-    return { hour: locked.hour, gaps };
-  });
+  const gaps: Record<string, number> = {};
+  let after = BEFORE_ALL;
+  for (;;) {
+    if (signal?.aborted === true) return null;
+    const slice = await db.transaction((tx) => rollUpSlice(tx, due, after, monitorsAtOnce));
+    if (slice === null) break;
+    for (const { region, gaps: count } of slice.gaps) gaps[region] = (gaps[region] ?? 0) + count;
+    after = slice.last;
+  }
+  return (await finishHour(db, due.hour, gaps)) ? { hour: due.hour, gaps } : null;
 }
 
 interface DueHour {
@@ -46,71 +55,73 @@ interface DueHour {
   readonly now: Date;
 }
 
-/** The hour after the watermark, if it is settled. @param lock holds the watermark; null where another process does */
-async function nextHour(db: Database | Transaction, lock: boolean): Promise<DueHour | null> {
+/** The hour after the watermark, if it is settled. */
+async function nextHour(db: Database): Promise<DueHour | null> {
   const { rows } = await db.execute<{ hour: number; now: number }>(sql`
     select (extract(epoch from rolled_until) * 1000)::float8 as hour,
       (extract(epoch from ${clockNow}) * 1000)::float8 as now
-    from check_rollup_state ${lock ? sql`for update skip locked` : sql``}`);
+    from check_rollup_state`);
   const [state] = rows;
-  if (!state) return lock ? null : begin(db);
+  if (!state) return begin(db);
   if (state.now < state.hour + HOUR_MS + SETTLED_AFTER_MS) return null;
   return { hour: new Date(state.hour), now: new Date(state.now) };
 }
 
 /** Before the first roll-up: it begins with the first hour of the first monitor, as far as its rollups would be kept. */
-async function begin(db: Database | Transaction): Promise<DueHour | null> {
+async function begin(db: Database): Promise<DueHour | null> {
   const { rows } = await db.execute<{ since: number }>(sql`
     select (extract(epoch from least(${clockNow},
       (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))) * 1000)::float8 as since`);
   const since = rows[0]?.since ?? Date.now();
   const rolledUntil = new Date(Math.max(since - (since % HOUR_MS), oldestRollup(Date.now())));
   await db.insert(checkRollupState).values({ rolledUntil }).onConflictDoNothing();
-  return nextHour(db, false);
+  return nextHour(db);
 }
 
-/** Writes the rollups of an hour, some monitors at a time; returns its gaps by region. */
-async function countHour(
-  tx: Transaction,
-  { hour, now }: DueHour,
-  monitorsAtOnce: number,
-): Promise<Record<string, number>> {
-  const to = new Date(hour.getTime() + HOUR_MS);
-  const gaps: Record<string, number> = {};
-  const seen: string[] = [];
-  for (;;) {
-    const monitorIds = await nextMonitors(tx, seen.at(-1), monitorsAtOnce);
-    if (monitorIds.length === 0) break;
-    seen.push(...monitorIds);
-    const { rows } = await tx.execute<{ region: string; gaps: number }>(sql`
-      with written as (
-        insert into check_rollups (${ROLLUP_COLUMNS})
-        ${hourlyCounts({ monitorIds, from: hour, to, now })}
-        on conflict do nothing
-        returning region, gaps)
-      select region, sum(gaps)::int as gaps from written where gaps > 0 group by region`);
-    for (const row of rows) gaps[row.region] = (gaps[row.region] ?? 0) + row.gaps;
-  }
-  await forgetDeleted(tx, seen);
-  return gaps;
-}
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
-async function nextMonitors(tx: Transaction, after: string | undefined, limit: number): Promise<string[]> {
-  const { rows } = await tx.execute<{ id: string }>(sql`
-    select id from monitors ${after === undefined ? sql`` : sql`where id > ${after}`} order by id limit ${limit}`);
-  return rows.map(({ id }) => id);
+interface Slice {
+  readonly gaps: readonly { readonly region: string; readonly gaps: number }[];
+  /** The last monitor that it counted. */
+  readonly last: string;
 }
 
 /**
- * Takes back the rollups of monitors that were deleted meanwhile. From here to the commit the others cannot be: whoever
- * deletes one later finds its rollups.
+ * Writes the rollups of the next monitors. It locks no monitor, so that nobody who deletes one waits: while it runs it holds the
+ * watermark, for which `purgeDeletedMonitors` waits before it deletes what is left of one.
+ * @param after the last monitor of the slice before
+ * @returns null where no monitor is left, or another process has completed the hour
  */
-async function forgetDeleted(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
-  const ids = arrayOf('uuid', monitorIds);
-  const { rows } = await tx.execute<{ id: string }>(sql`
-    with kept as (select id from monitors where id = any(${ids}) order by id for key share)
-    select id from unnest(${ids}) as seen (id) where not exists (select from kept where kept.id = seen.id)`);
-  const gone = rows.map(({ id }) => id);
-  if (gone.length === 0) return;
-  await tx.execute(sql`delete from check_rollups where monitor_id = any(${arrayOf('uuid', gone)})`);
+async function rollUpSlice(
+  tx: Transaction,
+  { hour, now }: DueHour,
+  after: string,
+  monitorsAtOnce: number,
+): Promise<Slice | null> {
+  const held = await tx.execute(sql`
+    select from check_rollup_state where rolled_until = ${hour.toISOString()} for update`);
+  if (held.rowCount === 0) return null;
+  const { rows: monitors } = await tx.execute<{ id: string }>(
+    sql`select id from monitors where id > ${after} order by id limit ${monitorsAtOnce}`,
+  );
+  const monitorIds = monitors.map(({ id }) => id);
+  const last = monitorIds.at(-1);
+  if (last === undefined) return null;
+  const to = new Date(hour.getTime() + HOUR_MS);
+  const { rows: gaps } = await tx.execute<{ region: string; gaps: number }>(sql`
+    with counted as materialized (${hourlyCounts({ monitorIds, from: hour, to, now })}),
+    written as (
+      insert into check_rollups (${ROLLUP_COLUMNS}) select ${ROLLUP_COLUMNS} from counted on conflict do nothing)
+    select region, sum(gaps)::int as gaps from counted where gaps > 0 group by region`);
+  return { gaps, last };
+}
+
+/** Moves the watermark. @returns false where another process did so before */
+async function finishHour(db: Database, hour: Date, lastGaps: Record<string, number>): Promise<boolean> {
+  const rolledUntil = new Date(hour.getTime() + HOUR_MS);
+  const { rowCount } = await db
+    .update(checkRollupState)
+    .set({ rolledUntil, lastGaps })
+    .where(eq(checkRollupState.rolledUntil, hour));
+  return rowCount === 1;
 }

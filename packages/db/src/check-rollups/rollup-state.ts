@@ -1,4 +1,5 @@
-import type { Queryable } from '../database/open.ts';
+import { sql } from 'drizzle-orm';
+import type { Database, Queryable } from '../database/open.ts';
 import { checkRollupState } from './table.ts';
 
 /** How far the events are rolled up. */
@@ -13,4 +14,12 @@ export interface RollupState {
 export async function readRollupState(db: Queryable): Promise<RollupState | null> {
   const [state] = await db.select().from(checkRollupState);
   return state ?? null;
+}
+
+/**
+ * Waits for the slice of a roll-up that is being written, if there is one. Slices that begin later do not see monitors that were
+ * deleted before.
+ */
+export async function waitForRollUp(db: Database): Promise<void> {
+  await db.execute(sql`select from check_rollup_state for share`);
 }

@@ -41,7 +41,7 @@ export const checkRollups = pgTable(
   (table) => [primaryKey({ columns: [table.monitorId, table.region, table.hour] })],
 );
 
-/** One row: how far the events are rolled up. Its lock makes sure that one process at a time does it. */
+/** One row: how far the events are rolled up. Who writes rollups holds its lock. */
 export const checkRollupState = pgTable(
   'check_rollup_state',
   {

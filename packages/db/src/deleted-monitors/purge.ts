@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { waitForRollUp } from '../check-rollups/rollup-state.ts';
 import { arrayOf } from '../database/arrays.ts';
 import { isMissingTable } from '../database/errors.ts';
 import type { Database } from '../database/open.ts';
@@ -26,6 +27,7 @@ export async function purgeDeletedMonitors(
     );
     const ids = rows.map((row) => row.monitor_id);
     if (ids.length === 0) return purged;
+    await waitForRollUp(db);
     for (const table of await tablesOfHistory(db)) {
       await emptyTable(db, table, ids, rowsAtOnce, signal).catch((error: unknown) => {
         // A partition that was dropped meanwhile is as empty as it can be.

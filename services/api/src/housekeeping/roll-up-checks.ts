@@ -21,7 +21,7 @@ export function startRollUps({ db, isLeader, logger }: RollUpOptions): Loop {
     logger,
     work: async (signal) => {
       while (isLeader() && !signal.aborted) {
-        const rolled = await rollUpNextHour(db);
+        const rolled = await rollUpNextHour(db, { signal });
         if (rolled === null) return;
         logger.debug('Rolled up an hour of checks', rolled);
       }
