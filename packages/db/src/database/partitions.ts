@@ -56,8 +56,8 @@ export async function ensurePartitions(
 export async function dropPartitions(db: Database, names: readonly string[]): Promise<void> {
   for (const name of names) {
     await db.transaction(async (tx) => {
-      // Dropping locks the whole table: rather later than in the way of everybody who queues behind it.
-      await tx.execute(sql`set local lock_timeout = '2s'`);
+      // Dropping locks the whole table, and whoever comes meanwhile waits: it gives up soon, and the next round tries again.
+      await tx.execute(sql`set local lock_timeout = '500ms'`);
       await tx.execute(sql`drop table ${sql.identifier(name)}`);
     });
   }

@@ -11,7 +11,9 @@ import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/se
 const logger = createLogger({ service: 'migrate', secrets: secretValues() });
 try {
   const env = parseEnv(settings.pick({ DATABASE_URL: true, DATABASE_DIRECT_URL: true, QUEUE_URL: true }));
-  await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL);
+  await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, {
+    onWait: (wait) => logger.warn('A migration waits for locks that other sessions hold', wait),
+  });
   for (const url of new Set([env.QUEUE_URL, ...parseRegionQueueUrls().values()])) await migrateQueue(url);
   logger.info('The schema is that of this version');
 } catch (error) {
