@@ -1,44 +1,25 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { sql } from 'drizzle-orm';
 
-/** Breaks a connection as soon as a message with this in it comes from the client; null: none. */
-let breaksAt: string | null = null;
 let testDatabase: TestDatabase;
-let proxy: Server;
+let proxy: TcpProxy;
 let database: OpenDatabase;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  const server = new URL(testDatabase.url);
-  proxy = createServer((client) => {
-    const postgres = connect(Number(server.port), server.hostname);
-    for (const socket of [client, postgres]) socket.on('error', () => undefined);
-    client.on('close', () => postgres.destroy());
-    postgres.on('close', () => client.destroy());
-    postgres.pipe(client);
-    client.on('data', (bytes: Buffer) => {
-      if (breaksAt !== null && bytes.includes(breaksAt)) client.destroy();
-      else postgres.write(bytes);
-    });
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+  proxy = await TcpProxy.start(testDatabase.url);
 });
 afterAll(async () => {
-  proxy.close();
+  await proxy.stop();
   await testDatabase.drop();
 });
 
 beforeEach(() => {
-  breaksAt = null;
-  const url = new URL(testDatabase.url);
-  url.port = String((proxy.address() as AddressInfo).port);
   const options = { poolSize: 1, applicationName: 'test', onIdleError: () => undefined };
-  database = openDatabase({ url: url.href, ...options });
+  database = openDatabase({ url: proxy.through(testDatabase.url), ...options });
 });
 afterEach(async () => {
   await database.close();
@@ -53,9 +34,9 @@ test.each(['begin', 'select 1', 'commit'])(
   'a connection that breaks at "%s" is given back: the next transaction has another one',
   async (statement) => {
     await transact();
-    breaksAt = statement;
+    proxy.failsAt = { text: statement, how: 'close' };
     await expect(transact()).rejects.toThrow();
-    breaksAt = null;
+    proxy.failsAt = null;
     await transact();
   },
 );

@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/**
+ * A TCP proxy on this machine, to break the network between a client and a server. Its own kernel acknowledges whatever
+ * either side sends: as behind a load balancer, no TCP keep-alive finds a broken path.
+ */
+export class TcpProxy {
+  /** Closes a connection, or starts a black hole, as soon as bytes of a client contain this text; null: never. */
+  failsAt: { readonly text: string; readonly how: 'close' | 'black hole' } | null = null;
+  readonly #server: Server;
+  readonly #target: { readonly host: string; readonly port: number };
+  readonly #sockets = new Set<Socket>();
+  #mode: 'forward' | 'hold' | 'black hole' = 'forward';
+  readonly #lost = new WeakSet<Socket>();
+  #accepted = 0;
+
+  private constructor(server: Server, target: { readonly host: string; readonly port: number }) {
+    this.#server = server;
+    this.#target = target;
+    server.on('connection', (client: Socket) => this.#forward(client));
+  }
+
+  /** @param url of the server, with its port */
+  static async start(url: string): Promise<TcpProxy> {
+    const { hostname, port } = new URL(url);
+    // A black hole does not answer the end of a connection either.
+    const server = createServer({ allowHalfOpen: true });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new TcpProxy(server, { host: hostname, port: Number(port) });
+  }
+
+  /** Connections that were accepted so far. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  get isBlackHole(): boolean {
+    return this.#mode === 'black hole';
+  }
+
+  /** The same address by way of this proxy. */
+  through(url: string): string {
+    const changed = new URL(url);
+    changed.hostname = '127.0.0.1';
+    changed.port = String((this.#server.address() as AddressInfo).port);
+    return changed.href;
+  }
+
+  /** Forwards nothing and closes nothing from now on; `heal` forwards what arrived meanwhile, as a frozen server does. */
+  hold(): void {
+    this.#mode = 'hold';
+    for (const socket of this.#sockets) socket.pause();
+  }
+
+  /**
+   * Forwards nothing and closes nothing from now on. All connections of that time stay silent for good, also after `heal`,
+   * as those of a network that forgot them.
+   */
+  blackHole(): void {
+    this.#mode = 'black hole';
+    for (const socket of this.#sockets) this.#lost.add(socket);
+  }
+
+  /** Forwards again: new connections, and those that were held. */
+  heal(): void {
+    this.#mode = 'forward';
+    for (const socket of this.#sockets) socket.resume();
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #forward(client: Socket): void {
+    this.#accepted += 1;
+    const server = connect({ ...this.#target, allowHalfOpen: true });
+    client.on('data', (bytes: Buffer) => {
+      if (this.failsAt === null || !bytes.includes(this.failsAt.text)) return;
+      if (this.failsAt.how === 'close') client.destroy();
+      else this.blackHole();
+    });
+    this.#pipe(client, server);
+    this.#pipe(server, client);
+  }
+
+  #pipe(from: Socket, to: Socket): void {
+    this.#sockets.add(from);
+    if (this.#mode === 'black hole') this.#lost.add(from);
+    from.on('error', () => undefined);
+    from.on('data', (bytes: Buffer) => {
+      if (!from.destroyed && !this.#lost.has(from)) to.write(bytes);
+    });
+    from.on('end', () => {
+      if (!this.#lost.has(from)) to.end();
+    });
+    from.on('close', () => {
+      this.#sockets.delete(from);
+      if (!this.#lost.has(from)) to.destroy();
+    });
+    if (this.#mode === 'hold') from.pause();
+  }
+}
