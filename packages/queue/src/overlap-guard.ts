@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { withDeadline } from './deadline.ts';
 import { KEY_PREFIX } from './queue-names.ts';
 import type { RedisClient } from './redis-client.ts';
 
@@ -13,9 +14,35 @@ export interface OverlapGuard {
   /**
    * @param jobId who enters: the same job enters again, since its process may have been killed
    * @param forMs after which the check counts as over even if nobody left: its process was killed
+   * @param withinMs how long the store may take
    * @returns null where another process is in
+   * @throws Error where the store fails or takes longer: what it does afterwards all the same is undone
    */
-  enter(region: string, monitorId: string, jobId: string, forMs: number): Promise<Leave | null>;
+  enter(
+    region: string,
+    monitorId: string,
+    jobId: string,
+    forMs: number,
+    withinMs: number,
+  ): Promise<Leave | null>;
+}
+
+/** A process that was killed leaves its row to others: they delete those that are over so often. */
+const SWEEP_EVERY_MS = 60_000;
+
+/** @param leave undoes what `entering` does, and nothing where another job is in */
+async function enterInTime(
+  entering: Promise<boolean>,
+  leave: Leave,
+  withinMs: number,
+): Promise<Leave | null> {
+  try {
+    return (await withDeadline(entering, withinMs, 'entering a check')) ? leave : null;
+  } catch (error) {
+    // The store may do later, or have done, what nobody waits for: it would keep the next checks of the monitor out.
+    entering.then(leave, leave).catch(() => undefined);
+    throw error;
+  }
 }
 
 const ENTER_SCRIPT = `
@@ -32,35 +59,59 @@ export class RedisOverlapGuard implements OverlapGuard {
     this.#client = client;
   }
 
-  async enter(region: string, monitorId: string, jobId: string, forMs: number): Promise<Leave | null> {
+  enter(
+    region: string,
+    monitorId: string,
+    jobId: string,
+    forMs: number,
+    withinMs: number,
+  ): Promise<Leave | null> {
     const key = `${KEY_PREFIX}:running:${region}:${monitorId}`;
-    const entered = await this.#client.eval(ENTER_SCRIPT, 1, key, jobId, forMs);
-    if (entered !== 1) return null;
-    return async () => void (await this.#client.eval(LEAVE_SCRIPT, 1, key, jobId));
+    const enter = async (): Promise<boolean> =>
+      (await this.#client.eval(ENTER_SCRIPT, 1, key, jobId, forMs)) === 1;
+    const leave = async (): Promise<void> => void (await this.#client.eval(LEAVE_SCRIPT, 1, key, jobId));
+    return enterInTime(enter(), leave, withinMs);
   }
 }
 
 export class PostgresOverlapGuard implements OverlapGuard {
   readonly #pool: Pool;
+  #sweptAt = -Infinity;
 
   constructor(pool: Pool) {
     this.#pool = pool;
   }
 
-  async enter(region: string, monitorId: string, jobId: string, forMs: number): Promise<Leave | null> {
-    const { rowCount } = await this.#pool.query(
-      `insert into tocsin_running_checks as r (region, monitor_id, job_id, until)
-       values ($1, $2, $3, now() + make_interval(secs => $4::float8 / 1000))
-       on conflict (region, monitor_id) do update set job_id = excluded.job_id, until = excluded.until
-       where r.until <= now() or r.job_id = excluded.job_id`,
-      [region, monitorId, jobId, forMs],
-    );
-    if (rowCount === 0) return null;
-    return async () => {
+  enter(
+    region: string,
+    monitorId: string,
+    jobId: string,
+    forMs: number,
+    withinMs: number,
+  ): Promise<Leave | null> {
+    const enter = async (): Promise<boolean> => {
+      const { rowCount } = await this.#pool.query(
+        `insert into tocsin_running_checks as r (region, monitor_id, job_id, until)
+         values ($1, $2, $3, now() + make_interval(secs => $4::float8 / 1000))
+         on conflict (region, monitor_id) do update set job_id = excluded.job_id, until = excluded.until
+         where r.until <= now() or r.job_id = excluded.job_id`,
+        [region, monitorId, jobId, forMs],
+      );
+      return rowCount === 1;
+    };
+    const leave = async (): Promise<void> => {
       await this.#pool.query(
         'delete from tocsin_running_checks where region = $1 and monitor_id = $2 and job_id = $3',
         [region, monitorId, jobId],
       );
     };
+    this.#sweep();
+    return enterInTime(enter(), leave, withinMs);
+  }
+
+  #sweep(): void {
+    if (performance.now() - this.#sweptAt < SWEEP_EVERY_MS) return;
+    this.#sweptAt = performance.now();
+    this.#pool.query('delete from tocsin_running_checks where until <= now()').catch(() => undefined);
   }
 }

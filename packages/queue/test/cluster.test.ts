@@ -95,10 +95,10 @@ test('jobs of every kind are done, each queue on a node of its own choice', asyn
 test('one of two processes enters a check', async () => {
   const { overlapGuard } = stores.forRegion(EU);
   const monitorId = randomUUID();
-  const leave = await overlapGuard.enter(EU, monitorId, 'job-1', 60_000);
-  expect(await overlapGuard.enter(EU, monitorId, 'job-2', 60_000)).toBeNull();
+  const leave = await overlapGuard.enter(EU, monitorId, 'job-1', 60_000, PATIENT_MS);
+  expect(await overlapGuard.enter(EU, monitorId, 'job-2', 60_000, PATIENT_MS)).toBeNull();
   await leave?.();
-  expect(await overlapGuard.enter(EU, monitorId, 'job-2', 60_000)).not.toBeNull();
+  expect(await overlapGuard.enter(EU, monitorId, 'job-2', 60_000, PATIENT_MS)).not.toBeNull();
 });
 
 test('waves run again and again, and again after every node was flushed', async () => {

@@ -9,7 +9,7 @@ import {
 } from '@tocsin/queue/job-worker';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { until } from '@tocsin/embedded/testing/until';
-import { distantWave, openTestStore, type TestStore } from './stores.ts';
+import { distantWave, openTestStore, PATIENT_MS, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';
 
@@ -157,21 +157,21 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
   test('of two processes one enters a check, until it leaves or its time is over', async () => {
     const { overlapGuard } = store.stores.forRegion(REGION);
     const monitorId = randomUUID();
-    const leave = await overlapGuard.enter(REGION, monitorId, 'job-1', 60_000);
+    const leave = await overlapGuard.enter(REGION, monitorId, 'job-1', 60_000, PATIENT_MS);
     expect(leave).not.toBeNull();
-    expect(await overlapGuard.enter(REGION, monitorId, 'job-2', 60_000)).toBeNull();
+    expect(await overlapGuard.enter(REGION, monitorId, 'job-2', 60_000, PATIENT_MS)).toBeNull();
     // The same job in another process: the one before was killed.
-    expect(await overlapGuard.enter(REGION, monitorId, 'job-1', 60_000)).not.toBeNull();
-    expect(await overlapGuard.enter('other', monitorId, 'job-2', 60_000)).not.toBeNull();
+    expect(await overlapGuard.enter(REGION, monitorId, 'job-1', 60_000, PATIENT_MS)).not.toBeNull();
+    expect(await overlapGuard.enter('other', monitorId, 'job-2', 60_000, PATIENT_MS)).not.toBeNull();
     await leave?.();
-    const expired = await overlapGuard.enter(REGION, monitorId, 'job-3', 50);
+    const expired = await overlapGuard.enter(REGION, monitorId, 'job-3', 50, PATIENT_MS);
     let next: Awaited<ReturnType<typeof overlapGuard.enter>> = null;
     await until('the first to expire', async () => {
-      next = await overlapGuard.enter(REGION, monitorId, 'job-4', 60_000);
+      next = await overlapGuard.enter(REGION, monitorId, 'job-4', 60_000, PATIENT_MS);
       return next !== null;
     });
     // Whose time is over must not throw the next one out.
     await expired?.();
-    expect(await overlapGuard.enter(REGION, monitorId, 'job-5', 60_000)).toBeNull();
+    expect(await overlapGuard.enter(REGION, monitorId, 'job-5', 60_000, PATIENT_MS)).toBeNull();
   });
 });

@@ -2,7 +2,6 @@ import type { SingleCheck } from '@tocsin/contracts/jobs';
 import { isTooLate, mayOverlap } from '@tocsin/core/schedule/lateness';
 import { isPlannedSlot, slotOfJob } from '@tocsin/core/schedule/slot';
 import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
-import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError } from '@tocsin/queue/job-worker';
 import type { Leave, OverlapGuard } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -119,8 +118,8 @@ export class ScheduledChecks {
     if (!mayOverlap(target.intervalSeconds, target.timeoutSeconds)) return nothingToLeave;
     const holdMs = target.timeoutSeconds * 1_000 + GUARD_GRACE_MS;
     const { overlapGuard, region } = this.#context;
-    const entering = overlapGuard.enter(region, target.monitorId, jobId, holdMs);
-    return withDeadline(entering, ENTER_WITHIN_MS, 'entering a check').catch(() => nothingToLeave);
+    const entering = overlapGuard.enter(region, target.monitorId, jobId, holdMs, ENTER_WITHIN_MS);
+    return entering.catch(() => nothingToLeave);
   }
 
   #skip({ id, monitorId, slot }: CheckJob, reason: Exclude<MissReason, 'no_job'>): void {

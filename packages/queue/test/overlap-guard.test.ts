@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
+import { until } from '@tocsin/embedded/testing/until';
+import { migrateQueue } from '@tocsin/queue/migrate';
+import type { OverlapGuard } from '@tocsin/queue/overlap-guard';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { Client } from 'pg';
+import { PATIENT_MS, untilItAnswers } from './stores.ts';
+
+const REGION = 'eu';
+const HOUR_MS = 3_600_000;
+
+describe.each(['redis', 'postgres'] as const)('the overlap guard on %s', (kind) => {
+  let proxy: TcpProxy;
+  let stores: QueueStores;
+  let guard: OverlapGuard;
+  let database: TestDatabase | undefined;
+  beforeEach(async () => {
+    database = kind === 'postgres' ? await createTestDatabase() : undefined;
+    const { url } = database ?? (await createTestRedis());
+    await migrateQueue(url);
+    proxy = await TcpProxy.start(url);
+    stores = openQueueStores(proxy.through(url), new Map(), () => undefined);
+    await untilItAnswers(stores);
+    guard = stores.forRegion(REGION).overlapGuard;
+  });
+  afterEach(async () => {
+    await stores.close();
+    await proxy.stop();
+    await database?.drop();
+  });
+
+  test('acquired after its deadline is released: the next check of the monitor runs', async () => {
+    const monitorId = randomUUID();
+    proxy.hold();
+    await expect(guard.enter(REGION, monitorId, 'job-1', HOUR_MS, 1)).rejects.toThrow('longer than 1 ms');
+    proxy.heal();
+    await until('the next job enters', () => guard.enter(REGION, monitorId, 'job-2', HOUR_MS, PATIENT_MS));
+  });
+});
+
+test('rows that killed checkers left in Postgres are deleted, those of running checks are not', async () => {
+  const database = await createTestDatabase();
+  await migrateQueue(database.url);
+  const stores = openQueueStores(database.url, new Map(), () => undefined);
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    const [killed, running] = [randomUUID(), randomUUID()];
+    await client.query(
+      `insert into bullmq.tocsin_running_checks (region, monitor_id, job_id, until)
+       values ('eu', $1, 'a', now() - interval '1 second'), ('eu', $2, 'b', now() + interval '1 hour')`,
+      [killed, running],
+    );
+    const entered = randomUUID();
+    await stores.main.overlapGuard.enter(REGION, entered, 'c', HOUR_MS, PATIENT_MS);
+    const left = async (): Promise<string[]> => {
+      const { rows } = await client.query<{ id: string }>(
+        'select monitor_id as id from bullmq.tocsin_running_checks',
+      );
+      return rows.map(({ id }) => id).sort();
+    };
+    await until('the row of the killed checker is gone', async () => !(await left()).includes(killed));
+    expect(await left()).toEqual([running, entered].sort());
+  } finally {
+    await client.end();
+    await stores.close();
+    await database.drop();
+  }
+});
