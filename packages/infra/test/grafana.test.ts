@@ -50,6 +50,7 @@ describe('the Grafana dashboard', () => {
     // Of what only explains another one, the page of the metrics tells.
     const others = [
       'tocsin_region_monitors',
+      'tocsin_leader',
       'tocsin_rollup_watermark_seconds',
       'tocsin_rollup_gaps',
       'tocsin_checks_skipped_total',

@@ -1,8 +1,9 @@
+import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLeaderLoop } from './leader.ts';
 import type { LeaderLease, LeaderLoop } from './leader.ts';
-import { createSilentLogger } from './logger.ts';
+import { createLogger, createSilentLogger } from './logger.ts';
 import { until } from './testing/until.ts';
 
 /** One lock in memory, with leases that can be lost. */
@@ -96,5 +97,52 @@ describe('createLeaderLoop', () => {
     await until('the loop leads', () => loop.isLeader());
     await loop.stop();
     expect([finished, lock.released, loop.isLeader()]).toEqual([true, 1, false]);
+  });
+
+  it('abandons an election without an answer, logs it and tries again; a late lease is released', async () => {
+    let log = '';
+    const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+    const elections: { signal: AbortSignal; answer: (lease: LeaderLease | null) => void }[] = [];
+    const loop = createLeaderLoop({
+      name: 'test',
+      acquire: (signal) => new Promise((answer) => elections.push({ signal, answer })),
+      acquireWithinMs: 1,
+      work: async () => undefined,
+      everyMs: 1,
+      retryMs: 2,
+      logger: createLogger({ service: 'test', format: 'json', stream }),
+    });
+    loops.push(loop);
+    await until('the third election', () => elections.length > 2);
+    expect(elections[0]?.signal.aborted).toBe(true);
+    expect(loop.leadership()).toBe('unknown');
+    expect(log).toContain('test: electing the leader failed');
+    let released = false;
+    elections[0]?.answer({ isAlive: () => true, release: async () => void (released = true) });
+    await until('the late lease is released', () => released);
+    expect(loop.isLeader()).toBe(false);
+  });
+
+  it('knows whether another process leads', async () => {
+    const lock = new Lock();
+    const first = lead(lock, async () => undefined);
+    await until('the first loop leads', () => first.leadership() === 'leader');
+    const second = lead(lock, async () => undefined);
+    await until('the second loop stands by', () => second.leadership() === 'standby');
+  });
+
+  it('stops while an election has no answer', async () => {
+    let elections = 0;
+    const loop = createLeaderLoop({
+      name: 'test',
+      acquire: () => new Promise(() => void (elections += 1)),
+      acquireWithinMs: 600_000,
+      work: async () => undefined,
+      everyMs: 1,
+      logger: createSilentLogger(),
+    });
+    await until('the election has begun', () => elections === 1);
+    await loop.stop();
+    expect(loop.isLeader()).toBe(false);
   });
 });

@@ -2,10 +2,14 @@ import { createLoop } from './loop.ts';
 import type { Loop } from './loop.ts';
 import type { Logger } from './logger.ts';
 
+/** An election has this long, from the connection to its result. */
+const ACQUIRE_WITHIN_MS = 5_000;
+
 /** Proof of leadership, e.g. a connection that holds a Postgres advisory lock. */
 export interface LeaderLease {
+  /** False from the moment on when another process may lead. */
   isAlive(): boolean;
-  /** Gives leadership up. Never rejects because it is lost already. */
+  /** Gives leadership up. Never rejects because it is lost already, and never waits for a dead connection. */
   release(): Promise<void>;
   /** Calls back once, when the lease is lost without `release`. Without it, a loss shows at the next run or retry. */
   onLost?(callback: () => void): void;
@@ -14,20 +18,29 @@ export interface LeaderLease {
 export interface LeaderLoopOptions {
   /** For the log. */
   readonly name: string;
-  /** Null while another process leads. */
-  readonly acquire: () => Promise<LeaderLease | null>;
+  /**
+   * Tries to become the leader; null while another process leads. The signal is aborted when nobody waits for the result any
+   * more: a lease that comes after that is released at once.
+   */
+  readonly acquire: (signal: AbortSignal) => Promise<LeaderLease | null>;
   /** Aborted when the lease is lost or the loop is asked to stop. */
   readonly work: (signal: AbortSignal) => Promise<void>;
   readonly everyMs: number;
   /** How often a process that does not lead tries to. Default 5 s. */
   readonly retryMs?: number;
+  /** How long an election may take. Default 5 s. */
+  readonly acquireWithinMs?: number;
   readonly logger: Logger;
   /** Called with each error of the work after it was logged, e.g. to count it. */
   readonly onError?: (error: unknown) => void;
 }
 
+/** What a process knows about who leads; `unknown`: its last election had no result. */
+export type Leadership = 'leader' | 'standby' | 'unknown';
+
 export interface LeaderLoop {
   isLeader(): boolean;
+  leadership(): Leadership;
   /** Runs the work at once if this process leads. */
   wake(): void;
   /** Waits for the running work and gives leadership up. */
@@ -38,11 +51,12 @@ export interface LeaderLoop {
 export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
   const { name, logger } = options;
   let lease: LeaderLease | null = null;
+  let standby = false;
   let worker: Loop | undefined;
 
   /** Not the work itself but the standing watch over who leads. */
   const watch = createLoop({
-    name: `Becoming the leader of ${name}`,
+    name: `${name}: electing the leader`,
     everyMs: options.retryMs ?? 5000,
     logger,
     async work(signal) {
@@ -50,7 +64,8 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
         if (lease.isAlive()) return;
         await resign();
       }
-      const acquired = await options.acquire();
+      const acquired = await elect(signal);
+      standby = acquired === null;
       if (acquired === null) return;
       lease = acquired;
       // Asked to stop while acquiring: `stop` releases it.
@@ -67,6 +82,32 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
       });
     },
   });
+
+  /** Acquires a lease within the deadline, whatever `acquire` waits for. */
+  async function elect(stopped: AbortSignal): Promise<LeaderLease | null> {
+    const abandoned = new AbortController();
+    const withinMs = options.acquireWithinMs ?? ACQUIRE_WITHIN_MS;
+    const late = new Error(`The election had no result after ${withinMs} ms`);
+    const timer = setTimeout(() => abandoned.abort(late), withinMs);
+    const stop = (): void => abandoned.abort(new Error('The loop stops'));
+    stopped.addEventListener('abort', stop, { once: true });
+    try {
+      const acquiring = options.acquire(abandoned.signal);
+      const aborted = new Promise<null>((resolve) => {
+        abandoned.signal.addEventListener('abort', () => resolve(null), { once: true });
+      });
+      const acquired = await Promise.race([acquiring, aborted]);
+      if (!abandoned.signal.aborted) return acquired;
+      acquiring.then((lease) => lease?.release()).catch(() => undefined);
+      throw abandoned.signal.reason;
+    } catch (error) {
+      standby = false;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      stopped.removeEventListener('abort', stop);
+    }
+  }
 
   async function lost(): Promise<void> {
     logger.warn(`Lost the lead of ${name}`);
@@ -86,8 +127,10 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
     }
   }
 
+  const isLeader = (): boolean => lease?.isAlive() === true;
   return {
-    isLeader: () => lease?.isAlive() === true,
+    isLeader,
+    leadership: () => (isLeader() ? 'leader' : standby ? 'standby' : 'unknown'),
     wake: () => worker?.wake(),
     async stop() {
       await watch.stop();

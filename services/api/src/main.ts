@@ -36,7 +36,7 @@ import { RegionLoads } from './regions/region-loads.ts';
 import { registerRegionMetrics } from './regions/region-metrics.ts';
 import { Reconciler } from './schedule/reconciler.ts';
 import { ScheduleApplier } from './schedule/schedule-applier.ts';
-import { createScheduleMetrics } from './schedule/schedule-metrics.ts';
+import { createScheduleMetrics, registerLeadership } from './schedule/schedule-metrics.ts';
 import { startReconciler } from './schedule/start-reconciler.ts';
 import { traceSync } from './schedule/trace-sync.ts';
 import { LiveStreams } from './stream/live-streams.ts';
@@ -201,6 +201,7 @@ function createScheduleKeeper(
     start: () => {
       const leader = startReconciler(reconciler, env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, logger);
       const isLeader = (): boolean => leader.isLeader();
+      registerLeadership(parts.metrics, () => leader.leadership());
       const retentionDays = env.EVENT_RETENTION_DAYS;
       const housekeeping = startHousekeeping({ db, retentionDays, isLeader, logger });
       const rollUps = startRollUps({ db, isLeader, logger });

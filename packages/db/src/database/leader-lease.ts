@@ -1,57 +1,144 @@
+import { Socket } from 'node:net';
 import { Client } from 'pg';
 
-/** Leadership held by a session-level advisory lock: it ends with the connection, whatever ends that. */
+/** Leadership held by a session-level advisory lock. */
 export interface LeaderLease {
+  /** False from the moment on when another session may hold the lock. */
   isAlive(): boolean;
+  /** Ends the session, within a second whatever its connection does. */
   release(): Promise<void>;
   /** Called once when the lease is lost without `release`. */
   onLost(callback: () => void): void;
 }
 
+/** How a lease is kept alive, in milliseconds. */
+export interface LeaseTiming {
+  /** From the answer to one heartbeat to the next heartbeat. */
+  readonly heartbeatMs: number;
+  /** A lease is lost this long after the last heartbeat that Postgres answered was sent. */
+  readonly validMs: number;
+  /** Postgres ends the session, and with it the lock, this long after the last heartbeat: more than `validMs`. */
+  readonly sessionMs: number;
+}
+
+const TIMING: LeaseTiming = { heartbeatMs: 2_000, validMs: 8_000, sessionMs: 10_000 };
+const END_WITHIN_MS = 1_000;
+
 /**
  * Tries to become the leader of `lockKey`; null where another session holds it. Needs a direct connection, not a transaction
- * pooler's (design §2 `DATABASE_DIRECT_URL`).
+ * pooler's. Neither side waits for TCP to notice a broken path: without heartbeats Postgres ends the session, and without
+ * answers the lease is over, a little earlier.
+ * @param signal ends the attempt, which then rejects with its reason
+ * @param timing other times than those of a service, for tests
  */
-export async function acquireLeaderLease(url: string, lockKey: number): Promise<LeaderLease | null> {
+export async function acquireLeaderLease(
+  url: string,
+  lockKey: number,
+  signal: AbortSignal,
+  timing: LeaseTiming = TIMING,
+): Promise<LeaderLease | null> {
+  const socket = new Socket();
   const client = new Client({
     connectionString: url,
     application_name: 'tocsin leader',
-    connectionTimeoutMillis: 10_000,
-    // A leader whose machine vanished must not keep the lock until TCP gives up: the server has to notice.
-    options: '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3',
-    keepAlive: true,
+    options: `-c idle_session_timeout=${timing.sessionMs}`,
+    stream: () => socket,
   });
-  let alive = true;
-  let notify: (() => void) | undefined;
-  const lost = (): void => {
-    if (alive) notify?.();
-    alive = false;
-  };
-  client.on('error', lost);
-  client.on('end', lost);
+  // Whoever waits for the client learns of its errors.
+  client.on('error', () => undefined);
+  const abort = (): void => void socket.destroy();
+  signal.addEventListener('abort', abort, { once: true });
   try {
+    signal.throwIfAborted();
     await client.connect();
+    const askedAt = performance.now();
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
       lockKey,
     ]);
-    if (rows[0]?.locked === true) {
-      return {
-        isAlive: () => alive,
-        onLost: (callback) => {
-          notify = callback;
-        },
-        release: async () => {
-          alive = false;
-          await client.end();
-        },
-      };
-    }
+    if (rows[0]?.locked === true) return new SessionLease(client, socket, timing, askedAt);
   } catch (error) {
-    await client.end().catch(lost);
-    throw error;
+    socket.destroy();
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
-  await client.end();
+  await endSession(client, socket);
   return null;
+}
+
+class SessionLease implements LeaderLease {
+  readonly #client: Client;
+  readonly #socket: Socket;
+  readonly #timing: LeaseTiming;
+  #validUntil: number;
+  #over = false;
+  #expiry: NodeJS.Timeout | undefined;
+  #nextHeartbeat: NodeJS.Timeout | undefined;
+  #notify: (() => void) | undefined;
+
+  /** @param askedAt when the query was sent that acquired the lock, by `performance.now()` */
+  constructor(client: Client, socket: Socket, timing: LeaseTiming, askedAt: number) {
+    this.#client = client;
+    this.#socket = socket;
+    this.#timing = timing;
+    this.#validUntil = askedAt;
+    client.on('error', () => this.#lose());
+    client.on('end', () => this.#lose());
+    this.#confirm(askedAt);
+  }
+
+  isAlive(): boolean {
+    // Not by the timer alone: of a process that was stopped, it has not run yet.
+    return !this.#over && performance.now() < this.#validUntil;
+  }
+
+  onLost(callback: () => void): void {
+    this.#notify = callback;
+  }
+
+  async release(): Promise<void> {
+    this.#end();
+    await endSession(this.#client, this.#socket);
+  }
+
+  /** Postgres answered what was sent then: its timer for this session began later. */
+  #confirm(sentAt: number): void {
+    if (this.#over) return;
+    clearTimeout(this.#expiry);
+    this.#validUntil = sentAt + this.#timing.validMs;
+    this.#expiry = setTimeout(() => this.#lose(), this.#validUntil - performance.now());
+    this.#nextHeartbeat = setTimeout(() => void this.#beat(), this.#timing.heartbeatMs);
+  }
+
+  async #beat(): Promise<void> {
+    const sentAt = performance.now();
+    try {
+      await this.#client.query('select 1');
+      this.#confirm(sentAt);
+    } catch {
+      this.#lose();
+    }
+  }
+
+  #lose(): void {
+    if (this.#over) return;
+    this.#end();
+    this.#socket.destroy();
+    this.#notify?.();
+  }
+
+  #end(): void {
+    this.#over = true;
+    clearTimeout(this.#expiry);
+    clearTimeout(this.#nextHeartbeat);
+  }
+}
+
+/** Says goodbye, so that Postgres frees the lock at once; of a connection without an answer only the socket is closed. */
+async function endSession(client: Client, socket: Socket): Promise<void> {
+  const late = setTimeout(() => socket.destroy(), END_WITHIN_MS);
+  await client.end();
+  clearTimeout(late);
 }
 
 /** The advisory locks of the system, each stated once. */

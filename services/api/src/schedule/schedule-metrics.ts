@@ -1,4 +1,6 @@
+import type { Leadership } from '@tocsin/runtime/leader';
 import type { Metrics } from '@tocsin/runtime/metrics';
+import { registerReadGauge } from '@tocsin/runtime/reading';
 import { Counter, Gauge } from 'prom-client';
 
 /** Why a wave was put into the store, or (`stray`) taken out of it: right after a commit, or what the reconciler found. */
@@ -51,4 +53,17 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
       unapplied.set(0);
     },
   };
+}
+
+/** Shows whether this process leads; nothing while it cannot find out who does. */
+export function registerLeadership(registry: Metrics, leadership: () => Leadership): void {
+  registerReadGauge<never>(registry, {
+    name: 'tocsin_leader',
+    help: 'Whether this api leads: 1 in one process, 0 in the others; absent while it cannot find out who does.',
+    labelNames: [],
+    samples: async () => {
+      const known = leadership();
+      return known === 'unknown' ? null : [{ labels: {}, value: known === 'leader' ? 1 : 0 }];
+    },
+  });
 }

@@ -18,12 +18,13 @@ export function startReconciler(reconciler: Reconciler, databaseUrl: string, log
     everyMs: EVERY_MS,
     retryMs: TAKE_OVER_EVERY_MS,
     logger,
-    acquire: async () => {
-      const lease = await acquireLeaderLease(databaseUrl, ADVISORY_LOCKS.reconciler);
+    acquire: async (signal) => {
+      const lease = await acquireLeaderLease(databaseUrl, ADVISORY_LOCKS.reconciler, signal);
       if (lease === null) return null;
       reconciler.begin();
       return {
-        ...lease,
+        isAlive: () => lease.isAlive(),
+        release: () => lease.release(),
         onLost: (callback) => {
           lease.onLost(() => {
             reconciler.end();
