@@ -10,6 +10,7 @@ import {
 } from 'bullmq';
 import { Cluster } from 'ioredis';
 import { Pool } from 'pg';
+import { withDeadline } from './deadline.ts';
 import { PostgresOverlapGuard, RedisOverlapGuard, type OverlapGuard } from './overlap-guard.ts';
 import { KEY_PREFIX } from './queue-names.ts';
 import { connectRedis, type RedisClient } from './redis-client.ts';
@@ -40,6 +41,8 @@ export interface QueueStore {
 
 /** How long a ping waits for a connection that is being made. */
 const CONNECT_DEADLINE_MS = 2_000;
+
+const CLOSE_WITHIN_MS = 2_000;
 
 /** Settings of every queue: nobody reads BullMQ's event stream, so it is kept short. */
 const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
@@ -198,6 +201,7 @@ class PostgresQueueStore implements QueueStore {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    // A connection that is in use and does not answer ends with the process.
+    await withDeadline(this.#pool.end(), CLOSE_WITHIN_MS, 'closing the connections').catch(() => undefined);
   }
 }

@@ -12,6 +12,7 @@ import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import type { TestDatabase } from '@tocsin/embedded/testing/database';
 import { openDatabase } from '@tocsin/db/database/open';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import type { Monitor } from '@tocsin/contracts/monitor';
 import { until } from '@tocsin/embedded/testing/until';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
@@ -209,6 +210,40 @@ describe('the service', () => {
     const { code, out } = await service.end;
     expect(code).toBe(0);
     expect(out).not.toContain(admin.password);
+  });
+
+  test('loses the lead with its connection to Postgres, leads again after it, and stops cleanly without it', async () => {
+    const proxy = await TcpProxy.start(database.url);
+    const service = start({ DATABASE_URL: proxy.through(database.url) });
+    const http = supertest(`http://127.0.0.1:${await portOf(service)}`);
+    const opened = openDatabase({
+      url: database.url,
+      poolSize: 1,
+      applicationName: 'test',
+      onIdleError: () => undefined,
+    });
+    const leads = async (): Promise<boolean> => {
+      const { rowCount } = await opened.pool.query(
+        `select from pg_locks join pg_stat_activity using (pid)
+         where locktype = 'advisory' and application_name = 'tocsin leader' and datname = current_database()`,
+      );
+      return rowCount === 1;
+    };
+    const leadership = async (): Promise<string | undefined> =>
+      /^tocsin_leader (.*)$/m.exec((await http.get('/metrics')).text)?.[1];
+    await until('the service leads', leads);
+    await until('the service says so', async () => (await leadership()) === '1');
+    proxy.blackHole();
+    await until('Postgres has freed the lock', async () => !(await leads()));
+    await until('the service does not know who leads', async () => (await leadership()) === undefined);
+    proxy.heal();
+    await until('the service leads again', leads);
+    proxy.blackHole();
+    service.child.kill('SIGTERM');
+    const { code } = await service.end;
+    await opened.close();
+    await proxy.stop();
+    expect(code).toBe(0);
   });
 
   test('says in one line what is wrong with its settings, and that its port is taken', async () => {

@@ -70,6 +70,8 @@ type Env = Pick<Settings, keyof typeof apiSettings.shape>;
 
 /** At SIGTERM a request that waits for a checker or a notifier has this long; the server waits two seconds longer for all. */
 const WAIT_AT_STOP_MS = 8_000;
+/** By then the server has stopped, at the latest after ten seconds, and Postgres has had time to answer what is under way. */
+const ABANDON_POSTGRES_AFTER_MS = 15_000;
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(apiSettings);
@@ -154,6 +156,7 @@ async function start(logger: Logger): Promise<RunningService> {
     ready: { port: server.port },
     async stop() {
       const giveUp = setTimeout(() => shutdown.abort(), WAIT_AT_STOP_MS);
+      const abandon = setTimeout(() => database.abandon(), ABANDON_POSTGRES_AFTER_MS);
       const streamsEnded = streams.stop();
       await server.stop();
       clearTimeout(giveUp);
@@ -161,6 +164,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await producers.close();
       await queues.close();
       await database.close();
+      clearTimeout(abandon);
       await tracer?.stop();
     },
   };

@@ -29,6 +29,8 @@ import { TargetCache } from './targets/target-cache.ts';
 
 /** At SIGTERM running probes have this long to end by themselves, and Postgres to take their results (design §4 "Jobs"). */
 const ABORT_PROBES_AFTER_MS = 20_000;
+/** Then nobody waits for Postgres any more; what is left has a few seconds to end. */
+const ABANDON_POSTGRES_AFTER_MS = 23_000;
 /**
  * V8 collects garbage when the heap has grown by this much since the last time. By default it waits for up to four times what
  * is in use: with 50,000 monitors, 90 MB more of nothing but garbage.
@@ -155,12 +157,14 @@ async function start(logger: Logger): Promise<RunningService> {
         shutdown.abort();
         recorder.abandon();
       }, ABORT_PROBES_AFTER_MS);
+      const abandon = setTimeout(() => database.abandon(), ABANDON_POSTGRES_AFTER_MS);
       await closeWorkers(regions);
       clearTimeout(abort);
       await recorder.close();
       await Promise.all([producers.close(), tracer?.stop()]);
       await stores.close();
       await database.close();
+      clearTimeout(abandon);
       await health.stop();
     },
   };

@@ -38,6 +38,8 @@ const SWEEP_EVERY_MS = 60_000;
 const STUCK_AFTER_MS = 60_000;
 const DISPATCH_CONCURRENCY = 20;
 const DELIVERY_CONCURRENCY = 100;
+/** At SIGTERM: an attempt begins within 5 s, and is recorded within 18 s. Nobody waits for Postgres after that. */
+const ABANDON_POSTGRES_AFTER_MS = 24_000;
 
 const notifierSettings = settings.pick({
   DATABASE_URL: true,
@@ -168,6 +170,7 @@ async function start(logger: Logger): Promise<RunningService> {
     ready: { healthPort: health.port },
     stop: async () => {
       deliverer.stop();
+      const abandon = setTimeout(() => database.abandon(), ABANDON_POSTGRES_AFTER_MS);
       await Promise.all([
         maintenance.stop(),
         relay.stop(),
@@ -178,6 +181,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await Promise.all([producers.close(), tracer?.stop()]);
       await stores.close();
       await database.close();
+      clearTimeout(abandon);
       await health.stop();
     },
   };

@@ -17,6 +17,8 @@ export interface OpenDatabase {
   /** Throws where Postgres does not answer: the readiness check of every service. */
   ping(): Promise<void>;
   close(): Promise<void>;
+  /** Breaks every connection, those too that are asked for later: a service that stops waits for none that does not answer. */
+  abandon(): void;
 }
 
 export interface OpenDatabaseOptions {
@@ -54,6 +56,7 @@ const IDLE_CONNECTION_MS = 10_000;
 
 /** Opens the connection pool; connections are made when first needed. */
 export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
+  const sockets = new Sockets();
   const pool = new Pool({
     connectionString: options.url,
     max: options.poolSize,
@@ -62,7 +65,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
     keepAlive: true,
-    stream: openSocket,
+    stream: () => sockets.open(),
   });
   pool.on('error', options.onIdleError);
   // A session that ends between two statements of a transaction fails the next one; unheard, it would end the process.
@@ -72,6 +75,7 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
     pool,
     ping: async () => void (await pool.query('select 1')),
     close: () => pool.end(),
+    abandon: () => sockets.abandon(),
   };
 }
 
@@ -95,11 +99,30 @@ function openDrizzle(pool: Pool): Database {
   return Object.assign(drizzle(pool), { transaction });
 }
 
-/** A socket that breaks when Postgres says nothing for too long: a half-open connection must not hang its user. */
-function openSocket(): Socket {
-  const socket = new Socket();
-  socket.setTimeout(SILENT_CONNECTION_MS, () => {
-    socket.destroy(new Error(`Postgres has been silent for ${SILENT_CONNECTION_MS / 1_000} s`));
-  });
-  return socket;
+/** The sockets of a pool. */
+class Sockets {
+  readonly #open = new Set<Socket>();
+  #abandoned = false;
+
+  /** A socket that breaks when Postgres says nothing for too long: a half-open connection must not hang its user. */
+  open(): Socket {
+    const socket = new Socket();
+    socket.setTimeout(SILENT_CONNECTION_MS, () => {
+      socket.destroy(new Error(`Postgres has been silent for ${SILENT_CONNECTION_MS / 1_000} s`));
+    });
+    this.#open.add(socket);
+    socket.once('close', () => this.#open.delete(socket));
+    // After the call that connects it.
+    if (this.#abandoned) setImmediate(breakSocket, socket);
+    return socket;
+  }
+
+  abandon(): void {
+    this.#abandoned = true;
+    for (const socket of this.#open) breakSocket(socket);
+  }
+}
+
+function breakSocket(socket: Socket): void {
+  socket.destroy(new Error('The service stops'));
 }
