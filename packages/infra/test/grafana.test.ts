@@ -51,6 +51,7 @@ describe('the Grafana dashboard', () => {
     const others = [
       'tocsin_region_monitors',
       'tocsin_leader',
+      'tocsin_clock_offset_seconds',
       'tocsin_rollup_watermark_seconds',
       'tocsin_rollup_gaps',
       'tocsin_checks_skipped_total',

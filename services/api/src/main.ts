@@ -3,6 +3,7 @@ import { touchApiKeys } from '@tocsin/db/api-keys/touch-api-keys';
 import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { Database } from '@tocsin/db/database/open';
+import { readClock } from '@tocsin/db/database/read-clock';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/watch-regions';
 import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
@@ -11,10 +12,12 @@ import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
 import { readQueueDepth } from '@tocsin/queue/queue-depth';
 import { readRegionLoad } from '@tocsin/queue/region-load';
+import { measureClockOffset, registerClockOffset } from '@tocsin/runtime/clock-offset';
 import { parseEnv } from '@tocsin/runtime/env';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
+import { createReading } from '@tocsin/runtime/reading';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
 import type { Settings } from '@tocsin/runtime/settings';
 import { runService, type RunningService } from '@tocsin/runtime/shutdown';
@@ -25,6 +28,7 @@ import { createLastUsedRecorder } from './auth/last-used.ts';
 import { ensureAdmin } from './bootstrap/ensure-admin.ts';
 import { ensureApiKeys } from './bootstrap/ensure-api-keys.ts';
 import type { ApiSettings } from './context.ts';
+import { DatabaseClock } from './housekeeping/database-clock.ts';
 import { startHousekeeping } from './housekeeping/housekeeping.ts';
 import { startRollUps } from './housekeeping/roll-up-checks.ts';
 import { registerRollupMetrics } from './housekeeping/rollup-metrics.ts';
@@ -114,6 +118,14 @@ async function start(logger: Logger): Promise<RunningService> {
     readDepth: (kind, region) => readQueueDepth(producers, kind, region),
     logger,
   });
+  registerClockOffset(
+    metrics,
+    createReading({
+      what: 'the clock of Postgres',
+      read: () => measureClockOffset(() => readClock(db)),
+      logger,
+    }),
+  );
   registerRollupMetrics({ registry: metrics, readState: () => readRollupState(db), logger });
   const shutdown = new AbortController();
   const requests = requestSettings(env);
@@ -207,8 +219,9 @@ function createScheduleKeeper(
       const isLeader = (): boolean => leader.isLeader();
       registerLeadership(parts.metrics, () => leader.leadership());
       const retentionDays = env.EVENT_RETENTION_DAYS;
-      const housekeeping = startHousekeeping({ db, retentionDays, isLeader, logger });
-      const rollUps = startRollUps({ db, isLeader, logger });
+      const databaseClock = new DatabaseClock({ readClock: () => readClock(db), logger });
+      const housekeeping = startHousekeeping({ db, databaseClock, retentionDays, isLeader, logger });
+      const rollUps = startRollUps({ db, databaseClock, isLeader, logger });
       return async () => {
         await Promise.all([leader.stop(), housekeeping.stop(), rollUps.stop(), applier.stop()]);
       };

@@ -122,7 +122,7 @@ async function timeRollUp(lab: Lab): Promise<number> {
 async function timeRetention(lab: Lab, oldest: Date): Promise<number> {
   const days = Math.floor((Date.now() - oldest.getTime()) / 86_400_000) - 1;
   const startedAt = performance.now();
-  const dropped = await dropExpiredEventPartitions(lab.database.db, days);
+  const dropped = await dropExpiredEventPartitions(lab.database.db, days, Date.now());
   if (dropped.length !== 1) throw new Error(`not one partition was dropped but ${dropped.length}`);
   return performance.now() - startedAt;
 }

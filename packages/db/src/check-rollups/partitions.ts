@@ -16,7 +16,7 @@ function partitionName(month: number): string {
   return `check_rollups_${utcDay(month).slice(0, 7).replace('-', '_')}`;
 }
 
-/** The first instant whose rollups are kept: partitions are dropped by whole months. */
+/** The first instant whose rollups are kept: partitions are dropped by whole months. @param now Postgres' clock */
 export function oldestRollup(now: number): number {
   return monthOf(now, -ROLLUP_RETENTION_MONTHS);
 }
@@ -30,6 +30,7 @@ export async function ensureRollupPartition(db: Database, hour: Date): Promise<v
 
 /**
  * Drops what is older than 13 months: partitions of rollups, and the spans that ended before.
+ * @param now Postgres' clock, epoch milliseconds
  * @returns the names of the dropped partitions
  */
 export async function dropExpiredRollups(db: Database, now: number, signal?: AbortSignal): Promise<string[]> {

@@ -69,11 +69,14 @@ async function nextHour(db: Database): Promise<DueHour | null> {
 
 /** Before the first roll-up: it begins with the first hour of the first monitor, as far as its rollups would be kept. */
 async function begin(db: Database): Promise<DueHour | null> {
-  const { rows } = await db.execute<{ since: number }>(sql`
-    select (extract(epoch from least(${clockNow},
-      (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))) * 1000)::float8 as since`);
-  const since = rows[0]?.since ?? Date.now();
-  const rolledUntil = new Date(Math.max(since - (since % HOUR_MS), oldestRollup(Date.now())));
+  const { rows } = await db.execute<{ since: number; now: number }>(sql`
+    select (extract(epoch from least(c.now,
+        (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))) * 1000)::float8 as since,
+      (extract(epoch from c.now) * 1000)::float8 as now
+    from (select ${clockNow} as now) c`);
+  const [clock] = rows;
+  if (!clock) return null;
+  const rolledUntil = new Date(Math.max(clock.since - (clock.since % HOUR_MS), oldestRollup(clock.now)));
   await db.insert(checkRollupState).values({ rolledUntil }).onConflictDoNothing();
   return nextHour(db);
 }

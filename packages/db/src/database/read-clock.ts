@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
-import type { Queryable } from './open.ts';
+import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 
 /** Postgres' clock, epoch milliseconds. */
-export async function readClock(db: Queryable): Promise<number> {
-  const { rows } = await db.execute<{ now: number }>(
-    sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
-  );
-  return rows[0]?.now ?? 0;
+export async function readClock(db: PgDatabase<PgQueryResultHKT>): Promise<number> {
+  const [row] = await db
+    .select({ now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8` })
+    .from(sql`(values (1)) as one`);
+  return row?.now ?? 0;
 }

@@ -1,13 +1,17 @@
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { ensurePartitions, utcDay } from '../database/partitions.ts';
+import { readClock } from '../database/read-clock.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 7;
 
-/** Makes the partitions of yesterday to a week ahead where they are missing (design §5). */
-export async function ensureEventPartitions(db: PgDatabase<PgQueryResultHKT>): Promise<void> {
-  const now = Date.now();
-  const wanted = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => now + (index - 1) * DAY_MS).map(
+/**
+ * Makes the partitions of yesterday to a week ahead where they are missing (design §5).
+ * @param now Postgres' clock, epoch milliseconds, which stamps the events; read where it is not given
+ */
+export async function ensureEventPartitions(db: PgDatabase<PgQueryResultHKT>, now?: number): Promise<void> {
+  const yesterday = (now ?? (await readClock(db))) - DAY_MS;
+  const wanted = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => yesterday + index * DAY_MS).map(
     (time) => ({
       name: `events_${utcDay(time).replaceAll('-', '_')}`,
       from: utcDay(time),

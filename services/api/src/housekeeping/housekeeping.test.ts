@@ -11,6 +11,7 @@ import { commitMonitor } from '../testing/schedules.ts';
 import { newSignedInUser } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
+import { DatabaseClock } from './database-clock.ts';
 import { keepHouse, startHousekeeping } from './housekeeping.ts';
 import type { HousekeepingOptions } from './housekeeping.ts';
 
@@ -24,7 +25,9 @@ let api: TestApi;
 let options: HousekeepingOptions;
 beforeAll(async () => {
   api = await openTestApi();
-  options = { db: api.context.db, retentionDays: 90, isLeader: () => true, logger: createSilentLogger() };
+  const logger = createSilentLogger();
+  const databaseClock = new DatabaseClock({ readClock: async () => trueNow() + shiftMs, logger });
+  options = { db: api.context.db, databaseClock, retentionDays: 90, isLeader: () => true, logger };
 });
 afterAll(async () => {
   clock.mockRestore();
@@ -72,6 +75,35 @@ describe('housekeeping', () => {
     );
     expect(names).not.toContain(nameOf(-500));
     expect(names).not.toContain(nameOf(-91));
+  });
+
+  test.each([
+    ['100 days ahead of', 100 * DAY_MS],
+    ['100 days behind', -100 * DAY_MS],
+    ['61 s ahead of', 61_000],
+    ['61 s behind', -61_000],
+  ])('deletes nothing while this process is %s the clock of Postgres', async (_what, aheadMs) => {
+    for (const days of [-92, -29]) await addPartition(days);
+    await rolledUpUntil(30);
+    const { id } = await commitMonitor(api);
+    const row = await findMonitorRow(api.context.db, api.account.id, id);
+    await createTrigger(api.context.db, row, null, 5_000);
+    await api.database.pool.query(`update triggers set created_at = now() - interval '61 minutes'`);
+    const triggers = async (): Promise<number | null> =>
+      (await api.database.pool.query('select from triggers')).rowCount;
+    clock.mockImplementation(() => trueNow() + shiftMs + aheadMs);
+    try {
+      await keepHouse(options);
+    } finally {
+      clock.mockImplementation(() => trueNow() + shiftMs);
+    }
+    expect(await partitions()).toEqual(expect.arrayContaining([nameOf(-92), nameOf(-29), nameOf(7)]));
+    expect(await triggers()).toBe(1);
+    await keepHouse(options);
+    expect(await triggers()).toBe(0);
+    const names = await partitions();
+    expect([names.includes(nameOf(-92)), names.includes(nameOf(-29))]).toEqual([false, true]);
+    await api.database.pool.query(`drop table ${nameOf(-29)}`);
   });
 
   test('keeps a day of events, however old, until all that its rollups need is rolled up', async () => {

@@ -11,11 +11,13 @@ import { deleteOldTriggers } from '@tocsin/db/triggers/delete-old-triggers';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop } from '@tocsin/runtime/loop';
 import type { Loop } from '@tocsin/runtime/loop';
+import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 10 * 60_000;
 
 export interface HousekeepingOptions {
   readonly db: Database;
+  readonly databaseClock: DatabaseClock;
   readonly retentionDays: number;
   /** Of the api processes, one runs the tasks. */
   readonly isLeader: () => boolean;
@@ -36,7 +38,8 @@ export function startHousekeeping(options: HousekeepingOptions): Loop {
 }
 
 /**
- * Runs every maintenance task once. Several processes may do so at once. A task that fails does not stop the others.
+ * Runs every maintenance task once. Several processes may do so at once. A task that fails does not stop the others, and what is old
+ * is deleted only while this process' clock agrees with that of Postgres.
  * @param signal ends it after the current batch
  * @throws AggregateError of the tasks that failed; each is logged
  */
@@ -44,34 +47,46 @@ export async function keepHouse(
   options: HousekeepingOptions,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
+  const { databaseClock, logger } = options;
   const failures: unknown[] = [];
-  for (const [task, work] of tasks(options, signal)) {
+  for (const { name, deletesByAge, work } of tasks(options, signal)) {
     if (signal.aborted) return;
     try {
-      options.logger.debug('Finished a maintenance task', { task, result: await work() });
+      // Read for each task: the one before may have taken long, and what a wrong clock deletes is lost.
+      const { now, agrees } = await databaseClock.read();
+      if (deletesByAge && !agrees) continue;
+      logger.debug('Finished a maintenance task', { task: name, result: await work(now) });
     } catch (error) {
       failures.push(error);
-      options.logger.error('A maintenance task failed', { task, error });
+      logger.error('A maintenance task failed', { task: name, error });
     }
   }
   if (failures.length > 0) throw new AggregateError(failures, `Failed maintenance tasks: ${failures.length}`);
 }
 
-function tasks(
-  { db, retentionDays, logger }: HousekeepingOptions,
-  signal: AbortSignal,
-): readonly (readonly [task: string, work: () => Promise<unknown>])[] {
+interface Task {
+  readonly name: string;
+  readonly deletesByAge: boolean;
+  /** @param now Postgres' clock, epoch milliseconds */
+  readonly work: (now: number) => Promise<unknown>;
+}
+
+function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: AbortSignal): readonly Task[] {
+  const always = (name: string, work: Task['work']): Task => ({ name, deletesByAge: false, work });
+  const byAge = (name: string, work: Task['work']): Task => ({ name, deletesByAge: true, work });
   return [
-    ['create event partitions', () => ensureEventPartitions(db)],
-    ['align schedule spans', () => alignAndReport(db, logger)],
-    ['delete old triggers', () => deleteOldTriggers(db, signal)],
-    ['delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)],
-    ['delete expired sessions', () => deleteExpiredSessions(db, signal)],
-    ['delete finished deliveries', () => deleteFinished(db, retentionDays, signal)],
-    ['purge deleted monitors', () => purgeDeletedMonitors(db, signal)],
+    always('create event partitions', (now) => ensureEventPartitions(db, now)),
+    always('align schedule spans', () => alignAndReport(db, logger)),
+    byAge('delete old triggers', () => deleteOldTriggers(db, signal)),
+    byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),
+    byAge('delete expired sessions', () => deleteExpiredSessions(db, signal)),
+    byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
+    always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
     // Last: a partition that is in use is dropped in a later round, and no other task waits for it.
-    ['drop expired events', () => report(logger, 'events', dropExpiredEventPartitions(db, retentionDays))],
-    ['drop expired rollups', () => report(logger, 'rollups', dropExpiredRollups(db, Date.now(), signal))],
+    byAge('drop expired events', (now) =>
+      report(logger, 'events', dropExpiredEventPartitions(db, retentionDays, now)),
+    ),
+    byAge('drop expired rollups', (now) => report(logger, 'rollups', dropExpiredRollups(db, now, signal))),
   ];
 }
 

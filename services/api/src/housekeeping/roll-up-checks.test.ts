@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { readClock } from '@tocsin/db/database/read-clock';
 import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
+import { DatabaseClock } from './database-clock.ts';
 import { startRollUps } from './roll-up-checks.ts';
 import { registerRollupMetrics } from './rollup-metrics.ts';
 
@@ -12,8 +14,10 @@ const HOUR_MS = 3_600_000;
 const logger = createSilentLogger();
 
 let api: TestApi;
+let databaseClock: DatabaseClock;
 beforeAll(async () => {
   api = await openTestApi();
+  databaseClock = new DatabaseClock({ readClock: () => readClock(api.context.db), logger });
 });
 afterAll(() => api.close());
 beforeEach(() => api.database.pool.query('delete from check_rollup_state'));
@@ -31,12 +35,12 @@ const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) *
 describe('rolling up checks', () => {
   test('is done by the leader, who works a backlog off in one run, and by nobody else', async () => {
     const { db } = api.context;
-    const standby = startRollUps({ db, isLeader: () => false, logger });
+    const standby = startRollUps({ db, databaseClock, isLeader: () => false, logger });
     await standby.stop();
     expect(await rolledUntil()).toBe(0);
     await fallBehind();
     const hour = settled();
-    const leader = startRollUps({ db, isLeader: () => true, logger });
+    const leader = startRollUps({ db, databaseClock, isLeader: () => true, logger });
     await until('the backlog is worked off', async () => (await rolledUntil()) >= hour);
     await leader.stop();
   });
@@ -45,11 +49,23 @@ describe('rolling up checks', () => {
     const { db } = api.context;
     await fallBehind();
     let asked = 0;
-    const loop = startRollUps({ db, isLeader: () => (asked += 1) <= 2, logger });
+    const loop = startRollUps({ db, databaseClock, isLeader: () => (asked += 1) <= 2, logger });
     await until('two hours are rolled up', () => asked === 3);
     await loop.stop();
     expect(await rolledUntil()).toBe(YESTERDAY + 2 * HOUR_MS);
   });
+});
+
+test('no hour is rolled up while the clock of Postgres and this one differ by more than a minute', async () => {
+  const { db } = api.context;
+  await fallBehind();
+  // What Postgres counts by a clock that is ahead has no checks, and is never counted again.
+  for (const aheadMs of [100 * 24 * HOUR_MS, -100 * 24 * HOUR_MS, 65_000, -65_000]) {
+    const off = new DatabaseClock({ readClock: async () => Date.now() + aheadMs, logger });
+    const leader = startRollUps({ db, databaseClock: off, isLeader: () => true, logger });
+    await leader.stop();
+  }
+  expect(await rolledUntil()).toBe(YESTERDAY);
 });
 
 describe('metrics of rollups', () => {

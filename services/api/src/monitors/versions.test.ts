@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitor';
+import { readClock } from '@tocsin/db/database/read-clock';
+import { DatabaseClock } from '../housekeeping/database-clock.ts';
 import { keepHouse } from '../housekeeping/housekeeping.ts';
 import { FULL_MONITOR, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
@@ -150,7 +152,9 @@ describe('Idempotency-Key', () => {
     await create('day', { name: 'day' });
     expect(await countOf('day')).toBe(2);
     await api.database.pool.query(age, ['25 hours', 'day']);
-    await keepHouse({ ...api.context, retentionDays: 90, isLeader: () => true });
+    const { db, logger } = api.context;
+    const databaseClock = new DatabaseClock({ readClock: () => readClock(db), logger });
+    await keepHouse({ db, logger, databaseClock, retentionDays: 90, isLeader: () => true });
     const { rows } = await api.database.pool.query("select key from idempotency_keys where key = 'day'");
     expect(rows).toEqual([]);
   });
