@@ -336,6 +336,14 @@ describe('recordAttempt', () => {
     expect(channel?.failingSince).toBeNull();
   });
 
+  test('a claim says when it was made, by Postgres’ clock', async () => {
+    const before = await readClock(context);
+    const { claimedAt } = await dispatched();
+    // Whole milliseconds are told.
+    expect(claimedAt.getTime()).toBeGreaterThan(before - 1);
+    expect(claimedAt.getTime()).toBeLessThanOrEqual(await readClock(context));
+  });
+
   test('a failure plans the next attempt by Postgres’ clock', async () => {
     const delivery = await dispatched();
     const before = await readClock(context);

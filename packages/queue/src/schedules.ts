@@ -1,5 +1,5 @@
 import { JOBS } from '@tocsin/contracts/jobs';
-import { MOST_FAST_MS } from '@tocsin/core/schedule/lateness';
+import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/lateness';
 import { parseWaveId, waveId, type Wave } from '@tocsin/core/schedule/wave';
 import { withDeadline } from './deadline.ts';
 import { FORGET_FINISHED, type Producers } from './producers.ts';
@@ -120,7 +120,7 @@ export class RegionSchedules {
 /** @param run a scheduler and its next run */
 function isAhead([id, next]: readonly [string, number], now: number): boolean {
   const wave = parseWaveId(id);
-  return wave !== null && next > now + wave.intervalSeconds * 1_000 + MOST_FAST_MS;
+  return wave !== null && next > now + wave.intervalSeconds * 1_000 + MAX_CLOCK_OFFSET_MS;
 }
 
 async function inBatches<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {

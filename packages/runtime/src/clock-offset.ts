@@ -16,14 +16,14 @@ export async function measureClockOffset(readClock: () => Promise<number>): Prom
   return { aheadMs: Math.max(0, askedAt - theirs), behindMs: Math.max(0, theirs - Date.now()), theirs };
 }
 
-/** Shows how wrong this process' clock is. @param read null: nobody knows now */
+/** Shows how wrong this process' clock is. @param read null: unknown, and not shown */
 export function registerClockOffset(
   registry: Metrics,
   read: () => Promise<Pick<ClockOffset, 'aheadMs' | 'behindMs'> | null>,
 ): void {
   registerReadGauge<never>(registry, {
     name: 'tocsin_clock_offset_seconds',
-    help: "How far this process' clock is ahead of its stores' clocks, at least; negative: behind. Absent while they do not answer.",
+    help: "How far this process' clock is ahead of its stores' clocks, at least; negative: behind.",
     labelNames: [],
     samples: async () => {
       const offset = await read();

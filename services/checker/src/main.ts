@@ -11,6 +11,7 @@ import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { registerClockOffset } from '@tocsin/runtime/clock-offset';
 import { parseEnv } from '@tocsin/runtime/env';
 import { startHealthServer } from '@tocsin/runtime/health-server';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -116,6 +117,7 @@ async function start(logger: Logger): Promise<RunningService> {
     ],
     logger,
   });
+  registerClockOffset(registry, async () => clock.offset);
   // Before any check is taken: with a clock that is fast the first would be one too many.
   await clock.look();
   const regions = env.REGION.map((region) =>

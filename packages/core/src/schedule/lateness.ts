@@ -5,10 +5,11 @@ export const GRACE_MS = 15_000;
 export const MOST_LATE_MS = 15 * 60_000;
 
 /**
- * How far a process' clock may be ahead of the stores'. With one that is more a checker would run checks long before their time, and
- * leave none for the time after it. Less than the grace, so that what less than this does to a schedule is within it.
+ * How far a process' clock may be off those of the stores. A checker that is further ahead would run checks long before their
+ * time, and leave none for the time after it; one that is further behind would take them late, or never. Less than the grace,
+ * so that what less than this does to a schedule is within it.
  */
-export const MOST_FAST_MS = 10_000;
+export const MAX_CLOCK_OFFSET_MS = 10_000;
 
 /** Whether a check planned for `slot` is too old to run: the next one is due anyway. Times in epoch milliseconds. */
 export function isTooLate(slot: number, intervalSeconds: number, now: number): boolean {

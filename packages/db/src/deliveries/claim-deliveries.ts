@@ -18,6 +18,8 @@ const MOST_VISITED = 5 * MOST_PER_CHANNEL;
 export interface ClaimedDelivery {
   readonly id: string;
   readonly leaseToken: string;
+  /** By Postgres' clock. */
+  readonly claimedAt: Date;
   readonly channelId: string;
   /** The last attempt to its channel failed, as this one may. */
   readonly isChannelFailing: boolean;
@@ -51,6 +53,7 @@ interface DueScope {
 
 type ClaimedRow = Record<string, unknown> & {
   id: string;
+  claimed_at: number;
   channel_id: string;
   is_channel_failing: boolean;
   monitor_id: string;
@@ -91,7 +94,7 @@ export async function claimDeliveries(
       first_attempt_at = coalesce(d.first_attempt_at, now())
     from held h, channels c
     where d.id = h.id and ${isDue('h')} and c.id = d.channel_id and (c.enabled or d.test) and c.deleted_at is null
-    returning d.id, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
+    returning d.id, (extract(epoch from now()) * 1000)::float8 as claimed_at, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
       c.failing_since is not null as is_channel_failing, c.url, c.sealed_secret,
       case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
       (extract(epoch from now() - d.first_attempt_at) * 1000)::float8 as elapsed_ms,
@@ -99,6 +102,7 @@ export async function claimDeliveries(
   return rows.map((row) => ({
     id: row.id,
     leaseToken,
+    claimedAt: new Date(row.claimed_at),
     channelId: row.channel_id,
     isChannelFailing: row.is_channel_failing,
     monitorId: row.monitor_id,

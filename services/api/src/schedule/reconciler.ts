@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseWaveId, waveId, type Wave } from '@tocsin/core/schedule/wave';
-import { MOST_FAST_MS } from '@tocsin/core/schedule/lateness';
+import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/lateness';
 import { readClock } from '@tocsin/db/database/read-clock';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-region';
 import { listUnappliedSchedules } from '@tocsin/db/monitor-regions/list-schedules';
@@ -106,7 +106,7 @@ export class Reconciler {
     const { aheadMs, behindMs } = await measureClockOffset(() => readClock(db));
     const now = Date.now() - aheadMs + behindMs;
     // Whose own clock is wrong would plan them as wrongly again.
-    const restarts = Math.max(aheadMs, behindMs) < MOST_FAST_MS;
+    const restarts = Math.max(aheadMs, behindMs) < MAX_CLOCK_OFFSET_MS;
     for (const region of wanted.keys()) this.#regions.add(region);
     await Promise.all(
       [...this.#regions].map((region) =>

@@ -1,5 +1,8 @@
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { createSilentLogger } from '@tocsin/runtime/logger';
+import { registerClockOffset } from '@tocsin/runtime/clock-offset';
+import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
 import { ClockGuard } from './clock-guard.ts';
 
 beforeEach(() => {
@@ -13,19 +16,43 @@ afterEach(() => {
 const off = (aheadMs: number) => async () => Date.now() - aheadMs;
 const away = (): Promise<number> => Promise.reject(new Error('away'));
 
-test.each<[string, (() => Promise<number>)[], boolean]>([
-  ['right', [off(0), off(0)], false],
-  ['a little fast', [off(9_000), off(9_000)], false],
-  ['fast', [off(60_000), off(60_000)], true],
-  ['slow', [off(-60_000), off(-60_000)], false],
-  ['right, and a store is slow', [off(60_000), off(0)], false],
-])('a clock that is %s', async (_, clocks, fast) => {
+test.each<[string, (() => Promise<number>)[], number]>([
+  ['right', [off(0), off(0)], 0],
+  ['a little fast', [off(9_000), off(9_000)], 9],
+  ['a little slow', [off(-9_000), off(-9_000)], -9],
+  ['right, and a store is slow', [off(60_000), off(0)], 0],
+  ['right, and a store is fast', [off(-60_000), off(0)], 0],
+  ['between those of the stores', [off(-60_000), off(60_000)], 0],
+])('checks are taken by a clock that is %s', async (_, clocks, seconds) => {
   const guard = new ClockGuard({ clocks, logger: createSilentLogger() });
   await guard.look();
-  expect([guard.isFast, guard.isRight]).toEqual([fast, !fast]);
-  if (fast) await expect(guard.check()).rejects.toThrow('the clock is 60 s ahead');
-  else await guard.check();
+  expect([guard.isRight, await offsetOf(guard)]).toEqual([true, seconds]);
+  await guard.check();
 });
+
+test.each<[string, (() => Promise<number>)[], number, string]>([
+  ['a minute fast', [off(60_000), off(60_000)], 60, '60 s ahead of'],
+  ['a minute slow', [off(-60_000), off(-60_000)], -60, '60 s behind'],
+  ['an hour slow', [off(-3_600_000), off(-3_600_500)], -3_600, '3600 s behind'],
+])('no checks are taken by a clock that is %s, which is logged', async (_, clocks, seconds, words) => {
+  let log = '';
+  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+  const logger = createLogger({ service: 'test', format: 'json', stream });
+  const guard = new ClockGuard({ clocks, logger });
+  await guard.look();
+  expect([guard.isRight, await offsetOf(guard)]).toEqual([false, seconds]);
+  await expect(guard.check()).rejects.toThrow(`the clock is ${words} the stores' clocks`);
+  await guard.look();
+  expect(log.match(/it takes no checks until/g)).toHaveLength(1);
+});
+
+/** As the metric shows it, in seconds. */
+async function offsetOf(guard: ClockGuard): Promise<number> {
+  const registry = createMetrics();
+  registerClockOffset(registry, async () => guard.offset);
+  const text = await registry.getSingleMetricAsString('tocsin_clock_offset_seconds');
+  return Number(/^tocsin_clock_offset_seconds (.*)$/m.exec(text)?.[1]);
+}
 
 test('nobody knows before a store has answered; what was seen stays true while none does', async () => {
   let clocks = [away, away];
@@ -34,14 +61,15 @@ test('nobody knows before a store has answered; what was seen stays true while n
     logger: createSilentLogger(),
   });
   await guard.look();
-  expect([guard.isFast, guard.isRight]).toEqual([false, false]);
+  expect([guard.isRight, guard.offset]).toEqual([false, null]);
+  await guard.check();
   clocks = [off(60_000), away];
   await guard.look();
-  expect([guard.isFast, guard.isRight]).toEqual([true, false]);
+  expect([guard.isRight, guard.offset?.aheadMs]).toEqual([false, 60_000]);
   clocks = [away, away];
   await guard.look();
-  expect([guard.isFast, guard.isRight]).toEqual([true, false]);
+  expect([guard.isRight, guard.offset?.aheadMs]).toEqual([false, 60_000]);
   clocks = [away, off(0)];
   await guard.look();
-  expect([guard.isFast, guard.isRight]).toEqual([false, true]);
+  expect(guard.isRight).toBe(true);
 });

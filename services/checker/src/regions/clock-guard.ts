@@ -1,6 +1,6 @@
-import { MOST_FAST_MS } from '@tocsin/core/schedule/lateness';
+import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/lateness';
 import { withDeadline } from '@tocsin/queue/deadline';
-import { measureClockOffset } from '@tocsin/runtime/clock-offset';
+import { measureClockOffset, type ClockOffset } from '@tocsin/runtime/clock-offset';
 import type { Logger } from '@tocsin/runtime/logger';
 
 const ANSWER_WITHIN_MS = 2_000;
@@ -12,47 +12,59 @@ export interface ClockGuardOptions {
 }
 
 /**
- * Knows whether this process' clock is fast: by it checks are due before their time, so a checker must not take them. It is
- * when it is ahead of every store's clock: a store's that is slow stops nobody.
+ * Knows whether this process' clock is right. A checker whose clock is fast would take checks before their time. BullMQ starts
+ * due jobs by its worker's clock, not by the store's, so one whose clock is slow would take them late, or never. The clock is
+ * wrong where it differs from every store's in the same direction: a store with a wrong clock stops nobody.
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
-  /** Null: nobody knows yet. */
-  #aheadMs: number | null = null;
+  #offset: Pick<ClockOffset, 'aheadMs' | 'behindMs'> | null = null;
 
   constructor(options: ClockGuardOptions) {
     this.#options = options;
   }
 
-  get isFast(): boolean {
-    return this.#aheadMs !== null && this.#aheadMs > MOST_FAST_MS;
+  /** How wrong the clock was at the last look that a store answered; null before that. */
+  get offset(): Pick<ClockOffset, 'aheadMs' | 'behindMs'> | null {
+    return this.#offset;
   }
 
-  /** Whether checks may be taken: the clock is known not to be fast. */
+  /** Whether checks may be taken: the clock is known to be right. */
   get isRight(): boolean {
-    return this.#aheadMs !== null && !this.isFast;
+    return this.#offset !== null && this.#wrong() === null;
   }
 
   /** Looks at all clocks that answer; where none does, what was seen last stays true. */
   async look(): Promise<void> {
     const { clocks, logger } = this.#options;
-    const before = this.isFast;
+    const before = this.#wrong();
     const looks = clocks.map((clock) => withDeadline(measureClockOffset(clock), ANSWER_WITHIN_MS, 'a clock'));
-    const answered = (await Promise.allSettled(looks)).filter((look) => look.status === 'fulfilled');
+    const settled = await Promise.allSettled(looks);
+    const answered = settled.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []));
     if (answered.length === 0) return;
-    this.#aheadMs = Math.min(...answered.map(({ value }) => value.aheadMs));
-    if (this.isFast === before) return;
-    if (this.isFast) {
-      logger.error("This process' clock is fast: it takes no checks until it is right", {
-        aheadMs: Math.round(this.#aheadMs),
-      });
-    } else logger.info("This process' clock is right again: it takes checks");
+    this.#offset = {
+      aheadMs: Math.min(...answered.map(({ aheadMs }) => aheadMs)),
+      behindMs: Math.min(...answered.map(({ behindMs }) => behindMs)),
+    };
+    const wrong = this.#wrong();
+    if ((wrong === null) === (before === null)) return;
+    if (wrong !== null)
+      logger.error(`This process' clock is ${wrong}: it takes no checks until that is mended`);
+    else logger.info("This process' clock is right again: it takes checks");
   }
 
-  /** Throws while the clock is fast. */
+  /** Throws while the clock is known to be wrong. */
   async check(): Promise<void> {
     await Promise.resolve();
-    if (this.isFast)
-      throw new Error(`the clock is ${Math.round((this.#aheadMs ?? 0) / 1_000)} s ahead of the stores'`);
+    const wrong = this.#wrong();
+    if (wrong !== null) throw new Error(`the clock is ${wrong}`);
+  }
+
+  /** As "60 s ahead of the stores' clocks"; null: right, or unknown. */
+  #wrong(): string | null {
+    const { aheadMs, behindMs } = this.#offset ?? { aheadMs: 0, behindMs: 0 };
+    if (Math.max(aheadMs, behindMs) <= MAX_CLOCK_OFFSET_MS) return null;
+    const seconds = Math.round(Math.max(aheadMs, behindMs) / 1_000);
+    return `${seconds} s ${aheadMs > behindMs ? 'ahead of' : 'behind'} the stores' clocks`;
   }
 }

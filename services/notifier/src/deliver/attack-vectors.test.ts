@@ -43,7 +43,11 @@ afterEach(() => {
 });
 
 function send(url: string): Promise<WebhookAnswer> {
-  return sendWebhook({ id: 'delivery-1', url, payload: '{}', secrets: SECRETS }, egress, NO_DEADLINE_MS);
+  return sendWebhook(
+    { id: 'delivery-1', url, payload: '{}', secrets: SECRETS, claimedAt: new Date() },
+    egress,
+    NO_DEADLINE_MS,
+  );
 }
 
 /** What came of an attempt, in the words of the catalogue. */
@@ -127,7 +131,7 @@ test('a UNIX socket is no receiver', async () => {
 test('with the canary allowed the same webhook reaches it once', async () => {
   const open = createEgress({ allowCidrs: ['127.0.0.1'], extraCa: ground.ca });
   const url = `https://127.0.0.1:${ground.port}/`;
-  const request = { id: 'delivery-1', url, payload: '{}', secrets: SECRETS };
+  const request = { id: 'delivery-1', url, payload: '{}', secrets: SECRETS, claimedAt: new Date() };
   const answer = await sendWebhook(request, open, NO_DEADLINE_MS);
   expect([answer.statusCode, ground.canaryConnections, ground.watch.take()]).toEqual([200, 1, ['127.0.0.1']]);
   ground.canaryConnections = 0;

@@ -19,6 +19,7 @@ const answer: WebhookAnswer = {
 const delivery: ClaimedDelivery = {
   id: 'd',
   leaseToken: 't',
+  claimedAt: new Date(0),
   channelId: 'c',
   isChannelFailing: false,
   monitorId: 'm',

@@ -30,7 +30,7 @@ afterEach(() => {
 
 async function send(
   answer: Answer,
-  overrides: { url?: string; egress?: Egress } = {},
+  overrides: { url?: string; egress?: Egress; claimedAt?: Date } = {},
 ): Promise<WebhookAnswer> {
   receiver.answer = answer;
   return sendWebhook(
@@ -39,6 +39,7 @@ async function send(
       url: overrides.url ?? receiver.url('/hook'),
       payload: PAYLOAD,
       secrets: [SECRET, OLD_SECRET],
+      claimedAt: overrides.claimedAt ?? new Date(),
     },
     overrides.egress ?? egress,
     NO_DEADLINE_MS,
@@ -66,6 +67,19 @@ describe('sendWebhook', () => {
     }
     const stranger = `whsec_${Buffer.from('somebody else altogether').toString('base64')}`;
     expect(() => new Webhook(stranger).verify(PAYLOAD, headers)).toThrow();
+  });
+
+  test('signs, and logs, with the time of the claim, which is that of Postgres, whatever the clock of this process', async () => {
+    const claimedAt = new Date('2026-11-20T12:00:00.750Z');
+    expect(await send(ok, { claimedAt })).toMatchObject({ statusCode: 204, startedAt: claimedAt });
+    expect(receiver.received[0]?.headers['webhook-timestamp']).toBe('1795176000');
+    const inHalfAnHour = new Date(claimedAt.getTime() + 1_800_000).toUTCString();
+    const { retryAfterMs } = await send(
+      (_, response) => response.writeHead(503, { 'Retry-After': inHalfAnHour }).end(),
+      { claimedAt },
+    );
+    expect(retryAfterMs).toBeGreaterThan(0);
+    expect(retryAfterMs).toBeLessThanOrEqual(1_800_000);
   });
 
   test.each([
@@ -116,7 +130,13 @@ describe('sendWebhook', () => {
     holdTimeouts();
     receiver.answer = () => undefined;
     let answer: WebhookAnswer | null = null;
-    const request = { id: 'delivery-1', url: receiver.url('/hook'), payload: PAYLOAD, secrets: [SECRET] };
+    const request = {
+      id: 'delivery-1',
+      url: receiver.url('/hook'),
+      payload: PAYLOAD,
+      secrets: [SECRET],
+      claimedAt: new Date(),
+    };
     const sending = sendWebhook(request, egress).then((one) => (answer = one));
     await until('the webhook', () => receiver.received.length === 1);
     await jest.advanceTimersByTimeAsync(4_999);
@@ -152,7 +172,7 @@ describe('sendWebhook', () => {
 
   test('whatever is wrong with a channel is an answer, not an exception', async () => {
     receiver.answer = ok;
-    const request = { id: 'delivery-1', url: receiver.url('/hook'), payload: PAYLOAD };
+    const request = { id: 'delivery-1', url: receiver.url('/hook'), payload: PAYLOAD, claimedAt: new Date() };
     for (const secrets of [[], ['whsec_'], ['whsec_not base64!']]) {
       expect(await sendWebhook({ ...request, secrets }, egress, NO_DEADLINE_MS)).toMatchObject({
         error: expect.any(String),

@@ -23,10 +23,13 @@ export interface WebhookRequest {
   readonly payload: string;
   /** One signature each; none: nothing is sent. */
   readonly secrets: readonly string[];
+  /** When this attempt was claimed, by Postgres' clock: receivers reject what a wrong clock has signed. */
+  readonly claimedAt: Date;
 }
 
 /** What the receiver answered, or why there was no answer. */
 export interface WebhookAnswer {
+  /** When the attempt was claimed, by Postgres' clock. */
   readonly startedAt: Date;
   readonly durationMs: number;
   /** Null without an answer. */
@@ -48,10 +51,9 @@ export async function sendWebhook(
   egress: Egress,
   deadlineMs: number = WEBHOOK_DEADLINE_MS,
 ): Promise<WebhookAnswer> {
-  const startedAt = new Date();
   const started = performance.now();
   const finish = (answer: Partial<WebhookAnswer>): WebhookAnswer => ({
-    startedAt,
+    startedAt: request.claimedAt,
     durationMs: Math.round(performance.now() - started),
     statusCode: null,
     error: null,
@@ -60,7 +62,7 @@ export async function sendWebhook(
     ...answer,
   });
   try {
-    return await exchange(request, egress, startedAt, deadlineMs, finish);
+    return await exchange(request, egress, deadlineMs, finish);
   } catch (error) {
     return finish({ error: describe(error, deadlineMs) });
   }
@@ -69,7 +71,6 @@ export async function sendWebhook(
 async function exchange(
   request: WebhookRequest,
   egress: Egress,
-  startedAt: Date,
   deadlineMs: number,
   finish: (answer: Partial<WebhookAnswer>) => WebhookAnswer,
 ): Promise<WebhookAnswer> {
@@ -81,7 +82,7 @@ async function exchange(
     headers: {
       'content-type': 'application/json',
       'user-agent': WEBHOOK_USER_AGENT,
-      ...signatureHeaders(request.id, startedAt, request.payload, request.secrets),
+      ...signatureHeaders(request.id, request.claimedAt, request.payload, request.secrets),
     },
     agent: { https: egress.httpsAgent },
     followRedirect: false,
@@ -95,10 +96,15 @@ async function exchange(
     const answered = finish({
       statusCode,
       error: statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`,
-      retryAfterMs:
-        statusCode === 429 || statusCode === 503 ? parseRetryAfter(headers['retry-after'], new Date()) : null,
     });
-    return { ...answered, responseExcerpt: statusCode === 101 ? null : await readExcerpt(stream) };
+    const asksToWait = statusCode === 429 || statusCode === 503;
+    const answeredAt = new Date(answered.startedAt.getTime() + answered.durationMs);
+    const retryAfterMs = asksToWait ? parseRetryAfter(headers['retry-after'], answeredAt) : null;
+    return {
+      ...answered,
+      retryAfterMs,
+      responseExcerpt: statusCode === 101 ? null : await readExcerpt(stream),
+    };
   } finally {
     stream.destroy();
   }

@@ -6,13 +6,13 @@ import { Webhook } from 'standardwebhooks';
  */
 export function signatureHeaders(
   id: string,
-  sentAt: Date,
+  signedAt: Date,
   payload: string,
   secrets: readonly string[],
 ): Record<string, string> {
   return {
     'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
-    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, sentAt, payload)).join(' '),
+    'webhook-timestamp': String(Math.floor(signedAt.getTime() / 1_000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, signedAt, payload)).join(' '),
   };
 }
