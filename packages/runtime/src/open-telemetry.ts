@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as otel from '@opentelemetry/api';
 import { ExportResultCode, parseTraceParent } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { convertLegacyHttpOptions } from '@opentelemetry/otlp-exporter-base/node-http';
 import {
   defaultResource,
   detectResources,
@@ -12,6 +14,7 @@ import {
 import * as sdk from '@opentelemetry/sdk-trace';
 import type { Logger } from './logger.ts';
 import type { Settings } from './settings.ts';
+import { runTelemetry } from './telemetry.ts';
 import type { Span, SpanAttributes, SpanOptions, Tracer } from './tracing.ts';
 
 /** How long an ended span waits to be sent in a batch, and how many may wait: any more are dropped. */
@@ -56,7 +59,7 @@ export function openTelemetryTracer(options: OpenTelemetryOptions): Tracer {
       .merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [
       new sdk.BatchSpanProcessor({
-        exporter: reporting(new OTLPTraceExporter(), logger),
+        exporter: reporting(new OTLPTraceExporter({ httpAgentOptions: createAgent }), logger),
         scheduledDelayMillis: sendEveryMs,
         maxQueueSize: MOST_WAITING,
       }),
@@ -84,23 +87,40 @@ function rootSampler(name: string, ratio: number): sdk.Sampler {
   return name === 'traceidratio' ? new sdk.TraceIdRatioBasedSampler(ratio) : new sdk.AlwaysOnSampler();
 }
 
-/** Says once when spans cannot be sent, and once when they can again. */
+/**
+ * The agent that the OTEL_EXPORTER_OTLP_ variables ask for. Of a request that was answered before it was sent, Node leaves the
+ * socket without a listener for errors: a collector that closes such a connection would end the process.
+ */
+async function createAgent(protocol: string): Promise<Agent> {
+  const { agentFactory } = convertLegacyHttpOptions({}, 'TRACES', 'v1/traces', {});
+  const agent: Agent = await agentFactory(protocol);
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback) => connect(options, callback)?.on('error', quiet);
+  return agent;
+}
+
+/**
+ * Says once when spans cannot be sent, and once when they can again. Whatever becomes of an export, it is known as telemetry:
+ * see `runTelemetry`.
+ */
 function reporting(exporter: sdk.SpanExporter, logger: Logger): sdk.SpanExporter {
   let failing = false;
   return {
     export: (spans, done) =>
-      exporter.export(spans, (result) => {
-        const failed = result.code !== ExportResultCode.SUCCESS;
-        if (failed && !failing)
-          logger.warn('Traces cannot be sent; those of this time are lost', {
-            error: withoutAnswer(result.error),
-          });
-        if (!failed && failing) logger.info('Traces can be sent again');
-        failing = failed;
-        done(result);
+      runTelemetry(() => {
+        exporter.export(spans, (result) => {
+          const failed = result.code !== ExportResultCode.SUCCESS;
+          if (failed && !failing)
+            logger.warn('Traces cannot be sent; those of this time are lost', {
+              error: withoutAnswer(result.error),
+            });
+          if (!failed && failing) logger.info('Traces can be sent again');
+          failing = failed;
+          done(result);
+        });
       }),
-    shutdown: () => exporter.shutdown(),
-    forceFlush: async () => exporter.forceFlush?.(),
+    shutdown: () => runTelemetry(() => exporter.shutdown()),
+    forceFlush: async () => runTelemetry(() => exporter.forceFlush?.()),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from './testing/until.ts';
 
 /** Runs the built runner as a process of its own: `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../test/service-harness.js', import.meta.url));
@@ -62,6 +63,17 @@ describe('runService', () => {
     const services = [run('throw'), run('reject')];
     expect(await Promise.all(services.map((service) => service.exit))).toEqual([1, 1]);
     for (const service of services) expect(service.output().stdout).toMatch(/oh no[^]*stop called/);
+  });
+
+  it('goes on after an error of its telemetry, wherever it surfaces, and logs it', async () => {
+    const services = [run('telemetry-throws'), run('telemetry-rejects')];
+    await Promise.all(services.map(ready));
+    for (const service of services) {
+      await until('the error is logged', () => service.output().stdout.includes('oh no'));
+      service.child.kill('SIGTERM');
+    }
+    expect(await Promise.all(services.map((service) => service.exit))).toEqual([0, 0]);
+    for (const service of services) expect(service.output().stdout).toMatch(/oh no[^]*SIGTERM/);
   });
 
   it('prints bad settings alone and exits 1', async () => {

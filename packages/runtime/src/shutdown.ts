@@ -3,6 +3,7 @@ import { errorCode } from './error-code.ts';
 import { createLogger } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { secretValues, settings } from './settings.ts';
+import { isTelemetry } from './telemetry.ts';
 
 const HARD_EXIT_MS = 30_000;
 
@@ -16,7 +17,7 @@ export interface RunningService {
 /**
  * The life of a service's process (design §4, "SIGTERM"): starts it with a logger, stops it once on SIGTERM, SIGINT, or when
  * the parent that holds its IPC channel is gone, and exits: 0 after a clean stop, 1 after a failure or if stopping takes
- * over 30 s. A `SettingsError` is printed as its message alone.
+ * over 30 s. A `SettingsError` is printed as its message alone. Errors of telemetry never end it.
  */
 export async function runService(
   service: string,
@@ -43,6 +44,15 @@ export async function runService(
     await stopRunning(running);
   }
 
+  function fail(what: string, error: unknown): void {
+    if (isTelemetry()) {
+      logger.warn('Unexpected error while sending traces; the service goes on', { error });
+      return;
+    }
+    logger.error(what, { error });
+    void stop(what.toLowerCase(), 1);
+  }
+
   async function stopRunning(service: RunningService): Promise<void> {
     try {
       await service.stop();
@@ -58,14 +68,8 @@ export async function runService(
   process.on('SIGINT', () => void stop('SIGINT', 0));
   if (process.channel !== undefined)
     process.on('disconnect', () => void stop('the parent process is gone', 0));
-  process.on('uncaughtException', (error) => {
-    logger.error('Uncaught exception', { error });
-    void stop('uncaught exception', 1);
-  });
-  process.on('unhandledRejection', (error) => {
-    logger.error('Unhandled rejection', { error });
-    void stop('unhandled rejection', 1);
-  });
+  process.on('uncaughtException', (error) => fail('Uncaught exception', error));
+  process.on('unhandledRejection', (error) => fail('Unhandled rejection', error));
 
   try {
     running = await start(logger);

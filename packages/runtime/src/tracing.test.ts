@@ -128,6 +128,22 @@ test('spans that find no place are told of', async () => {
   expect(log).toMatch(/OpenTelemetry warns.*Dropped 1\d{3} spans/);
 });
 
+test('a collector that answers early and resets the connection ends nothing', async () => {
+  receiver.resets = true;
+  const tracer = await start();
+  // More than the buffers of a connection hold, so that the rest is still being written.
+  const name = 'x'.repeat(20_000);
+  for (let batch = 1; batch <= 8; batch += 1) {
+    for (let count = 0; count < BATCH; count += 1) tracer?.start(name).end();
+    await until(`batch ${batch} is answered`, () => receiver.requests >= batch);
+  }
+  receiver.resets = false;
+  tracer?.start('kept').end();
+  await until('a span has arrived', () => receiver.spans.length > 0);
+  await tracer?.stop();
+  expect(receiver.spans.map((span) => span.name)).toContain('kept');
+});
+
 test('a collector that does not answer holds up no stop', async () => {
   receiver.hangs = true;
   const tracer = await start({}, { stopWithinMs: 50 });

@@ -61,12 +61,18 @@ export class TraceReceiver {
   requests = 0;
   /** Whether requests are left without an answer. */
   hangs = false;
+  /** Whether it answers before it has read a request, and resets the connection. */
+  resets = false;
   readonly #server: Server;
 
   private constructor(server: Server) {
     this.#server = server;
     server.on('request', (request, response) => {
       this.requests += 1;
+      if (this.resets) {
+        response.writeHead(200, { 'Content-Length': 2 }).end('{}', () => request.socket.resetAndDestroy());
+        return;
+      }
       void this.#receive(request).then(() => {
         if (!this.hangs) response.writeHead(this.status).end('{"of":"the collector"}');
       });
