@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { connectPostgres, endSession } from '@tocsin/runtime/postgres/connect';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { ADVISORY_LOCKS } from './database/leader-lease.ts';
 import { ensureEventPartitions } from './events/ensure-partitions.ts';
 import { applyMigrations, PATIENCE, type ApplyOptions } from './migrations/apply-migrations.ts';
@@ -23,30 +24,33 @@ export interface MigrateOptions extends Partial<ApplyOptions> {
  * @throws Error where other sessions hold a lock that a migration needs for ten minutes: it names them
  */
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<void> {
-  const client = openClient(databaseUrl);
-  const watcher = openClient(databaseUrl);
-  try {
-    await Promise.all([client.connect(), watcher.connect()]);
-    await takeTurn(client);
-    // A role may have limits, which are for the services: building an index takes as long as it takes.
-    await client.query('set statement_timeout = 0');
-    await client.query('set lock_timeout = 0');
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const { folder = MIGRATIONS, patience = PATIENCE, onWait = () => undefined } = options;
-    const sessions = { client, watcher, pid: rows[0]?.pid ?? 0 };
-    await applyMigrations(sessions, readMigrations(folder), { patience, onWait });
-    const db = drizzle(client);
-    await ensureEventPartitions(db);
-    await alignSpans(db);
-  } finally {
-    await Promise.allSettled([client.end(), watcher.end()]);
-  }
+  await withSession(databaseUrl, (client) =>
+    withSession(databaseUrl, async (watcher) => {
+      await takeTurn(client);
+      // A role may have limits, which are for the services: building an index takes as long as it takes.
+      await client.query('set statement_timeout = 0');
+      await client.query('set lock_timeout = 0');
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      const { folder = MIGRATIONS, patience = PATIENCE, onWait = () => undefined } = options;
+      const sessions = { client, watcher, pid: rows[0]?.pid ?? 0 };
+      await applyMigrations(sessions, readMigrations(folder), { patience, onWait });
+      const db = drizzle(client);
+      await ensureEventPartitions(db);
+      await alignSpans(db);
+    }),
+  );
 }
 
-function openClient(connectionString: string): Client {
-  const client = new Client({ connectionString, application_name: 'tocsin migrations', keepAlive: true });
-  // A connection that breaks fails the next query; without a listener it would end the process.
-  return client.on('error', () => undefined);
+async function withSession(databaseUrl: string, work: (client: Client) => Promise<void>): Promise<void> {
+  const session = await connectPostgres(databaseUrl, {
+    applicationName: 'tocsin migrations',
+    session: 'primary',
+  });
+  try {
+    await work(session.client);
+  } finally {
+    await endSession(session);
+  }
 }
 
 /**

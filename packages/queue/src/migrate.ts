@@ -1,13 +1,16 @@
+import { connectPostgres, endSession } from '@tocsin/runtime/postgres/connect';
 import { DEFAULT_SCHEMA, runMigrations } from 'bullmq';
-import { Client } from 'pg';
 import { parseStoreUrl } from './store-url.ts';
 
 /** Prepares the store at `queueUrl`: tables where it is Postgres, nothing where it is Redis. Safe to run again. */
 export async function migrateQueue(queueUrl: string): Promise<void> {
   const address = parseStoreUrl(queueUrl);
   if (address.kind !== 'postgres') return;
-  const client = new Client({ connectionString: address.url, application_name: 'tocsin migrations' });
-  await client.connect();
+  const session = await connectPostgres(address.url, {
+    applicationName: 'tocsin migrations',
+    session: 'primary',
+  });
+  const { client } = session;
   try {
     await runMigrations(client);
     await client.query(`
@@ -15,6 +18,6 @@ export async function migrateQueue(queueUrl: string): Promise<void> {
         region text not null, monitor_id uuid not null, job_id text not null, until timestamptz not null,
         primary key (region, monitor_id))`);
   } finally {
-    await client.end();
+    await endSession(session);
   }
 }

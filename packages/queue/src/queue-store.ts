@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
 import {
   createPostgresBackend,
   Queue,
@@ -9,7 +10,7 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import { Cluster } from 'ioredis';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import { withDeadline } from './deadline.ts';
 import { PostgresOverlapGuard, RedisOverlapGuard, type OverlapGuard } from './overlap-guard.ts';
 import { KEY_PREFIX } from './queue-names.ts';
@@ -43,6 +44,8 @@ export interface QueueStore {
 const CONNECT_DEADLINE_MS = 2_000;
 
 const CLOSE_WITHIN_MS = 2_000;
+/** Longer than any statement of a queue takes; idle connections are closed before. */
+const SILENT_CONNECTION_MS = 20_000;
 
 /** Settings of every queue: nobody reads BullMQ's event stream, so it is kept short. */
 const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
@@ -154,32 +157,29 @@ class PostgresQueueStore implements QueueStore {
   readonly overlapGuard: OverlapGuard;
   readonly #url: string;
   readonly #pool: Pool;
+  readonly #pools: Pool[] = [];
   readonly #onError: (error: Error) => void;
 
   constructor(url: string, onError: (error: Error) => void) {
     this.#url = url;
     this.#onError = onError;
-    this.#pool = new Pool({
-      connectionString: url,
-      max: 5,
-      application_name: 'tocsin queue',
-      options: '-c search_path=bullmq',
-    });
-    this.#pool.on('error', onError);
+    this.#pool = this.#openPool(SILENT_CONNECTION_MS);
     this.overlapGuard = new PostgresOverlapGuard(this.#pool);
   }
 
   openQueue(name: string): StoredQueue {
-    // A pool is welcome to BullMQ; only its type of one is narrower than pg's.
-    const connection = this.#pool as unknown as PostgresConnectionOptions;
-    const options: QueueOptions<PostgresConnectionOptions> = { connection, ...QUEUE_OPTIONS };
+    const options: QueueOptions<PostgresConnectionOptions> = {
+      connection: connectionOf(this.#pool),
+      ...QUEUE_OPTIONS,
+    };
     const queue = new Queue(name, options, createPostgresBackend);
     queue.on('error', this.#onError);
     return queue as unknown as StoredQueue;
   }
 
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker {
-    const connection = { connectionString: this.#url, max: 4 };
+    // One of its connections waits for notifications, and is silent while there are none.
+    const connection = connectionOf(this.#openPool(undefined));
     const worker = new Worker(name, processor, { ...options, connection }, createPostgresBackend);
     worker.on('error', this.#onError);
     return worker as unknown as StoredWorker;
@@ -201,7 +201,25 @@ class PostgresQueueStore implements QueueStore {
   }
 
   async close(): Promise<void> {
+    const ended = Promise.all(this.#pools.map((pool) => pool.end()));
     // A connection that is in use and does not answer ends with the process.
-    await withDeadline(this.#pool.end(), CLOSE_WITHIN_MS, 'closing the connections').catch(() => undefined);
+    await withDeadline(ended, CLOSE_WITHIN_MS, 'closing the connections').catch(() => undefined);
   }
+
+  #openPool(silentMs: number | undefined): Pool {
+    const { pool } = openPostgresPool(this.#url, {
+      max: 5,
+      application_name: 'tocsin queue',
+      options: '-c search_path=bullmq',
+      ...(silentMs !== undefined && { silentMs }),
+    });
+    pool.on('error', this.#onError);
+    this.#pools.push(pool);
+    return pool;
+  }
+}
+
+/** A pool is welcome to BullMQ; only its type of one is narrower than pg's. */
+function connectionOf(pool: Pool): PostgresConnectionOptions {
+  return pool as unknown as PostgresConnectionOptions;
 }

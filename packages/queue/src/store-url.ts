@@ -1,5 +1,6 @@
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { SettingsError } from '@tocsin/runtime/env';
+import { parsePostgresUrl } from '@tocsin/runtime/postgres/address';
 
 /** Where a queue's store is, as `QUEUE_URL` says it (design §2). */
 export type StoreAddress =
@@ -43,7 +44,7 @@ const MANY_HOSTS =
  * @throws SettingsError that says which forms there are
  */
 export function parseStoreUrl(text: string, setting = 'QUEUE_URL'): StoreAddress {
-  if (/^postgres(ql)?:\/\//.test(text) && parseUrl(text)) return { kind: 'postgres', url: text };
+  if (/^postgres(ql)?:\/\//.test(text)) return parsePostgres(text, setting);
   if (/^rediss?:\/\//.test(text) && parseUrl(text)) return { kind: 'redis', url: text };
   const match = MANY_HOSTS.exec(text);
   if (!match?.groups) throw new SettingsError(`${setting} must be one of ${FORMS}`);
@@ -68,6 +69,17 @@ export function parseStoreUrl(text: string, setting = 'QUEUE_URL'): StoreAddress
     credentials,
     sentinelCredentials: parseSentinelCredentials(query ?? '', setting),
   };
+}
+
+function parsePostgres(text: string, setting: string): StoreAddress {
+  try {
+    const { hosts } = parsePostgresUrl(text);
+    if (hosts.every(({ url }) => parseUrl(url))) return { kind: 'postgres', url: text };
+  } catch (error) {
+    if (error instanceof RangeError) throw new SettingsError(`${setting} ${error.message}`);
+    throw error;
+  }
+  throw new SettingsError(`${setting} must be one of ${FORMS}`);
 }
 
 const SENTINEL_FIELDS = ['sentinelPassword', 'sentinelUsername'] as const;

@@ -8,6 +8,10 @@ test.each([
   ['rediss://:secret@host/2', { kind: 'redis', url: 'rediss://:secret@host/2' }],
   ['postgres://u:p@host/db', { kind: 'postgres', url: 'postgres://u:p@host/db' }],
   [
+    'postgres://u:p@a,b:5433/db?target_session_attrs=primary',
+    { kind: 'postgres', url: 'postgres://u:p@a,b:5433/db?target_session_attrs=primary' },
+  ],
+  [
     'redis+cluster://a:7000,b:7001',
     {
       kind: 'cluster',
@@ -55,6 +59,8 @@ test.each([
   'redis+sentinel://host/main?password=x',
   'redis+cluster://',
   'redis+cluster://host?sentinelPassword=x',
+  'postgres://a,/db',
+  'postgres://a/db?target_session_attrs=standby',
 ])('refuses %j, and says of which setting', (url) => {
   expect(() => parseStoreUrl(url, 'QUEUE_URL_EU')).toThrow(SettingsError);
   expect(() => parseStoreUrl(url, 'QUEUE_URL_EU')).toThrow(/^QUEUE_URL_EU /);

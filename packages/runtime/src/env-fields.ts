@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from './error-code.ts';
+import { parsePostgresUrl } from './postgres/address.ts';
 
 /*
  * Kinds of variables. Each message completes the sentence "<NAME> …", see `parseEnv`.
@@ -43,6 +44,17 @@ export function url(schemes: readonly string[]): Field<string> {
     // Stores' addresses may name several hosts.
     return !scheme.startsWith('http') || z.url().safeParse(value).success;
   }, message);
+}
+
+/** The address of PostgreSQL, or of several servers, as `parsePostgresUrl` reads it. The value stays as it was written. */
+export function postgresUrl(): Field<string> {
+  return url(['postgres', 'postgresql']).superRefine((value, context) => {
+    try {
+      parsePostgresUrl(value);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+    }
+  });
 }
 
 /** Comma-separated; blanks around the parts are dropped, and so are empty parts. At least one is left. */

@@ -3,7 +3,7 @@ import type { Loop } from './loop.ts';
 import type { Logger } from './logger.ts';
 
 /** An election has this long, from the connection to its result. */
-const ACQUIRE_WITHIN_MS = 5_000;
+const ACQUIRE_WITHIN_MS = 10_000;
 
 /** Proof of leadership, e.g. a connection that holds a Postgres advisory lock. */
 export interface LeaderLease {
@@ -28,7 +28,7 @@ export interface LeaderLoopOptions {
   readonly everyMs: number;
   /** How often a process that does not lead tries to. Default 5 s. */
   readonly retryMs?: number;
-  /** How long an election may take. Default 5 s. */
+  /** How long an election may take. Default 10 s. */
   readonly acquireWithinMs?: number;
   readonly logger: Logger;
   /** Called with each error of the work after it was logged, e.g. to count it. */

@@ -39,6 +39,14 @@ describe('settings', () => {
     });
   });
 
+  it.each(['DATABASE_URL', 'DATABASE_DIRECT_URL'])('take several servers as %s', (name) => {
+    const url = 'postgres://u:p@db-1:5432,db-2:5433/tocsin?target_session_attrs=read-write';
+    expect(parseEnv(settings, { ...REQUIRED, [name]: url })).toMatchObject({ [name]: url });
+    expect(() => parseEnv(settings, { ...REQUIRED, [name]: `${url}s` })).toThrow(
+      `${name} takes target_session_attrs=any, read-write or primary, and no other`,
+    );
+  });
+
   it('are all described, and the optional ones without a default have an example', () => {
     for (const [name, schema] of Object.entries(settings.shape)) {
       const meta = schema.meta();

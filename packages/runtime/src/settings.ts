@@ -4,6 +4,7 @@ import {
   certificateFile,
   list,
   port,
+  postgresUrl,
   ratio,
   secretKeys,
   url,
@@ -39,7 +40,7 @@ const queueUrl = url([
   'postgres',
   'postgresql',
 ]);
-const databaseUrl = url(['postgres', 'postgresql']);
+const databaseUrl = postgresUrl();
 
 /** Attaches what people need to know; keeps the exact type of the schema. */
 function described<Schema extends z.ZodType>(schema: Schema, meta: SettingMeta): Schema {
@@ -84,7 +85,8 @@ export const settings = z.object({
       'How long the API keeps an idle connection open; longer than the proxy in front of it, or now and then a request meets a closed one.',
   }),
   DATABASE_URL: described(databaseUrl, {
-    description: 'PostgreSQL, the truth. `npm start` runs an embedded one if this is not set.',
+    description:
+      'PostgreSQL, the truth. `npm start` runs an embedded one if this is not set. Several servers of which one is the primary: host1:5432,host2:5432, and ?target_session_attrs=read-write at the end.',
     secret: true,
     example: 'postgres://tocsin:password@db.example.com:5432/tocsin',
   }),

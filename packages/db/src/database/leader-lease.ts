@@ -1,5 +1,4 @@
-import { Socket } from 'node:net';
-import { Client } from 'pg';
+import { connectPostgres, endSession, type PostgresSession } from '@tocsin/runtime/postgres/connect';
 
 /** Leadership held by a session-level advisory lock. */
 export interface LeaderLease {
@@ -22,7 +21,6 @@ export interface LeaseTiming {
 }
 
 const TIMING: LeaseTiming = { heartbeatMs: 2_000, validMs: 8_000, sessionMs: 10_000 };
-const END_WITHIN_MS = 1_000;
 
 /**
  * Tries to become the leader of `lockKey`; null where another session holds it. Needs a direct connection, not a transaction
@@ -37,38 +35,36 @@ export async function acquireLeaderLease(
   signal: AbortSignal,
   timing: LeaseTiming = TIMING,
 ): Promise<LeaderLease | null> {
-  const socket = new Socket();
-  const client = new Client({
-    connectionString: url,
-    application_name: 'tocsin leader',
+  const session = await connectPostgres(url, {
+    applicationName: 'tocsin leader',
     options: `-c idle_session_timeout=${timing.sessionMs}`,
-    stream: () => socket,
+    // A standby has locks of its own.
+    session: 'primary',
+    signal,
   });
-  // Whoever waits for the client learns of its errors.
-  client.on('error', () => undefined);
-  const abort = (): void => void socket.destroy();
+  const abort = (): void => void session.socket.destroy();
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
-    await client.connect();
     const askedAt = performance.now();
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
-      lockKey,
-    ]);
-    if (rows[0]?.locked === true) return new SessionLease(client, socket, timing, askedAt);
+    const { rows } = await session.client.query<{ locked: boolean }>(
+      'select pg_try_advisory_lock($1) as locked',
+      [lockKey],
+    );
+    if (rows[0]?.locked === true) return new SessionLease(session, timing, askedAt);
   } catch (error) {
-    socket.destroy();
-    throw signal.aborted ? signal.reason : error;
+    session.socket.destroy();
+    signal.throwIfAborted();
+    throw error;
   } finally {
     signal.removeEventListener('abort', abort);
   }
-  await endSession(client, socket);
+  await endSession(session);
   return null;
 }
 
 class SessionLease implements LeaderLease {
-  readonly #client: Client;
-  readonly #socket: Socket;
+  readonly #session: PostgresSession;
   readonly #timing: LeaseTiming;
   #validUntil: number;
   #over = false;
@@ -77,13 +73,12 @@ class SessionLease implements LeaderLease {
   #notify: (() => void) | undefined;
 
   /** @param askedAt when the query was sent that acquired the lock, by `performance.now()` */
-  constructor(client: Client, socket: Socket, timing: LeaseTiming, askedAt: number) {
-    this.#client = client;
-    this.#socket = socket;
+  constructor(session: PostgresSession, timing: LeaseTiming, askedAt: number) {
+    this.#session = session;
     this.#timing = timing;
     this.#validUntil = askedAt;
-    client.on('error', () => this.#lose());
-    client.on('end', () => this.#lose());
+    session.client.on('error', () => this.#lose());
+    session.client.on('end', () => this.#lose());
     this.#confirm(askedAt);
   }
 
@@ -98,7 +93,7 @@ class SessionLease implements LeaderLease {
 
   async release(): Promise<void> {
     this.#end();
-    await endSession(this.#client, this.#socket);
+    await endSession(this.#session);
   }
 
   /** Postgres answered what was sent then: its timer for this session began later. */
@@ -113,7 +108,7 @@ class SessionLease implements LeaderLease {
   async #beat(): Promise<void> {
     const sentAt = performance.now();
     try {
-      await this.#client.query('select 1');
+      await this.#session.client.query('select 1');
       this.#confirm(sentAt);
     } catch {
       this.#lose();
@@ -123,7 +118,7 @@ class SessionLease implements LeaderLease {
   #lose(): void {
     if (this.#over) return;
     this.#end();
-    this.#socket.destroy();
+    this.#session.socket.destroy();
     this.#notify?.();
   }
 
@@ -132,13 +127,6 @@ class SessionLease implements LeaderLease {
     clearTimeout(this.#expiry);
     clearTimeout(this.#nextHeartbeat);
   }
-}
-
-/** Says goodbye, so that Postgres frees the lock at once; of a connection without an answer only the socket is closed. */
-async function endSession(client: Client, socket: Socket): Promise<void> {
-  const late = setTimeout(() => socket.destroy(), END_WITHIN_MS);
-  await client.end();
-  clearTimeout(late);
 }
 
 /** The advisory locks of the system, each stated once. */

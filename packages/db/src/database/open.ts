@@ -1,7 +1,8 @@
-import { Socket } from 'node:net';
+import { checkSession } from '@tocsin/runtime/postgres/connect';
+import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
 import { drizzle, type NodePgDatabase, type NodePgTransaction } from 'drizzle-orm/node-postgres';
 import type { ExtractTablesWithRelations } from 'drizzle-orm';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 
 import { PreparingClient } from './preparing-client.ts';
 
@@ -14,7 +15,7 @@ export type Queryable = Database | Transaction;
 export interface OpenDatabase {
   readonly db: Database;
   readonly pool: Pool;
-  /** Throws where Postgres does not answer: the readiness check of every service. */
+  /** Throws where Postgres does not answer, or only reads: the readiness check of every service. */
   ping(): Promise<void>;
   close(): Promise<void>;
   /** Breaks every connection, those too that are asked for later: a service that stops waits for none that does not answer. */
@@ -22,6 +23,7 @@ export interface OpenDatabase {
 }
 
 export interface OpenDatabaseOptions {
+  /** Of one server or of several, see `parsePostgresUrl`. */
   readonly url: string;
   readonly poolSize: number;
   /** Shown in `pg_stat_activity`. */
@@ -56,26 +58,21 @@ const IDLE_CONNECTION_MS = 10_000;
 
 /** Opens the connection pool; connections are made when first needed. */
 export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
-  const sockets = new Sockets();
-  const pool = new Pool({
-    connectionString: options.url,
+  const opened = openPostgresPool(options.url, {
     max: options.poolSize,
     application_name: options.applicationName,
     ...(options.throughPooler !== true && { options: SESSION_LIMITS, Client: PreparingClient }),
-    connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
-    keepAlive: true,
-    stream: () => sockets.open(),
+    silentMs: SILENT_CONNECTION_MS,
   });
+  const { pool } = opened;
   pool.on('error', options.onIdleError);
-  // A session that ends between two statements of a transaction fails the next one; unheard, it would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
   return {
     db: openDrizzle(pool),
     pool,
-    ping: async () => void (await pool.query('select 1')),
+    ping: () => checkSession(pool, 'read-write'),
     close: () => pool.end(),
-    abandon: () => sockets.abandon(),
+    abandon: () => opened.abandon(),
   };
 }
 
@@ -97,32 +94,4 @@ function openDrizzle(pool: Pool): Database {
     }
   };
   return Object.assign(drizzle(pool), { transaction });
-}
-
-/** The sockets of a pool. */
-class Sockets {
-  readonly #open = new Set<Socket>();
-  #abandoned = false;
-
-  /** A socket that breaks when Postgres says nothing for too long: a half-open connection must not hang its user. */
-  open(): Socket {
-    const socket = new Socket();
-    socket.setTimeout(SILENT_CONNECTION_MS, () => {
-      socket.destroy(new Error(`Postgres has been silent for ${SILENT_CONNECTION_MS / 1_000} s`));
-    });
-    this.#open.add(socket);
-    socket.once('close', () => this.#open.delete(socket));
-    // After the call that connects it.
-    if (this.#abandoned) setImmediate(breakSocket, socket);
-    return socket;
-  }
-
-  abandon(): void {
-    this.#abandoned = true;
-    for (const socket of this.#open) breakSocket(socket);
-  }
-}
-
-function breakSocket(socket: Socket): void {
-  socket.destroy(new Error('The service stops'));
 }

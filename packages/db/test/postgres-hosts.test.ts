@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { acquireLeaderLease } from '@tocsin/db/database/leader-lease';
+import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { migrate } from '@tocsin/db/migrate';
+import type { PostgresServer } from '@tocsin/embedded/postgres';
+import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
+import { startStandby } from '@tocsin/embedded/testing/standby';
+import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
+import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let testDatabase: TestDatabase;
+let standby: PostgresServer;
+/** Of a port where nobody listens. */
+let down: string;
+const opened: OpenDatabase[] = [];
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  folder = await createTemporaryFolder();
+  standby = await startStandby(folder.path, testDatabase.url);
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  down = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.close();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((database) => database.close()));
+});
+afterAll(async () => {
+  await standby.stop();
+  await folder.remove();
+  await testDatabase.drop();
+});
+
+const hostOf = (url: string): string => new URL(url).host;
+/** The server of the test run. */
+const primary = (): string => hostOf(testDatabase.url);
+
+/** The address of these hosts. @param database both servers have `tocsin` */
+function urlOf(hosts: readonly string[], session: string | null, database = 'tocsin'): string {
+  const { username, password } = new URL(testDatabase.url);
+  const query = session === null ? '' : `?target_session_attrs=${session}`;
+  return `postgres://${username}:${password}@${hosts.join(',')}/${database}${query}`;
+}
+
+function open(url: string): OpenDatabase {
+  const database = openDatabase({ url, poolSize: 2, applicationName: 'test', onIdleError: () => undefined });
+  opened.push(database);
+  return database;
+}
+
+async function portOf(url: string): Promise<string | undefined> {
+  const { rows } = await open(url).pool.query<{ port: string }>(`select current_setting('port') as port`);
+  return rows[0]?.port;
+}
+
+const portIn = (host: string): string => host.split(':')[1] ?? '';
+
+describe('an address with several hosts', () => {
+  test.each(['read-write', 'primary'])('and %s leads to the primary, in whatever order', async (session) => {
+    for (const hosts of [
+      [down, hostOf(standby.url), primary()],
+      [primary(), hostOf(standby.url)],
+    ])
+      expect(await portOf(urlOf(hosts, session))).toBe(portIn(primary()));
+  });
+
+  test.each([null, 'any'])('and %s leads to the first that answers', async (session) => {
+    const ofStandby = hostOf(standby.url);
+    expect(await portOf(urlOf([down, ofStandby, primary()], session))).toBe(portIn(ofStandby));
+  });
+
+  test('is left for the next host where one does not answer', async () => {
+    const proxy = await TcpProxy.start(testDatabase.url);
+    proxy.blackHole();
+    const hosts = [hostOf(proxy.through(testDatabase.url)), primary()];
+    expect(await portOf(urlOf(hosts, 'read-write'))).toBe(portIn(primary()));
+    await proxy.stop();
+  });
+
+  test('is tried again after a failover, and a transaction of the pool takes the next host', async () => {
+    const proxy = await TcpProxy.start(testDatabase.url);
+    const database = open(urlOf([hostOf(proxy.through(testDatabase.url)), primary()], 'read-write'));
+    await database.db.transaction((tx) => tx.execute('select 1'));
+    expect(proxy.accepted).toBeGreaterThan(0);
+    await proxy.stop();
+    // The connection that breaks may fail one query.
+    await database.ping().catch(() => undefined);
+    await database.db.transaction((tx) => tx.execute('select 1'));
+  });
+
+  test('names each host, and why it was not taken', async () => {
+    const ofStandby = hostOf(standby.url);
+    await expect(open(urlOf([down, ofStandby], 'read-write')).ping()).rejects.toThrow(
+      `${down}: connect ECONNREFUSED ${down}; ${ofStandby}: it is a standby, which only reads`,
+    );
+  });
+
+  test('is taken by migrations', async () => {
+    const { pathname } = new URL(testDatabase.url);
+    await migrate(urlOf([down, primary()], 'read-write', pathname.slice(1)));
+  });
+
+  test('has one leader, who is with the primary', async () => {
+    const { signal } = new AbortController();
+    const hosts = [hostOf(standby.url), primary()];
+    const lease = await acquireLeaderLease(urlOf(hosts, null), 7, signal);
+    expect(lease?.isAlive()).toBe(true);
+    expect(await acquireLeaderLease(urlOf([primary()], null), 7, signal)).toBeNull();
+    await lease?.release();
+  });
+});
+
+describe('an address with one host, a standby', () => {
+  test('takes no connection that is to write', async () => {
+    const url = urlOf([hostOf(standby.url)], 'read-write');
+    await expect(open(url).pool.query('select 1')).rejects.toThrow('it is a standby, which only reads');
+  });
+
+  test('is not ready, and elects no leader', async () => {
+    await expect(open(standby.url).ping()).rejects.toThrow('it is a standby, which only reads');
+    const { signal } = new AbortController();
+    await expect(acquireLeaderLease(standby.url, 7, signal)).rejects.toThrow('it is a standby');
+  });
+});

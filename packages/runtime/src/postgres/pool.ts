@@ -1,0 +1,165 @@
+import { Socket } from 'node:net';
+import { callbackify } from 'node:util';
+import { Client, Pool, type PoolConfig } from 'pg';
+import { parsePostgresUrl, type PostgresAddress, type PostgresHost } from './address.ts';
+import { checkSession, connectToAddress, endSession } from './connect.ts';
+
+/** A place in the pool, and a connection, are waited for this long. */
+const CONNECT_WITHIN_MS = 10_000;
+
+/** What pg's pool is told, but for the address, and what this module sees to. */
+export type PostgresPoolConfig = Omit<
+  PoolConfig,
+  'connectionString' | 'connectionTimeoutMillis' | 'keepAlive' | 'stream' | 'Client'
+> & {
+  readonly application_name: string;
+  readonly Client?: typeof Client;
+  /** A connection breaks when its server says nothing for this long, idle or not; not given: never. */
+  readonly silentMs?: number;
+};
+
+export interface PostgresPool {
+  readonly pool: Pool;
+  /** Breaks every connection, those too that are asked for later: a service that stops waits for none that does not answer. */
+  abandon(): void;
+}
+
+/** Opens a pool on the servers of an address; connections are made when first needed, each with the first server that fits. */
+export function openPostgresPool(url: string, config: PostgresPoolConfig): PostgresPool {
+  const { silentMs, Client: Base = Client, ...rest } = config;
+  const address = parsePostgresUrl(url);
+  const sockets = new Sockets(silentMs);
+  const pool = new Pool({
+    ...rest,
+    connectionString: address.hosts[0]?.url,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
+    keepAlive: true,
+    stream: () => sockets.open(),
+    Client: isPlain(address) ? Base : selectingClient(Base, address, sockets.abandoned),
+  });
+  // A session that ends between two statements of a transaction fails the next one; unheard, it would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return { pool, abandon: () => sockets.abandon() };
+}
+
+function isPlain({ hosts, session }: PostgresAddress): boolean {
+  return hosts.length === 1 && session === 'any';
+}
+
+/** Clients that connect to the first server of the address that fits: pg itself knows one server. */
+function selectingClient(
+  Base: typeof Client,
+  address: PostgresAddress,
+  abandoned: AbortSignal,
+): typeof Client {
+  const finder = new HostFinder(address, abandoned);
+  return class SelectingClient extends Base {
+    override connect(): Promise<Client>;
+    override connect(callback: (error: Error) => void): void;
+    override connect(callback: (error: null, client: Client) => void): void;
+    override connect(callback?: (error: never, client: Client) => void): Promise<Client> | void {
+      const connecting = this.#connectToOne();
+      if (callback === undefined) return connecting;
+      callbackify(() => connecting)(callback as (error: unknown, client: Client) => void);
+    }
+
+    async #connectToOne(): Promise<Client> {
+      const { stream } = this.connection;
+      // Before the pool listens: whoever waits for this learns of it.
+      this.on('error', () => undefined);
+      try {
+        const { host, port } = new Client({ connectionString: (await finder.find()).url });
+        // The pool gave up meanwhile.
+        if (stream.destroyed) throw new Error('The connection is no longer needed');
+        Object.assign(this, { host, port });
+        await super.connect();
+        // It may have become a standby since it was found.
+        await checkSession(this, address.session);
+        return this;
+      } catch (error) {
+        // Ended, so that the loss of its connection is no further error.
+        this.end().catch(() => undefined);
+        stream.destroy();
+        throw error;
+      }
+    }
+  };
+}
+
+/** Finds the server of an address by a session that is ended again. The one that was taken last is tried first. */
+class HostFinder {
+  readonly #address: PostgresAddress;
+  readonly #signal: AbortSignal;
+  #last: PostgresHost | undefined;
+  #finding: Promise<PostgresHost> | undefined;
+
+  constructor(address: PostgresAddress, signal: AbortSignal) {
+    this.#address = address;
+    this.#signal = signal;
+  }
+
+  /** However many ask at a time, one session is made. */
+  find(): Promise<PostgresHost> {
+    this.#finding ??= this.#probe().finally(() => {
+      this.#finding = undefined;
+    });
+    return this.#finding;
+  }
+
+  async #probe(): Promise<PostgresHost> {
+    const { hosts, session } = this.#address;
+    const [only, ...others] = hosts;
+    // Its own connection tells.
+    if (only !== undefined && others.length === 0) return only;
+    const ordered = this.#last ? [this.#last, ...hosts.filter((host) => host !== this.#last)] : hosts;
+    const probe = await connectToAddress(
+      { hosts: ordered, session },
+      { applicationName: 'tocsin probe', signal: this.#signal },
+    );
+    this.#last = probe.host;
+    await endSession(probe);
+    return probe.host;
+  }
+}
+
+/** The sockets of a pool. */
+class Sockets {
+  readonly #silentMs: number | undefined;
+  readonly #open = new Set<Socket>();
+  readonly #abandon = new AbortController();
+
+  constructor(silentMs: number | undefined) {
+    this.#silentMs = silentMs;
+  }
+
+  get abandoned(): AbortSignal {
+    return this.#abandon.signal;
+  }
+
+  open(): Socket {
+    const socket = new Socket();
+    const silentMs = this.#silentMs;
+    if (silentMs !== undefined) {
+      // A half-open connection must not hang its user.
+      socket.setTimeout(silentMs, () => {
+        socket.destroy(new Error(`Postgres has been silent for ${silentMs / 1_000} s`));
+      });
+    }
+    this.#open.add(socket);
+    socket.once('close', () => this.#open.delete(socket));
+    // After the call that connects it.
+    if (this.abandoned.aborted) setImmediate(breakSocket, socket);
+    return socket;
+  }
+
+  abandon(): void {
+    this.#abandon.abort(stopError());
+    for (const socket of this.#open) breakSocket(socket);
+  }
+}
+
+function breakSocket(socket: Socket): void {
+  socket.destroy(stopError());
+}
+
+const stopError = (): Error => new Error('The service stops');
