@@ -137,6 +137,21 @@ describe('400: a body that is not a JSON object', () => {
   });
 });
 
+describe('strings with millions of escapes', () => {
+  const quotes = '\\"'.repeat(4 * 1024 * 1024);
+
+  test.each([
+    ['a value that is too long', `{"source":"${quotes}","monitors":[]}`, 'source'],
+    ['a value of an unknown field', `{"source":"a","monitors":[],"x":"${quotes}"}`, 'x'],
+    ['an unknown key', `{"source":"a","monitors":[],"${quotes}":1}`, '"'.repeat(4 * 1024 * 1024)],
+    ['a key that is given twice', `{"${quotes}":1,"${quotes}":2}`, '"'.repeat(4 * 1024 * 1024)],
+  ])('are read as any other: %s', async (_what, body, path) => {
+    const answer = await send(body, JSON_TYPE, { method: 'PUT' });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors?.map((error) => error.path === path)).toEqual([true]);
+  });
+});
+
 describe('415: a body that is not JSON', () => {
   test.each([
     ['text/plain', 415],
