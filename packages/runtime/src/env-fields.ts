@@ -20,6 +20,11 @@ export function wholeNumber(minimum: number, maximum: number): Field<number> {
     .refine((value) => value >= minimum && value <= maximum, message);
 }
 
+/** `true` or `false`. */
+export function flag(): Field<boolean> {
+  return z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true');
+}
+
 /** A number from 0 to 1. */
 export function ratio(): Field<number> {
   const message = 'must be a number from 0 to 1';

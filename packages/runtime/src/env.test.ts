@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
+import { flag, list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
 import { SettingsError, parseEnv } from './env.ts';
 
 const schema = z.object({
@@ -59,6 +59,11 @@ describe('fields', () => {
   it('take port 0 only where any port will do', () => {
     expect(port({ any: true }).parse('0')).toBe(0);
     expect(port().safeParse('0').success).toBe(false);
+  });
+
+  it('take true and false, and nothing like them, as a flag', () => {
+    expect(['true', 'false'].map((value) => flag().parse(value))).toEqual([true, false]);
+    for (const value of ['1', 'yes', 'TRUE', '']) expect(flag().safeParse(value).success).toBe(false);
   });
 
   it('take one or several keys of 32 bytes', () => {

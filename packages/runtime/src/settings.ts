@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   builtPages,
   certificateFile,
+  flag,
   list,
   port,
   postgresUrl,
@@ -67,6 +68,10 @@ export const settings = z.object({
   TRUST_PROXY: described(trustProxy().default(false), {
     description:
       'Proxies in front of the API: their number, or their addresses (comma-separated, CIDRs allowed); false for none.',
+  }),
+  HSTS_INCLUDE_SUBDOMAINS: described(flag().default(false), {
+    description:
+      'Whether the Strict-Transport-Security header makes browsers use https for the subdomains of the host in PUBLIC_URL, too.',
   }),
   DASHBOARD_DIR: described(builtPages().optional(), {
     description:

@@ -21,14 +21,15 @@ import { fileSchemaHandler, openApiHandler } from './openapi/serve-document.ts';
 
 /** The whole HTTP side of the api, ready to listen. */
 export function createApp(context: ApiContext): Express {
-  const { trustProxy, dashboardDir } = context.settings;
+  const { trustProxy, dashboardDir, hstsIncludeSubDomains } = context.settings;
   const { tracer } = context;
+  const secureHeaders = helmet({ strictTransportSecurity: { includeSubDomains: hstsIncludeSubDomains } });
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('case sensitive routing');
   app.set('trust proxy', typeof trustProxy === 'object' ? [...trustProxy] : trustProxy);
-  app.use(assignRequestId, observeRequests(context.logger, context.metrics), helmet(), repairPath);
+  app.use(assignRequestId, observeRequests(context.logger, context.metrics), secureHeaders, repairPath);
   if (tracer !== null) app.use(traceRequests(tracer));
   app.use(openRouter(context));
   app.use('/api/cli', cliRouter(context));

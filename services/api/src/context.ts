@@ -22,6 +22,8 @@ export interface ApiSettings {
   readonly publicUrl: string;
   /** Origins of pages that may act for a signed-in user. */
   readonly trustedOrigins: readonly string[];
+  /** Whether HSTS covers the subdomains of the dashboard's host. */
+  readonly hstsIncludeSubDomains: boolean;
   /** The folder of the built dashboard; null: the api alone. */
   readonly dashboardDir: string | null;
 }

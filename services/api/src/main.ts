@@ -49,6 +49,7 @@ const apiSettings = settings.pick({
   PORT: true,
   PUBLIC_URL: true,
   TRUST_PROXY: true,
+  HSTS_INCLUDE_SUBDOMAINS: true,
   DASHBOARD_DIR: true,
   API_RATE_LIMIT_PER_MINUTE: true,
   API_REQUEST_TIMEOUT_SECONDS: true,
@@ -238,6 +239,7 @@ function requestSettings(env: Env): ApiSettings {
     trustProxy: env.TRUST_PROXY,
     publicUrl,
     trustedOrigins: [new URL(publicUrl).origin],
+    hstsIncludeSubDomains: env.HSTS_INCLUDE_SUBDOMAINS,
     dashboardDir: env.DASHBOARD_DIR ?? null,
   };
 }

@@ -162,9 +162,16 @@ describe('each request', () => {
     expect(response.headers).toMatchObject({
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
-      'strict-transport-security': expect.any(String),
+      'strict-transport-security': 'max-age=31536000',
     });
     expect(response.headers).not.toHaveProperty('x-powered-by');
+  });
+
+  test('extends HSTS to subdomains only if the setting says so', async () => {
+    const strict = await openTestApi({ settings: { hstsIncludeSubDomains: true } });
+    const response = await strict.as(null).get('/healthz');
+    await strict.close();
+    expect(response.headers['strict-transport-security']).toBe('max-age=31536000; includeSubDomains');
   });
 });
 

@@ -33,6 +33,7 @@ const SETTINGS: ApiSettings = {
   trustProxy: false,
   publicUrl: ORIGIN,
   trustedOrigins: [ORIGIN],
+  hstsIncludeSubDomains: false,
   dashboardDir: null,
 };
 
