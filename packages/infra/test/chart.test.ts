@@ -1,4 +1,6 @@
+import { BlockList } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { DENIED_IPV4 } from '@tocsin/egress/denied-ranges';
 import { HelmError, lintChart, renderChart, renderNotes } from '@tocsin/infra/helm';
 import { findManifest, findProblems, readManifests, type Manifest } from '@tocsin/infra/manifests';
 import { podsOf } from '@tocsin/infra/pods';
@@ -159,6 +161,22 @@ test('settings come as they were written, with those that Ingress implies', asyn
   expect(findManifest(manifests, 'ConfigMap', 'up-tocsin')).toMatchObject({
     data: { API_RATE_LIMIT_PER_MINUTE: '1000000', PUBLIC_URL: 'https://up.example.com', TRUST_PROXY: '1' },
   });
+});
+
+test('the default network policy denies the same cloud metadata addresses as the egress guard', async () => {
+  const { networkPolicy } = parse(await readRepositoryFile('infra/helm/tocsin/values.yaml')) as {
+    networkPolicy: { privateRanges: string[] };
+  };
+  const denied = new BlockList();
+  for (const range of networkPolicy.privateRanges) {
+    const [network = '', bits] = range.split('/');
+    denied.addSubnet(network, Number(bits));
+  }
+  const metadata = DENIED_IPV4.flatMap(([cidr, reason]) =>
+    reason === 'a cloud metadata address' ? [cidr.replace(/\/32$/, '')] : [],
+  );
+  expect(metadata).toEqual(expect.arrayContaining(['168.63.129.16', '192.0.0.192']));
+  expect(metadata.filter((address) => !denied.check(address))).toEqual([]);
 });
 
 describe('values that cannot work are refused', () => {
