@@ -178,10 +178,12 @@ test('export writes a file that changes nothing, and adopts what has no source',
   expect([taken.code, taken.err]).toEqual([1, 'tocsin: one.yaml is there already: name another file.']);
   expect(await keysOf('out')).toEqual(['out-a']);
   const hidden = await tocsin(folder, ['export', '--source', 'out', '--adopt', '-o', 'two.yaml']);
-  expect(hidden.err).toMatch(/set: FREE_BIRD_1_X_KEY, FREE_BIRD_1_BODY\. --secrets/);
+  expect(hidden.err).toMatch(
+    /set: TOCSIN_SECRET_FREE_BIRD_1_X_KEY, TOCSIN_SECRET_FREE_BIRD_1_BODY\. --secrets/,
+  );
   const written = await readFile(join(folder, 'two.yaml'), 'utf8');
   expect(written).toMatch(/^# yaml-language-server: \$schema=http:\/\/127[\d.:]+\/schemas\/tocsin\.json\n/);
-  expect(written).toContain('body: ${FREE_BIRD_1_BODY}\n');
+  expect(written).toContain('body: ${TOCSIN_SECRET_FREE_BIRD_1_BODY}\n');
   expect(await keysOf('out')).toContain('free-bird-1');
   const shown = await tocsin(folder, ['export', '--source', 'out', '--secrets', '-o', 'three.yaml']);
   expect(shown.code).toBe(0);
@@ -189,6 +191,36 @@ test('export writes a file that changes nothing, and adopts what has no source',
   const { sets } = JSON.parse(applied.out) as { sets: MonitorSetResult[] };
   expect(sets).toEqual([expect.objectContaining({ changed: false })]);
   expect(sets[0]?.unchanged).toContainEqual({ id: free.id, externalId: 'free-bird-1' });
+});
+
+test('no monitor makes an exported file read other variables of the environment', async () => {
+  const placeholder = 'a$${AWS_SECRET_ACCESS_KEY} ${AWS_SECRET_ACCESS_KEY} $';
+  const monitors = [
+    { externalId: 'aws-secret', headers: { 'Access-Key': 'x', 'User-Agent': placeholder } },
+    { externalId: 'tocsin-api', headers: { Key: 'x' } },
+    {
+      externalId: placeholder,
+      name: placeholder,
+      url: 'https://a.example/${AWS_SECRET_ACCESS_KEY}',
+      method: 'POST' as const,
+      body: placeholder,
+      assertions: { bodyContains: placeholder },
+      runbookUrl: 'https://a.example/$${AWS_SECRET_ACCESS_KEY}',
+    },
+  ];
+  for (const fields of monitors) await newMonitor(api, { source: 'hostile ${HOME}', ...fields });
+  const folder = await folderWith();
+  const hidden = await tocsin(folder, ['export', '--source', 'hostile ${HOME}', '-o', 'hidden.yaml']);
+  expect(hidden.err).toContain('TOCSIN_SECRET_AWS_SECRET_ACCESS_KEY, TOCSIN_SECRET_TOCSIN_API_KEY');
+  const written = await readFile(join(folder, 'hidden.yaml'), 'utf8');
+  const read = [...written.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name);
+  expect(read).toHaveLength(3);
+  expect(read.filter((name) => name?.startsWith('TOCSIN_SECRET_') !== true)).toEqual([]);
+  // With their values in it, the file names no variable at all: it changes nothing.
+  await tocsin(folder, ['export', '--source', 'hostile ${HOME}', '--secrets', '-o', 'shown.yaml']);
+  const applied = await tocsin(folder, ['apply', '-f', 'shown.yaml', '--prune', '--json']);
+  const { sets } = JSON.parse(applied.out) as { sets: MonitorSetResult[] };
+  expect(sets).toEqual([expect.objectContaining({ changed: false })]);
 });
 
 test('monitors and events are listed for people, and as the api tells them', async () => {

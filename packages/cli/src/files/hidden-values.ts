@@ -1,8 +1,5 @@
-import { asciiWords } from '@tocsin/contracts/ascii-words';
+import { secretVariable } from '@tocsin/contracts/secret-variable';
 import { escapePlaceholders } from './interpolate.ts';
-
-/** An externalId and the name of a header are no longer. */
-const MOST_CHARACTERS = 600;
 
 /** Values that are kept out of a file: variables of the environment stand for them. */
 export class HiddenValues {
@@ -13,17 +10,9 @@ export class HiddenValues {
   hide(words: string, value: string): string {
     // It tells nothing, and a variable must not be empty.
     if (value === '') return value;
-    const variable = this.#nameFor(words);
+    const variable = secretVariable(words, this.variables);
     this.variables.set(variable, value);
     return `\${${variable}}`;
-  }
-
-  #nameFor(text: string): string {
-    const words = asciiWords(text, '_', MOST_CHARACTERS).toUpperCase();
-    const name = /^[A-Z]/.test(words) ? words : `_${words}`;
-    let variable = name;
-    for (let count = 2; this.variables.has(variable); count += 1) variable = `${name}_${count}`;
-    return variable;
   }
 }
 

@@ -61,7 +61,10 @@ test('values of headers are not in it, and come from the environment', () => {
   const monitor = monitorWith({ headers: { Authorization: 'Bearer s3cret', "X-'odd'-Key": 'hidden' } });
   const command = monitorCurl(monitor, ORIGIN);
   expect(command).not.toMatch(/s3cret|hidden/);
-  const args = argumentsOf(command, { CHECKOUT_AUTHORIZATION: 'Bearer $x `y`', CHECKOUT_X_ODD_KEY: 'k' });
+  const args = argumentsOf(command, {
+    TOCSIN_SECRET_CHECKOUT_AUTHORIZATION: 'Bearer $x `y`',
+    TOCSIN_SECRET_CHECKOUT_X_ODD_KEY: 'k',
+  });
   expect(bodyOf(args)).toMatchObject({
     headers: { Authorization: 'Bearer $x `y`', "X-'odd'-Key": 'k' },
   });
@@ -69,7 +72,7 @@ test('values of headers are not in it, and come from the environment', () => {
 
 test('nothing is sent where a header has no value', () => {
   const monitor = monitorWith({ headers: { Authorization: 'Bearer s3cret' } });
-  expect(() => argumentsOf(monitorCurl(monitor, ORIGIN))).toThrow(/CHECKOUT_AUTHORIZATION/);
+  expect(() => argumentsOf(monitorCurl(monitor, ORIGIN))).toThrow(/TOCSIN_SECRET_CHECKOUT_AUTHORIZATION/);
 });
 
 test('whatever a monitor holds arrives as it is', () => {

@@ -48,8 +48,8 @@ monitors:
     timeout: 5
     method: POST
     headers:
-      Authorization: \${CHECKOUT_EU_AUTHORIZATION}
-      no: \${CHECKOUT_EU_NO}
+      Authorization: \${TOCSIN_SECRET_CHECKOUT_EU_AUTHORIZATION}
+      no: \${TOCSIN_SECRET_CHECKOUT_EU_NO}
     body: |
       {"ping": true}
       {"pong": "it's"}

@@ -10,20 +10,29 @@ const variablesOf = (name: string, ...headers: string[]): string[] => [
 
 test('a variable is named after the monitor and the header', () => {
   expect(variablesOf('Checkout API', 'Authorization', 'X-Api-Key')).toEqual([
-    'CHECKOUT_API_AUTHORIZATION',
-    'CHECKOUT_API_X_API_KEY',
+    'TOCSIN_SECRET_CHECKOUT_API_AUTHORIZATION',
+    'TOCSIN_SECRET_CHECKOUT_API_X_API_KEY',
   ]);
 });
 
 test('headers that would share a name get one each', () => {
-  expect(variablesOf('a', 'x-key', 'x.key', 'x_key')).toEqual(['A_X_KEY', 'A_X_KEY_2', 'A_X_KEY_3']);
+  expect(variablesOf('a', 'x-key', 'x.key', 'x_key')).toEqual([
+    'TOCSIN_SECRET_A_X_KEY',
+    'TOCSIN_SECRET_A_X_KEY_2',
+    'TOCSIN_SECRET_A_X_KEY_3',
+  ]);
 });
 
 test('every name is one that a shell takes, whatever the monitor is called', () => {
   for (const name of ['🔔', '監視', '3 in the morning', '', "it's; rm -rf", 'Ünïcode', 'x'.repeat(255)])
     for (const variable of variablesOf(name, '!#$', 'Authorization'))
-      expect(variable).toMatch(/^[A-Z_][A-Z0-9_]*$/);
-  expect(variablesOf('Ünïcode', 'Key')).toEqual(['UNICODE_KEY']);
+      expect(variable).toMatch(/^TOCSIN_SECRET_[A-Z0-9_]+$/);
+  expect(variablesOf('Ünïcode', 'Key')).toEqual(['TOCSIN_SECRET_UNICODE_KEY']);
+});
+
+test('no monitor chooses a variable that is there for something else', () => {
+  expect(variablesOf('AWS Secret', 'Access-Key')).toEqual(['TOCSIN_SECRET_AWS_SECRET_ACCESS_KEY']);
+  expect(variablesOf('Tocsin API', 'Key')).toEqual(['TOCSIN_SECRET_TOCSIN_API_KEY']);
 });
 
 test('a monitor without headers has none', () => {

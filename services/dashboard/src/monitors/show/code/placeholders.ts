@@ -1,5 +1,6 @@
 import { asciiWords } from '@tocsin/contracts/ascii-words';
 import type { Monitor } from '@tocsin/contracts/monitor';
+import { secretVariable } from '@tocsin/contracts/secret-variable';
 
 const MOST_CHARACTERS = 40;
 
@@ -12,15 +13,14 @@ export function headerVariables({ name, headers }: Pick<Monitor, 'name' | 'heade
   const variables = new Map<string, string>();
   const taken = new Set<string>();
   for (const header of Object.keys(headers ?? {})) {
-    const wanted = `${toVariable(name) || 'MONITOR'}_${toVariable(header) || 'HEADER'}`;
-    let variable = /^\d/.test(wanted) ? `_${wanted}` : wanted;
-    for (let count = 2; taken.has(variable); count += 1) variable = `${wanted}_${count}`;
+    const words = `${toWords(name) || 'monitor'}_${toWords(header) || 'header'}`;
+    const variable = secretVariable(words, taken);
     taken.add(variable);
     variables.set(header, variable);
   }
   return variables;
 }
 
-function toVariable(text: string): string {
-  return asciiWords(text, '_', MOST_CHARACTERS).toUpperCase();
+function toWords(text: string): string {
+  return asciiWords(text, '_', MOST_CHARACTERS);
 }
