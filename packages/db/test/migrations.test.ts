@@ -17,6 +17,9 @@ const LARGE = new Set([
   'triggers',
 ]);
 
+/** Tables with a few rows for each person, whose indices may be dropped in a transaction. */
+const SMALL = ['user_logins'];
+
 /** Statements that may stand beside each other in a migration that builds indices: each can be run again after a crash. */
 const CONCURRENT = /^(CREATE (UNIQUE )?INDEX CONCURRENTLY "|DROP INDEX CONCURRENTLY IF EXISTS ")/;
 
@@ -35,16 +38,25 @@ function faultsOf({ isConcurrent, statements }: Pick<Migration, 'isConcurrent' |
   const created = new Set(
     statements.map((statement) => /^CREATE TABLE "(\w+)"/.exec(statement)?.[1] ?? null),
   );
-  return statements.filter((statement) => {
+  return statements.map(withoutComments).filter((statement) => {
     const table =
       /^(?:CREATE (?:UNIQUE )?INDEX .* ON|ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO) "(\w+)"/.exec(
         statement,
       )?.[1];
-    // The table of an index that is dropped is not named.
-    if (table === undefined) return !statement.startsWith('CREATE TABLE ');
+    if (table === undefined) return !statement.startsWith('CREATE TABLE ') && !isSmallIndexDropped(statement);
     if (created.has(table) || !LARGE.has(table)) return false;
     return !BRIEF.some((form) => form.test(statement));
   });
+}
+
+function withoutComments(statement: string): string {
+  return statement.replace(/^--.*\n/gm, '');
+}
+
+/** The table of an index that is dropped is not named, but the name of the index begins with it. */
+function isSmallIndexDropped(statement: string): boolean {
+  const index = /^DROP INDEX "(\w+)"/.exec(statement)?.[1];
+  return index !== undefined && SMALL.some((table) => index.startsWith(`${table}_`));
 }
 
 const migrations = readMigrations(MIGRATIONS);

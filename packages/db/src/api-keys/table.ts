@@ -19,6 +19,13 @@ export const apiKeys = pgTable(
     /** Null: never expires. */
     expiresAt: instant('expires_at'),
     lastUsedAt: instant('last_used_at'),
+    /**
+     * The user who created the key, with the name and address at that time: they stay readable when the user is removed. Null: the key
+     * comes from the settings, or is older than this column.
+     */
+    createdBy: uuid('created_by'),
+    createdByName: text('created_by_name'),
+    createdByEmail: text('created_by_email'),
     createdAt: instant('created_at').notNull().default(clockNow),
   },
   (table) => [index('api_keys_account_idx').on(table.accountId)],

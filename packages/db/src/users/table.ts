@@ -80,6 +80,7 @@ export const userLogins = pgTable(
   },
   (table) => [
     unique('user_logins_subject_key').on(table.providerId, table.subject),
-    index('user_logins_user_idx').on(table.userId),
+    // Whoever else has the address of a linked user at the provider, by another subject, is not that user.
+    uniqueIndex('user_logins_user_provider_key').on(table.userId, table.providerId),
   ],
 );
