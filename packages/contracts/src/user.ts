@@ -3,14 +3,16 @@ import { LIMITS } from './limits.ts';
 import { label, oneOf, storableText } from './text.ts';
 import { USER_ROLES } from './vocabulary.ts';
 
-const email = storableText
+/** An e-mail address, in lower case. */
+export const emailSchema = storableText
   .overwrite((text) => text.trim().toLowerCase())
   .max(LIMITS.emailCharacters, { error: `must be at most ${LIMITS.emailCharacters} characters` })
   .refine((text) => z.email().safeParse(text).success, { error: 'must be an e-mail address' })
   .meta({ format: 'email' });
 
 const { min, max } = LIMITS.passwordCharacters;
-const password = storableText
+/** A password that somebody chooses. */
+export const newPasswordSchema = storableText
   .min(min, { error: `must be at least ${min} characters` })
   .max(max, { error: `must be at most ${max} characters` });
 
@@ -20,7 +22,9 @@ export const updateUserSchema = z.strictObject({ role: oneOf(USER_ROLES) }).meta
 /** Body of "invite somebody"; without an address, whoever has the link chooses one. */
 export const createInvitationSchema = z
   .strictObject({
-    email: email.nullish().describe('Who is invited. Without it, whoever has the link chooses an address.'),
+    email: emailSchema
+      .nullish()
+      .describe('Who is invited. Without it, whoever has the link chooses an address.'),
     role: oneOf(USER_ROLES).describe(
       'What the new user may do: an owner also manages people and sees secrets.',
     ),
@@ -32,8 +36,8 @@ export const acceptInvitationSchema = z
   .strictObject({
     token: storableText.describe('From the link.'),
     name: label(LIMITS.nameCharacters).describe('How the new user is called.'),
-    email: email.nullish().describe('Counts only where the invitation names no address.'),
-    password,
+    email: emailSchema.nullish().describe('Counts only where the invitation names no address.'),
+    password: newPasswordSchema,
   })
   .meta({ id: 'InvitationAcceptance' });
 

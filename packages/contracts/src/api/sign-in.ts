@@ -1,8 +1,14 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.ts';
+import { storableText } from '../text.ts';
+import { emailSchema, newPasswordSchema } from '../user.ts';
+import { nothing } from './envelope.ts';
 import type { Operation, Operations } from './operation.ts';
 
 const AUTH = '/api/auth';
+const { max } = LIMITS.passwordCharacters;
 const something = z.looseObject({});
+const password = storableText.max(max, { error: `must be at most ${max} characters` });
 const shared = {
   tag: 'Signing in',
   needs: 'anyone',
@@ -10,7 +16,10 @@ const shared = {
   answer: something,
 } satisfies Partial<Operation>;
 
-/** Routes whose answers and errors are better-auth's: what is known of them is what the dashboard uses. */
+/**
+ * Routes that better-auth answers. What they take is validated first, and nothing else of a request reaches better-auth; of their answers
+ * and errors is known what the dashboard uses.
+ */
 export const SIGN_IN_OPERATIONS: Operations = {
   [`POST ${AUTH}/sign-in/email`]: {
     ...shared,
@@ -18,14 +27,14 @@ export const SIGN_IN_OPERATIONS: Operations = {
     summary: 'Sign in by password',
     description: 'Sets the cookie of the session. Three tries in ten seconds from one address, then 429.',
     answerHeaders: ['Set-Cookie'],
-    body: z.object({ email: z.email(), password: z.string() }),
+    body: z.strictObject({ email: emailSchema, password }),
   },
   [`POST ${AUTH}/sign-out`]: {
     ...shared,
     id: 'signOut',
     summary: 'Sign out',
     description: 'Ends the session.',
-    body: z.object({}),
+    body: nothing,
   },
   [`GET ${AUTH}/get-session`]: {
     ...shared,
@@ -39,10 +48,10 @@ export const SIGN_IN_OPERATIONS: Operations = {
     id: 'changePassword',
     summary: 'Change the own password',
     description: 'Every other session of the user ends.',
-    body: z.object({
-      currentPassword: z.string(),
-      newPassword: z.string(),
-      revokeOtherSessions: z.boolean().optional(),
+    body: z.strictObject({
+      currentPassword: password,
+      newPassword: newPasswordSchema,
+      revokeOtherSessions: z.boolean().optional().describe('Without effect: they always end.'),
     }),
   },
   [`GET ${AUTH}/list-sessions`]: {
@@ -55,13 +64,13 @@ export const SIGN_IN_OPERATIONS: Operations = {
     ...shared,
     id: 'revokeSession',
     summary: 'End one of the own sessions',
-    body: z.object({ token: z.string().describe('Of the list.') }),
+    body: z.strictObject({ token: storableText.describe('Of the list.') }),
   },
   [`POST ${AUTH}/revoke-other-sessions`]: {
     ...shared,
     id: 'revokeOtherSessions',
     summary: 'End all own sessions but this one',
-    body: z.object({}),
+    body: nothing,
   },
 };
 
@@ -72,15 +81,26 @@ export const SINGLE_SIGN_ON_OPERATIONS: Operations = {
     id: 'beginSingleSignOn',
     summary: 'Begin single sign-on',
     description: 'Answers where to send the browser. Only where single sign-on is set up.',
-    body: z.object({ provider: z.literal('oidc'), callbackURL: z.string() }),
+    body: z.strictObject({
+      provider: z.literal('oidc', { error: 'must be oidc' }),
+      callbackURL: storableText.describe('Where to send the browser once it is signed in.'),
+    }),
   },
-  [`GET ${AUTH}/callback/:provider`]: {
+  [`GET ${AUTH}/callback/oidc`]: {
     id: 'finishSingleSignOn',
     tag: 'Signing in',
     summary: 'Come back from single sign-on',
     description:
       'Where the provider sends the browser. It goes on where it wanted to, signed in, or to the page that says why not. Only where single sign-on is set up.',
     needs: 'anyone',
+    // Providers add parameters of their own, which are ignored.
+    query: z.object({
+      state: z.string().optional(),
+      code: z.string().optional(),
+      iss: z.string().optional(),
+      error: z.string().optional(),
+      error_description: z.string().optional(),
+    }),
     ok: 302,
     answer: null,
     answerHeaders: ['Location', 'Set-Cookie'],

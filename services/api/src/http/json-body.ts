@@ -5,11 +5,8 @@ import express from 'express';
 import type { Request, RequestHandler } from 'express';
 import { parseJsonObject } from './json-text.ts';
 
-/** Reads the bytes of a body into `req.body`, not a buffer where there is none. */
-export const readBytes: RequestHandler = readBytesUpTo(LIMITS.apiBodyBytes);
-
 /**
- * Reads (and inflates) any body; what is in it is judged afterwards, so that a request without one needs no type. Brotli is left
+ * Reads (and inflates) the bytes of any body into `req.body`, not a buffer where there is none; what is in it is judged afterwards, so that a request without one needs no type. Brotli is left
  * alone: what decodes it in Node has let strangers write into the memory of a process (CVE-2026-111497), and no client needs it.
  */
 function readBytesUpTo(limit: number): RequestHandler {
@@ -76,7 +73,7 @@ function parseContentType(text: string): MIMEType | null {
 }
 
 /** @throws AppError malformed_body */
-export function decodeBody(bytes: Buffer): string {
+function decodeBody(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {

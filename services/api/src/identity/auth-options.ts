@@ -1,17 +1,14 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import { storableText } from '@tocsin/contracts/text';
 import type { Database } from '@tocsin/db/database/open';
 import { sessions, verifications } from '@tocsin/db/sessions/table';
 import { userLogins, users } from '@tocsin/db/users/table';
 import type { Logger } from '@tocsin/runtime/logger';
 import { drizzleAdapter } from 'better-auth/adapters/drizzle';
-import { APIError, createAuthMiddleware } from 'better-auth/api';
+import { createAuthMiddleware } from 'better-auth/api';
 import type { BetterAuthOptions } from 'better-auth/minimal';
+import { CLIENT_IP_HEADER } from './auth-request.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
-/** Set by us on every request, from what Express makes of `TRUST_PROXY`: a client cannot choose its own address. */
-export const CLIENT_IP_HEADER = 'x-tocsin-client-ip';
-
 export interface AuthSettings {
   readonly db: Database;
   /** See `authSecret`. */
@@ -69,21 +66,16 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
       database: { generateId: false },
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
     },
-    hooks: { before: guardPasswordChange },
+    hooks: { before: endOtherSessions },
     onAPIError: { errorURL: `${publicUrl}/sign-in` },
     logger: { log: logTo(settings.logger) },
   };
 }
 
-/**
- * Whoever changes a password may do so because somebody else knows it: the other sessions always end. And a new password is
- * held to what passwords are held to elsewhere.
- */
-const guardPasswordChange = createAuthMiddleware(async (context) => {
+/** Whoever changes a password may do so because somebody else knows it: the other sessions always end. */
+const endOtherSessions = createAuthMiddleware(async (context) => {
   if (context.path !== '/change-password') return;
-  const body = context.body as Record<string, unknown> | undefined;
-  const fault = storableText.safeParse(body?.['newPassword']).error?.issues[0];
-  if (fault) throw new APIError('BAD_REQUEST', { message: `newPassword ${fault.message}` });
+  const body = context.body as Record<string, unknown>;
   return { context: { ...context, body: { ...body, revokeOtherSessions: true } } };
 });
 

@@ -1,42 +1,54 @@
+import { SIGN_IN_OPERATIONS, SINGLE_SIGN_ON_OPERATIONS } from '@tocsin/contracts/api/sign-in';
+import type { Operation, Operations } from '@tocsin/contracts/api/operation';
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import { Router } from 'express';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
+import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
+import { invalidFields } from '../http/field-errors.ts';
+import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { keepPrivate } from '../http/keep-private.ts';
 import { notFound, resource } from '../http/resource.ts';
-import { readAuthBody } from './read-body.ts';
+import { authRequest, sendAuthAnswer } from './auth-request.ts';
+import { requireTrustedOrigin } from './require-trusted-origin.ts';
 
-/**
- * What people may ask of better-auth, whose answers and errors these are. The rest of it (sign-up, linking, tokens of providers)
- * is not reachable.
- */
-const PATHS = {
-  '/sign-in/email': 'post',
-  '/sign-out': 'post',
-  '/get-session': 'get',
-  '/change-password': 'post',
-  '/list-sessions': 'get',
-  '/revoke-session': 'post',
-  '/revoke-other-sessions': 'post',
-} as const;
+type Answer = (request: globalThis.Request) => Promise<globalThis.Response>;
 
-const SINGLE_SIGN_ON_PATHS = {
-  '/sign-in/social': 'post',
-  '/callback/:provider': 'get',
-} as const;
+const noFields = z.strictObject({});
 
-/** `/api/auth`: signing in and out. */
-export function authRouter({ identity }: Pick<ApiContext, 'identity'>): Router {
+/** `/api/auth`: signing in and out. What the contracts do not name of better-auth, such as sign-up and linking, is not reachable. */
+export function authRouter({ identity, settings }: Pick<ApiContext, 'identity' | 'settings'>): Router {
   const router = Router({ caseSensitive: true });
-  router.use(keepPrivate);
-  const handle: RequestHandler = (req, res) => identity.handle(req, res);
-  for (const [path, method] of Object.entries(PATHS))
-    resource(router, path, { [method]: [...readAuthBody, handle] });
-  if (identity.hasSingleSignOn) {
-    const handleSingleSignOn: RequestHandler = (req, res) => identity.handleSingleSignOn(req, res);
-    for (const [path, method] of Object.entries(SINGLE_SIGN_ON_PATHS)) {
-      resource(router, path, { [method]: [...readAuthBody, handleSingleSignOn] });
+  const { origin } = new URL(settings.publicUrl);
+  router.use(keepPrivate, requireTrustedOrigin(settings.trustedOrigins));
+  const addRoutes = (operations: Operations, answer: Answer): void => {
+    for (const [route, operation] of Object.entries(operations)) {
+      const [method = '', path = ''] = route.split(' ');
+      const handle: RequestHandler = async (req, res) => {
+        const request = authRequest(req, new URL(path, origin), fieldsFor(operation, req));
+        await sendAuthAnswer(res, await answer(request));
+      };
+      const stages = method === 'POST' ? [parseJsonBody, handle] : [handle];
+      resource(router, path.replace('/api/auth', ''), { [method.toLowerCase()]: stages });
     }
+  };
+  addRoutes(SIGN_IN_OPERATIONS, (request) => identity.answer(request));
+  if (identity.hasSingleSignOn) {
+    addRoutes(SINGLE_SIGN_ON_OPERATIONS, (request) => identity.answerSingleSignOn(request));
   }
   router.use(notFound);
   return router;
+}
+
+/** The fields of the query of a GET, else of the body. @throws AppError validation_failed */
+function fieldsFor({ query = noFields, body }: Operation, req: Request): Record<string, unknown> {
+  const fields = validate(query, req.query);
+  return body === undefined ? fields : validate(body, bodyOf(req));
+}
+
+function validate(schema: z.ZodType, fields: unknown): Record<string, unknown> {
+  const result = schema.safeParse(fields);
+  if (result.success) return result.data as Record<string, unknown>;
+  const known = schema instanceof z.ZodObject ? fieldsOf(schema) : [];
+  throw invalidFields(toFieldErrors(result.error.issues, () => known));
 }

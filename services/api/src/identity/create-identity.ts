@@ -3,11 +3,11 @@ import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { ping } from '@tocsin/db/database/ping';
 import { hashPassword } from 'better-auth/crypto';
 import { betterAuth } from 'better-auth/minimal';
-import { fromNodeHeaders, toNodeHandler } from 'better-auth/node';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { z } from 'zod';
-import { authOptions, CLIENT_IP_HEADER } from './auth-options.ts';
+import { authOptions } from './auth-options.ts';
 import type { AuthSettings } from './auth-options.ts';
+import { authHeaders } from './auth-request.ts';
 import { createSingleSignOn } from './single-sign-on.ts';
 import type { OidcSettings } from './single-sign-on.ts';
 
@@ -30,10 +30,10 @@ const MOST_LOOKS = 3;
 
 /** Who people are: the sessions of the dashboard. better-auth does the work and stays behind this. */
 export interface Identity {
-  /** Answers everything under `/api/auth`. */
-  handle(req: Request, res: Response): Promise<void>;
+  /** Answers a request of `/api/auth`, see `authRequest`. @throws Error in place of any 5xx */
+  answer(request: globalThis.Request): Promise<globalThis.Response>;
   /** The same for what single sign-on needs. */
-  handleSingleSignOn(req: Request, res: Response): Promise<void>;
+  answerSingleSignOn(request: globalThis.Request): Promise<globalThis.Response>;
   readonly hasSingleSignOn: boolean;
   /** Whom the cookie of a request signs in, asked of Postgres each time; null: nobody. */
   find(req: Request): Promise<SignedIn | null>;
@@ -46,7 +46,6 @@ export interface Identity {
 
 export function createIdentity(options: IdentityOptions): Identity {
   const auth = betterAuth(authOptions(options));
-  const handle = toNodeHandler(auth);
   const singleSignOn = options.oidc === null ? null : createSingleSignOn(options, options.oidc);
   /**
    * better-auth keeps the cause of an error to itself: where Postgres is away this throws that. Where it answers again, a connection
@@ -62,12 +61,20 @@ export function createIdentity(options: IdentityOptions): Identity {
       }
     }
   };
+  const answerWith =
+    (handle: typeof auth.handler) =>
+    async (request: globalThis.Request): Promise<globalThis.Response> => {
+      const answer = await handle(request);
+      if (answer.status < 500) return answer;
+      await ping(options.db);
+      throw new Error(`better-auth answered ${answer.status}`);
+    };
   return {
-    handle: (req, res) => handle(withOwnAddress(req, options.publicUrl), res),
-    handleSingleSignOn: (req, res) => (singleSignOn ?? handle)(withOwnAddress(req, options.publicUrl), res),
+    answer: answerWith(auth.handler),
+    answerSingleSignOn: answerWith(singleSignOn ?? auth.handler),
     hasSingleSignOn: singleSignOn !== null,
     find: async (req) => {
-      const asked = { headers: headersOf(req), returnHeaders: true } as const;
+      const asked = { headers: authHeaders(req), returnHeaders: true } as const;
       const found = await orOutage(() => auth.api.getSession(asked));
       if (found.response === null) return null;
       const { session, user } = found.response;
@@ -81,12 +88,12 @@ export function createIdentity(options: IdentityOptions): Identity {
       };
     },
     isSignedIn: async (req) => {
-      const asked = { headers: headersOf(req), query: { disableRefresh: true } };
+      const asked = { headers: authHeaders(req), query: { disableRefresh: true } };
       return (await orOutage(() => auth.api.getSession(asked))) !== null;
     },
     signIn: async (req, email, password) => {
       const { headers } = await auth.api.signInEmail({
-        headers: headersOf(req),
+        headers: authHeaders(req),
         body: { email, password },
         returnHeaders: true,
       });
@@ -98,23 +105,3 @@ export function createIdentity(options: IdentityOptions): Identity {
 
 /** better-auth does not know our columns by type. */
 const userFields = z.object({ id: z.string(), accountId: z.string(), role: z.enum(USER_ROLES) });
-
-function headersOf(req: Request): Headers {
-  return fromNodeHeaders(withAddress(req).headers);
-}
-
-/** better-auth takes the address of a client from a header; only Express knows which one is true. */
-function withAddress(req: Request): Request {
-  if (req.ip === undefined) delete req.headers[CLIENT_IP_HEADER];
-  else req.headers[CLIENT_IP_HEADER] = req.ip;
-  return req;
-}
-
-/** better-auth makes a URL of what a client says of our own address, which may be no address at all: it is told the true one. */
-function withOwnAddress(req: Request, publicUrl: string): Request {
-  const { host, protocol } = new URL(publicUrl);
-  req.headers.host = host;
-  req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
-  delete req.headers['x-forwarded-host'];
-  return withAddress(req);
-}

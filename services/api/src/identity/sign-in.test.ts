@@ -161,6 +161,8 @@ describe('a new password', () => {
   test.each([
     ['a NUL', 'another long\0password', /NUL/],
     ['a lone surrogate', 'another long\ud800password', /lone surrogate/],
+    ['too few characters', 'short', /at least 8/],
+    ['too many characters', 'x'.repeat(129), /at most 128/],
     ['none', undefined, /required/],
   ])('with %s: 400, and the old one stays', async (_, newPassword, message) => {
     const { agent, email } = await newSignedInUser(api);
@@ -168,7 +170,9 @@ describe('a new password', () => {
     const response = await agent.post('/api/auth/change-password').send(change);
     expect([response.status, response.body]).toEqual([
       400,
-      expect.objectContaining({ message: expect.stringMatching(message) }),
+      expect.objectContaining({
+        errors: [{ path: 'newPassword', message: expect.stringMatching(message) }],
+      }),
     ]);
     expect((await agent.get(ME)).status).toBe(200);
     expect((await browser(api).post(SIGN_IN).send({ email, password: PASSWORD })).status).toBe(200);
@@ -179,15 +183,86 @@ describe('what nobody needs', () => {
   test.each([
     '/sign-up/email',
     '/update-user',
+    '/update-session',
     '/delete-user',
+    '/delete-user/callback',
     '/change-email',
+    '/set-password',
+    '/verify-password',
+    '/request-password-reset',
+    '/reset-password',
+    '/reset-password/token',
+    '/send-verification-email',
+    '/verify-email',
     '/link-social',
+    '/unlink-account',
+    '/list-accounts',
+    '/account-info',
+    '/refresh-token',
+    '/get-access-token',
+    '/revoke-sessions',
+    '/ok',
+    '/error',
     '/sign-in/social',
+    '/callback/oidc',
+    '/callback/%2e%2e',
   ])('is not there: %s', async (path) => {
     const { agent, email } = await newSignedInUser(api);
     const body = { email, name: 'x', password: PASSWORD, role: 'owner', provider: 'oidc' };
+    for (const response of [
+      await agent.post(`/api/auth${path}`).send(body),
+      await agent.get(`/api/auth${path}`),
+    ])
+      expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
+  });
+});
+
+describe('undocumented fields', () => {
+  const change = { currentPassword: PASSWORD, newPassword: 'another long password' };
+  test.each([
+    ['/sign-in/email', { password: PASSWORD, rememberMe: false }, 'rememberMe'],
+    ['/sign-in/email', { password: PASSWORD, callbackURL: '/x' }, 'callbackURL'],
+    ['/sign-out', { callbackURL: 'https://evil.example/' }, 'callbackURL'],
+    ['/sign-out', { state: 'x' }, 'state'],
+    ['/change-password', { ...change, userId: 'x' }, 'userId'],
+    ['/revoke-session', { token: 'x', userId: 'x' }, 'userId'],
+    ['/revoke-other-sessions', { userId: 'x' }, 'userId'],
+  ])('of POST %s are a 400: %j', async (path, fields, field) => {
+    const { agent, email } = await newSignedInUser(api);
+    const body = path === '/sign-in/email' ? { email, ...fields } : fields;
     const response = await agent.post(`/api/auth${path}`).send(body);
-    expect([response.status, response.type]).toEqual([404, 'application/problem+json']);
+    expect([response.status, response.body]).toEqual([
+      400,
+      expect.objectContaining({ errors: [{ path: field, message: expect.any(String) }] }),
+    ]);
+    expect(response.headers).not.toHaveProperty('set-cookie');
+    expect((await agent.get(ME)).status).toBe(200);
+    expect((await browser(api).post(SIGN_IN).send({ email, password: PASSWORD })).status).toBe(200);
+  });
+
+  test.each(['get-session?disableRefresh=true', 'get-session?disableCookieCache=true', 'list-sessions?a=b'])(
+    'of a query are a 400, too: %s',
+    async (path) => {
+      const { agent } = await newSignedInUser(api);
+      const response = await agent.get(`/api/auth/${path}`);
+      expect([response.status, response.type]).toEqual([400, 'application/problem+json']);
+    },
+  );
+
+  test('a form is no JSON: 415', async () => {
+    const { email } = await newUser(api);
+    const response = await browser(api).post(SIGN_IN).type('form').send({ email, password: PASSWORD });
+    expect([response.status, response.type]).toEqual([415, 'application/problem+json']);
+  });
+
+  test('every fault is named at once', async () => {
+    const response = await browser(api).post(SIGN_IN).send({ email: 'nobody', password: 1, x: 1 });
+    expect(response.status).toBe(400);
+    expect((response.body as { errors: { path: string }[] }).errors.map(({ path }) => path)).toEqual([
+      'email',
+      'password',
+      'x',
+    ]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createInvitation } from '@tocsin/db/invitations/create-invitation';
 import { createUser } from '@tocsin/db/users/create-user';
@@ -26,11 +27,11 @@ interface Outcome {
   readonly me: { readonly status: number; readonly body: unknown };
 }
 
+const BEGIN = '/api/auth/sign-in/social';
+
 async function signInAs(claims: Claims): Promise<Outcome> {
   const agent = browser(api);
-  const begun = await agent
-    .post('/api/auth/sign-in/social')
-    .send({ provider: 'oidc', callbackURL: `${ORIGIN}/` });
+  const begun = await agent.post(BEGIN).send({ provider: 'oidc', callbackURL: `${ORIGIN}/` });
   expect(begun.status).toBe(200);
   const { url } = begun.body as { url: string };
   expect(new URL(url).searchParams.get('scope')).toBe('openid email profile');
@@ -132,6 +133,98 @@ describe('single sign-on', () => {
     expect(me.status).toBe(401);
   });
 
+  test.each([
+    [{ aud: 'tocsin', azp: 'another client' }],
+    [{ aud: ['tocsin', 'another client'], azp: 'another client' }],
+  ])('rejects a token that was issued to another client: %j', async (audience) => {
+    const { email } = await newUser(api);
+    const { me } = await signInAs({ sub: 'person-9', email, email_verified: true, ...audience });
+    expect(me.status).toBe(401);
+    const invited = `invited-${randomUUID()}@example.com`;
+    const { id: createdBy } = await newUser(api);
+    await createInvitation(api.context.db, {
+      accountId: api.account.id,
+      role: 'owner',
+      email: invited,
+      createdBy,
+    });
+    await signInAs({ sub: 'person-10', email: invited, email_verified: true, ...audience });
+    const { rows } = await api.database.pool.query('select accepted_at from invitations where email = $1', [
+      invited,
+    ]);
+    expect(rows).toEqual([{ accepted_at: null }]);
+  });
+
+  test('rejects another identity with the verified address of a user who has one', async () => {
+    const { email, id } = await newUser(api);
+    const claims = { email, email_verified: true };
+    expect((await signInAs({ ...claims, sub: 'linked' })).me.status).toBe(200);
+    const { location, me } = await signInAs({ ...claims, sub: 'not linked' });
+    expect([location, me.status]).toEqual([`${ORIGIN}/sign-in?error=unable_to_link_account`, 401]);
+    expect((await signInAs({ ...claims, sub: 'linked' })).me.body).toMatchObject({ user: { id } });
+  });
+
+  test('links one of two identities that arrive at the same time with one address', async () => {
+    const { email } = await newUser(api);
+    const subjects = Array.from({ length: 6 }, (_, index) => `race-${index}`);
+    const outcomes = await Promise.all(subjects.map((sub) => signInAs({ sub, email, email_verified: true })));
+    expect(outcomes.filter(({ me }) => me.status === 200)).toHaveLength(1);
+  });
+
+  test.each([
+    ['idToken', { token: '' }],
+    ['scopes', ['admin']],
+    ['additionalParams', { prompt: 'none' }],
+    ['additionalData', { link: { userId: 'x', email: 'x' } }],
+    ['loginHint', 'a@example.com'],
+    ['requestSignUp', true],
+    ['disableRedirect', true],
+    ['errorCallbackURL', `${ORIGIN}/`],
+    ['newUserCallbackURL', `${ORIGIN}/`],
+  ])('begins with a provider and a callback URL alone: %s is a 400', async (field, value) => {
+    const { email } = await newUser(api);
+    const claims = { sub: `token-${field}`, email, email_verified: true, azp: 'another client' };
+    const agent = browser(api);
+    const response = await agent.post(BEGIN).send({
+      provider: 'oidc',
+      callbackURL: `${ORIGIN}/`,
+      [field]: field === 'idToken' ? { token: provider.idToken(claims) } : value,
+    });
+    expect([response.status, response.body]).toEqual([
+      400,
+      expect.objectContaining({ errors: [{ path: field, message: expect.any(String) }] }),
+    ]);
+    expect(response.headers).not.toHaveProperty('set-cookie');
+    expect((await agent.get('/api/dashboard/me')).status).toBe(401);
+  });
+
+  test.each([
+    [{}, ['provider', 'callbackURL']],
+    [{ provider: 'google', callbackURL: '/' }, ['provider']],
+  ])('names the fields at fault: %j', async (body, paths) => {
+    const response = await browser(api).post(BEGIN).send(body);
+    expect(response.status).toBe(400);
+    expect((response.body as { errors: { path: string }[] }).errors.map(({ path }) => path)).toEqual(paths);
+  });
+
+  test('sends nobody to another site', async () => {
+    const body = { provider: 'oidc', callbackURL: 'https://evil.example/' };
+    expect((await browser(api).post(BEGIN).send(body)).status).toBe(403);
+  });
+
+  test('comes back with what the protocol has; further parameters of a provider are ignored', async () => {
+    const { email } = await newUser(api);
+    const agent = browser(api);
+    const begun = await agent.post(BEGIN).send({ provider: 'oidc', callbackURL: `${ORIGIN}/` });
+    const claims = { sub: 'person-11', email, email_verified: true };
+    const back = new URL(provider.authorize((begun.body as { url: string }).url, claims));
+    back.searchParams.append('session_state', 'x');
+    back.searchParams.append('user', '{"email":"other@example.com"}');
+    const response = await agent.get(back.pathname + back.search);
+    expect(response.headers['location']).toBe(`${ORIGIN}/`);
+    expect((await agent.get('/api/auth/callback/google')).status).toBe(404);
+  });
+
   test('is offered where it is set up', async () => {
     const path = '/api/dashboard/sign-in-methods';
     expect((await browser(api).get(path)).body).toEqual({ methods: ['password', 'oidc'] });
@@ -141,9 +234,7 @@ describe('single sign-on', () => {
     provider.setAway(true);
     const dark = await openTestApi({ oidc: { issuer: provider.issuer, ...OIDC_CLIENT } });
     try {
-      const begun = await browser(dark)
-        .post('/api/auth/sign-in/social')
-        .send({ provider: 'oidc', callbackURL: ORIGIN });
+      const begun = await browser(dark).post(BEGIN).send({ provider: 'oidc', callbackURL: ORIGIN });
       expect(begun.status).toBe(404);
       expect((await browser(dark).get('/api/dashboard/sign-in-methods')).status).toBe(200);
     } finally {

@@ -1,8 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { acceptInvitationOf } from '@tocsin/db/invitations/accept-invitation';
 import { SettingsError } from '@tocsin/runtime/env';
 import { betterAuth } from 'better-auth/minimal';
-import { toNodeHandler } from 'better-auth/node';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 import { authOptions } from './auth-options.ts';
 import type { AuthSettings } from './auth-options.ts';
@@ -17,27 +15,27 @@ export interface OidcSettings {
   readonly clientSecret: string;
 }
 
-type NodeHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+type Handler = (request: Request) => Promise<Response>;
 
 /**
  * Sign-in by OpenID Connect, for users and for who holds an open invitation (docs/adr/0006-sessions.md). It has a better-auth of its
  * own, made again where the provider could not be reached: a provider that is away or hangs
  * holds up nobody who has a session or a password.
  */
-export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): NodeHandler {
+export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): Handler {
   let connection = connect(settings, oidc);
   let triedAt = performance.now();
-  return async function answer(req, res) {
+  return async function answer(request) {
     if (!(await connection.found) && performance.now() - triedAt > RETRY_AFTER_MS) {
       triedAt = performance.now();
       connection = connect(settings, oidc);
     }
-    await connection.handle(req, res);
+    return connection.handle(request);
   };
 }
 
 interface Connection {
-  readonly handle: NodeHandler;
+  readonly handle: Handler;
   /** Whether the provider could be reached and is one we can trust. */
   readonly found: Promise<boolean>;
 }
@@ -56,13 +54,16 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
             scopes: ['openid', 'email', 'profile'],
             pkce: true,
             requireIdTokenVerification: true,
-            accountSubject: ({ profile }) => profile.sub ?? '',
+            // Without a subject, better-auth refuses the sign-in.
+            accountSubject: ({ tokens, profile }) =>
+              isIssuedTo(oidc.clientId, claimsOf(tokens.idToken)) ? (profile.sub ?? '') : '',
             // Users come from invitations alone; better-auth then finds the user by the address.
             disableSignUp: true,
             mapProfileToUser: async (profile) => {
               const { email, name } = profile;
               const emailVerified = profile['email_verified'] === true;
-              if (!emailVerified || typeof email !== 'string') return { emailVerified: false };
+              if (!emailVerified || typeof email !== 'string' || !isIssuedTo(oidc.clientId, profile))
+                return { emailVerified: false };
               await acceptInvitationOf(settings.db, email, name?.trim() || email);
               return { emailVerified };
             },
@@ -75,7 +76,18 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
     ({ socialProviders }) => socialProviders.some(({ id }) => id === OIDC_PROVIDER),
     () => false,
   );
-  return { handle: toNodeHandler(auth), found };
+  return { handle: auth.handler, found };
+}
+
+/** OpenID Connect Core 1.0, section 3.1.3.7: a token that names an authorized party must name this client. */
+function isIssuedTo(clientId: string, claims: Readonly<Record<string, unknown>>): boolean {
+  return claims['azp'] === undefined || claims['azp'] === clientId;
+}
+
+/** The claims of an ID token that better-auth has verified. @throws Error where it is no token */
+function claimsOf(idToken: string | undefined): Readonly<Record<string, unknown>> {
+  const [, claims = ''] = idToken?.split('.') ?? [];
+  return JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')) as Record<string, unknown>;
 }
 
 interface OidcEnv {

@@ -177,8 +177,8 @@ function lateIdentity(options: IdentityOptions): Identity {
   };
   return {
     hasSingleSignOn: options.oidc !== null,
-    handle: async (req, res) => (await load()).handle(req, res),
-    handleSingleSignOn: async (req, res) => (await load()).handleSingleSignOn(req, res),
+    answer: async (request) => (await load()).answer(request),
+    answerSingleSignOn: async (request) => (await load()).answerSingleSignOn(request),
     find: async (req) => (await load()).find(req),
     isSignedIn: async (req) => (await load()).isSignedIn(req),
     signIn: async (req, email, password) => (await load()).signIn(req, email, password),

@@ -105,5 +105,7 @@ export function pathOf(from: string | undefined): string {
 function describeRefusal(code: string): string {
   if (code === 'signup_disabled' || code === 'unable_to_create_user')
     return 'Nobody has invited this address yet. Ask an owner of the account for an invitation.';
+  if (code === 'unable_to_link_account')
+    return 'This address belongs to a user who signs in with another identity of the provider. Ask an owner of the account to remove that user and to invite you.';
   return `The identity provider did not let you in (${code}). Try again, or ask who runs this service.`;
 }
