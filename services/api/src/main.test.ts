@@ -169,11 +169,12 @@ describe('the service', () => {
         .set({ Origin: publicUrl, 'X-Tocsin-Client-Ip': '203.0.113.1' })
         .send(body);
     const { status, headers } = await signIn(admin);
-    expect([status, String(headers['set-cookie'])]).toEqual([
+    const [cookieLine = ''] = (headers['set-cookie'] ?? []) as unknown as string[];
+    expect([status, cookieLine]).toEqual([
       200,
       expect.stringMatching(/^__Secure-tocsin\.session_token=.*; HttpOnly; Secure; SameSite=Lax$/),
     ]);
-    const cookie = String(headers['set-cookie']).split(';', 1)[0] ?? '';
+    const cookie = cookieLine.split(';', 1)[0] ?? '';
     // Where PUBLIC_URL is set, it alone is trusted: whatever else runs on a laptop is another site.
     for (const origin of ['http://localhost', 'http://localhost:3000', `http://localhost:${port}`]) {
       const answers = await Promise.all(

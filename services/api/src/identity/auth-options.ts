@@ -67,7 +67,8 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
     },
     hooks: { before: endOtherSessions },
-    onAPIError: { errorURL: `${publicUrl}/sign-in` },
+    // Thrown to us: better-auth would print an unexpected error, with the parameters of its query.
+    onAPIError: { errorURL: `${publicUrl}/sign-in`, throw: true },
     logger: { log: logTo(settings.logger) },
   };
 }

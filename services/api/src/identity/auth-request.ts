@@ -25,16 +25,21 @@ export function authHeaders(req: Request): Headers {
   return headers;
 }
 
+/** What is asked of better-auth. */
+export interface AuthAsk {
+  readonly req: Request;
+  /** Of the route, as `/api/auth/sign-out`. */
+  readonly path: string;
+  /** The validated fields of the query of a GET, else of the body. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
 /**
  * A request for better-auth, made of validated fields: it takes many that are documented nowhere, some of which sign in.
- * @param url of the route
- * @param fields of the query of a GET, else of the body
+ * @param publicUrl the address people see, whatever a client says of it
  */
-export function authRequest(
-  req: Request,
-  url: URL,
-  fields: Readonly<Record<string, unknown>>,
-): globalThis.Request {
+export function authRequest({ req, path, fields }: AuthAsk, publicUrl: string): globalThis.Request {
+  const url = new URL(path, publicUrl);
   const headers = authHeaders(req);
   if (req.method === 'POST') {
     headers.set('content-type', 'application/json');

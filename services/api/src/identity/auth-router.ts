@@ -9,33 +9,32 @@ import { invalidFields } from '../http/field-errors.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { keepPrivate } from '../http/keep-private.ts';
 import { notFound, resource } from '../http/resource.ts';
-import { authRequest, sendAuthAnswer } from './auth-request.ts';
+import { sendAuthAnswer } from './auth-request.ts';
+import type { AuthAsk } from './auth-request.ts';
 import { requireTrustedOrigin } from './require-trusted-origin.ts';
 
-type Answer = (request: globalThis.Request) => Promise<globalThis.Response>;
+type Answer = (ask: AuthAsk) => Promise<globalThis.Response>;
 
 const noFields = z.strictObject({});
 
 /** `/api/auth`: signing in and out. What the contracts do not name of better-auth, such as sign-up and linking, is not reachable. */
 export function authRouter({ identity, settings }: Pick<ApiContext, 'identity' | 'settings'>): Router {
   const router = Router({ caseSensitive: true });
-  const { origin } = new URL(settings.publicUrl);
   router.use(keepPrivate, requireTrustedOrigin(settings.trustedOrigins));
   const addRoutes = (operations: Operations, answer: Answer): void => {
     for (const [route, operation] of Object.entries(operations)) {
       const [method = '', path = ''] = route.split(' ');
       const handle: RequestHandler = async (req, res) => {
-        const request = authRequest(req, new URL(path, origin), fieldsFor(operation, req));
-        await sendAuthAnswer(res, await answer(request));
+        const fields = fieldsFor(operation, req);
+        await sendAuthAnswer(res, await answer({ req, path, fields }));
       };
       const stages = method === 'POST' ? [parseJsonBody, handle] : [handle];
       resource(router, path.replace('/api/auth', ''), { [method.toLowerCase()]: stages });
     }
   };
-  addRoutes(SIGN_IN_OPERATIONS, (request) => identity.answer(request));
-  if (identity.hasSingleSignOn) {
-    addRoutes(SINGLE_SIGN_ON_OPERATIONS, (request) => identity.answerSingleSignOn(request));
-  }
+  addRoutes(SIGN_IN_OPERATIONS, (ask) => identity.answer(ask));
+  if (identity.hasSingleSignOn)
+    addRoutes(SINGLE_SIGN_ON_OPERATIONS, (ask) => identity.answerSingleSignOn(ask));
   router.use(notFound);
   return router;
 }

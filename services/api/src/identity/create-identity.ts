@@ -1,3 +1,4 @@
+import { AppError } from '@tocsin/contracts/errors';
 import { USER_ROLES } from '@tocsin/contracts/vocabulary';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { ping } from '@tocsin/db/database/ping';
@@ -7,13 +8,19 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { authOptions } from './auth-options.ts';
 import type { AuthSettings } from './auth-options.ts';
-import { authHeaders } from './auth-request.ts';
+import { authHeaders, authRequest } from './auth-request.ts';
+import type { AuthAsk } from './auth-request.ts';
+import { KnownDevices } from './known-devices.ts';
+import { SignInLimit } from './sign-in-limit.ts';
+import type { AttemptOutcome } from './sign-in-limit.ts';
 import { createSingleSignOn } from './single-sign-on.ts';
 import type { OidcSettings } from './single-sign-on.ts';
 
 export interface IdentityOptions extends AuthSettings {
   /** Null: people sign in by password only. */
   readonly oidc: OidcSettings | null;
+  /** See `SignInLimitOptions`. */
+  readonly now?: () => number;
 }
 
 /** A user as a request acts for one. */
@@ -27,13 +34,14 @@ interface SignedIn {
 }
 
 const MOST_LOOKS = 3;
+const PASSWORD_PATH = '/api/auth/sign-in/email';
 
 /** Who people are: the sessions of the dashboard. better-auth does the work and stays behind this. */
 export interface Identity {
-  /** Answers a request of `/api/auth`, see `authRequest`. @throws Error in place of any 5xx */
-  answer(request: globalThis.Request): Promise<globalThis.Response>;
+  /** Answers what is asked under `/api/auth`. @throws AppError rate_limited; Error in place of any 5xx */
+  answer(ask: AuthAsk): Promise<globalThis.Response>;
   /** The same for what single sign-on needs. */
-  answerSingleSignOn(request: globalThis.Request): Promise<globalThis.Response>;
+  answerSingleSignOn(ask: AuthAsk): Promise<globalThis.Response>;
   readonly hasSingleSignOn: boolean;
   /** Whom the cookie of a request signs in, asked of Postgres each time; null: nobody. */
   find(req: Request): Promise<SignedIn | null>;
@@ -61,17 +69,35 @@ export function createIdentity(options: IdentityOptions): Identity {
       }
     }
   };
-  const answerWith =
-    (handle: typeof auth.handler) =>
-    async (request: globalThis.Request): Promise<globalThis.Response> => {
-      const answer = await handle(request);
-      if (answer.status < 500) return answer;
-      await ping(options.db);
-      throw new Error(`better-auth answered ${answer.status}`);
-    };
+  const devices = new KnownDevices(options);
+  const limit = options.limitSignIn ? new SignInLimit(options) : null;
+  const answerWith = async (handle: typeof auth.handler, ask: AuthAsk): Promise<globalThis.Response> => {
+    const answer = await handle(authRequest(ask, options.publicUrl));
+    if (answer.status === 429) {
+      throw tooManyAttempts('from this address', answer.headers.get('x-retry-after') ?? '10');
+    }
+    if (answer.status < 500) return answer;
+    await ping(options.db);
+    throw new Error(`better-auth answered ${answer.status}`);
+  };
+  const answerPassword = async (ask: AuthAsk): Promise<globalThis.Response> => {
+    const email = String(ask.fields['email']);
+    const address = ask.req.ip ?? '';
+    const attempt = limit?.begin({ email, address, device: devices.find(ask.req, email) });
+    if (typeof attempt === 'number') throw tooManyAttempts('to sign in as this user', String(attempt));
+    let outcome: AttemptOutcome = 'undecided';
+    try {
+      const answer = await answerWith(auth.handler, ask);
+      outcome = OUTCOMES[answer.status] ?? 'undecided';
+      if (outcome === 'succeeded') answer.headers.append('set-cookie', devices.cookieFor(email));
+      return answer;
+    } finally {
+      attempt?.end(outcome);
+    }
+  };
   return {
-    answer: answerWith(auth.handler),
-    answerSingleSignOn: answerWith(singleSignOn ?? auth.handler),
+    answer: (ask) => (ask.path === PASSWORD_PATH ? answerPassword(ask) : answerWith(auth.handler, ask)),
+    answerSingleSignOn: (ask) => answerWith(singleSignOn ?? auth.handler, ask),
     hasSingleSignOn: singleSignOn !== null,
     find: async (req) => {
       const asked = { headers: authHeaders(req), returnHeaders: true } as const;
@@ -97,10 +123,19 @@ export function createIdentity(options: IdentityOptions): Identity {
         body: { email, password },
         returnHeaders: true,
       });
-      return headers.getSetCookie();
+      return [...headers.getSetCookie(), devices.cookieFor(email)];
     },
     hashPassword,
   };
+}
+
+/** By the status that better-auth answers to a password. */
+const OUTCOMES: Readonly<Record<number, AttemptOutcome>> = { 200: 'succeeded', 401: 'failed' };
+
+function tooManyAttempts(what: string, retryAfter: string): AppError {
+  return new AppError('rate_limited', `Too many attempts ${what}. Try again in ${retryAfter} s.`, {
+    headers: { 'Retry-After': retryAfter },
+  });
 }
 
 /** better-auth does not know our columns by type. */

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { openDatabase } from '@tocsin/db/database/open';
 import { deleteUser } from '@tocsin/db/users/delete-user';
 import { until } from '@tocsin/embedded/testing/until';
+import type supertest from 'supertest';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
@@ -57,6 +58,9 @@ describe('signing in', () => {
     const { headers } = await browser(api).post(SIGN_IN).send({ email, password: PASSWORD });
     expect(cookiesOf(headers)).toEqual([
       expect.stringMatching(/^tocsin\.session_token=[^;]+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/),
+      expect.stringMatching(
+        /^tocsin\.known_device=[^;]+; Max-Age=15552000; Path=\/api\/auth\/sign-in\/email; HttpOnly; SameSite=Strict$/,
+      ),
     ]);
   });
 
@@ -311,6 +315,7 @@ describe('over https', () => {
         .send({ email, password: PASSWORD });
       expect(cookiesOf(response.headers)).toEqual([
         expect.stringMatching(/^__Secure-tocsin\.session_token=.*; HttpOnly; Secure; SameSite=Lax$/),
+        expect.stringMatching(/^__Secure-tocsin\.known_device=.*; HttpOnly; Secure; SameSite=Strict$/),
       ]);
     } finally {
       await secure.close();
@@ -342,6 +347,75 @@ describe('guessing passwords', () => {
   });
 });
 
+describe('guessing the password of one user from many addresses', () => {
+  let guarded: TestApi;
+  let now = 0;
+  beforeAll(async () => {
+    guarded = await openTestApi({ limitSignIn: true, now: () => now, settings: { trustProxy: 1 } });
+  });
+  afterAll(() => guarded.close());
+
+  interface Attempt {
+    readonly email: string;
+    readonly from: string;
+    readonly password?: string;
+    readonly cookie?: string;
+  }
+  const enter = ({ email, from, password = PASSWORD, cookie = '' }: Attempt): supertest.Test =>
+    browser(guarded).post(SIGN_IN).set({ 'X-Forwarded-For': from, Cookie: cookie }).send({ email, password });
+
+  /** The 20 failures that make everybody wait. @returns the statuses, and the answer to one more */
+  async function attack(email: string, network: string): Promise<unknown> {
+    const statuses: number[] = [];
+    for (let host = 0; host < 20; host += 1) {
+      const spelled = host % 2 === 0 ? email : ` ${email.toUpperCase()} `;
+      const { status } = await enter({ email: spelled, from: `${network}.${host}`, password: 'wrong one' });
+      statuses.push(status);
+    }
+    const { status, body, headers } = await enter({ email, from: `${network}.99`, password: 'wrong one' });
+    const { instance: _, ...problem } = body as Record<string, unknown>;
+    return { statuses, status, problem, retryAfter: headers['retry-after'] };
+  }
+
+  test('is slowed down, alike for users and for nobody; the user signs in soon, and at once with a known device', async () => {
+    const { email } = await newUser(guarded);
+    const { email: other } = await newUser(guarded);
+    const known = await enter({ email, from: '192.0.2.1' });
+    const attacked = await attack(email, '198.51.100');
+    expect(attacked).toEqual({
+      statuses: Array.from({ length: 20 }, () => 401),
+      status: 429,
+      problem: expect.objectContaining({ type: 'urn:tocsin:problem:rate-limited' }),
+      retryAfter: '1',
+    });
+    expect(await attack('nobody@example.com', '203.0.113')).toEqual(attacked);
+
+    const [, device = ''] = cookiesOf(known.headers).map((cookie) => cookie.split(';', 1)[0] ?? '');
+    expect((await enter({ email, from: '192.0.2.2' })).status).toBe(429);
+    expect((await enter({ email, from: '192.0.2.3', cookie: `${device}x` })).status).toBe(429);
+    expect((await enter({ email, from: '192.0.2.4', cookie: device })).status).toBe(200);
+    expect((await enter({ email: other, from: '192.0.2.5' })).status).toBe(200);
+    now += 1_000;
+    expect((await enter({ email, from: '192.0.2.6' })).status).toBe(200);
+  });
+
+  test('a device is known as the user who signed in with it alone', async () => {
+    const { email } = await newUser(guarded);
+    const { email: own } = await newUser(guarded);
+    const { headers } = await enter({ email: own, from: '192.0.2.7' });
+    const cookie = cookiesOf(headers)[1]?.split(';', 1)[0] ?? '';
+    await attack(email, '198.51.100');
+    expect((await enter({ email, from: '192.0.2.8', cookie })).status).toBe(429);
+  });
+
+  test('from one address delays nobody at another', async () => {
+    const { email } = await newUser(guarded);
+    const from = '192.0.2.9';
+    for (let time = 0; time < 30; time += 1) await enter({ email, from, password: 'wrong one' });
+    expect((await enter({ email, from: '192.0.2.10' })).status).toBe(200);
+  });
+});
+
 describe('without a database', () => {
   test('503 to try again, nothing of the cause', async () => {
     const { db } = openDatabase({
@@ -357,6 +431,11 @@ describe('without a database', () => {
       const response = await browser(dark).get(ME).set('Cookie', cookie);
       expect(response.status).toBe(503);
       expect(response.text).not.toMatch(/ECONNREFUSED|select/);
+      const printed = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+      const signIn = await browser(dark).post(SIGN_IN).send({ email: 'a@example.com', password: PASSWORD });
+      expect([signIn.status, signIn.type]).toEqual([503, 'application/problem+json']);
+      expect(printed).not.toHaveBeenCalled();
+      printed.mockRestore();
     } finally {
       await dark.close();
     }

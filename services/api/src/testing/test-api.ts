@@ -65,6 +65,8 @@ export interface TestApi {
 
 type Overrides = Partial<Omit<ApiContext, 'settings'>> & { settings?: Partial<ApiSettings> } & {
   limitSignIn?: boolean;
+  /** Of the limit of failed sign-ins. */
+  now?: () => number;
   oidc?: OidcSettings;
   secretsKey?: Buffer;
   streamLimits?: Partial<StreamLimits>;
@@ -87,6 +89,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     oidc = null,
     secretsKey = randomBytes(32),
     streamLimits = {},
+    now = () => performance.now(),
     ...parts
   } = override;
   const settings = { ...SETTINGS, ...override.settings };
@@ -101,6 +104,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     limitSignIn,
     oidc,
     logger,
+    now,
   });
   const streams = new LiveStreams({ db, identity, metrics, logger, limits: { pollMs: 25, ...streamLimits } });
   const context: ApiContext = {
@@ -177,8 +181,8 @@ function lateIdentity(options: IdentityOptions): Identity {
   };
   return {
     hasSingleSignOn: options.oidc !== null,
-    answer: async (request) => (await load()).answer(request),
-    answerSingleSignOn: async (request) => (await load()).answerSingleSignOn(request),
+    answer: async (ask) => (await load()).answer(ask),
+    answerSingleSignOn: async (ask) => (await load()).answerSingleSignOn(ask),
     find: async (req) => (await load()).find(req),
     isSignedIn: async (req) => (await load()).isSignedIn(req),
     signIn: async (req, email, password) => (await load()).signIn(req, email, password),
