@@ -232,7 +232,9 @@ test('the schema of the values knows every setting, secrets apart from others', 
   // What the chart itself sets, or has a value of its own for.
   const others = [
     'PORT',
+    'HOST',
     'HEALTH_PORT',
+    'HEALTH_HOST',
     'DASHBOARD_DIR',
     'REGION',
     'CHECK_CONCURRENCY',

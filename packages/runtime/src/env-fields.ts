@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { errorCode } from './error-code.ts';
@@ -38,6 +39,13 @@ export function ratio(): Field<number> {
 /** A TCP port; with `any`, 0 stands for any free one. */
 export function port(options: { readonly any?: boolean } = {}): Field<number> {
   return wholeNumber(options.any === true ? 0 : 1, 65_535);
+}
+
+/** An IP address to listen on. */
+export function address(): Field<string> {
+  return z
+    .string()
+    .refine((value) => isIP(value) !== 0, 'must be an IP address of this machine, such as 127.0.0.1');
 }
 
 /** An absolute URL of one of these schemes, e.g. `['http', 'https']`. The value stays as it was written. */

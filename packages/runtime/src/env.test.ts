@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { flag, list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
+import { address, flag, list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
 import { SettingsError, parseEnv } from './env.ts';
 
 const schema = z.object({
@@ -59,6 +59,14 @@ describe('fields', () => {
   it('take port 0 only where any port will do', () => {
     expect(port({ any: true }).parse('0')).toBe(0);
     expect(port().safeParse('0').success).toBe(false);
+  });
+
+  it.each(['127.0.0.1', '0.0.0.0', '::', '::1', '2001:db8::1'])('take %s as an address', (value) => {
+    expect(address().parse(value)).toBe(value);
+  });
+
+  it.each(['localhost', '127.0.0', '127.0.0.1:80', '[::1]', '*'])('refuse %s as an address', (value) => {
+    expect(address().safeParse(value).success).toBe(false);
   });
 
   it('take true and false, and nothing like them, as a flag', () => {

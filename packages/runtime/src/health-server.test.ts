@@ -71,6 +71,20 @@ describe('the health server', () => {
     expect(response.status).toBe(405);
   });
 
+  // Other systems have no second loopback address.
+  (process.platform === 'linux' ? it : it.skip)('listens on its address alone', async () => {
+    await start({ ready: {} });
+    await expect(fetch(`http://127.0.0.2:${server?.port}/healthz`)).rejects.toMatchObject({
+      cause: { code: 'ECONNREFUSED' },
+    });
+  });
+
+  it('says in one line that its address is not one of this machine', async () => {
+    const elsewhere = startHealthServer({ ready: {}, metrics, port: 0, host: '192.0.2.1' });
+    await expect(elsewhere).rejects.toThrow(SettingsError);
+    await expect(elsewhere).rejects.toThrow(/^HEALTH_HOST must be an IP address of this machine[^\n]*$/);
+  });
+
   it('says in one line that its port is taken', async () => {
     await start({ ready: {} });
     const second = startHealthServer({ ready: {}, metrics, port: server?.port ?? 0, host: '127.0.0.1' });

@@ -1,43 +1,27 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { SettingsError } from './env.ts';
-import { errorCode } from './error-code.ts';
 import { createHealthHandler } from './health.ts';
 import type { HealthHandler, HealthOptions } from './health.ts';
+import { listen } from './listen.ts';
+import type { ListenAddress } from './listen.ts';
 
-export interface HealthServerOptions extends HealthOptions {
-  /** 0 for any free one. */
-  readonly port: number;
-  /** Default: all addresses, since probes come from outside the container. */
-  readonly host?: string;
-}
+export type HealthServerOptions = HealthOptions & ListenAddress;
 
 export interface HealthServer {
   readonly port: number;
   stop(): Promise<void>;
 }
 
-/** A small server of its own for services that have no other one. Throws a `SettingsError` if the port is taken. */
+/** A small server of its own for services that have no other one. @throws SettingsError where it cannot listen */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const handler = createHealthHandler(options);
   const server = createServer((request, response) => {
     void answer(handler, request, response);
   });
-  server.listen(options.port, options.host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    if (errorCode(error) === 'EADDRINUSE') {
-      throw new SettingsError(
-        `HEALTH_PORT must be a free port, but ${options.port} is in use: set HEALTH_PORT to another one, or to 0 for any free one`,
-      );
-    }
-    throw error;
-  }
-  const address = server.address();
+  const port = await listen(server, options, { port: 'HEALTH_PORT', host: 'HEALTH_HOST' });
   return {
-    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    port,
     async stop() {
       const closed = once(server, 'close');
       server.close();

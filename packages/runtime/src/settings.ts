@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  address,
   builtPages,
   certificateFile,
   flag,
@@ -56,12 +57,18 @@ export const settings = z.object({
   PORT: described(port({ any: true }).default(3000), {
     description: 'Port of the API and the dashboard.',
   }),
+  HOST: described(address().optional(), {
+    description:
+      'IP address that the API and the dashboard listen on; not set: all of the machine, for `npm start` 127.0.0.1.',
+    example: '127.0.0.1',
+  }),
   PUBLIC_URL: described(
     url(['http', 'https'])
       .transform((value) => value.replace(/\/+$/, ''))
       .optional(),
     {
-      description: 'The address under which people reach the dashboard; by default http://localhost:<PORT>.',
+      description:
+        'The address under which people reach the dashboard; by default http://localhost:<PORT>, or that of HOST.',
       example: 'https://tocsin.example.com',
     },
   ),
@@ -147,6 +154,10 @@ export const settings = z.object({
   }),
   HEALTH_PORT: described(port({ any: true }).default(8081), {
     description: 'Port of /healthz, /readyz and /metrics of checker and notifier; 0 for any free one.',
+  }),
+  HEALTH_HOST: described(address().optional(), {
+    description: 'IP address that these listen on; not set: all of the machine, for `npm start` 127.0.0.1.',
+    example: '127.0.0.1',
   }),
   LOG_LEVEL: described(
     z.enum(['error', 'warn', 'info', 'debug'], 'must be error, warn, info or debug').default('info'),

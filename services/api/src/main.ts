@@ -14,6 +14,7 @@ import { readQueueDepth } from '@tocsin/queue/queue-depth';
 import { readRegionLoad } from '@tocsin/queue/region-load';
 import { measureClockOffset, registerClockOffset } from '@tocsin/runtime/clock-offset';
 import { parseEnv } from '@tocsin/runtime/env';
+import { localUrl } from '@tocsin/runtime/local-url';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
@@ -47,6 +48,7 @@ import { LiveStreams } from './stream/live-streams.ts';
 
 const apiSettings = settings.pick({
   PORT: true,
+  HOST: true,
   PUBLIC_URL: true,
   TRUST_PROXY: true,
   HSTS_INCLUDE_SUBDOMAINS: true,
@@ -158,12 +160,16 @@ async function start(logger: Logger): Promise<RunningService> {
     ready: { postgres: () => database.ping(), queue: () => queues.main.ping() },
     shutdown: shutdown.signal,
   });
-  const server = await startHttpServer(app, env.PORT, {
-    headMs: Math.ceil((env.API_REQUEST_TIMEOUT_SECONDS * 2_000) / 3),
-    requestMs: env.API_REQUEST_TIMEOUT_SECONDS * 1_000,
-    answerMs: 2 * env.API_REQUEST_TIMEOUT_SECONDS * 1_000,
-    keepAliveMs: env.API_KEEP_ALIVE_SECONDS * 1_000,
-  });
+  const server = await startHttpServer(
+    app,
+    { port: env.PORT, host: env.HOST },
+    {
+      headMs: Math.ceil((env.API_REQUEST_TIMEOUT_SECONDS * 2_000) / 3),
+      requestMs: env.API_REQUEST_TIMEOUT_SECONDS * 1_000,
+      answerMs: 2 * env.API_REQUEST_TIMEOUT_SECONDS * 1_000,
+      keepAliveMs: env.API_KEEP_ALIVE_SECONDS * 1_000,
+    },
+  );
   const stopBackground = keeper.start();
   return {
     ready: { port: server.port },
@@ -231,7 +237,7 @@ function createScheduleKeeper(
 }
 
 function requestSettings(env: Env): ApiSettings {
-  const publicUrl = env.PUBLIC_URL ?? `http://localhost:${env.PORT}`;
+  const publicUrl = env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT);
   return {
     defaultRegion: env.DEFAULT_REGION,
     regions: env.REGIONS ?? null,

@@ -51,6 +51,7 @@ const checkerSettings = settings.pick({
   CHECK_CA_FILE: true,
   EGRESS_ALLOW_CIDRS: true,
   HEALTH_PORT: true,
+  HEALTH_HOST: true,
 });
 
 setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
@@ -143,6 +144,7 @@ async function start(logger: Logger): Promise<RunningService> {
   });
   const health = await startHealthServer({
     port: env.HEALTH_PORT,
+    host: env.HEALTH_HOST,
     metrics: registry,
     live: Object.fromEntries(regions.map((workers) => [workers.region, () => workers.checkProgress()])),
     ready: {

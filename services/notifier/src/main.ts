@@ -50,6 +50,7 @@ const notifierSettings = settings.pick({
   WEBHOOK_CA_FILE: true,
   EGRESS_ALLOW_CIDRS: true,
   HEALTH_PORT: true,
+  HEALTH_HOST: true,
 });
 
 async function start(logger: Logger): Promise<RunningService> {
@@ -158,6 +159,7 @@ async function start(logger: Logger): Promise<RunningService> {
   ];
   const health = await startHealthServer({
     port: env.HEALTH_PORT,
+    host: env.HEALTH_HOST,
     metrics: registry,
     live: {
       relay: async () => {

@@ -16,7 +16,7 @@ afterEach(async () => {
 const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n';
 
 async function serve(app: RequestListener, limits: Partial<HttpLimits> = {}): Promise<void> {
-  server = await startHttpServer(app, 0, limits);
+  server = await startHttpServer(app, { port: 0 }, limits);
 }
 
 interface Client {

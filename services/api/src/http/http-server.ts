@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import { SettingsError } from '@tocsin/runtime/env';
-import { errorCode } from '@tocsin/runtime/error-code';
+import { listen } from '@tocsin/runtime/listen';
+import type { ListenAddress } from '@tocsin/runtime/listen';
 import { answerClientErrors, refuseRequest } from './answer-client-error.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
 import { judgeHead } from './judge-head.ts';
@@ -25,10 +25,10 @@ export interface HttpServer {
   stop(): Promise<void>;
 }
 
-/** @param port 0 for any free one. @throws SettingsError where it is taken or not allowed */
+/** @throws SettingsError where the port is taken, or the port or the address may not be used */
 export async function startHttpServer(
   app: RequestListener,
-  port: number,
+  listenAddress: ListenAddress,
   closerLimits: Partial<HttpLimits> = {},
 ): Promise<HttpServer> {
   const limits = { ...HTTP_LIMITS, ...closerLimits };
@@ -45,11 +45,10 @@ export async function startHttpServer(
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));
   });
-  await listen(server, port);
+  const port = await listen(server, listenAddress, { port: 'PORT', host: 'HOST' });
   const answers = new UntakenAnswers(open, { forMs: limits.answerMs, bytes: limits.unsentBytes });
-  const address = server.address();
   return {
-    port: typeof address === 'object' && address !== null ? address.port : port,
+    port,
     async stop() {
       const closed = once(server, 'close');
       stopping = true;
@@ -69,19 +68,6 @@ export async function startHttpServer(
       clearTimeout(late);
     },
   };
-}
-
-/** @throws SettingsError */
-async function listen(server: Server, port: number): Promise<void> {
-  server.listen(port);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    const code = errorCode(error);
-    if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
-    const reason = code === 'EACCES' ? 'may not be used by this user' : 'is in use';
-    throw new SettingsError(`PORT must be a free port, but ${port} ${reason}: set PORT to another one`);
-  }
 }
 
 /** A server that slow and hostile clients cannot hold up for others (docs/reliability.md). */

@@ -209,7 +209,7 @@ describe('the server', () => {
   }
 
   test('answers what is not HTTP with a problem and a request id', async () => {
-    const server = await startHttpServer(() => undefined, 0);
+    const server = await startHttpServer(() => undefined, { port: 0 });
     const answer = await exchange(server.port, 'NONSENSE\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
     expect(answer).toMatch(/X-Request-Id: [0-9a-f-]{36}\r\n/);
@@ -223,19 +223,38 @@ describe('the server', () => {
   });
 
   test('says in one line that its port is taken', async () => {
-    const server = await startHttpServer(() => undefined, 0);
-    await expect(startHttpServer(() => undefined, server.port)).rejects.toMatchObject({
+    const server = await startHttpServer(() => undefined, { port: 0 });
+    await expect(startHttpServer(() => undefined, { port: server.port })).rejects.toMatchObject({
       name: 'SettingsError',
       message: expect.stringMatching(/^PORT must be a free port, but \d+ is in use/),
     });
     await server.stop();
   });
 
+  // Other systems have no second loopback address.
+  (process.platform === 'linux' ? test : test.skip)('listens on the address of HOST alone', async () => {
+    const server = await startHttpServer(() => undefined, { port: 0, host: '127.0.0.1' });
+    const socket = connect(server.port, '127.0.0.2');
+    const [error] = (await once(socket, 'error')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNREFUSED');
+    await server.stop();
+  });
+
+  test('says in one line that its address is not one of this machine', async () => {
+    await expect(startHttpServer(() => undefined, { port: 0, host: '192.0.2.1' })).rejects.toMatchObject({
+      name: 'SettingsError',
+      message: 'HOST must be an IP address of this machine, and 192.0.2.1 is not',
+    });
+  });
+
   test('finishes a request under way before it stops, and closes idle connections', async () => {
     let finish: (() => void) | undefined;
-    const server = await startHttpServer((_req, res) => {
-      finish = () => res.end('done');
-    }, 0);
+    const server = await startHttpServer(
+      (_req, res) => {
+        finish = () => res.end('done');
+      },
+      { port: 0 },
+    );
     const answer = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     await until('the request is under way', () => finish);
     const stopped = server.stop();
@@ -246,9 +265,12 @@ describe('the server', () => {
 
   test('closes a connection that never brought a request, before those whose request is under way', async () => {
     let finish: (() => void) | undefined;
-    const server = await startHttpServer((_req, res) => {
-      finish = () => res.end('done');
-    }, 0);
+    const server = await startHttpServer(
+      (_req, res) => {
+        finish = () => res.end('done');
+      },
+      { port: 0 },
+    );
     const unused = connect(server.port, '127.0.0.1');
     await once(unused, 'connect');
     // Taken after the other one.
@@ -270,10 +292,13 @@ describe('the server', () => {
 
   test('answers what a kept connection sends while it stops, and says that it is the last answer', async () => {
     const held: ServerResponse[] = [];
-    const server = await startHttpServer((req, res) => {
-      if (req.url === '/held') held.push(res);
-      else res.end('done');
-    }, 0);
+    const server = await startHttpServer(
+      (req, res) => {
+        if (req.url === '/held') held.push(res);
+        else res.end('done');
+      },
+      { port: 0 },
+    );
     const connections = [connect(server.port, '127.0.0.1'), connect(server.port, '127.0.0.1')] as const;
     const answers = connections.map((socket) => {
       const answer = { text: '', closed: once(socket, 'close') };
