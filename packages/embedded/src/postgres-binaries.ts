@@ -1,7 +1,8 @@
-import { chmod, cp, rename, rm, stat } from 'node:fs/promises';
+import { chmod, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { EmbeddedError } from './embedded-error.ts';
+import { copyOnce } from './readable-copy.ts';
 import { isReachable, systemFolder } from './server-folder.ts';
 import type { Owner } from './server-folder.ts';
 
@@ -17,7 +18,8 @@ export interface PostgresBinaries {
  */
 export async function findPostgresBinaries(owner: Owner | undefined): Promise<PostgresBinaries> {
   const native = join(dirname(platformPackage()), '..', 'native');
-  const root = owner === undefined || (await isReachable(native, owner)) ? native : await copyOnce(native);
+  const root =
+    owner === undefined || (await isReachable(native, owner)) ? native : await copyBinaries(native);
   const extension = process.platform === 'win32' ? '.exe' : '';
   const binaries = {
     postgres: join(root, 'bin', `postgres${extension}`),
@@ -43,17 +45,10 @@ function platformPackage(): string {
 }
 
 /** The pnpm folder of the package carries its version, so another version gets a copy of its own. */
-async function copyOnce(native: string): Promise<string> {
+async function copyBinaries(native: string): Promise<string> {
   const version = basename(join(native, '..', '..', '..', '..')).replaceAll(/[^\w.-]+/g, '-');
   const target = join(await systemFolder('postgres'), version);
-  const exists = await stat(target).then(
-    () => true,
-    () => false,
-  );
-  if (exists) return target;
-  const partial = `${target}.${process.pid}`;
-  await cp(native, partial, { recursive: true, verbatimSymlinks: true });
-  await rename(partial, target).catch(async () => rm(partial, { recursive: true }));
+  await copyOnce(native, target);
   return target;
 }
 

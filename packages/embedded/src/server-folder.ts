@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { access, chmod, chown, constants, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
+import { makeFolderForAll } from './readable-copy.ts';
 
 /** Where root keeps what nobody must reach and cannot reach below, say, a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';
@@ -96,8 +97,13 @@ export async function isReachable(folder: string, owner: Owner): Promise<boolean
 /** A folder that only root can write to and everybody can read. */
 export async function systemFolder(name: string): Promise<string> {
   const path = join(SYSTEM_FOLDER, name);
-  await mkdir(path, { recursive: true, mode: 0o755 });
+  await makeFolderForAll(path);
   return path;
+}
+
+/** A name below the system folder for what belongs to a path. */
+export function systemName(kind: string, path: string): string {
+  return `${kind}-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`;
 }
 
 async function relocate(path: string): Promise<string> {

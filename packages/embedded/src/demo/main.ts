@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { HttpTarget } from '../local-web/http-target.ts';
 import { WebhookReceiver } from '../local-web/webhook-receiver.ts';
 import { findFreePort } from '../ports.ts';
-import { makeFolder } from '../server-folder.ts';
+import { makeFolder, relocatedFolder } from '../server-folder.ts';
 import { createFirstApiKey } from '../start/first-api-key.ts';
 import { dashboardEnv } from '../start/dashboard-env.ts';
 import { LogFile } from '../start/log-file.ts';
+import { prepareServiceUser } from '../start/service-user.ts';
+import type { ServiceUser } from '../start/service-user.ts';
 import { Service } from '../start/service.ts';
 import { parseStartSettings } from '../start/settings.ts';
 import { handleStop, type StopHandler } from '../start/stop.ts';
@@ -16,7 +18,8 @@ import { connectChannel } from './connect-channel.ts';
 import { DemoApi } from './demo-api.ts';
 import { playOutage } from './play-outage.ts';
 
-const SERVICES = fileURLToPath(new URL('../../../../services/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const SERVICES = ['api', 'checker', 'notifier'] as const;
 
 /**
  * `npm run demo`: a whole system of its own beside any other, a target that breaks and recovers, and a receiver of its
@@ -43,15 +46,17 @@ async function run(stop: StopHandler): Promise<void> {
   const [target, receiver] = await Promise.all([HttpTarget.start(), WebhookReceiver.start()]);
   stop.onStop(async () => void (await Promise.all([target.stop(), receiver.stop()])));
   const folder = resolve(process.env['DATA_DIR'] ?? '.data', 'demo');
-  await rm(folder, { recursive: true, force: true });
+  await removeData(folder);
   await makeFolder(folder);
-  stop.onStop(() => rm(folder, { recursive: true, force: true }));
+  stop.onStop(() => removeData(folder));
 
   const port = await findFreePort();
   const caFile = join(folder, 'receiver-ca.pem');
   await writeFile(caFile, receiver.ca);
   Object.assign(process.env, {
     PORT: String(port),
+    HOST: '127.0.0.1',
+    HEALTH_HOST: '127.0.0.1',
     DATABASE_URL: '',
     QUEUE_URL: '',
     BOOTSTRAP_API_KEY: '',
@@ -62,12 +67,21 @@ async function run(stop: StopHandler): Promise<void> {
   const stores = await openStores(settings, folder, stop.onStop);
   const key = await secretsKey(undefined, folder);
   const env = {
+    ...process.env,
     ...dashboardEnv(settings.DASHBOARD_DIR),
     DATABASE_URL: stores.databaseUrl,
     QUEUE_URL: stores.queueUrl,
     SECRETS_KEY: key,
+    HEALTH_PORT: '0',
+    LOG_FORMAT: 'json',
   };
-  await startServices({ ...process.env, ...env, HEALTH_PORT: '0', LOG_FORMAT: 'json' }, folder, stop);
+  const user = await prepareServiceUser({
+    root: ROOT,
+    services: SERVICES.map((name) => join('services', name)),
+    dataDir: folder,
+    env,
+  });
+  await startServices(user, folder, stop);
   stop.check();
 
   const apiKey = await createFirstApiKey(stores.databaseUrl);
@@ -83,15 +97,30 @@ async function run(stop: StopHandler): Promise<void> {
   });
 }
 
-async function startServices(env: NodeJS.ProcessEnv, folder: string, stop: StopHandler): Promise<void> {
+/** With what root keeps elsewhere, since other users cannot reach the folder. */
+async function removeData(folder: string): Promise<void> {
+  for (const name of ['postgres', 'redis', 'services']) {
+    const relocated = await relocatedFolder(join(folder, name));
+    if (relocated !== null) await rm(relocated, { recursive: true, force: true });
+  }
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function startServices(
+  { owner, node, root, env }: ServiceUser,
+  folder: string,
+  stop: StopHandler,
+): Promise<void> {
   const logs = join(folder, 'logs');
   await mkdir(logs, { recursive: true });
-  const services = ['api', 'checker', 'notifier'].map((name) => {
+  const services = SERVICES.map((name) => {
     const log = new LogFile(join(logs, `${name}.log`));
     return new Service({
       name,
-      entry: join(SERVICES, name, 'dist', 'main.js'),
+      entry: join(root, 'services', name, 'dist', 'main.js'),
       env,
+      node,
+      owner,
       log,
       say: () => undefined,
     });

@@ -2,13 +2,18 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SettingsError } from '@tocsin/runtime/env';
+import { errorCode } from '@tocsin/runtime/error-code';
+import { isAtLocalhost } from '@tocsin/runtime/local-url';
 import { EmbeddedError } from '../embedded-error.ts';
 import { findFreePort, isPortFree } from '../ports.ts';
 import { dashboardEnv } from './dashboard-env.ts';
 import { lockDataFolder } from './data-folder.ts';
 import { createFirstApiKey } from './first-api-key.ts';
 import { LogFile } from './log-file.ts';
+import { prepareServiceUser } from './service-user.ts';
+import type { ServiceUser } from './service-user.ts';
 import { Service } from './service.ts';
+import type { ServiceOptions } from './service.ts';
 import { createSetupLink } from './setup-link.ts';
 import { parseStartSettings } from './settings.ts';
 import type { StartSettings } from './settings.ts';
@@ -17,9 +22,13 @@ import type { StopHandler } from './stop.ts';
 import { openStores, secretsKey, shown } from './stores.ts';
 import type { Stores } from './stores.ts';
 import { welcome } from './welcome.ts';
+import type { WelcomeFacts } from './welcome.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const SERVICES = ['api', 'checker', 'notifier'] as const;
+const SERVICE_FOLDERS = SERVICES.map((name) => join('services', name));
+/** Nobody else is to find a system that somebody tries on a machine. */
+const LOOPBACK = '127.0.0.1';
 
 /** `npm start`: the whole system on this machine (design §2). Ends when it is told to stop. */
 export async function main(_args: readonly string[]): Promise<void> {
@@ -43,7 +52,8 @@ async function start(stop: StopHandler): Promise<void> {
   const folder = await lockDataFolder(settings.DATA_DIR);
   stop.onStop(folder.release);
   const port = settings.PORT === 0 ? await findFreePort() : settings.PORT;
-  await checkPort(port);
+  const host = settings.HOST ?? LOOPBACK;
+  await checkPort(port, host);
   say('Starting …');
   const stores = await openStores(settings, folder.path, stop.onStop);
   stop.check();
@@ -51,6 +61,8 @@ async function start(stop: StopHandler): Promise<void> {
     ...process.env,
     ...dashboardEnv(settings.DASHBOARD_DIR),
     PORT: String(port),
+    HOST: host,
+    HEALTH_HOST: settings.HEALTH_HOST ?? LOOPBACK,
     DATABASE_URL: stores.databaseUrl,
     QUEUE_URL: stores.queueUrl,
     SECRETS_KEY: await secretsKey(process.env['SECRETS_KEY'], folder.path),
@@ -59,9 +71,14 @@ async function start(stop: StopHandler): Promise<void> {
     // We read it, people read what we make of it.
     LOG_FORMAT: 'json',
   };
-  await startServices(env, join(folder.path, 'logs'), stop);
+  const user = await prepareServiceUser({ root: ROOT, services: SERVICE_FOLDERS, dataDir: folder.path, env });
+  const healthPorts = await startServices(user, join(folder.path, 'logs'), stop);
   stop.check();
-  await sayWelcome({ ...settings, PORT: port }, stores, folder.path);
+  const { HEALTH_HOST: healthHost } = env;
+  await sayWelcome({ ...settings, PORT: port, HOST: host }, stores, folder.path, {
+    uid: user.owner?.uid ?? null,
+    health: [...healthPorts].map(([name, healthPort]) => [name, addressOf(healthHost, healthPort)]),
+  });
 }
 
 /** What people can mend is one line; what is our mistake has a stack. */
@@ -70,24 +87,58 @@ function describe(error: unknown): string {
   return error instanceof Error && error.stack !== undefined ? error.stack : String(error);
 }
 
-async function checkPort(port: number): Promise<void> {
+async function checkPort(port: number, host: string): Promise<void> {
   // On some systems a server on all addresses and one on 127.0.0.1 may share a port, and the wrong one would answer.
-  if ((await isPortFree(port)) && (await isPortFree(port, '127.0.0.1'))) return;
-  throw new EmbeddedError(`Port ${port} is in use: set PORT to a free one, e.g. PORT=${port + 1} npm start`);
+  const taken = isAtLocalhost(host) ? [undefined, LOOPBACK] : [host];
+  for (const address of taken) {
+    const isFree = await isPortFree(port, address).catch((error: unknown) => {
+      if (errorCode(error) !== 'EADDRNOTAVAIL') throw error;
+      throw new EmbeddedError(`HOST must be an IP address of this machine, and ${host} is not`);
+    });
+    if (!isFree)
+      throw new EmbeddedError(
+        `Port ${port} is in use: set PORT to a free one, e.g. PORT=${port + 1} npm start`,
+      );
+  }
 }
 
-async function startServices(env: NodeJS.ProcessEnv, logs: string, stop: StopHandler): Promise<void> {
+/** @returns the ports of the health servers, by service */
+async function startServices(
+  { owner, node, root, env }: ServiceUser,
+  logs: string,
+  stop: StopHandler,
+): Promise<ReadonlyMap<string, number>> {
+  const healthPorts = new Map<string, number>();
   const services = SERVICES.map((name, index) => {
-    const entry = join(ROOT, 'services', name, 'dist', 'main.js');
+    const entry = join(root, 'services', name, 'dist', 'main.js');
     if (!existsSync(entry)) throw new EmbeddedError(`There is no ${shown(entry)}: the build is not complete`);
-    const log = new LogFile(join(logs, `${name}.log`));
-    return new Service({ name, entry, log, say, env: { ...env, HEALTH_PORT: healthPort(index) } });
+    const onReady: ServiceOptions['onReady'] = ({ healthPort: port }) => {
+      if (typeof port !== 'number') return;
+      const address = addressOf(env['HEALTH_HOST'] ?? LOOPBACK, port);
+      if (healthPorts.has(name)) say(`${name} runs again; health and metrics at ${address}`);
+      healthPorts.set(name, port);
+    };
+    return new Service({
+      name,
+      entry,
+      log: new LogFile(join(logs, `${name}.log`)),
+      say,
+      env: { ...env, HEALTH_PORT: healthPort(index) },
+      node,
+      owner,
+      onReady,
+    });
   });
   stop.onStop(async () => void (await Promise.all(services.map((service) => service.stop()))));
   stop.onForce(() => {
     for (const service of services) service.kill();
   });
   await Promise.all(services.map((service) => service.start()));
+  return healthPorts;
+}
+
+function addressOf(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** They share a machine: each needs one of its own. */
@@ -97,15 +148,22 @@ function healthPort(index: number): string {
   return given === '' || given === '0' ? '0' : String(Number(given) + Math.max(0, index - 1));
 }
 
-async function sayWelcome(settings: StartSettings, stores: Stores, dataDir: string): Promise<void> {
+async function sayWelcome(
+  settings: StartSettings & { readonly HOST: string },
+  stores: Stores,
+  dataDir: string,
+  services: Pick<WelcomeFacts, 'uid' | 'health'>,
+): Promise<void> {
   const bootstrapKey = settings.BOOTSTRAP_API_KEY !== undefined;
   const apiKey = bootstrapKey ? null : await createFirstApiKey(stores.databaseUrl);
   const setupPath = await createSetupLink(stores.databaseUrl);
-  const { PORT: port, PUBLIC_URL: publicUrl, EGRESS_ALLOW_CIDRS: egressAllowed } = settings;
+  const { PORT: port, HOST: host, PUBLIC_URL: publicUrl, EGRESS_ALLOW_CIDRS: egressAllowed } = settings;
   const { database, queue } = stores;
   say(
     welcome({
+      ...services,
       port,
+      host,
       publicUrl,
       database,
       queue,

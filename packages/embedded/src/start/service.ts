@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { EmbeddedError } from '../embedded-error.ts';
+import type { Owner } from '../server-folder.ts';
 import type { LogFile } from './log-file.ts';
 import { terminalLine } from './log-line.ts';
 
@@ -17,11 +19,17 @@ export interface ServiceOptions {
   /** The JavaScript file to run. */
   readonly entry: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Default: the Node that runs us. */
+  readonly node?: string;
+  /** The user it runs as; absent: ours. */
+  readonly owner?: Owner | undefined;
   readonly log: LogFile;
   /** Shows a line to the person at the terminal. */
   readonly say: (line: string) => void;
   /** The first pause before a restart; it doubles up to 30 s. Default 1 s. */
   readonly backoffMs?: number;
+  /** Told each time that it is ready, what it says of itself. */
+  readonly onReady?: (ready: Readonly<Record<string, unknown>>) => void;
 }
 
 /**
@@ -79,22 +87,17 @@ export class Service {
   async #ready(child: ChildProcess): Promise<null> {
     return new Promise((resolve) => {
       child.on('message', (message: unknown) => {
-        if (
-          typeof message === 'object' &&
-          message !== null &&
-          'type' in message &&
-          message.type === 'ready'
-        ) {
-          resolve(null);
-        }
+        if (isReady(message)) resolve(null);
       });
     });
   }
 
   #spawn(): ChildProcess {
-    const { entry, env, log, name, say } = this.#options;
-    const child = spawn(process.execPath, [entry], {
+    const { entry, env, log, name, say, node = process.execPath, owner, onReady } = this.#options;
+    const child = spawn(node, [entry], {
+      ...owner,
       env,
+      cwd: dirname(entry),
       detached: process.platform !== 'win32',
       windowsHide: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -107,6 +110,9 @@ export class Service {
         if (shown !== null) say(`${name}: ${shown}`);
       });
     }
+    child.on('message', (message: unknown) => {
+      if (isReady(message)) onReady?.(message);
+    });
     this.#child = child;
     return child;
   }
@@ -128,6 +134,10 @@ export class Service {
     if (isAlive(child)) child.once('exit', onExit);
     else onExit(child.exitCode, child.signalCode);
   }
+}
+
+function isReady(message: unknown): message is Readonly<Record<string, unknown>> {
+  return typeof message === 'object' && message !== null && 'type' in message && message.type === 'ready';
 }
 
 function isAlive(child: ChildProcess): boolean {

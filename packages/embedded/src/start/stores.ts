@@ -53,7 +53,7 @@ async function openDatabase(settings: StartSettings, dataDir: string, onStop: On
   }
   const server = await startPostgres({ dataDir: join(dataDir, 'postgres') });
   onStop(server.stop);
-  return { url: server.url, told: `embedded, on port ${server.port}, data in ${shown(server.folder)}` };
+  return { url: server.url, told: `embedded, on 127.0.0.1:${server.port}, data in ${shown(server.folder)}` };
 }
 
 async function openQueue(
@@ -74,7 +74,7 @@ async function openQueue(
     onStop(server.stop);
     return {
       url: server.url,
-      told: `Redis, a private one on port ${server.port} (${binary} is on the PATH)`,
+      told: `Redis, a private one on 127.0.0.1:${server.port} (${binary} is on the PATH)`,
     };
   } catch (error) {
     if (!(error instanceof EmbeddedError)) throw error;

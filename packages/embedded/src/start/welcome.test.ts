@@ -4,6 +4,12 @@ import type { WelcomeFacts } from './welcome.ts';
 
 const facts: WelcomeFacts = {
   port: 3000,
+  host: '127.0.0.1',
+  health: [
+    ['checker', '127.0.0.1:8081'],
+    ['notifier', '127.0.0.1:8082'],
+  ],
+  uid: null,
   publicUrl: undefined,
   database: 'embedded',
   queue: 'Redis',
@@ -35,6 +41,26 @@ describe('welcome', () => {
     const later = { ...facts, setupPath: null };
     expect(welcome(later)).toMatch(/Dashboard {3}http:\/\/localhost:3000\/sign-in$/m);
     expect(welcome({ ...later, adminEmail: 'a@example.com' })).toContain('/sign-in (as a@example.com)');
+  });
+
+  it('names each address that is listened on, and who can reach it', () => {
+    const text = welcome(facts);
+    expect(text).toMatch(
+      /^ {2}Open to {5}this machine alone, at 127\.0\.0\.1:3000; to others: HOST=0\.0\.0\.0 /m,
+    );
+    expect(text).toMatch(/^ {2}Checker {5}health and metrics at http:\/\/127\.0\.0\.1:8081$/m);
+    expect(text).toMatch(/^ {2}Notifier {4}health and metrics at http:\/\/127\.0\.0\.1:8082$/m);
+    const open = welcome({ ...facts, host: '0.0.0.0' });
+    expect(open).toMatch(/running at http:\/\/localhost:3000$/m);
+    expect(open).toMatch(/^ {2}Open to {5}other machines, at 0\.0\.0\.0:3000 \(HOST\); .*set PUBLIC_URL$/m);
+    const one = welcome({ ...facts, host: '192.0.2.1' });
+    expect(one).toMatch(/running at http:\/\/192\.0\.2\.1:3000$/m);
+    expect(one).toContain('curl -X POST http://192.0.2.1:3000/api/cli/monitors');
+  });
+
+  it('says whom the services run as where root started them', () => {
+    expect(welcome(facts)).not.toContain('Services');
+    expect(welcome({ ...facts, uid: 65_534 })).toContain('  Services    run as user 65534, not as root\n');
   });
 
   it('does not repeat a key that was given', () => {

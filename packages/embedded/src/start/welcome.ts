@@ -1,5 +1,13 @@
+import { localUrl } from '@tocsin/runtime/local-url';
+
 export interface WelcomeFacts {
   readonly port: number;
+  /** The address that the api listens on. */
+  readonly host: string;
+  /** The health servers: service and address, such as `127.0.0.1:8081`. */
+  readonly health: readonly (readonly [service: string, address: string])[];
+  /** The user that the services run as, where that is not ours; else null. */
+  readonly uid: number | null;
   readonly publicUrl: string | undefined;
   readonly database: string;
   readonly queue: string;
@@ -16,27 +24,47 @@ export interface WelcomeFacts {
 
 /** What the person at the terminal needs to go on. */
 export function welcome(facts: WelcomeFacts): string {
-  const url = facts.publicUrl ?? `http://localhost:${facts.port}`;
+  const ownUrl = localUrl(facts.host, facts.port);
+  const url = facts.publicUrl ?? ownUrl;
   const lines = [
     '',
     `Tocsin is running at ${url}`,
     '',
     `  API         ${url}/api/cli`,
     `  Dashboard   ${dashboardLine(facts, url)}`,
+    `  Open to     ${hostLine(facts)}`,
+    ...facts.health.map(
+      ([service, address]) => `  ${heading(service)}health and metrics at http://${address}`,
+    ),
     `  Database    ${facts.database}`,
     `  Queue       ${facts.queue}`,
     `  Data        ${facts.dataDir} (logs in ${facts.dataDir}/logs)`,
+    ...(facts.uid === null ? [] : [`  Services    run as user ${facts.uid}, not as root`]),
     `  API key     ${keyLine(facts)}`,
     `  Private     ${egressLine(facts.egressAllowed)}`,
     '',
     'A first monitor:',
     '',
-    ...firstCall(facts, `http://localhost:${facts.port}`).map((line) => `  ${line}`),
+    ...firstCall(facts, ownUrl).map((line) => `  ${line}`),
     '',
     'Ctrl-C stops it.',
     '',
   ];
   return lines.join('\n');
+}
+
+/** As wide as the others. */
+function heading(service: string): string {
+  return `${service.slice(0, 1).toUpperCase()}${service.slice(1)}`.padEnd(12);
+}
+
+function hostLine({ host, port, publicUrl }: WelcomeFacts): string {
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  if (host === '127.0.0.1' || host === '::1') {
+    return `this machine alone, at ${address}; to others: HOST=0.0.0.0 PUBLIC_URL=http://<name of this machine>:${port} npm start`;
+  }
+  const hint = publicUrl === undefined ? '; to sign in from another one, set PUBLIC_URL' : '';
+  return `other machines, at ${address} (HOST)${hint}`;
 }
 
 function keyLine(facts: WelcomeFacts): string {

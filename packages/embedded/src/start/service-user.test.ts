@@ -1,0 +1,134 @@
+import { spawnSync } from 'node:child_process';
+import { chmod, copyFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isRoot, relocatedFolder } from '../server-folder.ts';
+import { createTemporaryFolder } from '../testing/temporary-folder.ts';
+import { prepareServiceUser } from './service-user.ts';
+import type { ServiceUser } from './service-user.ts';
+
+const SERVICES = [join('services', 'api')];
+/** Prints its user, what it imports, and the files that its settings name. */
+const SERVICE = `
+import { readFileSync } from 'node:fs';
+import { own } from '@tocsin/own/own';
+const { CHECK_CA_FILE, DASHBOARD_DIR, DATABASE_URL } = process.env;
+const key = new URL(DATABASE_URL).searchParams.get('sslkey');
+const files = [CHECK_CA_FILE, DASHBOARD_DIR + '/index.html', key].map((file) => readFileSync(file, 'utf8'));
+console.log(JSON.stringify({ uid: process.getuid(), own, files }));
+`;
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+const made: string[] = [];
+beforeEach(async () => {
+  folder = await createTemporaryFolder();
+});
+afterEach(async () => {
+  await folder.remove();
+  for (const path of made.splice(0)) await rm(path, { recursive: true, force: true });
+});
+
+async function put(path: string, text: string): Promise<string> {
+  const file = join(folder.path, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return file;
+}
+
+async function link(path: string, to: string): Promise<void> {
+  await mkdir(dirname(join(folder.path, path)), { recursive: true });
+  await symlink(to, join(folder.path, path));
+}
+
+const packageOf = (name: string, dependencies: object = {}): string =>
+  JSON.stringify({
+    name,
+    type: 'module',
+    exports: { '.': './index.js', './*': './dist/*.js' },
+    dependencies,
+  });
+
+/** A checkout as pnpm makes one: a service, a package of ours, one of the store, and one that this uses. */
+async function makeCheckout(): Promise<string> {
+  const root = 'home/tocsin';
+  const store = `${root}/node_modules/.pnpm`;
+  await put(`${root}/services/api/package.json`, packageOf('@tocsin/api', { '@tocsin/own': '1' }));
+  await put(`${root}/services/api/dist/main.js`, SERVICE);
+  await link(`${root}/services/api/node_modules/@tocsin/own`, '../../../../packages/own');
+  await put(`${root}/packages/own/package.json`, packageOf('@tocsin/own', { direct: '1' }));
+  await put(`${root}/packages/own/dist/own.js`, `import { deep } from 'direct';\nexport const own = deep;\n`);
+  await link(
+    `${root}/packages/own/node_modules/direct`,
+    '../../../node_modules/.pnpm/direct@1/node_modules/direct',
+  );
+  await put(`${store}/direct@1/node_modules/direct/package.json`, packageOf('direct'));
+  await put(`${store}/direct@1/node_modules/direct/index.js`, `export { deep } from '@scope/deep';\n`);
+  await link(`${store}/direct@1/node_modules/@scope/deep`, '../../../@scope+deep@1/node_modules/@scope/deep');
+  await put(`${store}/@scope+deep@1/node_modules/@scope/deep/package.json`, packageOf('@scope/deep'));
+  await put(`${store}/@scope+deep@1/node_modules/@scope/deep/index.js`, `export const deep = 'first';\n`);
+  return join(folder.path, root);
+}
+
+async function prepare(root: string, node?: string): Promise<ServiceUser> {
+  const dataDir = join(root, '.data');
+  const user = await prepareServiceUser({
+    root,
+    services: SERVICES,
+    dataDir,
+    env: {
+      PATH: process.env['PATH'],
+      CHECK_CA_FILE: await put('home/ca.pem', 'ca'),
+      DASHBOARD_DIR: dirname(await put('home/tocsin/pages/index.html', 'page')),
+      DATABASE_URL: `postgres://db.example/tocsin?sslmode=verify-full&sslkey=${encodeURIComponent(await put('home/client key.pem', 'key'))}`,
+    },
+    ...(node !== undefined && { node }),
+  });
+  const relocated = await relocatedFolder(join(dataDir, 'services'));
+  for (const path of [relocated, user.root, user.env['DASHBOARD_DIR']])
+    if (path?.startsWith('/var/lib/tocsin/')) made.push(path, `${path}.stamp`);
+  return user;
+}
+
+function run({ node, root, owner, env }: ServiceUser): unknown {
+  const { status, stdout, stderr } = spawnSync(node, [join(root, 'services', 'api', 'dist', 'main.js')], {
+    ...owner,
+    env,
+    cwd: '/',
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+(isRoot() ? describe : describe.skip)('services that root starts', () => {
+  it('run as another user, with the files of a checkout that only root can read', async () => {
+    const root = await makeCheckout();
+    await chmod(join(folder.path, 'home'), 0o700);
+    const user = await prepare(root);
+    expect(user.root).not.toBe(root);
+    const expected = { uid: user.owner?.uid, own: 'first', files: ['ca', 'page', 'key'] };
+    expect(user.owner?.uid).not.toBe(0);
+    expect(run(user)).toEqual(expected);
+    // What was built anew is copied anew.
+    await put('home/tocsin/packages/own/dist/own.js', `export const own = 'second, and longer';\n`);
+    expect(run(await prepare(root))).toEqual({ ...expected, own: 'second, and longer' });
+  });
+
+  it('run from the checkout where everybody can read it', async () => {
+    const root = await makeCheckout();
+    const user = await prepare(root);
+    expect([user.root, user.node]).toEqual([root, process.execPath]);
+    expect(run(user)).toMatchObject({ own: 'first' });
+  });
+
+  it('run with a copy of a Node that only root can reach', async () => {
+    const root = await makeCheckout();
+    const node = join(folder.path, 'home', 'node-of-root');
+    await copyFile(process.execPath, node);
+    await chmod(node, 0o700);
+    const user = await prepare(root, node);
+    made.push(user.node);
+    expect(user.node).not.toBe(node);
+    expect(run(user)).toMatchObject({ own: 'first' });
+  });
+});

@@ -1,0 +1,118 @@
+import { chmod, chown, copyFile, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { EmbeddedError } from '../embedded-error.ts';
+import { copyIfChanged, copyOnce } from '../readable-copy.ts';
+import { isReachable, isRoot, prepareServerFolder, systemFolder, systemName } from '../server-folder.ts';
+import type { Owner } from '../server-folder.ts';
+import { copyApp } from './app-folder.ts';
+
+/** Files that settings name, and that the services read themselves. */
+const FILE_SETTINGS = ['CHECK_CA_FILE', 'WEBHOOK_CA_FILE', 'NODE_EXTRA_CA_CERTS'];
+/** Addresses of PostgreSQL, which may name files: `?sslrootcert=/etc/…`. */
+const URL_SETTINGS = ['DATABASE_URL', 'DATABASE_DIRECT_URL'];
+const FILE_PARAMETER = /([?&](sslrootcert|sslcert|sslkey)=)([^&]+)/g;
+
+/** How services are run. */
+export interface ServiceUser {
+  /** Absent: as our own user. */
+  readonly owner: Owner | undefined;
+  /** The Node program. */
+  readonly node: string;
+  /** What stands for the checkout. */
+  readonly root: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface ServiceUserOptions {
+  /** The checkout. */
+  readonly root: string;
+  /** Folders of the services, relative to it. */
+  readonly services: readonly string[];
+  readonly dataDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Default: the Node that runs us. */
+  readonly node?: string;
+}
+
+/**
+ * Services need no rights of root: as root they run as nobody, as PostgreSQL and Redis do. Whatever they read, and that user cannot, is
+ * copied: programs and pages below `/var/lib/tocsin`, certificates and keys to a folder of that user. Throws an `EmbeddedError`.
+ */
+export async function prepareServiceUser(options: ServiceUserOptions): Promise<ServiceUser> {
+  const { root, services, dataDir, env, node = process.execPath } = options;
+  if (!isRoot()) return { owner: undefined, node, root, env };
+  const { path: home, owner } = await prepareServerFolder(join(dataDir, 'services'));
+  if (owner === undefined) throw new EmbeddedError(`There is no user for the services in ${home}`);
+  const mayRead = async (path: string): Promise<boolean> => isReadable(path, owner);
+  try {
+    const entries = services.map((service) => join(root, service, 'dist', 'main.js'));
+    const readable = await Promise.all([...entries, join(root, 'node_modules', '.pnpm')].map(mayRead));
+    return {
+      owner,
+      node: (await mayRead(node)) ? node : await copyNode(node),
+      root: readable.every(Boolean) ? root : await copyApp(root, services),
+      env: {
+        ...env,
+        HOME: home,
+        ...(await readableFiles(env, home, owner)),
+        ...(await readableDashboard(env['DASHBOARD_DIR'], mayRead)),
+      },
+    };
+  } catch (error) {
+    throw new EmbeddedError(
+      `The services cannot be run as another user than root (${error instanceof Error ? error.message : String(error)}): start as another user`,
+      { cause: error },
+    );
+  }
+}
+
+async function copyNode(node: string): Promise<string> {
+  const copy = join(await systemFolder('node'), `${basename(node)}-${process.version}-${process.arch}`);
+  await copyOnce(node, copy);
+  return copy;
+}
+
+async function readableDashboard(
+  folder: string | undefined,
+  mayRead: (path: string) => Promise<boolean>,
+): Promise<NodeJS.ProcessEnv> {
+  if (folder === undefined || folder === '' || (await mayRead(join(folder, 'index.html')))) return {};
+  const copy = await systemFolder(systemName('dashboard', folder));
+  await copyIfChanged(folder, copy);
+  return { DASHBOARD_DIR: copy };
+}
+
+/** The settings that name files, with copies that the user can read. */
+async function readableFiles(env: NodeJS.ProcessEnv, home: string, owner: Owner): Promise<NodeJS.ProcessEnv> {
+  const changed: NodeJS.ProcessEnv = {};
+  const copyFor = async (name: string, file: string): Promise<string> => {
+    if (await isReadable(file, owner)) return resolve(file);
+    const copy = join(home, name);
+    await copyFile(file, copy);
+    await chown(copy, owner.uid, owner.gid);
+    await chmod(copy, 0o400);
+    return copy;
+  };
+  for (const name of FILE_SETTINGS) {
+    const file = env[name] ?? '';
+    if (file !== '') changed[name] = await copyFor(name, file);
+  }
+  for (const name of URL_SETTINGS) {
+    let url = env[name] ?? '';
+    for (const [found, start = '', parameter = '', file = ''] of url.matchAll(FILE_PARAMETER)) {
+      const copy = await copyFor(`${name}-${parameter}`, decodeURIComponent(file));
+      url = url.replace(found, () => start + encodeURIComponent(copy));
+    }
+    if (url !== '') changed[name] = url;
+  }
+  return changed;
+}
+
+/** Whether this user may read a file or folder, and pass through all above it. What is missing, the service itself complains about. */
+async function isReadable(givenPath: string, owner: Owner): Promise<boolean> {
+  const path = await realpath(givenPath).catch(() => null);
+  if (path === null) return true;
+  const { uid, gid, mode } = await stat(path);
+  const bit = uid === owner.uid ? 0o400 : gid === owner.gid ? 0o040 : 0o004;
+  return (mode & bit) !== 0 && isReachable(dirname(path), owner);
+}
