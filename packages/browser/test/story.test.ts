@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { documentTime } from '@tocsin/browser/browser/document-time';
 import { openContext, type WatchedContext } from '@tocsin/browser/browser/watched-context';
+import { acceptInvitation } from '@tocsin/browser/system/dashboard-client';
 import { createDashboardSystem, OWNER, type DashboardSystem } from '@tocsin/browser/system/dashboard-system';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
@@ -192,6 +193,45 @@ step('an API key works until it is deleted', async () => {
   await question.getByRole('button', { name: 'Delete' }).click();
   await row(KEY).waitFor({ state: 'detached' });
   expect((await list()).status).toBe(401);
+  expect(await documentTime(page)).toBe(loadedAt);
+});
+
+step('a person who is removed takes along the keys that they created, unless told otherwise', async () => {
+  const token = await page.evaluate(async () => {
+    const response = await fetch('/api/dashboard/invitations', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"role":"member"}',
+    });
+    return ((await response.json()) as { token: string }).token;
+  });
+  const person = { name: 'Grace Hopper', email: 'grace@example.com', password: 'nanoseconds matter' };
+  const grace = await acceptInvitation(dashboard.api.port, token, person);
+  const names = ['CI', 'terraform'];
+  const keys = await Promise.all(
+    names.map((name) => grace.request<{ key: string }>('POST', '/api-keys', { name })),
+  );
+  const list = await watched.context.newPage();
+  await list.goto('/api-keys');
+  for (const name of names) {
+    const entry = list.getByRole('row').filter({ hasText: name });
+    await entry.getByText('Grace Hopper', { exact: true }).waitFor();
+  }
+  await list.close();
+  await openPage('People');
+  await page.getByRole('button', { name: 'Remove Grace Hopper' }).click();
+  const dialog = page.getByRole('dialog');
+  const checkbox = dialog.getByRole('checkbox', { name: /^Revoke the 2 API keys that they created: / });
+  expect(await checkbox.isChecked()).toBe(true);
+  await dialog.getByLabel('Type Grace Hopper to confirm').fill('Grace Hopper');
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await row('Grace Hopper').waitFor({ state: 'detached' });
+  for (const { key } of keys) {
+    const response = await fetch(`http://127.0.0.1:${dashboard.api.port}/api/cli/monitors`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    expect(response.status).toBe(401);
+  }
   expect(await documentTime(page)).toBe(loadedAt);
 });
 

@@ -35,6 +35,12 @@ export const apiKeySchema = z
     scopes: z.enum(['read', 'write', 'read,write']).describe('What it may do, separated by commas.'),
     expiresAt: timestamp.nullable().describe('Null: it never expires.'),
     lastUsedAt: timestamp.nullable().describe('Null: never used. Written about a second later.'),
+    createdBy: z
+      .strictObject({ id: z.uuid(), name: z.string(), email: z.string() })
+      .nullable()
+      .describe(
+        'The user who created it, who may have been removed since. Null: it comes from the settings or from `npm start`, or is older than this field.',
+      ),
     createdAt: timestamp,
   })
   .meta({ id: 'ApiKey', description: 'An API key as people of the account see it: never the key itself.' });

@@ -19,6 +19,13 @@ export const newPasswordSchema = storableText
 /** Body of "change a user". */
 export const updateUserSchema = z.strictObject({ role: oneOf(USER_ROLES) }).meta({ id: 'UserUpdate' });
 
+/** Query of "remove a user". */
+export const deleteUserQuerySchema = z.strictObject({
+  revokeApiKeys: oneOf(['true', 'false'])
+    .default('true')
+    .describe('Whether the API keys that the user created are deleted, too.'),
+});
+
 /** Body of "invite somebody"; without an address, whoever has the link chooses one. */
 export const createInvitationSchema = z
   .strictObject({

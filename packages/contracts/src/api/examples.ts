@@ -129,21 +129,22 @@ export const MAINTENANCE_WINDOW: MaintenanceWindow = {
   updatedAt: at('09:30:00.000'),
 };
 
-export const API_KEY: ApiKey = {
-  id: '019a9f18-5061-7273-8495-a6b7c8d9eaf0',
-  name: 'Deployments',
-  scopes: 'read,write',
-  expiresAt: null,
-  lastUsedAt: at('11:59:58.000'),
-  createdAt: at('09:00:00.000'),
-};
-
 export const USER: User = {
   id: '019a9f19-7283-7495-86a7-b8c9daebfc0d',
   name: 'Grace',
   email: 'grace@shop.example',
   role: 'owner',
   createdAt: at('08:00:00.000'),
+};
+
+export const API_KEY: ApiKey = {
+  id: '019a9f18-5061-7273-8495-a6b7c8d9eaf0',
+  name: 'Deployments',
+  scopes: 'read,write',
+  expiresAt: null,
+  lastUsedAt: at('11:59:58.000'),
+  createdBy: { id: USER.id, name: USER.name, email: USER.email },
+  createdAt: at('09:00:00.000'),
 };
 
 export const INVITATION: Invitation = {

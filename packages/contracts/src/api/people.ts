@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   acceptInvitationSchema,
   createInvitationSchema,
+  deleteUserQuerySchema,
   invitationSchema,
   meSchema,
   updateUserSchema,
@@ -56,9 +57,10 @@ export const peopleOperations: Operations = {
     tag,
     summary: 'Remove a user',
     description:
-      'All sessions of the user end, and so do open invitations by that person. The last owner stays: 409.',
+      'All sessions of the user end, and so do open invitations by that person. The API keys that the user created stop working, unless `revokeApiKeys` is `false`. The last owner stays: 409.',
     needs: 'owner',
     kind: 'user',
+    query: deleteUserQuerySchema,
     ok: 204,
     answer: null,
     refusals: ['conflict'],

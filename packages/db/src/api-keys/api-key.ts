@@ -7,6 +7,9 @@ export const apiKeyColumns = {
   scopes: apiKeys.scopes,
   expiresAt: apiKeys.expiresAt,
   lastUsedAt: apiKeys.lastUsedAt,
+  createdBy: apiKeys.createdBy,
+  createdByName: apiKeys.createdByName,
+  createdByEmail: apiKeys.createdByEmail,
   createdAt: apiKeys.createdAt,
 };
 
@@ -16,16 +19,22 @@ interface ApiKeyRow {
   readonly scopes: ApiKey['scopes'];
   readonly expiresAt: Date | null;
   readonly lastUsedAt: Date | null;
+  readonly createdBy: string | null;
+  readonly createdByName: string | null;
+  readonly createdByEmail: string | null;
   readonly createdAt: Date;
 }
 
-export function toApiKey({ id, name, scopes, ...times }: ApiKeyRow): ApiKey {
+export function toApiKey(row: ApiKeyRow): ApiKey {
+  const { id, name, scopes, createdBy, createdByName, createdByEmail } = row;
   return {
     id,
     name,
     scopes,
-    expiresAt: times.expiresAt?.toISOString() ?? null,
-    lastUsedAt: times.lastUsedAt?.toISOString() ?? null,
-    createdAt: times.createdAt.toISOString(),
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+    createdBy:
+      createdBy === null ? null : { id: createdBy, name: createdByName ?? '', email: createdByEmail ?? '' },
+    createdAt: row.createdAt.toISOString(),
   };
 }

@@ -1,6 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { and, eq, sql } from 'drizzle-orm';
-import type { Database } from '../database/open.ts';
+import type { SQL } from 'drizzle-orm';
+import type { Database, Transaction } from '../database/open.ts';
 import { apiKeys, apiKeyTombstones } from './table.ts';
 
 /** An error that says the same for an unknown key and for another account's. */
@@ -14,13 +15,21 @@ export function apiKeyNotFound(): AppError {
  */
 export async function deleteApiKey(db: Database, accountId: string, id: string): Promise<void> {
   await db.transaction(async (tx) => {
-    // Taken first, since making sure of a key takes the two in this order.
-    await tx.execute(sql`lock table ${apiKeyTombstones} in row exclusive mode`);
-    const [deleted] = await tx
-      .delete(apiKeys)
-      .where(and(eq(apiKeys.id, id), eq(apiKeys.accountId, accountId)))
-      .returning({ hash: apiKeys.hash });
-    if (!deleted) throw apiKeyNotFound();
-    await tx.insert(apiKeyTombstones).values(deleted).onConflictDoNothing();
+    const deleted = await deleteKeys(tx, and(eq(apiKeys.id, id), eq(apiKeys.accountId, accountId)));
+    if (deleted === 0) throw apiKeyNotFound();
   });
+}
+
+/** The same for all keys that a user created. Belongs into the transaction that removes the user, behind that. */
+export async function deleteApiKeysOf(tx: Transaction, userId: string): Promise<void> {
+  await deleteKeys(tx, eq(apiKeys.createdBy, userId));
+}
+
+/** @returns how many */
+async function deleteKeys(tx: Transaction, areMeant: SQL | undefined): Promise<number> {
+  // Taken first, since making sure of a key takes the two in this order.
+  await tx.execute(sql`lock table ${apiKeyTombstones} in row exclusive mode`);
+  const deleted = await tx.delete(apiKeys).where(areMeant).returning({ hash: apiKeys.hash });
+  if (deleted.length > 0) await tx.insert(apiKeyTombstones).values(deleted).onConflictDoNothing();
+  return deleted.length;
 }

@@ -5,17 +5,20 @@ import { ensureApiKey } from '@tocsin/db/api-keys/ensure-api-key';
 import { touchApiKeys } from '@tocsin/db/api-keys/touch-api-keys';
 import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS } from '../testing/monitors.ts';
-import { signIn } from '../testing/sign-in.ts';
+import { newSignedInUser, signIn } from '../testing/sign-in.ts';
+import type { TestUser } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 
 const KEYS = '/api/dashboard/api-keys';
 
 let api: TestApi;
+let user: TestUser;
 let agent: TestAgent;
 beforeAll(async () => {
   api = await openTestApi();
-  agent = await signIn(api, { role: 'member' });
+  user = await newSignedInUser(api, { role: 'member' });
+  ({ agent } = user);
 });
 afterAll(() => api.close());
 
@@ -39,6 +42,7 @@ describe('API keys', () => {
       scopes: 'read,write',
       expiresAt: null,
       lastUsedAt: null,
+      createdBy: { id: user.id, name: 'Test user', email: user.email },
       createdAt: expect.any(String),
     });
     expect(isApiKey(key)).toBe(true);
@@ -47,6 +51,11 @@ describe('API keys', () => {
     const response = await agent.get(KEYS);
     expect(response.text).not.toContain(key);
     expect((await list())[0]).toEqual(apiKey);
+  });
+
+  test('that nobody created in the dashboard name nobody', async () => {
+    const { id } = await api.newKey('read');
+    expect(await list()).toContainEqual(expect.objectContaining({ id, createdBy: null }));
   });
 
   test('say when they were used last', async () => {

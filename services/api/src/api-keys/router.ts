@@ -35,8 +35,13 @@ function listHandler({ db }: ApiContext): RequestHandler {
 function createHandler({ db }: ApiContext): RequestHandler {
   return async function answerCreate(req, res) {
     const { name, expiresAt } = parseFields(createApiKeySchema, bodyOf(req));
-    const { accountId } = callerOf(res);
-    const { apiKey, key } = await createApiKey(db, { accountId, name, expiresAt: expiresAt ?? null });
+    const { accountId, userId: createdBy } = callerOf(res);
+    const { apiKey, key } = await createApiKey(db, {
+      accountId,
+      name,
+      expiresAt: expiresAt ?? null,
+      createdBy,
+    });
     res.status(201).location(`${req.baseUrl}/${apiKey.id}`).json({ apiKey, key });
   };
 }

@@ -1,4 +1,4 @@
-import { updateUserSchema } from '@tocsin/contracts/user';
+import { deleteUserQuerySchema, updateUserSchema } from '@tocsin/contracts/user';
 import { deleteUser } from '@tocsin/db/users/delete-user';
 import { findUserWithAccount, userNotFound } from '@tocsin/db/users/find-user';
 import { listUsers } from '@tocsin/db/users/list-users';
@@ -48,7 +48,13 @@ function updateHandler({ db }: ApiContext): RequestHandler {
 /** All sessions of the user end with it. */
 function deleteHandler({ db }: ApiContext): RequestHandler {
   return async function answerDelete(req, res) {
-    await deleteUser(db, callerOf(res).accountId, pathIdOf(req));
+    const id = pathIdOf(req);
+    const { accountId } = callerOf(res);
+    const query = deleteUserQuerySchema.safeParse(req.query);
+    // An unknown user is said before a field at fault (design §3 "Validation").
+    if (!query.success) await findUserWithAccount(db, accountId, id);
+    const { revokeApiKeys } = parseFields(deleteUserQuerySchema, req.query);
+    await deleteUser(db, accountId, id, { revokeApiKeys: revokeApiKeys === 'true' });
     res.status(204).end();
   };
 }

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { User } from '@tocsin/contracts/user';
 import { accounts } from '@tocsin/db/accounts/table';
+import { ensureApiKey } from '@tocsin/db/api-keys/ensure-api-key';
+import { until } from '@tocsin/embedded/testing/until';
 import { newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import type { TestUser } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
@@ -54,6 +56,101 @@ describe('users', () => {
     expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}`))).toBe(404);
     const { rows } = await api.database.pool.query('select from sessions where user_id = $1', [member.id]);
     expect(rows).toEqual([]);
+  });
+
+  describe('who is removed takes the API keys along that they created', () => {
+    const KEYS = '/api/dashboard/api-keys';
+
+    async function createKey({ agent }: TestUser): Promise<{ id: string; key: string }> {
+      const { body } = await agent.post(KEYS).send({ name: 'CI' });
+      const { apiKey, key } = body as { apiKey: { id: string }; key: string };
+      return { id: apiKey.id, key };
+    }
+
+    const works = async (key: string): Promise<boolean> =>
+      (await statusOf(api.as(key).get('/api/cli/monitors'))) === 200;
+
+    test.each(['', '?revokeApiKeys=true'])('for good, and no others: %s', async (query) => {
+      const member = await newSignedInUser(api, { accountId, role: 'member' });
+      const [own, other] = [await createKey(member), await createKey(owner)];
+      const second = await createKey(member);
+      expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}${query}`))).toBe(204);
+      expect([await works(own.key), await works(second.key), await works(other.key)]).toEqual([
+        false,
+        false,
+        true,
+      ]);
+      const again = { accountId, name: 'again', key: own.key, scopes: 'read,write' } as const;
+      expect(await ensureApiKey(api.context.db, again)).toBe('refused');
+    });
+
+    test('unless they are to stay: then it can still be told whose they were', async () => {
+      const member = await newSignedInUser(api, { accountId, role: 'member' });
+      const { id, key } = await createKey(member);
+      expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}?revokeApiKeys=false`))).toBe(204);
+      expect(await works(key)).toBe(true);
+      const { body } = await owner.agent.get(KEYS);
+      expect((body as { apiKeys: unknown[] }).apiKeys).toEqual([
+        expect.objectContaining({
+          id,
+          createdBy: { id: member.id, name: 'Test user', email: member.email },
+        }),
+      ]);
+    });
+
+    test('only together with the person: the last owner keeps all of them', async () => {
+      const { key } = await createKey(owner);
+      expect(await statusOf(owner.agent.delete(`${USERS}/${owner.id}`))).toBe(409);
+      expect(await works(key)).toBe(true);
+    });
+
+    test('one that is created at the same moment, too', async () => {
+      const member = await newSignedInUser(api, { accountId, role: 'member' });
+      const { pool } = api.database;
+      const holder = await pool.connect();
+      try {
+        await holder.query('set idle_in_transaction_session_timeout = 0');
+        await holder.query('begin');
+        // Whoever creates a key waits here, with the session looked up.
+        await holder.query('lock table api_keys in exclusive mode');
+        const created = member.agent
+          .post(KEYS)
+          .send({ name: 'late' })
+          .then(({ status }) => status);
+        await until('the key is about to be created', async () => {
+          const { rowCount } = await holder.query(
+            `select from pg_locks where not granted and relation = 'api_keys'::regclass
+             and database = (select oid from pg_database where datname = current_database())`,
+          );
+          return (rowCount ?? 0) > 0;
+        });
+        const removed = statusOf(owner.agent.delete(`${USERS}/${member.id}`));
+        await until('the removal waits, or is done', async () => {
+          // Not by the holder: in a transaction, the sessions are those of the first look.
+          const { rows } = await pool.query<{ count: string }>(
+            `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+             union all select count(*) from users where id = $1`,
+            [member.id],
+          );
+          return Number(rows[0]?.count) >= 2 || rows[1]?.count === '0';
+        });
+        await holder.query('commit');
+        expect([await removed, await created]).toEqual([204, expect.any(Number)]);
+      } finally {
+        holder.release(true);
+      }
+      const { rowCount } = await pool.query('select from api_keys where account_id = $1', [accountId]);
+      expect(rowCount).toBe(0);
+    });
+
+    test('bad input: 404 before 400', async () => {
+      const member = await newUser(api, { accountId, role: 'member' });
+      for (const query of ['?revokeApiKeys=no', '?revokeApiKeys=', '?revokeKeys=true']) {
+        expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}${query}`))).toBe(400);
+        expect(await statusOf(owner.agent.delete(`${USERS}/${randomUUID()}${query}`))).toBe(404);
+      }
+      expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}`))).toBe(204);
+    });
   });
 
   test('the last owner stays one, also where two owners remove each other at the same time', async () => {

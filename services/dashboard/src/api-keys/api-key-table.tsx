@@ -10,7 +10,7 @@ import { Panel } from '../components/panel.tsx';
 import { Time, useNow } from '../components/time.tsx';
 import { apiKeysQuery, deleteApiKey } from './queries.ts';
 
-const COLUMNS = ['Name', 'Scope', 'Last used', 'Expires', 'Created', 'Actions'];
+const COLUMNS = ['Name', 'Scope', 'Last used', 'Expires', 'Created by', 'Created', 'Actions'];
 
 export function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
   const [doomed, setDoomed] = useState<ApiKey | null>(null);
@@ -33,7 +33,7 @@ function ApiKeyRow({
   readonly apiKey: ApiKey;
   readonly onDelete: () => void;
 }): ReactNode {
-  const { name, scopes, lastUsedAt, expiresAt, createdAt } = apiKey;
+  const { name, scopes, lastUsedAt, expiresAt, createdBy, createdAt } = apiKey;
   return (
     <Table.Tr>
       <CardCell column="Name" heading>
@@ -45,6 +45,9 @@ function ApiKeyRow({
       </CardCell>
       <CardCell column="Expires">
         <Expiry at={expiresAt} />
+      </CardCell>
+      <CardCell column="Created by">
+        {createdBy === null ? <Quiet>not recorded</Quiet> : <Creator {...createdBy} />}
       </CardCell>
       <CardCell column="Created">
         <Time value={createdAt} as="ago" />
@@ -71,6 +74,16 @@ function Expiry({ at }: { readonly at: string | null }): ReactNode {
       </Badge>
       <Time value={at} as="ago" />
     </>
+  );
+}
+
+function Creator({ name, email }: NonNullable<ApiKey['createdBy']>): ReactNode {
+  return (
+    <Tooltip label={email}>
+      <Text component="span" size="sm">
+        {name}
+      </Text>
+    </Tooltip>
   );
 }
 

@@ -21,8 +21,9 @@ export async function setUserRole(id: string, role: UserRole): Promise<void> {
   await request('PATCH', `${USERS}/${id}`, { body: { role } });
 }
 
-export async function removeUser(id: string): Promise<void> {
-  await request('DELETE', `${USERS}/${id}`);
+/** @param revokeApiKeys whether the API keys that the user created stop working */
+export async function removeUser(id: string, revokeApiKeys: boolean): Promise<void> {
+  await request('DELETE', `${USERS}/${id}?revokeApiKeys=${revokeApiKeys}`);
 }
 
 export interface NewInvitation {

@@ -1,4 +1,4 @@
-import { ActionIcon, NativeSelect, Table, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Checkbox, NativeSelect, Table, Text, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { User } from '@tocsin/contracts/user';
 import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
@@ -6,6 +6,7 @@ import { IconUserMinus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
+import { apiKeysQuery } from '../api-keys/queries.ts';
 import { ConfirmByName } from '../components/confirm-by-name.tsx';
 import { CardCell, CardTable } from '../components/card-table.tsx';
 import { Panel } from '../components/panel.tsx';
@@ -86,13 +87,19 @@ function RemoveUser({
   readonly onClose: () => void;
 }): ReactNode {
   const queryClient = useQueryClient();
+  const [keepsKeys, setKeepsKeys] = useState(false);
+  const close = (): void => {
+    setKeepsKeys(false);
+    onClose();
+  };
   const remove = useMutation({
-    mutationFn: ({ id }: User) => removeUser(id),
+    mutationFn: ({ id }: User) => removeUser(id, !keepsKeys),
     onSuccess: async (_, { name }) => {
       await queryClient.invalidateQueries({ queryKey: ['users'] });
       await queryClient.invalidateQueries({ queryKey: ['invitations'] });
+      await queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey });
       notifications.show({ message: `${name} is removed and signed out everywhere.` });
-      onClose();
+      close();
     },
   });
   return (
@@ -106,11 +113,43 @@ function RemoveUser({
       onConfirm={() => user && remove.mutate(user)}
       onClose={() => {
         remove.reset();
-        onClose();
+        close();
       }}
     >
-      They are signed out at once, and the open invitations that they made end. API keys, monitors and
-      channels stay.
+      They are signed out at once, and the open invitations that they made end. Monitors and channels stay.
+      {user && (
+        <RevokeKeys userId={user.id} revokes={!keepsKeys} onChange={(revokes) => setKeepsKeys(!revokes)} />
+      )}
     </ConfirmByName>
   );
+}
+
+interface RevokeKeysProps {
+  readonly userId: string;
+  readonly revokes: boolean;
+  readonly onChange: (revokes: boolean) => void;
+}
+
+/** Nothing for a user who has created no key. */
+function RevokeKeys({ userId, revokes, onChange }: RevokeKeysProps): ReactNode {
+  // What is about to be revoked, not what was there a while ago.
+  const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });
+  const names = keys?.filter(({ createdBy }) => createdBy?.id === userId).map(({ name }) => name);
+  if (names?.length === 0) return null;
+  return (
+    <Checkbox
+      mt="sm"
+      checked={revokes}
+      onChange={(event) => onChange(event.currentTarget.checked)}
+      label={describeKeys(names)}
+      description="Pipelines and tools that use them are refused from their next request on. Revoked keys cannot be brought back."
+    />
+  );
+}
+
+/** @param names undefined: not known yet */
+function describeKeys(names: readonly string[] | undefined): string {
+  if (names === undefined) return 'Revoke the API keys that they created';
+  const shown = names.slice(0, 3).join(', ') + (names.length > 3 ? ', …' : '');
+  return `Revoke the ${names.length === 1 ? 'API key' : `${names.length} API keys`} that they created: ${shown}`;
 }
