@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import dns, { type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import type http from 'node:http';
 import type https from 'node:https';
 import { isIP } from 'node:net';
@@ -7,10 +7,11 @@ import tls, { type SecureContext } from 'node:tls';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createAddressPolicy, type AddressPolicy } from './address-policy.ts';
 import { EgressBlockedError } from './egress-blocked-error.ts';
+import { createFairLookup, type OwnedLookup } from './fair-lookup.ts';
 import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
-import { blockedError, createGuardedLookup, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
+import { blockedError, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
+import { createNameResolver } from './name-resolver.ts';
 import { createOwnAddresses, type OwnAddresses } from './own-addresses.ts';
-import { createSharedLookup } from './shared-lookup.ts';
 
 const CHECK_URL_LOOKUP_MS = 3_000;
 /** Classic groups only: a hybrid post-quantum key, which newer OpenSSL sends by default, costs a tenth of a whole check. */
@@ -22,7 +23,7 @@ export interface EgressOptions {
   readonly allowCidrs: readonly string[];
   /** PEM of CAs to trust besides the public ones (`CHECK_CA_FILE`, `WEBHOOK_CA_FILE`); null or absent for none. */
   readonly extraCa?: string | null;
-  /** Replaces `dns.lookup`, for tests. */
+  /** Replaces the resolver of names, for tests. */
   readonly lookup?: LookupAll;
   /** Replaces the addresses of this machine's interfaces, for tests. */
   readonly ownAddresses?: OwnAddresses;
@@ -38,8 +39,9 @@ export interface Egress {
   /**
    * Why this URL could not be reached through the guard now, as a sentence; null where it could. For telling a user at
    * once; the agents judge again at connect time. A name that does not resolve, or not within 3 s, is no refusal.
+   * @param account on whose behalf the name is looked up; default: one of its own
    */
-  checkUrl(url: string): Promise<string | null>;
+  checkUrl(url: string, account?: string): Promise<string | null>;
 }
 
 /**
@@ -48,14 +50,15 @@ export interface Egress {
  */
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
-  const lookup = options.lookup ?? createSharedLookup({ lookup: dns.lookup });
+  const lookup = createFairLookup({ lookup: options.lookup ?? createNameResolver() });
   const { checkUrlLookupMs = CHECK_URL_LOOKUP_MS } = options;
-  const guard = { policy, lookup: createGuardedLookup(lookup, policy) };
+  const guard = { policy, lookup };
   return {
     httpAgent: new GuardedHttpAgent(guard),
     httpsAgent: new GuardedHttpsAgent(guard, createSecureContext(options.extraCa ?? null)),
     policy,
-    checkUrl: (url) => refusalOf(url, policy, (host) => resolveBriefly(host, lookup, checkUrlLookupMs)),
+    checkUrl: (url, account) =>
+      refusalOf(url, policy, (host) => resolveBriefly(host, account ?? host, lookup, checkUrlLookupMs)),
   };
 }
 
@@ -97,10 +100,16 @@ async function refusalOf(
 }
 
 /** All addresses of a name; none where it does not resolve in time. */
-function resolveBriefly(host: string, lookup: LookupAll, withinMs: number): Promise<LookupAddress[]> {
+function resolveBriefly(
+  host: string,
+  account: string,
+  lookup: OwnedLookup,
+  withinMs: number,
+): Promise<LookupAddress[]> {
+  const owner = { account, resource: host, redirected: false, deadline: performance.now() + withinMs };
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, withinMs, []);
-    lookup(host, { all: true }, (error, addresses) => {
+    lookup(host, { all: true }, owner, (error, addresses) => {
       clearTimeout(timer);
       resolve(error ? [] : addresses);
     });

@@ -4,7 +4,8 @@ import net, { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls, { type SecureContext } from 'node:tls';
 import type { AddressPolicy } from './address-policy.ts';
-import { blockedError } from './guarded-lookup.ts';
+import type { LookupOwner, OwnedLookup } from './fair-lookup.ts';
+import { blockedError, createGuardedLookup } from './guarded-lookup.ts';
 import { readCertificateCheaply } from './peer-certificate.ts';
 
 type OnCreate = (error: Error | null, stream: Duplex) => void;
@@ -12,7 +13,13 @@ type OnCreate = (error: Error | null, stream: Duplex) => void;
 /** What both agents need to open a connection. */
 export interface Guard {
   readonly policy: AddressPolicy;
-  readonly lookup: LookupFunction;
+  readonly lookup: OwnedLookup;
+}
+
+/** Options of a request through the agents. */
+export interface GuardedRequestOptions extends http.RequestOptions {
+  /** On whose behalf the request is made. Default: an account of its own for each host. */
+  readonly lookupOwner?: LookupOwner;
 }
 
 interface Destination {
@@ -20,13 +27,15 @@ interface Destination {
   readonly port: number;
 }
 
+/** How long the default owner waits for a name. */
+const LOOKUP_WITHIN_MS = 10_000;
 /** How long one address of a name may take to connect before the next is tried; Node's 250 ms is less than some round trips. */
 const ADDRESS_ATTEMPT_MS = 500;
 const HTTP_ALPN = ['http/1.1'];
 
 /**
  * An `http.Agent` that opens a new connection for each request, and only to addresses the policy allows (design §6).
- * Of a request's connection options host and port count; `lookup`, `family`, `socketPath` and the like are ignored, so
+ * Of a request's connection options host, port and owner count; `lookup`, `family`, `socketPath` and the like are ignored, so
  * that no caller can lead around the guard.
  */
 export class GuardedHttpAgent extends http.Agent {
@@ -43,7 +52,7 @@ export class GuardedHttpAgent extends http.Agent {
     return net.connect({
       host: destination.host,
       port: destination.port,
-      lookup: this.#guard.lookup,
+      lookup: lookupFor(this.#guard, options, destination),
       noDelay: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
@@ -71,7 +80,7 @@ export class GuardedHttpsAgent extends https.Agent {
     const connection: tls.ConnectionOptions & net.TcpNetConnectOpts = {
       host: destination.host,
       port: destination.port,
-      lookup: this.#guard.lookup,
+      lookup: lookupFor(this.#guard, options, destination),
       noDelay: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
@@ -95,6 +104,20 @@ function destinationOf(options: http.ClientRequestArgs, policy: AddressPolicy): 
     if (reason !== null) return blockedError(host, null, reason);
   }
   return { host, port: Number(options.port) };
+}
+
+function lookupFor(
+  { lookup, policy }: Guard,
+  { lookupOwner }: GuardedRequestOptions,
+  { host }: Destination,
+): LookupFunction {
+  const owner = lookupOwner ?? {
+    account: host,
+    resource: host,
+    redirected: false,
+    deadline: performance.now() + LOOKUP_WITHIN_MS,
+  };
+  return createGuardedLookup(lookup, policy, owner);
 }
 
 function withoutBrackets(host: string): string {

@@ -2,6 +2,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { AddressPolicy } from './address-policy.ts';
 import { EgressBlockedError } from './egress-blocked-error.ts';
+import type { LookupOwner, OwnedLookup } from './fair-lookup.ts';
 
 /** `dns.lookup` as the guard calls it: always for all addresses of a name. */
 export type LookupAll = (
@@ -35,9 +36,13 @@ export function reachableAddresses(
  * A `lookup` for `net.connect` that hands on only addresses the policy allows (design §6). The addresses that were
  * judged are the very ones connected to, so a name that changes its mind between two queries gains nothing.
  */
-export function createGuardedLookup(lookup: LookupAll, policy: AddressPolicy): LookupFunction {
+export function createGuardedLookup(
+  lookup: OwnedLookup,
+  policy: AddressPolicy,
+  owner: LookupOwner,
+): LookupFunction {
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    lookup(hostname, { ...options, all: true }, owner, (error, addresses) => {
       if (error) return callback(error, []);
       const reachable = reachableAddresses(hostname, addresses, policy);
       if (reachable instanceof EgressBlockedError) return callback(reachable, []);

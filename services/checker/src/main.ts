@@ -86,6 +86,7 @@ async function start(logger: Logger): Promise<RunningService> {
       metrics.batchSize.observe(size);
       metrics.batchSeconds.observe(durationMs / 1_000);
     },
+    onRefused: () => metrics.dropped.inc({ reason: 'refused' }),
   });
   const context: CheckContext = {
     targets: new TargetCache((ids) => loadCheckTargets({ db: database.db, secrets }, ids)),
@@ -151,6 +152,7 @@ async function start(logger: Logger): Promise<RunningService> {
       postgres: () => database.ping(),
       queue: () => pingRegions(stores, env.REGION),
       clock: () => clock.check(),
+      results: () => recorder.checkProgress(),
     },
   });
   return {

@@ -2,10 +2,10 @@ import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
 /**
- * Why a planned slot passed without a check: its job came too late, the check before still ran, its checker died twice over it,
- * or no job of it ever came.
+ * Why a planned slot passed without a check: its job came too late; the previous check still ran; it waited in vain for its turn among
+ * the slow checks; its monitor cannot be read; its checker crashed twice; or no job of it ever came.
  */
-export const MISS_REASONS = ['late', 'overlap', 'crashed', 'no_job'] as const;
+export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
 
 export interface CheckerMetrics {
@@ -31,7 +31,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
     }),
     missed: new Counter({
       name: 'tocsin_checks_missed_total',
-      help: 'Planned checks that never ran: too late, the one before still ran, their checker died twice, or no job came.',
+      help: 'Planned checks that never ran, by reason.',
       labelNames: ['region', 'reason'],
       registers,
     }),
@@ -61,7 +61,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
     }),
     dropped: new Counter({
       name: 'tocsin_results_dropped_total',
-      help: 'Results that were not recorded: of a slot that is recorded already, or of a deleted monitor.',
+      help: 'Results that were not recorded: of a slot that is recorded already, of a deleted monitor, or refused by Postgres.',
       labelNames: ['reason'],
       registers,
     }),

@@ -6,7 +6,14 @@ const SETTLED_MS = 50;
 const SAMPLE_EVERY_MS = 20;
 const { urls, many, timeoutMs, assertions } = JSON.parse(process.argv[2] ?? '{}');
 const egress = createEgress({ allowCidrs: ['127.0.0.0/8'] });
-const target = { method: 'GET', headers: null, body: null, timeoutMs, assertions };
+const target = {
+  method: 'GET',
+  headers: null,
+  body: null,
+  timeoutMs,
+  assertions,
+  owner: { account: '', resource: '' },
+};
 
 /** What is in use, without garbage: when that is collected depends on how busy the machine is. */
 function liveBytes() {

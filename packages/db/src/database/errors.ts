@@ -17,6 +17,15 @@ export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(databaseError(error)?.code ?? '');
 }
 
+/**
+ * Whether Postgres answered and refused, so that the cause may lie in what it was asked. False where it could not be reached or is shutting
+ * down, starting up, read-only or out of resources: the same statement succeeds later.
+ */
+export function isRefusal(error: unknown): boolean {
+  const code = databaseError(error)?.code;
+  return code !== undefined && !/^(08|53|57P|58|25006)/.test(code);
+}
+
 /** Whether a statement gave up waiting for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return databaseError(error)?.code === '55P03';

@@ -7,7 +7,7 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, or, sql } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
 import type { Queryable } from '../database/open.ts';
-import { toInput } from '../monitors/monitor-columns.ts';
+import { toShownInput } from '../monitors/monitor-columns.ts';
 import { changedFields, type Rewrite } from '../monitors/rewrite-monitors.ts';
 import { monitors, type MonitorRow } from '../monitors/table.ts';
 
@@ -49,7 +49,7 @@ export async function planSet(
     const before = known.get(entry.externalId);
     if (before === undefined) create.push(input);
     else {
-      const changed = changedFields(toInput(before, secrets), input);
+      const changed = changedFields(toShownInput(before, secrets), input);
       if (changed.length === 0) unchanged.push(before);
       else update.push({ before, input, changed });
     }

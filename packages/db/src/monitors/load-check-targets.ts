@@ -4,12 +4,13 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { eq, inArray, sql } from 'drizzle-orm';
 import type { DbContext } from '../database/context.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
-import { toInput } from './monitor-columns.ts';
+import { toInput, UnreadableMonitorError } from './monitor-columns.ts';
 import { monitors, type MonitorRow } from './table.ts';
 
 /** What a checker needs to know of a monitor. */
 export interface CheckTarget {
   readonly monitorId: string;
+  readonly accountId: string;
   readonly revision: number;
   readonly url: string;
   readonly method: HttpMethod;
@@ -26,7 +27,7 @@ export interface CheckTarget {
 export async function loadCheckTargets(
   context: DbContext,
   monitorIds: readonly string[],
-): Promise<Map<string, CheckTarget | Error>> {
+): Promise<Map<string, CheckTarget | UnreadableMonitorError>> {
   const rows = await context.db
     .select({ monitor: monitors, regions: sql<string[]>`array_agg(${monitorRegions.region})` })
     .from(monitors)
@@ -58,11 +59,12 @@ function readTarget(
   monitor: MonitorRow,
   regions: readonly string[],
   secrets: SecretBox,
-): CheckTarget | Error {
+): CheckTarget | UnreadableMonitorError {
   try {
     const input = toInput(monitor, secrets);
     return {
       monitorId: monitor.id,
+      accountId: monitor.accountId,
       revision: monitor.revision,
       url: input.url,
       method: input.method,
@@ -74,6 +76,7 @@ function readTarget(
       regions,
     };
   } catch (error) {
-    return new Error(`monitor ${monitor.id} cannot be read`, { cause: error });
+    if (error instanceof UnreadableMonitorError) return error;
+    throw error;
   }
 }

@@ -44,8 +44,42 @@ export function recordsOf(records: readonly MonitorRecord[]): SQL {
     "runbookUrl" text, "externalId" text, source text, revision int, "probeRevision" int)`;
 }
 
-/** A row's input fields as the wire has them: what is read back equals what was written. */
+/** What a header value or a body is shown as that no key opens. */
+const UNREADABLE = '(unreadable)';
+
+/** A monitor's row is there and cannot be used: no key opens its header values or its body. Trying again does not help. */
+export class UnreadableMonitorError extends Error {
+  override readonly name = 'UnreadableMonitorError';
+
+  constructor(monitorId: string, cause: unknown) {
+    super(`monitor ${monitorId} cannot be read`, { cause });
+  }
+}
+
+/**
+ * A row's input fields as the wire has them: what is read back equals what was written.
+ * @throws UnreadableMonitorError
+ */
 export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
+  try {
+    return readInput(row, (sealed) => secrets.decrypt(sealed));
+  } catch (error) {
+    throw new UnreadableMonitorError(row.id, error);
+  }
+}
+
+/** The same for showing and comparing: what no key opens is "(unreadable)". Never to be written back. */
+export function toShownInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
+  return readInput(row, (sealed) => {
+    try {
+      return secrets.decrypt(sealed);
+    } catch {
+      return UNREADABLE;
+    }
+  });
+}
+
+function readInput(row: MonitorRow, decrypt: (sealed: string) => string): MonitorInput {
   return {
     name: row.name,
     url: row.url,
@@ -54,8 +88,8 @@ export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
     interval: row.intervalSeconds,
     timeout: row.timeoutSeconds,
     method: row.method,
-    headers: row.sealedHeaders && mapValues(row.sealedHeaders, (value) => secrets.decrypt(value)),
-    body: row.sealedBody === null ? null : secrets.decrypt(row.sealedBody),
+    headers: row.sealedHeaders && mapValues(row.sealedHeaders, decrypt),
+    body: row.sealedBody === null ? null : decrypt(row.sealedBody),
     assertions: row.assertions,
     failureThreshold: row.failureThreshold,
     regions: row.regions,
@@ -65,11 +99,11 @@ export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   };
 }
 
-/** The wire record of a monitor (design §3 "Names"). */
+/** The wire record of a monitor. One that no key opens is shown all the same, so that it does not take a whole list with it. */
 export function toMonitor(row: MonitorRow, secrets: SecretBox): Monitor {
   return {
     id: row.id,
-    ...toInput(row, secrets),
+    ...toShownInput(row, secrets),
     status: row.status,
     statusSince: row.statusSince.toISOString(),
     lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,

@@ -4,7 +4,8 @@ import type { DbContext } from '../database/context.ts';
 import type { RecordedStatusChange } from '../status-changes/record-status-changes.ts';
 import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitor.ts';
 import { lockMonitorRow } from './find-monitor-row.ts';
-import { toInput } from './monitor-columns.ts';
+import { toInput, toShownInput, UnreadableMonitorError } from './monitor-columns.ts';
+import type { MonitorRow } from './table.ts';
 import { requireVersion } from './monitor-version.ts';
 import { changedFields, rewriteMonitors } from './rewrite-monitors.ts';
 import { effectiveRegions } from './schedule.ts';
@@ -20,7 +21,8 @@ export interface UpdatedMonitor extends WrittenMonitor {
  * Changes the given fields of a monitor (specification "Update a monitor"). A change of what is probed resets the
  * streaks; a change of regions or threshold is evaluated at once (design §4 "Status").
  * @param versions that the monitor must have one of, see `versionOf`; null: any
- * @throws AppError not_found, precondition_failed, validation_failed (the merged record breaks a rule), conflict (externalId)
+ * @throws AppError not_found, precondition_failed, validation_failed (the merged record breaks a rule), conflict (externalId; no key
+ * opens the header values or the body, and the update does not replace them)
  */
 export async function updateMonitor(
   context: DbContext,
@@ -34,7 +36,7 @@ export async function updateMonitor(
     .transaction(async (tx) => {
       const before = await lockMonitorRow(tx, accountId, id, 'no key update');
       requireVersion(before, versions);
-      const oldInput = toInput(before, context.secrets);
+      const oldInput = readBefore(context, before, update);
       const input = mergeInput(oldInput, update);
       const changed = changedFields(oldInput, input);
       if (changed.length === 0) {
@@ -53,6 +55,24 @@ export async function updateMonitor(
     .catch((error: unknown) => {
       throw externalIdTaken(error, update.externalId) ?? error;
     });
+}
+
+/** A monitor that no key opens can be changed only by replacing what is unreadable: it would be lost for good otherwise. */
+function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpdate): MonitorInput {
+  try {
+    return toInput(row, secrets);
+  } catch (error) {
+    if (!(error instanceof UnreadableMonitorError)) throw error;
+    const replacesAll =
+      (row.sealedHeaders === null || update.headers !== undefined) &&
+      (row.sealedBody === null || update.body !== undefined);
+    if (replacesAll) return toShownInput(row, secrets);
+    throw new AppError(
+      'conflict',
+      'No key of this server opens the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.',
+      { cause: error },
+    );
+  }
 }
 
 function mergeInput(before: MonitorInput, update: MonitorUpdate): MonitorInput {

@@ -6,8 +6,12 @@ import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
 import type { LookupAll } from '../guarded-lookup.ts';
 
-/** Addresses or another name (CNAME); a function is asked with the number of the question, from 1 on. */
-export type DnsAnswer = readonly string[] | ((question: number) => readonly string[]);
+/**
+ * Addresses or another name (CNAME); a function is asked with the number of the question, from 1 on. `failure`: the server says that it
+ * failed; `silence`: it does not answer; `no IPv6`: it answers questions for IPv4 addresses only, with 127.0.0.1.
+ */
+export type DnsAnswer =
+  readonly string[] | ((question: number) => readonly string[]) | 'failure' | 'silence' | 'no IPv6';
 
 interface ResourceRecord {
   readonly name: string;
@@ -21,6 +25,7 @@ const AAAA = 28;
 /** A busy machine does not ask twice: tests count the questions. */
 const PATIENT = { timeout: 60_000, maxTimeout: 60_000, tries: 2 };
 const HEADER_BYTES = 12;
+const SERVER_FAILURE = 2;
 const NAME_ERROR = 3;
 /** Standard answer, recursion desired and available. */
 const ANSWER_FLAGS = 0x8180;
@@ -28,12 +33,17 @@ const ANSWER_FLAGS = 0x8180;
 /** A DNS server on loopback that answers A and AAAA questions as its zone says, with a time to live of 0. */
 export class DnsServer {
   readonly zone = new Map<string, DnsAnswer>();
+  /** What was asked, in order: the name and `A` or `AAAA`. */
+  readonly asked: string[] = [];
   readonly #questions = new Map<string, number>();
   readonly #socket: Socket;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    socket.on('message', (query, { port, address }) => socket.send(this.#answer(query), port, address));
+    socket.on('message', (query, { port, address }) => {
+      const answer = this.#answer(query);
+      if (answer !== null) socket.send(answer, port, address);
+    });
   }
 
   static async start(zone: Readonly<Record<string, DnsAnswer>>): Promise<DnsServer> {
@@ -43,6 +53,11 @@ export class DnsServer {
     const server = new DnsServer(socket);
     for (const [name, answer] of Object.entries(zone)) server.zone.set(name, answer);
     return server;
+  }
+
+  /** Where it listens, as a name server is configured. */
+  get address(): string {
+    return `127.0.0.1:${this.#socket.address().port}`;
   }
 
   /** How often the A records of a name were asked for. */
@@ -67,7 +82,7 @@ export class DnsServer {
 
   async #resolve(hostname: string): Promise<LookupAddress[]> {
     const resolver = new dns.promises.Resolver(PATIENT);
-    resolver.setServers([`127.0.0.1:${this.#socket.address().port}`]);
+    resolver.setServers([this.address]);
     const [ipv4, ipv6] = await Promise.all([
       resolver.resolve4(hostname).catch(() => []),
       resolver.resolve6(hostname).catch(() => []),
@@ -78,13 +93,18 @@ export class DnsServer {
     ];
   }
 
-  #answer(query: Buffer): Buffer {
+  /** Null where it stays silent. */
+  #answer(query: Buffer): Buffer | null {
     const { name, type, end } = readQuestion(query);
     if (type === A) this.#questions.set(name, this.questions(name) + 1);
+    this.asked.push(`${name} ${type === A ? 'A' : 'AAAA'}`);
+    const answer = this.zone.get(name);
+    if (answer === 'silence' || (answer === 'no IPv6' && type === AAAA)) return null;
     const records = this.#records(name, type, this.questions(name));
     const header = Buffer.alloc(HEADER_BYTES);
     query.copy(header, 0, 0, 2);
-    header.writeUInt16BE(ANSWER_FLAGS | (records === null ? NAME_ERROR : 0), 2);
+    const code = answer === 'failure' ? SERVER_FAILURE : records === null ? NAME_ERROR : 0;
+    header.writeUInt16BE(ANSWER_FLAGS | code, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(records?.length ?? 0, 6);
     return Buffer.concat([header, query.subarray(HEADER_BYTES, end), ...(records ?? []).map(encodeRecord)]);
@@ -94,7 +114,7 @@ export class DnsServer {
   #records(name: string, type: number, question: number): ResourceRecord[] | null {
     const answer = this.zone.get(name);
     if (answer === undefined) return null;
-    const values = typeof answer === 'function' ? answer(question) : answer;
+    const values = typeof answer === 'function' ? answer(question) : addressesOf(answer);
     return values.flatMap((value) => {
       const family = isIP(value);
       if (family === 0) {
@@ -105,6 +125,11 @@ export class DnsServer {
       return isWanted ? [{ name, type, data: addressBytes(value) }] : [];
     });
   }
+}
+
+function addressesOf(answer: string | readonly string[]): readonly string[] {
+  if (answer === 'no IPv6') return ['127.0.0.1'];
+  return typeof answer === 'string' ? [] : answer;
 }
 
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {

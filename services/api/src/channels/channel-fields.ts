@@ -31,7 +31,7 @@ async function parse<Schema extends z.ZodObject>(
   const result = schema.safeParse(body);
   const errors = [
     ...(result.success ? [] : toFieldErrors(result.error.issues, () => fieldsOf(schema))),
-    ...(await urlFaults(egress, body['url'])),
+    ...(await urlFaults(egress, accountId, body['url'])),
     ...(await monitorFaults(db, accountId, body['monitorIds'])),
   ];
   if (!result.success || errors.length > 0) throw invalidFields(errors);
@@ -39,10 +39,10 @@ async function parse<Schema extends z.ZodObject>(
 }
 
 /** A receiver that the guard would never let a webhook reach is refused at once (design §6). */
-async function urlFaults(egress: Judges['egress'], url: unknown): Promise<FieldError[]> {
+async function urlFaults(egress: Judges['egress'], accountId: string, url: unknown): Promise<FieldError[]> {
   const wellFormed = createChannelSchema.shape.url.safeParse(url);
   if (!wellFormed.success) return [];
-  const refusal = await egress.checkUrl(wellFormed.data);
+  const refusal = await egress.checkUrl(wellFormed.data, accountId);
   return refusal === null ? [] : [{ path: 'url', message: `cannot be a receiver: ${refusal}` }];
 }
 

@@ -6,11 +6,12 @@ import { findMonitorRow, monitorNotFound } from '@tocsin/db/monitors/find-monito
 import type { MonitorRow } from '@tocsin/db/monitors/table';
 import { createTrigger } from '@tocsin/db/triggers/create-trigger';
 import { findTriggerEvent } from '@tocsin/db/triggers/find-trigger-event';
+import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import type { RequestHandler, Response } from 'express';
 import type { ApiContext } from '../context.ts';
 import { unavailable } from '../http/handle-errors.ts';
 import { bodyOf } from '../http/json-body.ts';
-import { callerOf, stateOf } from '../http/request-state.ts';
+import { callerOf, stateOf, type Caller } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { monitorIdOf } from './monitor-id.ts';
 import { parseTriggerBody } from './trigger-body.ts';
@@ -18,10 +19,24 @@ import { parseTriggerBody } from './trigger-body.ts';
 /** No checker starts a triggered check later than this. */
 const START_WITHIN_MS = 5_000;
 
-/** Specification "6. Trigger an immediate check", design §4 "Trigger". */
+/** Triggered checks under way that this process waits for, at most: for one key or session, for one account, and in all. */
+const MAX_PER_CALLER = 25;
+const MAX_PER_ACCOUNT = 100;
+const MAX_IN_ALL = 1_000;
+const RETRY_AFTER_SECONDS = 5;
+
+type TriggerLimiter = FairLimiter<'account' | 'caller'>;
+
+/** Specification "6. Trigger an immediate check". */
 export function triggerMonitorHandler(context: ApiContext): RequestHandler {
+  const limiter: TriggerLimiter = new FairLimiter({
+    limit: MAX_IN_ALL,
+    limits: { account: MAX_PER_ACCOUNT, caller: MAX_PER_CALLER },
+    sharedBy: 'account',
+  });
   return async function answerTrigger(req, res) {
-    const { accountId } = callerOf(res);
+    const caller = callerOf(res);
+    const { accountId } = caller;
     const monitor = await findMonitorRow(context.db, accountId, monitorIdOf(req));
     const url = parseTriggerBody(bodyOf(req));
     if (monitor.type !== 'HTTP') {
@@ -30,10 +45,36 @@ export function triggerMonitorHandler(context: ApiContext): RequestHandler {
         `Only monitors of type HTTP can be triggered, not ${monitor.type}.`,
       );
     }
-    const triggerId = await requestCheck(context, monitor, url, stateOf(res).traceparent);
-    const event = await awaitEvent(context, monitor, triggerId, res);
-    if (event !== null) res.json({ event });
+    const release = admit(limiter, caller);
+    let isOver = true;
+    try {
+      const triggerId = await requestCheck(context, monitor, url, stateOf(res).traceparent);
+      const event = await awaitEvent(context, monitor, triggerId, res);
+      if (event === null) isOver = false;
+      else res.json({ event });
+    } finally {
+      if (isOver) release();
+      // A client that leaves early does not end the check.
+      else setTimeout(release, longestMs(monitor)).unref();
+    }
   };
+}
+
+/** @throws AppError rate_limited */
+function admit(limiter: TriggerLimiter, caller: Caller): Release {
+  const owners = { account: caller.accountId, caller: caller.apiKeyId ?? caller.sessionId };
+  const release = limiter.tryAcquire(owners);
+  if (release !== null) return release;
+  throw new AppError(
+    'rate_limited',
+    `An API key may run ${MAX_PER_CALLER} triggered checks at the same time, an account ${MAX_PER_ACCOUNT}. Try again when one of them has ended.`,
+    { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } },
+  );
+}
+
+/** How long a trigger takes at most, from the request to its event. */
+function longestMs({ timeoutSeconds }: MonitorRow): number {
+  return timeoutSeconds * 1_000 + START_WITHIN_MS;
 }
 
 /** Writes the trigger down and tells a checker. @returns the trigger's id */
@@ -65,7 +106,7 @@ async function awaitEvent(
 ): Promise<Event | null> {
   const timestamp = await waitFor({
     find: () => findTriggerEvent(db, triggerId),
-    forMs: monitor.timeoutSeconds * 1_000 + START_WITHIN_MS,
+    forMs: longestMs(monitor),
     isWanted: () => !res.destroyed && !shutdown.aborted,
   });
   if (timestamp instanceof Date) {

@@ -24,6 +24,7 @@ import { createCheckerMetrics } from '../metrics.ts';
 import { Recorder } from '../record/recorder.ts';
 import { TargetCache } from '../targets/target-cache.ts';
 import { runTriggeredCheck } from '../triggers/triggered-check.ts';
+import { CheckCapacity } from './check-capacity.ts';
 import { ScheduledChecks } from './scheduled-check.ts';
 
 const logger = createSilentLogger();
@@ -49,6 +50,7 @@ beforeAll(async () => {
   accountId = (await ensureAccount(db)).id;
   const checker = {
     region: 'default',
+    capacity: new CheckCapacity({ concurrency: 1_000 }),
     targets: new TargetCache((ids) => loadCheckTargets(context, ids)),
     recorder: new Recorder({
       record: (batch) => recordChecks(db, batch),
@@ -130,7 +132,7 @@ describe('a scheduled check of half the vectors, and a trigger with the other ha
     const seen = await Promise.all(
       vectors.map(async ({ url }, index) => {
         const monitorId = await monitorOf(ground.url(url));
-        await checks.run({ monitorId, revision: 1 }, firstCheckJobId(monitorId, Date.now()));
+        await checks.run({ monitorId, revision: 1 }, firstCheckJobId(monitorId, Date.now()), null);
         const override = overrides[index];
         if (override !== undefined) {
           const row = await findMonitorRow(context.db, accountId, monitorId);

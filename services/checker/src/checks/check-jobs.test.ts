@@ -21,13 +21,11 @@ const FIRST = { stalls: 0, again: false };
 
 const idsOf = (checks: readonly SingleCheck[]): string[] => checks.map(({ monitorId }) => monitorId);
 
-/** What was run, told and reported, in order. */
+/** What was run and reported, in order. */
 let ran: SingleCheck[];
-let told: boolean[];
 let failed: [string, string, unknown][];
 beforeEach(() => {
   ran = [];
-  told = [];
   failed = [];
   // The clock is stopped, so that no slot becomes too late, however long the tests take.
   jest.spyOn(Date, 'now').mockReturnValue(SLOT);
@@ -40,8 +38,6 @@ function checkJobs(options: Partial<CheckJobsOptions> & { members?: readonly Wav
   const { runCheck, members = [], ...rest } = options;
   return new CheckJobs({
     listMembers: async () => [...members],
-    concurrency: 100,
-    onBacklog: (waiting) => told.push(waiting),
     onFailed: ({ monitorId }, jobId, error) => failed.push([monitorId, jobId, error]),
     ...rest,
     runCheck: async (...args) => {
@@ -57,13 +53,8 @@ const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 /** Checks that run until they are let go. */
 class Gate {
   readonly #waiting: (() => void)[] = [];
-  most = 0;
 
-  readonly pass = (): Promise<void> =>
-    new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      this.most = Math.max(this.most, this.#waiting.length);
-    });
+  readonly pass = (): Promise<void> => new Promise((resolve) => this.#waiting.push(resolve));
 
   get size(): number {
     return this.#waiting.length;
@@ -78,20 +69,20 @@ class Gate {
 describe('a wave', () => {
   test('runs the check of each member once, with its revision, its job and its stalls', async () => {
     const members = membersOf(250);
-    const seen: [string, number][] = [];
+    const seen: [string, number | null, number][] = [];
     const jobs = checkJobs({
       members,
-      runCheck: async (_, jobId, stalls) => void seen.push([jobId, stalls]),
+      runCheck: async (_, jobId, intervalSeconds, stalls) => void seen.push([jobId, intervalSeconds, stalls]),
     });
     await jobs.run(WAVE, JOB, { stalls: 1, again: true });
     expect(ran).toEqual(members);
-    expect(seen).toEqual(members.map(() => [JOB, 1]));
+    expect(seen).toEqual(members.map(() => [JOB, WAVE.intervalSeconds, 1]));
     expect(failed).toEqual([]);
   });
 
   test('of nobody is done', async () => {
     await checkJobs({}).run(WAVE, JOB, FIRST);
-    expect([ran, told]).toEqual([[], []]);
+    expect(ran).toEqual([]);
   });
 
   test('is done when its last check is', async () => {
@@ -124,41 +115,6 @@ test('a single check runs without asking who is in a wave', async () => {
   const jobs = checkJobs({ listMembers: () => Promise.reject(new Error('not to be asked')) });
   await jobs.run(check, `first-${check.monitorId}-1`, FIRST);
   expect(ran).toEqual([check]);
-});
-
-describe('more checks than may run at once', () => {
-  test('wait, over all waves and single checks', async () => {
-    const gate = new Gate();
-    const jobs = checkJobs({ members: membersOf(7), concurrency: 5, runCheck: gate.pass });
-    const running = [
-      jobs.run(WAVE, JOB, FIRST),
-      jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, FIRST),
-      jobs.run({ monitorId: randomUUID(), revision: 1 }, 'first-x-1', FIRST),
-    ];
-    await settle();
-    expect(gate.size).toBe(5);
-    for (let round = 0; gate.size > 0 && round < 30; round += 1) await gate.letGo(2);
-    await Promise.all(running);
-    expect([gate.most, ran.length]).toEqual([5, 15]);
-  });
-
-  test('are told of once when they begin to wait and once when none does, although some still run', async () => {
-    const gate = new Gate();
-    const jobs = checkJobs({ members: membersOf(4), concurrency: 4, runCheck: gate.pass });
-    const first = jobs.run(WAVE, JOB, FIRST);
-    await settle();
-    expect(told).toEqual([]);
-    const second = jobs.run(OTHER, `repeat:wave-60-101:${SLOT}`, FIRST);
-    await settle();
-    expect(told).toEqual([true]);
-    await gate.letGo(3);
-    expect(told).toEqual([true]);
-    await gate.letGo(1);
-    expect([told, gate.size]).toEqual([[true, false], 4]);
-    await gate.letGo(4);
-    await Promise.all([first, second]);
-    expect(told).toEqual([true, false]);
-  });
 });
 
 describe('while Postgres does not say who is in a wave', () => {

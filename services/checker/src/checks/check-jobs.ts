@@ -5,7 +5,6 @@ import { waveId, type Wave } from '@tocsin/core/schedule/wave';
 import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
 import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError, JobReturnedError, type JobHistory } from '@tocsin/queue/job-worker';
-import pLimit, { type LimitFunction } from 'p-limit';
 import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
 import type { CheckTrace } from './trace-check.ts';
 
@@ -19,19 +18,16 @@ export interface CheckJobsOptions {
   readonly runCheck: (
     check: SingleCheck,
     jobId: string,
+    intervalSeconds: number | null,
     stalls: number,
     trace: CheckTrace | undefined,
   ) => Promise<void>;
   /** Whom a wave checks now; see `listWaveMembers`. */
   readonly listMembers: (wave: Wave, unrecordedSlot?: number) => Promise<WaveMember[]>;
-  /** Checks that run at the same time. */
-  readonly concurrency: number;
   /** Default: 2 s. */
   readonly membersWithinMs?: number;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
-  /** Told when checks begin to wait for others to end, and when none does any more. */
-  readonly onBacklog: (waiting: boolean) => void;
   /** A check that failed to run, through no fault of its target. */
   readonly onFailed: (check: SingleCheck, jobId: string, error: unknown) => void;
 }
@@ -39,16 +35,13 @@ export interface CheckJobsOptions {
 /** Runs the jobs of one region's check queue: waves, and first checks of single monitors (ADR 11). */
 export class CheckJobs {
   readonly #options: CheckJobsOptions;
-  readonly #limit: LimitFunction;
   /** Who was in each wave when Postgres last said. Of waves that have no monitors any more no job comes to say so. */
   readonly #members: ExpiringMap<string, readonly WaveMember[]>;
   /** By job: whose check is done, or failed, where that of others must be tried again. */
   readonly #done = new Map<string, ReadonlySet<string>>();
-  #backlog = false;
 
   constructor(options: CheckJobsOptions) {
     this.#options = options;
-    this.#limit = pLimit(options.concurrency);
     this.#members = new ExpiringMap(options.now);
   }
 
@@ -70,14 +63,10 @@ export class CheckJobs {
     const all = 'monitorId' in payload ? [payload] : await this.#membersOf(payload, jobId, again);
     const done = this.#done.get(jobId);
     const checks = done === undefined ? all : all.filter(({ monitorId }) => !done.has(monitorId));
-    const running = checks.map((check) =>
-      this.#limit(() => {
-        this.#noteBacklog();
-        return this.#options.runCheck(check, jobId, stalls, trace);
-      }),
+    const intervalSeconds = 'monitorId' in payload ? null : payload.intervalSeconds;
+    const results = await Promise.allSettled(
+      checks.map((check) => this.#options.runCheck(check, jobId, intervalSeconds, stalls, trace)),
     );
-    this.#noteBacklog();
-    const results = await Promise.allSettled(running);
     this.#settle(jobId, checks, results);
   }
 
@@ -150,13 +139,6 @@ export class CheckJobs {
   #ask(wave: Wave, unrecordedSlot?: number): Promise<readonly WaveMember[]> {
     const { listMembers, membersWithinMs = MEMBERS_WITHIN_MS } = this.#options;
     return withDeadline(listMembers(wave, unrecordedSlot), membersWithinMs, 'listing the monitors of a wave');
-  }
-
-  #noteBacklog(): void {
-    const backlog = this.#limit.pendingCount > 0;
-    if (backlog === this.#backlog) return;
-    this.#backlog = backlog;
-    this.#options.onBacklog(backlog);
   }
 }
 

@@ -37,6 +37,13 @@ export interface CheckRequest {
   readonly urlOverride: string | null;
 }
 
+/** What accompanies a check. */
+export interface CheckHooks {
+  readonly trace?: CheckTrace | undefined;
+  /** Called once, when the target was probed and before the result is recorded. */
+  readonly onProbed?: () => void;
+}
+
 /**
  * Probes a target, records the result and announces what follows: one check, scheduled or triggered.
  * @throws JobReturnedError where the process shuts down before the result was recorded
@@ -45,16 +52,16 @@ export function runCheck(
   context: CheckContext,
   target: CheckTarget,
   request: CheckRequest,
-  trace?: CheckTrace,
+  { trace, onProbed = () => undefined }: CheckHooks = {},
 ): Promise<RecordedOutcome> {
-  if (context.tracer === null) return probeAndRecord(context, target, request, null);
+  if (context.tracer === null) return probeAndRecord(context, target, request, onProbed, null);
   const attributes = {
     'tocsin.monitor.id': target.monitorId,
     'tocsin.region': request.region,
     'tocsin.check.source': request.source,
   };
   return traceCheck(context.tracer, attributes, trace, (span) =>
-    probeAndRecord(context, target, request, span),
+    probeAndRecord(context, target, request, onProbed, span),
   );
 }
 
@@ -62,6 +69,7 @@ async function probeAndRecord(
   context: CheckContext,
   target: CheckTarget,
   request: CheckRequest,
+  onProbed: () => void,
   span: Span | null,
 ): Promise<RecordedOutcome> {
   try {
@@ -74,10 +82,12 @@ async function probeAndRecord(
         body: target.body,
         timeoutMs: target.timeoutSeconds * 1_000,
         assertions: target.assertions,
+        owner: { account: target.accountId, resource: target.monitorId },
       },
       context.egress,
       context.shutdown,
     );
+    onProbed();
     context.metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);
     span?.set(describeResult(result));
     const outcome = await context.recorder.record({

@@ -10,16 +10,19 @@ import type { DbContext } from '@tocsin/db/database/context';
 import { openDatabase } from '@tocsin/db/database/open';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
 import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
+import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-columns';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
+import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
 import { Recorder, type RecorderOptions } from '../record/recorder.ts';
-import { TargetCache } from '../targets/target-cache.ts';
+import { TargetCache, type LoadTargets } from '../targets/target-cache.ts';
+import { CheckCapacity } from './check-capacity.ts';
 import { ScheduledChecks } from './scheduled-check.ts';
 
 const INTERVAL_MS = 60_000;
@@ -55,7 +58,6 @@ let monitorId: string;
 let slot: number;
 beforeEach(async () => {
   target.requests.clear();
-  registry = createMetrics();
   checks = scheduledChecks();
   const input = createMonitorSchema.parse({ name: 'Shop', url: target.url(), interval: 60, timeout: 60 });
   monitorId = (await createMonitor(context, accountId, input, 'default')).monitor.id;
@@ -68,12 +70,22 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-function scheduledChecks(
-  record: RecorderOptions['record'] = (batch) => recordChecks(context.db, batch),
-): ScheduledChecks {
+interface Changes {
+  readonly record?: RecorderOptions['record'];
+  readonly load?: LoadTargets;
+  readonly capacity?: CheckCapacity;
+}
+
+function scheduledChecks({
+  record = (batch) => recordChecks(context.db, batch),
+  load = (ids) => loadCheckTargets(context, ids),
+  capacity = new CheckCapacity({ concurrency: 100 }),
+}: Changes = {}): ScheduledChecks {
+  registry = createMetrics();
   return new ScheduledChecks({
     region: 'default',
-    targets: new TargetCache((ids) => loadCheckTargets(context, ids)),
+    targets: new TargetCache(load),
+    capacity,
     recorder: new Recorder({
       record,
       ensurePartitions: async () => undefined,
@@ -93,7 +105,7 @@ function scheduledChecks(
 /** Runs the job of a planned slot: 0 is that of a moment ago, -1 the one before. */
 function run(index: number, stalls = 0): Promise<void> {
   const jobId = `repeat:${waveId(waveOf(monitorId, 60))}:${slot + index * INTERVAL_MS}`;
-  return checks.run({ monitorId, revision: 1 }, jobId, stalls);
+  return checks.run({ monitorId, revision: 1 }, jobId, 60, stalls);
 }
 
 /** What one counter of the checker says, by reason; those of nothing left out. */
@@ -139,16 +151,17 @@ describe('missed checks', () => {
     let isHeld = false;
     let release: (() => void) | undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    registry = createMetrics();
-    checks = scheduledChecks(async (batch) => {
-      isHeld = true;
-      await released;
-      return recordChecks(context.db, batch);
+    checks = scheduledChecks({
+      record: async (batch) => {
+        isHeld = true;
+        await released;
+        return recordChecks(context.db, batch);
+      },
     });
     const running = run(0);
     await until('the result of the first slot', () => isHeld);
     await run(1);
-    await checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot}`);
+    await checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot}`, null);
     expect(await countOf('missed')).toEqual({ overlap: 1 });
     expect(await countOf('skipped')).toEqual({ overlap: 1 });
     release?.();
@@ -169,6 +182,68 @@ describe('missed checks', () => {
     await context.db.execute(`update monitor_regions set region = 'eu' where monitor_id = '${monitorId}'`);
     await run(0);
     expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
+  });
+});
+
+describe('a monitor that cannot be read', () => {
+  const unreadable: LoadTargets = async (ids) =>
+    new Map(ids.map((id) => [id, new UnreadableMonitorError(id, new Error('no key opens this'))]));
+
+  test('is not checked, which counts as missed, and its job is done', async () => {
+    checks = scheduledChecks({ load: unreadable });
+    await run(0);
+    await run(1);
+    expect(await countOf('missed')).toEqual({ unreadable: 2 });
+    expect(target.requests.size).toBe(0);
+  });
+
+  test('because none of our keys opens its headers is one', async () => {
+    await context.db.execute(
+      `update monitors set sealed_headers = '{"X-Token": "v1.unknown"}' where id = '${monitorId}'`,
+    );
+    await run(0);
+    expect(await countOf('missed')).toEqual({ unreadable: 1 });
+  });
+
+  test('because Postgres is away is checked later', async () => {
+    checks = scheduledChecks({ load: () => Promise.reject(new Error('connection terminated')) });
+    await expect(run(0)).rejects.toThrow(JobPostponedError);
+    expect(await countOf('missed')).toEqual({});
+  });
+
+  test.each([
+    ['a wave', () => run(-9)],
+    [
+      'a single check',
+      () => checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot - 3_600_000}`, null),
+    ],
+  ])('and whose job of %s is too late is given up, whatever Postgres says', async (_, runLate) => {
+    checks = scheduledChecks({ load: () => Promise.reject(new Error('connection terminated')) });
+    await runLate();
+    const counts = { ...(await countOf('missed')), ...(await countOf('skipped')) };
+    expect(counts).toEqual({ late: 1 });
+  });
+});
+
+describe('a check whose turn does not come', () => {
+  test('in time counts as throttled', async () => {
+    checks = scheduledChecks({ capacity: new CheckCapacity({ concurrency: 0 }) });
+    // A moment before it would be too late.
+    jest.spyOn(Date, 'now').mockReturnValue(slot + INTERVAL_MS + 14_999);
+    await run(0);
+    expect(await countOf('missed')).toEqual({ throttled: 1 });
+  });
+
+  test('before the next one is due: that one is throttled', async () => {
+    const capacity = new CheckCapacity({ concurrency: 0 });
+    checks = scheduledChecks({ capacity });
+    // Long before it would be too late, however long the test takes.
+    jest.spyOn(Date, 'now').mockReturnValue(slot - 3_600_000);
+    const waiting = run(0);
+    await run(1);
+    expect(await countOf('missed')).toEqual({ throttled: 1 });
+    capacity.close();
+    await expect(waiting).rejects.toThrow(JobReturnedError);
   });
 });
 

@@ -6,6 +6,8 @@ import { setMaxListeners } from 'node:events';
  */
 export class Deadline {
   readonly startedAt = performance.now();
+  /** By `performance.now()`. */
+  readonly endsAt: number;
   state: 'running' | 'expired' | 'aborted' = 'running';
   /** What ends the present step; it is called at most once. */
   interrupt: (() => void) | null = null;
@@ -14,6 +16,7 @@ export class Deadline {
   readonly #onAbort = (): void => this.#end('aborted');
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
+    this.endsAt = this.startedAt + timeoutMs;
     this.#timer = setTimeout(() => this.#end('expired'), timeoutMs);
     this.#signal = signal;
     if (signal === undefined) return;

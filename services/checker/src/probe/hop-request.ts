@@ -1,6 +1,7 @@
 import { METHODS_WITH_BODY, type HttpMethod } from '@tocsin/contracts/vocabulary';
 import type { Egress } from '@tocsin/egress/create-egress';
-import type { RequestOptions } from 'node:http';
+import type { LookupOwner } from '@tocsin/egress/fair-lookup';
+import type { GuardedRequestOptions } from '@tocsin/egress/guarded-agent';
 
 /** What checks call themselves unless the monitor's headers say otherwise. */
 const CHECK_USER_AGENT = 'Tocsin/0.1 (+uptime check)';
@@ -28,7 +29,11 @@ export function firstRequest(
 }
 
 /** Node's options for a request through the guarded agents. User name and password of a URL are never sent. */
-export function requestOptions({ url, method, headers, body }: HopRequest, egress: Egress): RequestOptions {
+export function requestOptions(
+  { url, method, headers, body }: HopRequest,
+  egress: Egress,
+  lookupOwner: LookupOwner,
+): GuardedRequestOptions {
   const { hostname, port, protocol } = url;
   return {
     agent: protocol === 'https:' ? egress.httpsAgent : egress.httpAgent,
@@ -40,6 +45,7 @@ export function requestOptions({ url, method, headers, body }: HopRequest, egres
     method,
     maxHeaderSize: MAX_HEADER_BYTES,
     headers: rawHeaders(url, method, headers, body),
+    lookupOwner,
   };
 }
 

@@ -5,6 +5,7 @@ import type { CheckStatus, ErrorReason, HttpMethod } from '@tocsin/contracts/voc
 import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsin/core/check/assertions';
 import { sanitiseDetail, type Failure } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
+import type { LookupOwner } from '@tocsin/egress/fair-lookup';
 import { Deadline } from './deadline.ts';
 import { decodeBody } from './decode-body.ts';
 import { hideSent } from './hide-sent.ts';
@@ -20,6 +21,8 @@ export interface ProbeTarget {
   readonly body: string | null;
   readonly timeoutMs: number;
   readonly assertions: Assertions | null;
+  /** The account and the monitor. */
+  readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
 }
 
 /** The result of one check (design §4 "Check"). Of a chain of redirects the fields describe the last request. */
@@ -83,7 +86,8 @@ async function exchange(
     readsBody && statusPasses(statusCode, assertions) && !(follows && isRedirect(statusCode));
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
-    const hop = await requestHop(request, egress, deadline, wantsBody);
+    const owner = { ...target.owner, redirected: redirects > 0, deadline: deadline.endsAt };
+    const hop = await requestHop(request, egress, owner, deadline, wantsBody);
     if (hop.failure !== null) return failed(target, hop, hop.failure, deadline, redirects);
     if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
       return judged(target, hop, deadline);

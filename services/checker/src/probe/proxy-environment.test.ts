@@ -11,7 +11,7 @@ const CHECKS = `
   import { probe } from './dist/probe/probe.js';
   const [, address, extraCa, ...urls] = process.argv;
   const egress = createEgress({ allowCidrs: [address], extraCa });
-  const target = { method: 'GET', headers: null, body: null, timeoutMs: 600_000, assertions: null };
+  const target = { method: 'GET', headers: null, body: null, timeoutMs: 600_000, assertions: null, owner: { account: '', resource: '' } };
   const results = await Promise.all(urls.map((url) => probe({ ...target, url }, egress)));
   console.log(JSON.stringify(results.map(({ status, statusCode, errorDetail }) => [status, statusCode, errorDetail])));
 `;

@@ -1,5 +1,6 @@
 import { classifyError, type Failure } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
+import type { LookupOwner } from '@tocsin/egress/fair-lookup';
 import { certificateExpiry } from '@tocsin/egress/peer-certificate';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -30,15 +31,17 @@ export interface HopOutcome {
 /**
  * Makes one request on a connection of its own and ends that connection as soon as nothing more is wanted of it.
  * Never rejects: whatever the target does, and the deadline, is an outcome.
+ * @param owner on whose behalf the name of the target is looked up
  * @param wantsBody whether the body of an answer with this status is to be read
  */
 export function requestHop(
   request: HopRequest,
   egress: Egress,
+  owner: LookupOwner,
   deadline: Deadline,
   wantsBody: (statusCode: number) => boolean,
 ): Promise<HopOutcome> {
-  return new Promise((resolve) => new Hop(deadline, wantsBody, resolve).start(request, egress));
+  return new Promise((resolve) => new Hop(deadline, wantsBody, resolve).start(request, egress, owner));
 }
 
 class Hop {
@@ -62,11 +65,11 @@ class Hop {
     this.#resolve = resolve;
   }
 
-  start(hop: HopRequest, egress: Egress): void {
+  start(hop: HopRequest, egress: Egress, owner: LookupOwner): void {
     if (this.#deadline.state !== 'running') return this.#interrupted();
     this.#deadline.interrupt = () => this.#interrupted();
     try {
-      const request = http.request(requestOptions(hop, egress));
+      const request = http.request(requestOptions(hop, egress, owner));
       this.#request = request;
       request.on('socket', (socket: Socket) => this.#connecting(socket));
       request.on('response', (response) => this.#answered(response, true));

@@ -136,6 +136,7 @@ export function check(
     body: null,
     timeoutMs: NO_TIMEOUT_MS,
     assertions: null,
+    owner: { account: 'test', resource: url },
   } as const;
   return probe({ ...target, ...changes }, egress, signal);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
+import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { DatabaseError } from 'pg';
 import { Recorder, RecorderClosedError } from './recorder.ts';
@@ -28,6 +29,7 @@ function sqlError(code: string, message = 'refused'): DatabaseError {
 function recorderOn(
   answer: (ids: string[], call: number) => CheckOutcome[] | Error,
   ensurePartitions = async (): Promise<void> => undefined,
+  onRefused = (): void => undefined,
 ): { recorder: Recorder; batches: string[][] } {
   const batches: string[][] = [];
   const recorder = new Recorder({
@@ -41,6 +43,8 @@ function recorderOn(
     ensurePartitions,
     logger,
     onBatch: () => undefined,
+    onRefused,
+    refusedWaitMs: 1,
   });
   return { recorder, batches };
 }
@@ -145,6 +149,65 @@ describe('Recorder', () => {
       ids.map((id) => (id === 'bad' ? 'rejected' : 'fulfilled')),
     );
     expect(batches.length).toBeLessThanOrEqual(7);
+  });
+
+  test.each(['P0001', 'XX001', '42P10', '40001', '57014'])(
+    'a result that is always refused with SQLSTATE %s is dropped after a few tries, and delays no other',
+    async (code) => {
+      const refused: string[] = [];
+      const { recorder, batches } = recorderOn(
+        (ids) => (ids.includes('bad') ? sqlError(code) : acceptAll(ids)),
+        async () => undefined,
+        () => refused.push('bad'),
+      );
+      const ids = ['a', 'b', 'c', 'bad', 'd', 'e', 'f'];
+      const bad = recorder.record(check('bad'));
+      bad.catch(() => undefined);
+      const others = ids.filter((id) => id !== 'bad');
+      await Promise.all(others.map((id) => recorder.record(check(id))));
+      expect(refused).toEqual([]);
+      // From now on it is written alone, so that others are recorded at the first try.
+      const before = batches.length;
+      await recorder.record(check('a'));
+      expect(batches.slice(before).filter((batch) => batch.includes('a'))).toEqual([['a']]);
+      await expect(bad).rejects.toThrow('refused');
+      expect([refused, recorder.stalled]).toEqual([['bad'], false]);
+    },
+  );
+
+  test('where Postgres refuses every result none is dropped: the cause is not in the results', async () => {
+    let isRefused = true;
+    const { recorder, batches } = recorderOn((ids) => (isRefused ? sqlError('42P01') : acceptAll(ids)));
+    const results = Array.from({ length: 40 }, (_, index) => recorder.record(check(String(index))));
+    await until('every result was tried more than once', () => batches.length > 30);
+    expect(recorder.stalled).toBe(true);
+    isRefused = false;
+    expect(new Set(await Promise.all(results))).toEqual(new Set([recorded]));
+    expect(recorder.stalled).toBe(false);
+  });
+
+  test('a result that is refused while there are no others is not dropped before others are recorded', async () => {
+    const { recorder, batches } = recorderOn((ids) =>
+      ids.includes('bad') ? sqlError('P0001') : acceptAll(ids),
+    );
+    const bad = recorder.record(check('bad'));
+    bad.catch(() => undefined);
+    await until('it was tried often', () => batches.length > 10);
+    await recorder.record(check('a'));
+    await expect(bad).rejects.toThrow('refused');
+  });
+
+  test('a monitor whose result was refused is as any other once one of it is recorded', async () => {
+    let isRefused = true;
+    const { recorder, batches } = recorderOn((ids) =>
+      isRefused && ids.includes('a') ? sqlError('P0001') : acceptAll(ids),
+    );
+    const results = ['a', 'b'].map((id) => recorder.record(check(id)));
+    await results[1];
+    isRefused = false;
+    await Promise.all(results);
+    await Promise.all(['a', 'b'].map((id) => recorder.record(check(id))));
+    expect(batches.at(-1)).toEqual(['a', 'b']);
   });
 
   test('a missing partition is made, and the batch recorded', async () => {

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
-import { isDataError, isMissingPartition } from '@tocsin/db/database/errors';
+import { isDataError, isMissingPartition, isRefusal } from '@tocsin/db/database/errors';
 import type { Logger } from '@tocsin/runtime/logger';
+import { ExpiringMap } from '../targets/expiring-map.ts';
 import { BATCH_EVERY_MS, nextBatchAt } from './batch-pace.ts';
 
 /** What became of a result that was not `busy`, which the recorder tries again by itself. */
@@ -17,8 +18,12 @@ export interface RecorderOptions {
   readonly ensurePartitions: () => Promise<void>;
   readonly logger: Logger;
   readonly onBatch: (size: number, durationMs: number) => void;
+  /** Called for each result that is dropped because Postgres refuses it. */
+  readonly onRefused?: () => void;
   /** How long `close` keeps trying a Postgres that does not answer. Default: 5 s. */
   readonly closePatienceMs?: number;
+  /** How long a result that was refused waits before it is tried again, times two for each time. Default: 1 s. */
+  readonly refusedWaitMs?: number;
 }
 
 interface Entry {
@@ -27,25 +32,44 @@ interface Entry {
   readonly reject: (error: unknown) => void;
   /** How often its monitor was found busy. */
   busyTimes: number;
+  /** How often Postgres refused it when it was written alone. */
+  refusals: number;
+  /** How many results had been recorded when it was refused first. */
+  recordedBefore: number;
   /** Not tried again before, by `performance.now()`. */
   notBefore: number;
 }
 
-const MOST_PER_BATCH = 500;
+const MAX_BATCH_SIZE = 500;
 /** How long a busy monitor is left alone: the results of others are recorded meanwhile. */
-const BUSY_WAIT_MS = { first: 10, most: 160 } as const;
-const RETRY_MS = { first: 100, most: 2_000 } as const;
+const BUSY_WAIT_MS = { first: 10, max: 160 } as const;
+const RETRY_MS = { first: 100, max: 2_000 } as const;
 const CLOSE_PATIENCE_MS = 5_000;
+/** How often a batch that Postgres refuses is tried as a whole: a deadlock or a lock time-out is over by then. */
+const TRIES_BEFORE_ISOLATION = 3;
+/** Where as many results in a row are refused one by one and none is recorded, the cause is not in the results. */
+const MAX_REFUSED_IN_A_ROW = 8;
+/** How often one result is tried alone before it is dropped. */
+const MAX_REFUSALS = 5;
+const REFUSED_WAIT_MS = 1_000;
+/** Results of a monitor that had one refused are written alone for this long. */
+const SUSPECT_FOR_MS = 10 * 60_000;
+/** Results may wait for Postgres this long before the process says that it is not ready. */
+const STALLED_AFTER_MS = 10_000;
 
 /**
- * Records results in batches, one batch at a time (design §5). A result's promise settles when its batch has committed, so a
- * job is done only after that. While Postgres is away results wait here and the workers' slots with them.
+ * Records results in batches, one batch at a time. A result's promise settles when its batch has committed, so a job is done only after
+ * that. While Postgres is away results wait here. A result that Postgres refuses is found by halving its batch, tried alone a few times,
+ * and dropped, so that it never keeps others from being recorded.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
   #entries: Entry[] = [];
   #flushing: Promise<void> | null = null;
-  #stalled = false;
+  /** By `performance.now()`; null: Postgres takes results. */
+  #stalledSince: number | null = null;
+  #recorded = 0;
+  readonly #suspects = new ExpiringMap<string, true>();
   readonly #closing = new AbortController();
 
   constructor(options: RecorderOptions) {
@@ -55,14 +79,24 @@ export class Recorder {
   /** @throws RecorderClosedError, or the database's error where it refuses this very result */
   record(check: CheckRecord): Promise<RecordedOutcome> {
     return new Promise((resolve, reject) => {
-      this.#entries.push({ check, resolve, reject, busyTimes: 0, notBefore: 0 });
+      const counts = { busyTimes: 0, refusals: 0, recordedBefore: 0, notBefore: 0 };
+      this.#entries.push({ check, resolve, reject, ...counts });
       this.#flushing ??= this.#flushAll();
     });
   }
 
   /** Whether results wait for a Postgres that does not take them. */
   get stalled(): boolean {
-    return this.#stalled;
+    return this.#stalledSince !== null;
+  }
+
+  /** @throws Error while Postgres has not taken any result for ten seconds */
+  async checkProgress(): Promise<void> {
+    await Promise.resolve();
+    if (this.#stalledSince === null) return;
+    const stalledMs = performance.now() - this.#stalledSince;
+    if (stalledMs < STALLED_AFTER_MS) return;
+    throw new Error(`no result could be recorded for ${Math.round(stalledMs / 1_000)} s`);
   }
 
   /** Records what is pending; gives up on a Postgres that stays away. */
@@ -82,49 +116,56 @@ export class Recorder {
     await this.#waitUnlessClosing(BATCH_EVERY_MS);
     while (this.#entries.length > 0) {
       const batch = this.#takeBatch();
-      if (batch.length === 0) {
-        await this.#waitForBusy();
+      const suspect = this.#takeSuspect();
+      if (batch.length === 0 && suspect === null) {
+        await this.#waitForDue();
         continue;
       }
       const startedAt = performance.now();
-      const busy = await this.#flush(batch);
+      const unfinished = batch.length === 0 ? [] : await this.#flush(batch);
+      if (suspect !== null) unfinished.push(...(await this.#flushAlone(suspect)));
       const nextAt = nextBatchAt(startedAt, performance.now());
-      if (this.#closing.signal.aborted) rejectAll(busy, closed());
-      else this.#putBack(busy);
-      if (this.#entries.length < MOST_PER_BATCH) await this.#waitUnlessClosing(nextAt - performance.now());
+      if (this.#closing.signal.aborted) rejectAll(unfinished, closed());
+      // Before newer results, so that those of one monitor keep their order.
+      else this.#entries.unshift(...unfinished);
+      if (this.#entries.length < MAX_BATCH_SIZE) await this.#waitUnlessClosing(nextAt - performance.now());
     }
     // In the same turn as the last look at the entries: a result that comes later starts anew.
     this.#flushing = null;
   }
 
-  /** The oldest results, one of each monitor, without those of monitors that were just busy. */
+  /** The oldest results, one of each monitor, without those of monitors that were just busy or had a result refused. */
   #takeBatch(): Entry[] {
+    return this.#take(MAX_BATCH_SIZE, (entry) => !this.#isSuspect(entry));
+  }
+
+  /** The oldest result of a monitor that had one refused; null: none is due. */
+  #takeSuspect(): Entry | null {
+    if (this.#suspects.size === 0) return null;
+    return this.#take(1, (entry) => this.#isSuspect(entry))[0] ?? null;
+  }
+
+  #take(limit: number, isWanted: (entry: Entry) => boolean): Entry[] {
     const now = this.#closing.signal.aborted ? Infinity : performance.now();
-    const batch: Entry[] = [];
+    const taken: Entry[] = [];
     const rest: Entry[] = [];
     const passed = new Set<string>();
     for (const entry of this.#entries) {
       const { monitorId } = entry.check;
-      const taken = batch.length < MOST_PER_BATCH && !passed.has(monitorId) && entry.notBefore <= now;
+      const isDue = entry.notBefore <= now && !passed.has(monitorId);
       // A monitor's later results stay behind its first one, whether that is taken now or left alone.
       passed.add(monitorId);
-      (taken ? batch : rest).push(entry);
+      (isDue && taken.length < limit && isWanted(entry) ? taken : rest).push(entry);
     }
     this.#entries = rest;
-    return batch;
+    return taken;
   }
 
-  /** Before newer results, so that those of one monitor keep their order. */
-  #putBack(busy: readonly Entry[]): void {
-    const now = performance.now();
-    for (const entry of busy) {
-      entry.notBefore = now + Math.min(BUSY_WAIT_MS.first * 2 ** entry.busyTimes, BUSY_WAIT_MS.most);
-      entry.busyTimes += 1;
-    }
-    this.#entries.unshift(...busy);
+  #isSuspect({ check }: Entry): boolean {
+    return this.#suspects.size > 0 && this.#suspects.get(check.monitorId) === true;
   }
 
-  async #waitForBusy(): Promise<void> {
+  async #waitForDue(): Promise<void> {
     const next = this.#entries.reduce((earliest, { notBefore }) => Math.min(earliest, notBefore), Infinity);
     // Not longer than a newcomer would wait for company: its monitor may be free.
     const delayMs = Math.min(Math.max(1, next - performance.now()), BUSY_WAIT_MS.first);
@@ -135,25 +176,104 @@ export class Recorder {
     await wait(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
-  /** Records one batch. @returns the entries whose monitor is busy */
+  /** Records one batch, however long Postgres is away. @returns the entries to be tried again */
   async #flush(batch: Entry[]): Promise<Entry[]> {
-    const checks = batch.map((entry) => entry.check);
-    for (let delayMs: number = RETRY_MS.first; ; delayMs = Math.min(delayMs * 2, RETRY_MS.most)) {
+    let delayMs: number = RETRY_MS.first;
+    for (let tries = 1; ; tries += 1, delayMs = Math.min(delayMs * 2, RETRY_MS.max)) {
       try {
-        const startedAt = performance.now();
-        const outcomes = await this.#unlessAbandoned(this.#options.record(checks));
-        this.#options.onBatch(batch.length, performance.now() - startedAt);
-        this.#stalled = false;
-        return settle(batch, outcomes);
+        return await this.#write(batch);
       } catch (error) {
+        this.#stalledSince ??= performance.now();
         if (isMissingPartition(error)) await this.#ensurePartitions();
-        else if (isDataError(error)) return this.#isolate(batch, error);
-        else this.#options.logger.warn('Recording failed; trying again', { error, results: batch.length });
-        this.#stalled = true;
+        else if (isDataError(error) || (isRefusal(error) && tries % TRIES_BEFORE_ISOLATION === 0)) {
+          const unfinished = await this.#isolate(batch, error);
+          if (unfinished !== null) return unfinished;
+        } else this.#options.logger.warn('Recording failed; trying again', { error, results: batch.length });
         if (this.#closing.signal.aborted) return rejectAll(batch, closed());
         await this.#waitUnlessClosing(delayMs);
       }
     }
+  }
+
+  /** One try. @returns the entries whose monitor is busy */
+  async #write(batch: readonly Entry[]): Promise<Entry[]> {
+    const startedAt = performance.now();
+    const outcomes = await this.#unlessAbandoned(this.#options.record(batch.map((entry) => entry.check)));
+    this.#options.onBatch(batch.length, performance.now() - startedAt);
+    this.#stalledSince = null;
+    const busy = settle(batch, outcomes);
+    this.#recorded += batch.length - busy.length;
+    const now = performance.now();
+    for (const entry of busy) {
+      entry.notBefore = now + Math.min(BUSY_WAIT_MS.first * 2 ** entry.busyTimes, BUSY_WAIT_MS.max);
+      entry.busyTimes += 1;
+    }
+    return busy;
+  }
+
+  /** Writes a result that may be refused again, once. */
+  async #flushAlone(entry: Entry): Promise<Entry[]> {
+    try {
+      const busy = await this.#write([entry]);
+      if (busy.length === 0) this.#suspects.delete(entry.check.monitorId);
+      return busy;
+    } catch (error) {
+      if (this.#closing.signal.aborted) return rejectAll([entry], closed());
+      if (isRefusal(error)) return this.#refuse(entry, error);
+      this.#stalledSince ??= performance.now();
+      entry.notBefore = performance.now() + RETRY_MS.first;
+      return [entry];
+    }
+  }
+
+  /**
+   * Finds the results that Postgres refuses, by halving the batch.
+   * @returns the entries to be tried again; null where nothing could be recorded, so that all of the batch must be tried again
+   */
+  async #isolate(batch: readonly Entry[], cause: unknown): Promise<Entry[] | null> {
+    const unfinished: Entry[] = [];
+    const refused: { entry: Entry; error: unknown }[] = [];
+    const parts = halves(batch);
+    const [only] = batch;
+    if (parts.length === 0 && only !== undefined) refused.push({ entry: only, error: cause });
+    let isAnyRecorded = false;
+    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+      try {
+        unfinished.push(...(await this.#write(part)));
+        isAnyRecorded = true;
+      } catch (error) {
+        const [first] = part;
+        if (!isRefusal(error)) unfinished.push(...part);
+        else if (part.length === 1 && first !== undefined) refused.push({ entry: first, error });
+        else parts.unshift(...halves(part));
+        const isRefusedAlways = !isAnyRecorded && refused.length >= MAX_REFUSED_IN_A_ROW;
+        if (this.#closing.signal.aborted || (isRefusedAlways && !isDataError(error))) {
+          if (!isAnyRecorded) return null;
+          return [...unfinished, ...parts.flat(), ...refused.map(({ entry }) => entry)];
+        }
+      }
+    }
+    for (const { entry, error } of refused) unfinished.push(...this.#refuse(entry, error));
+    return unfinished;
+  }
+
+  /** Postgres refused this result alone. @returns the entry where it is to be tried again, nothing where it is dropped */
+  #refuse(entry: Entry, error: unknown): Entry[] {
+    const { logger, onRefused, refusedWaitMs = REFUSED_WAIT_MS } = this.#options;
+    const { monitorId } = entry.check;
+    if (entry.refusals === 0) entry.recordedBefore = this.#recorded;
+    entry.refusals += 1;
+    this.#suspects.set(monitorId, true, SUSPECT_FOR_MS);
+    const isFinal = entry.refusals >= MAX_REFUSALS && this.#recorded > entry.recordedBefore;
+    if (isDataError(error) || isFinal) {
+      logger.error('Dropped a result that Postgres refuses', { error, monitorId });
+      onRefused?.();
+      entry.reject(error);
+      return [];
+    }
+    logger.warn('Postgres refuses a result; trying it again alone', { error, monitorId });
+    entry.notBefore = performance.now() + refusedWaitMs * 2 ** Math.min(entry.refusals - 1, MAX_REFUSALS);
+    return [entry];
   }
 
   /** At shutdown nobody waits for a query that hangs; if it commits after all, the slot makes the repetition harmless. */
@@ -175,19 +295,6 @@ export class Recorder {
     }
   }
 
-  /** Postgres refuses the data of one of them: halves the batch until only that one is refused (design §5). */
-  async #isolate(batch: Entry[], error: unknown): Promise<Entry[]> {
-    const [only] = batch;
-    if (batch.length === 1 && only) {
-      this.#options.logger.error('A result cannot be recorded', { error, monitorId: only.check.monitorId });
-      only.reject(error);
-      return [];
-    }
-    const middle = Math.ceil(batch.length / 2);
-    const first = await this.#flush(batch.slice(0, middle));
-    return [...first, ...(await this.#flush(batch.slice(middle)))];
-  }
-
   async #ensurePartitions(): Promise<void> {
     try {
       await this.#options.ensurePartitions();
@@ -195,6 +302,13 @@ export class Recorder {
       this.#options.logger.warn('Making the partitions of events failed', { error });
     }
   }
+}
+
+/** Both halves of several entries; none of a single one. */
+function halves(entries: readonly Entry[]): Entry[][] {
+  if (entries.length < 2) return [];
+  const middle = Math.ceil(entries.length / 2);
+  return [entries.slice(0, middle), entries.slice(middle)];
 }
 
 function settle(batch: readonly Entry[], outcomes: readonly CheckOutcome[]): Entry[] {

@@ -6,14 +6,18 @@ import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
 import type { Logger } from '@tocsin/runtime/logger';
+import { CheckCapacity } from '../checks/check-capacity.ts';
 import { CheckJobs } from '../checks/check-jobs.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import type { CheckContext } from '../checks/check-runner.ts';
 import { traceCheckJob } from '../checks/trace-check.ts';
 import { runTriggeredCheck } from '../triggers/triggered-check.ts';
 
-/** Triggers that one process runs at the same time, apart from its scheduled checks. */
-const TRIGGER_CONCURRENCY = 20;
+/**
+ * Jobs that one process takes at the same time. A wave lasts as long as its slowest check, so there are many: what is limited are the
+ * checks that run (`CheckCapacity`), and the api limits the triggers of an account.
+ */
+const JOB_CONCURRENCY = 10_000;
 /** With jobs waiting and none started or ended for this long, a worker is stuck (design §4 "Jobs"). */
 const STUCK_AFTER_MS = 60_000;
 const COUNT_WITHIN_MS = 1_000;
@@ -43,19 +47,22 @@ export interface RegionWorkers {
 export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers {
   const { region, stores, producers, db, context, logger } = options;
   const store = stores.forRegion(region);
-  const scheduled = new ScheduledChecks({ ...context, region, overlapGuard: store.overlapGuard, logger });
+  const capacity = new CheckCapacity({
+    concurrency: options.concurrency,
+    isStalled: () => context.recorder.stalled,
+    // What this process cannot start yet is left to others.
+    onBacklog: (waiting) => checks.takeMore(!waiting),
+  });
+  const { overlapGuard } = store;
+  const scheduled = new ScheduledChecks({ ...context, region, capacity, overlapGuard, logger });
   const triggered = { ...context, takeTrigger: (id: string) => takeTrigger(db, id) };
   const onFailed = (jobId: string, error: Error): void => {
     logger.error('A check failed to run', { region, jobId, error });
   };
   const jobs = new CheckJobs({
     // A wave whose checks wait for others may last longer than a stuck worker is idle.
-    runCheck: (check, jobId, stalls, trace) =>
-      scheduled.run(check, jobId, stalls, trace).finally(() => checks.noteProgress()),
+    runCheck: (...args) => scheduled.run(...args).finally(() => checks.noteProgress()),
     listMembers: (wave, unrecordedSlot) => listWaveMembers(db, region, wave, unrecordedSlot),
-    concurrency: options.concurrency,
-    // What this process cannot start yet is left to others.
-    onBacklog: (waiting) => checks.takeMore(!waiting),
     onFailed: ({ monitorId }, jobId, error) => {
       logger.error('A check failed to run', { region, jobId, monitorId, error });
     },
@@ -63,7 +70,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const checks = startJobWorker(store, {
     kind: 'check',
     region,
-    concurrency: options.concurrency,
+    concurrency: JOB_CONCURRENCY,
     process: (payload, jobId, history, traceparent) =>
       traceCheckJob(context.tracer, region, payload, traceparent, (trace) =>
         jobs.run(payload, jobId, history, trace),
@@ -75,7 +82,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     startJobWorker(store, {
       kind: 'trigger',
       region,
-      concurrency: TRIGGER_CONCURRENCY,
+      concurrency: JOB_CONCURRENCY,
       process: (payload, _jobId, _history, traceparent) => runTriggeredCheck(triggered, payload, traceparent),
       onFailed,
     }),
@@ -91,6 +98,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     },
     halt: (halted) => checks.halt(halted),
     close: async () => {
+      capacity.close();
       await Promise.all(workers.map((worker) => worker.close()));
     },
   };

@@ -35,5 +35,7 @@ export async function runTriggeredCheck(
     triggerId: payload.triggerId,
     urlOverride: trigger.url,
   } as const;
-  await runCheck(context, target, request, traceparent === undefined ? undefined : { parent: traceparent });
+  await runCheck(context, target, request, {
+    trace: traceparent === undefined ? undefined : { parent: traceparent },
+  });
 }
