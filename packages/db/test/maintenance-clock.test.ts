@@ -3,9 +3,10 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/delete-maintenance-window';
 import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/get-maintenance-window';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
-import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/update-maintenance-window';
 import { monitors } from '@tocsin/db/monitors/table';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
@@ -170,6 +171,66 @@ describe('while every service was down', () => {
   });
 });
 
+describe('while no notifier looks at the windows', () => {
+  test('a check of a window that is due puts its monitor into maintenance and sends no alert', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, 1);
+    const [outcome] = await recordChecks(context.db, [failureOf(id)]);
+    expect(outcome).toMatchObject({ kind: 'recorded', statusChangeId: expect.any(String) });
+    await recordChecks(context.db, [failureOf(id)]);
+    expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
+    expect(await rowOf(context, id)).toMatchObject({ status: 'MAINTENANCE', statusBeforeMaintenance: 'UP' });
+    await end(context, window);
+    expect((await storyOf(context, id)).slice(1)).toEqual([
+      'monitor.down MAINTENANCE>DOWN',
+      'incident.created MAINTENANCE>DOWN',
+    ]);
+  });
+
+  test('a new threshold puts no monitor of a window that is due DOWN', async () => {
+    const id = await makeWatched(context, [checkOf, failureOf], { failureThreshold: 2 });
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, 1);
+    await updateMonitor(context, context.accountId, id, { failureThreshold: 1 }, 'default');
+    expect(await statusOf(id)).toBe('UP');
+    await tick(context);
+    expect(await storyOf(context, id)).toEqual(['monitor.maintenance UP>MAINTENANCE']);
+    await end(context, window);
+  });
+
+  test('a check after the end of a window does not enter it', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, HOUR_MS + 1);
+    await recordChecks(context.db, [failureOf(id)]);
+    expect(await statusOf(id)).toBe('DOWN');
+    await tick(context);
+    expect(await outcomesOf(context, window)).toEqual(['missed']);
+  });
+
+  test('an occurrence whose monitors all entered by their checks is completed', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, 1);
+    await recordChecks(context.db, [failureOf(id)]);
+    await end(context, window);
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+  });
+
+  test('an occurrence that was begun, and of which a monitor never entered, is missed', async () => {
+    const ids = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
+    const window = await makeWindow(context, ids);
+    await moveWindow(context, window, 1);
+    // The notifier is killed before the monitors enter.
+    await advanceWindows(context.db);
+    await recordChecks(context.db, [failureOf(ids[0] ?? '')]);
+    await end(context, window);
+    expect(await outcomesOf(context, window)).toEqual(['missed']);
+    expect(await storyOf(context, ids[1] ?? '')).toEqual([]);
+  });
+});
+
 describe('changes of a running window', () => {
   test('monitors join and leave', async () => {
     const [stays, leaves, joins] = [
@@ -296,6 +357,19 @@ describe('many at once', () => {
     }
     expect(await outcomesOf(context, window)).toEqual(['completed']);
     await deleteMaintenanceWindow(context.db, context.accountId, window);
+  });
+
+  test('monitors that another process holds, however many, delay no other', async () => {
+    const fleet = await insertFleet(SETTLED_AT_ONCE + 5);
+    const held = fleet.toSorted().slice(0, SETTLED_AT_ONCE);
+    const window = await makeWindow(context, fleet);
+    await moveWindow(context, window, 1);
+    await context.db.transaction(async (tx) => {
+      await tx.select().from(monitors).where(inArray(monitors.id, held)).for('update');
+      expect(await tick(context)).toBe(5);
+    });
+    expect(await tick(context)).toBe(SETTLED_AT_ONCE);
+    await end(context, window);
   });
 
   test('a monitor that another process holds delays no other and is not forgotten', async () => {

@@ -5,6 +5,7 @@ import { MonitorClock } from '@tocsin/core/status/monitor-clock';
 import { sql } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
+import { isCovered } from '../maintenance-windows/coverage.ts';
 import { toRegionState } from '../monitor-regions/region-state.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
 import { prepared } from '../database/preparing-client.ts';
@@ -21,6 +22,8 @@ export interface LockedMonitor extends MonitorState {
   readonly clock: MonitorClock;
   readonly regions: Map<string, RegionState>;
   status: MonitorStatus;
+  /** Whether a maintenance window covers the monitor now, whether or not it has its status yet. */
+  readonly covered: boolean;
   /** What maintenance covers; null while there is none. */
   statusBeforeMaintenance: CoveredStatus | null;
   /** Epoch milliseconds; null: as it was. */
@@ -45,6 +48,7 @@ type MonitorStateRow = Record<string, unknown> & {
   revision: number;
   probe_revision: number;
   last_timestamp: number | null;
+  covered: boolean;
   now: number;
 };
 
@@ -56,6 +60,7 @@ export async function lockMonitors(
   const { rows } = await tx.execute<MonitorStateRow>(sql`${prepared}
     select id, account_id, name, runbook_url, status, status_before_maintenance, regions, failure_threshold, interval_seconds, timeout_seconds,
       revision, probe_revision,
+      ${isCovered(sql`monitors.id`)} as covered,
       (extract(epoch from last_timestamp) * 1000)::float8 as last_timestamp,
       floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now
     from monitors where id = any(${arrayOf('uuid', ids)}) order by id
@@ -78,6 +83,7 @@ function toLocked(row: MonitorStateRow): LockedMonitor {
     runbookUrl: row.runbook_url,
     namedRegions: row.regions,
     status: row.status,
+    covered: row.covered,
     statusBeforeMaintenance: row.status_before_maintenance,
     failureThreshold: row.failure_threshold,
     intervalSeconds: row.interval_seconds,

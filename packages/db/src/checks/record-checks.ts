@@ -4,6 +4,7 @@ import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
 import { MonitorClock } from '@tocsin/core/status/monitor-clock';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import type { Database, Transaction } from '../database/open.ts';
+import { enterMaintenance } from '../maintenance-windows/enter-maintenance.ts';
 import { recordStatusChanges, type StatusChange } from '../status-changes/record-status-changes.ts';
 import type { CheckOutcome, CheckRecord } from './check-record.ts';
 import { lockMonitors, whichExist, type LockedMonitor } from './lock-monitors.ts';
@@ -85,20 +86,27 @@ function decideOne(check: CheckRecord, monitor: LockedMonitor, plan: Plan): Deci
   const regions = [...monitor.regions.values()];
   const clock = monitor.clock;
   const stamp = new MonitorClock(clock.last, clock.now).next();
-  const effect = applyCheck(monitor, regions, check, stamp);
+  // Maintenance is decided here, where alerts are: whoever announces its beginning may be late.
+  const entersMaintenance = monitor.covered && monitor.status !== 'MAINTENANCE';
+  const state = entersMaintenance ? { ...monitor, status: 'MAINTENANCE' as const } : monitor;
+  const effect = applyCheck(state, regions, check, stamp);
   if (effect.kind === 'duplicate') return null;
 
   const timestamp = clock.next();
   const outdated = check.revision < monitor.revision;
   const gap = gapOf(check, monitor);
   monitor.touched = true;
+  if (entersMaintenance) plan.statusChanges.push(enterMaintenance(monitor));
   if (check.urlOverride === null) monitor.lastCheckedAt = timestamp;
   monitor.statusBeforeMaintenance = coveredAfterCheck(monitor.statusBeforeMaintenance, effect, timestamp);
   // What was probed before a change of the URL had a certificate of its own.
   const certificate = check.revision < monitor.probeRevision ? null : check.certificateExpiresAt;
   if (effect.region) rememberRegion(monitor, effect.region, certificate, plan);
   for (const state of effect.awaited) rememberRegion(monitor, state, null, plan);
-  if (effect.status === null) return { check, timestamp, outdated, gap, statusChange: null };
+  if (effect.status === null) {
+    const statusChange = entersMaintenance ? plan.statusChanges.length - 1 : null;
+    return { check, timestamp, outdated, gap, statusChange };
+  }
   plan.statusChanges.push({
     monitor,
     from: monitor.status,

@@ -1,10 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { and, asc, lte, ne, sql } from 'drizzle-orm';
-import { columnOf } from '../database/arrays.ts';
-import type { Database } from '../database/open.ts';
+import { arrayOf, columnOf } from '../database/arrays.ts';
+import type { Database, Transaction } from '../database/open.ts';
 import { readDatabaseClock } from './database-clock.ts';
 import { planWindow, type WindowPlan } from './plan-window.ts';
-import { maintenanceOccurrences, maintenanceWindows, type MaintenanceWindowRow } from './table.ts';
+import {
+  maintenanceOccurrences,
+  maintenanceWindows,
+  type MaintenanceOutcome,
+  type MaintenanceWindowRow,
+} from './table.ts';
 
 /** How long one call plans; what is left is the next one's. */
 const BUDGET_MS = 500;
@@ -42,10 +47,8 @@ export async function advanceWindows(
   const endedLate: number[] = [];
   const brokenIds: string[] = [];
   const write = async (plans: readonly WindowPlan[]): Promise<void> => {
-    for (const { row, state, next, past, broken } of await writePlans(db, plans)) {
-      for (const one of past) {
-        if (one.outcome === 'completed') endedLate.push((now.getTime() - one.endsAt.getTime()) / 1_000);
-      }
+    for (const { row, state, next, ended, outcome, broken } of await writePlans(db, plans)) {
+      if (ended && outcome === 'completed') endedLate.push((now.getTime() - ended.endsAt.getTime()) / 1_000);
       if (state === 'running' && next) startedLate.push((now.getTime() - next.startsAt.getTime()) / 1_000);
       if (broken) brokenIds.push(row.id);
     }
@@ -96,8 +99,11 @@ async function findOver(db: Database, now: Date): Promise<MaintenanceWindowRow[]
     .limit(READ_AT_ONCE);
 }
 
-/** Writes the plans of windows that are still as they were read. @returns those that were written */
-async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<WindowPlan[]> {
+/** Writes the plans of windows that are still as they were read. @returns those that were written, and how their occurrences ended */
+async function writePlans(
+  db: Database,
+  plans: readonly WindowPlan[],
+): Promise<(WindowPlan & { readonly outcome: MaintenanceOutcome })[]> {
   if (plans.length === 0) return [];
   return db.transaction(async (tx) => {
     const { rows } = await tx.execute<{ id: string }>(sql`
@@ -121,9 +127,37 @@ async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<W
       where w.id = u.id
       returning w.id`);
     const written = new Set(rows.map(({ id }) => id));
-    const done = plans.filter(({ row }) => written.has(row.id));
-    const past = done.flatMap((plan) => plan.past.map((one) => ({ windowId: plan.row.id, ...one })));
+    const outcomes = await readOutcomes(tx, [...written]);
+    const done = plans
+      .filter(({ row }) => written.has(row.id))
+      .map((plan) => ({ ...plan, outcome: outcomes(plan.row) }));
+    const past = done.flatMap(({ row, ended, outcome, missed }) => [
+      ...(ended ? [{ windowId: row.id, ...ended, outcome }] : []),
+      ...missed.map(({ startsAt, endsAt }) => ({
+        windowId: row.id,
+        startsAt,
+        endsAt,
+        outcome: 'missed' as const,
+      })),
+    ]);
     if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
     return done;
   });
+}
+
+/**
+ * How the occurrence of each of these windows ended: `completed` only where all of its monitors were entered. They are in maintenance
+ * still: monitors come out of it only after the window was ended.
+ */
+async function readOutcomes(
+  tx: Transaction,
+  windowIds: readonly string[],
+): Promise<(before: MaintenanceWindowRow) => MaintenanceOutcome> {
+  const { rows } = await tx.execute<{ window_id: string; all_entered: boolean }>(sql`
+    select a.window_id, bool_and(m.status = 'MAINTENANCE') as all_entered
+    from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
+    where a.window_id = any(${arrayOf('uuid', windowIds)})
+    group by a.window_id`);
+  const entered = new Map(rows.map((row) => [row.window_id, row.all_entered]));
+  return ({ id, state }) => ((entered.get(id) ?? state === 'running') ? 'completed' : 'missed');
 }

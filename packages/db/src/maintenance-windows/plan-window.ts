@@ -4,7 +4,7 @@ import {
   passedOccurrences,
   type Occurrence,
 } from '@tocsin/core/maintenance/occurrences';
-import type { MaintenanceOutcome, MaintenanceWindowRow } from './table.ts';
+import type { MaintenanceWindowRow } from './table.ts';
 import { storedOccurrence } from './window-record.ts';
 
 /** Missed occurrences that are noted one by one; of a longer absence the rest is passed over. */
@@ -17,8 +17,10 @@ export interface WindowPlan {
   readonly row: MaintenanceWindowRow;
   readonly state: MaintenanceWindowState;
   readonly next: Occurrence | null;
-  /** What was carried out or missed since the clock last looked. */
-  readonly past: readonly (Occurrence & { readonly outcome: MaintenanceOutcome })[];
+  /** The occurrence that is over; null: there was none. */
+  readonly ended: Occurrence | null;
+  /** Those that nobody noticed since. */
+  readonly missed: readonly Occurrence[];
   /** Its rule cannot be read any more. */
   readonly broken: boolean;
 }
@@ -26,19 +28,14 @@ export interface WindowPlan {
 /** What ended with the stored occurrence and since, and what comes next. Evaluates the rule: tens of milliseconds for a costly one. */
 export function planWindow(row: MaintenanceWindowRow, now: Date): WindowPlan {
   const ended = storedOccurrence(row);
-  if (ended === null) return { row, state: 'ended', next: null, past: [], broken: false };
-  const carriedOut = { ...ended, outcome: row.state === 'running' ? 'completed' : 'missed' } as const;
+  if (ended === null) return { row, state: 'ended', next: null, ended, missed: [], broken: false };
   try {
     const next = followingOccurrence(row, ended, now);
     const late = now.getTime() - ended.endsAt.getTime() >= SHORTEST_GAP_MS;
     const missed = late ? passedOccurrences(row, ended, now, MOST_MISSED) : [];
-    const past = [
-      carriedOut,
-      ...missed.map(({ startsAt, endsAt }) => ({ startsAt, endsAt, outcome: 'missed' as const })),
-    ];
     const state = next === null ? 'ended' : next.startsAt <= now ? 'running' : 'scheduled';
-    return { row, state, next, past, broken: false };
+    return { row, state, next, ended, missed, broken: false };
   } catch {
-    return { row, state: 'ended', next: null, past: [carriedOut], broken: true };
+    return { row, state: 'ended', next: null, ended, missed: [], broken: true };
   }
 }

@@ -7,6 +7,7 @@ import { sql } from 'drizzle-orm';
 import { arrayOf, columnOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
 import { toRegionState } from '../monitor-regions/region-state.ts';
+import { isCovered } from '../maintenance-windows/coverage.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
 import {
   recordStatusChanges,
@@ -23,7 +24,7 @@ export interface JudgedMonitor {
 
 /**
  * Applies the rules to what the regions of monitors last said, without a check. The caller holds the monitors' row locks.
- * @returns by id, those whose status is another now; of those in maintenance, its end judges
+ * @returns by id, those whose status is another now; those that maintenance covers are evaluated at its end
  */
 export async function judgeMonitors(
   tx: Transaction,
@@ -35,11 +36,9 @@ export async function judgeMonitors(
     tx,
     judged.map(({ id }) => id),
   );
-  const { rows: clocks } = await tx.execute<{ now: number }>(
-    sql`select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
-  );
-  const now = clocks[0]?.now ?? Date.now();
+  const { now, covered } = await readCoverage(tx, judged);
   const moves = judged.flatMap((row) => {
+    if (covered.has(row.id)) return [];
     const change = judge(row, regions.get(row.id) ?? [], now);
     return change === null ? [] : [{ row, change }];
   });
@@ -59,6 +58,22 @@ export async function judgeMonitors(
     after.map(({ row }) => row),
   );
   return new Map(after.map((monitor) => [monitor.row.id, monitor]));
+}
+
+/** Postgres' clock, epoch milliseconds, and which of these monitors a maintenance window covers then. */
+async function readCoverage(
+  tx: Transaction,
+  rows: readonly MonitorRow[],
+): Promise<{ now: number; covered: ReadonlySet<string> }> {
+  const ids = arrayOf(
+    'uuid',
+    rows.map(({ id }) => id),
+  );
+  const { rows: found } = await tx.execute<{ now: number; covered: string[] }>(sql`
+    select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now,
+      array(select m.id::text from unnest(${ids}) as m (id) where ${isCovered(sql`m.id`)}) as covered`);
+  const [{ now, covered } = { now: Date.now(), covered: [] }] = found;
+  return { now, covered: new Set(covered) };
 }
 
 /** Null where the status stays. */

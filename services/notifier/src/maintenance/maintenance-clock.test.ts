@@ -80,6 +80,24 @@ describe('keepMaintenance', () => {
     expect(batches).toBe(1);
   });
 
+  test('measures until the last monitor of an occurrence has entered', async () => {
+    let time = 0;
+    let left = 2;
+    const started = { ...NOTHING, startedLate: [0.2] };
+    const options = optionsOf({
+      now: () => time,
+      advance: () => Promise.resolve(left === 2 ? started : NOTHING),
+      settle: () => {
+        time += 1_000;
+        left -= 1;
+        return Promise.resolve({ monitors: left < 0 ? 0 : 200, statusChangeIds: [] });
+      },
+    });
+    await keepMaintenance(options, new AbortController().signal);
+    const { values } = await options.metrics.lateSeconds.get();
+    expect(values.find((value) => value.metricName === 'late_sum')?.value).toBeCloseTo(3.2);
+  });
+
   test('measures how late occurrences begin and end', async () => {
     const options = optionsOf({
       advance: () => Promise.resolve({ startedLate: [0.2], endedLate: [0.3, 400], brokenIds: ['w'] }),

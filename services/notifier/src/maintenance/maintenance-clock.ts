@@ -12,6 +12,8 @@ export interface MaintenanceClockOptions {
   readonly hint: (statusChangeIds: readonly string[]) => Promise<void>;
   readonly metrics: MaintenanceMetrics;
   readonly logger: Logger;
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number;
 }
 
 /**
@@ -20,23 +22,39 @@ export interface MaintenanceClockOptions {
  * many monitors are brought in line does not wait for them.
  */
 export async function keepMaintenance(options: MaintenanceClockOptions, signal: AbortSignal): Promise<void> {
+  const { advance, settle, hint, logger } = options;
+  const now = options.now ?? (() => performance.now());
+  const edges: Edge[] = [];
   while (!signal.aborted) {
-    note(await options.advance(), options);
-    const { monitors, statusChangeIds } = await options.settle();
-    if (monitors === 0) return;
-    options.logger.info('Maintenance changed monitors', { monitors });
-    options.hint(statusChangeIds).catch((error: unknown) => {
-      options.logger.debug('Could not hint at status changes', { error });
+    const advanced = await advance();
+    noteBroken(advanced, logger);
+    const at = now();
+    edges.push(
+      ...advanced.startedLate.map((late) => ({ edge: 'start' as const, late, at })),
+      ...advanced.endedLate.map((late) => ({ edge: 'end' as const, late, at })),
+    );
+    const { monitors, statusChangeIds } = await settle();
+    if (monitors === 0) break;
+    logger.info('Maintenance changed monitors', { monitors });
+    hint(statusChangeIds).catch((error: unknown) => {
+      logger.debug('Could not hint at status changes', { error });
     });
   }
+  // A window has begun, or ended, when the last of its monitors has.
+  for (const { edge, late, at } of edges)
+    options.metrics.lateSeconds.observe({ edge }, late + (now() - at) / 1_000);
 }
 
-function note(
-  { startedLate, endedLate, brokenIds }: AdvancedWindows,
-  { metrics, logger }: MaintenanceClockOptions,
-): void {
-  for (const late of startedLate) metrics.lateSeconds.observe({ edge: 'start' }, late);
-  for (const late of endedLate) metrics.lateSeconds.observe({ edge: 'end' }, late);
+/** The beginning or the end of an occurrence. */
+interface Edge {
+  readonly edge: 'start' | 'end';
+  /** How late its window was changed, in seconds. */
+  readonly late: number;
+  /** When that was, in milliseconds of a monotonic clock. */
+  readonly at: number;
+}
+
+function noteBroken({ brokenIds }: AdvancedWindows, logger: Logger): void {
   for (const maintenanceWindowId of brokenIds) {
     logger.error('A maintenance window ended: its rule cannot be read any more', { maintenanceWindowId });
   }

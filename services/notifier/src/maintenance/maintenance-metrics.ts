@@ -32,7 +32,7 @@ export function createMaintenanceMetrics(
   return {
     lateSeconds: new Histogram({
       name: 'tocsin_maintenance_late_seconds',
-      help: 'How late an occurrence of a maintenance window began or ended.',
+      help: 'How late the last monitor of a maintenance window entered or left maintenance.',
       labelNames: ['edge'],
       buckets: [0.1, 0.25, 0.5, 1, 2, 5, 30, 300],
       registers: [registry],
