@@ -31,7 +31,7 @@ LABEL org.opencontainers.image.title="Tocsin" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 # Names are looked up in Node's thread pool: a few that hang must not hold up the others.
-ENV NODE_ENV=production UV_THREADPOOL_SIZE=64 LOG_FORMAT=json
+ENV NODE_ENV=production LOG_FORMAT=json
 WORKDIR /app
 # By number, so that Kubernetes can see that it is not root. It owns nothing: the files are root's, and read-only.
 USER 1000:1000

@@ -218,6 +218,21 @@ describe('while no notifier looks at the windows', () => {
     expect(await outcomesOf(context, window)).toEqual(['completed']);
   });
 
+  test('the next occurrence is planned by others, who leave to notifiers what has just fallen due', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id], { rrule: 'FREQ=DAILY' });
+    await moveWindow(context, window, 10_000);
+    await advanceWindows(context.db, { behindMs: 30_000 });
+    expect(await windowOf(window)).toMatchObject({ state: 'scheduled' });
+    await moveWindow(context, window, DAY_MS + 60_000);
+    await advanceWindows(context.db, { behindMs: 30_000 });
+    expect(await windowOf(window)).toMatchObject({ state: 'running' });
+    await recordChecks(context.db, [failureOf(id)]);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await deleteMaintenanceWindow(context.db, context.accountId, window);
+    await tick(context);
+  });
+
   test('an occurrence that was begun, and of which a monitor never entered, is missed', async () => {
     const ids = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
     const window = await makeWindow(context, ids);

@@ -89,7 +89,7 @@ test('no rule is evaluated in a transaction: costly windows that end together ar
     return planWindow(row, now);
   };
   for (let round = 0; round < ids.length && (await countOver()) > 0; round += 1) {
-    await advanceWindows(db, undefined, plan);
+    await advanceWindows(db, { plan });
   }
   expect(await countOver()).toBe(0);
   expect(evaluatedWithin).toEqual(ids.map(() => 0));
@@ -104,11 +104,11 @@ test('one round is bounded, begins what is due first, and the next one goes on',
   const monitor = await makeMonitor(context);
   const due = await makeWindow(context, [monitor.id]);
   await moveWindow(context, due, 1);
-  await advanceWindows(context.db, 0);
+  await advanceWindows(context.db, { budgetMs: 0 });
   expect(await statesOf([due])).toEqual(['running']);
   expect(await statesOf(cheap)).toEqual(['ended']);
   for (const expected of [2, 1, 0]) {
-    await advanceWindows(context.db, 0);
+    await advanceWindows(context.db, { budgetMs: 0 });
     expect(await countOver()).toBe(expected);
   }
 });

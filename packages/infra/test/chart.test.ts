@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { VARIANTS } from './chart-variants.ts';
 
 /** What each service may be told: the catalogue, and what is Node's own. */
-const KNOWN = new Set([...Object.keys(settings.shape), 'UV_THREADPOOL_SIZE', 'NODE_EXTRA_CA_CERTS']);
+const KNOWN = new Set([...Object.keys(settings.shape), 'NODE_EXTRA_CA_CERTS']);
 const REQUIRED = ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
 /** A service ends itself after this (packages/runtime/src/shutdown.ts). */
 const HARD_EXIT_SECONDS = 30;

@@ -37,6 +37,7 @@ import { startHttpServer } from './http/http-server.ts';
 import { authSecret } from './identity/auth-secret.ts';
 import { createIdentity } from './identity/create-identity.ts';
 import { oidcSettings } from './identity/single-sign-on.ts';
+import { startPlanningWindows } from './maintenance-windows/plan-windows.ts';
 import { RegionLoads } from './regions/region-loads.ts';
 import { registerRegionMetrics } from './regions/region-metrics.ts';
 import { Reconciler } from './schedule/reconciler.ts';
@@ -229,8 +230,10 @@ function createScheduleKeeper(
       const databaseClock = new DatabaseClock({ readClock: () => readClock(db), logger });
       const housekeeping = startHousekeeping({ db, databaseClock, retentionDays, isLeader, logger });
       const rollUps = startRollUps({ db, databaseClock, isLeader, logger });
+      const windows = startPlanningWindows({ db, isLeader, logger });
       return async () => {
-        await Promise.all([leader.stop(), housekeeping.stop(), rollUps.stop(), applier.stop()]);
+        const loops = [leader, housekeeping, rollUps, windows, applier];
+        await Promise.all(loops.map((loop) => loop.stop()));
       };
     },
   };

@@ -112,7 +112,6 @@ export class Lab {
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       API_RATE_LIMIT_PER_MINUTE: '0',
       // As `npm start` sets it.
-      UV_THREADPOOL_SIZE: '64',
     };
     const baseUrl = `http://127.0.0.1:${port}`;
     const parts = { folder, context, database, databaseUrl: postgres.url, redis, apiKey, baseUrl, programs };

@@ -2,44 +2,45 @@ import dns from 'node:dns';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /*
- * Loaded into a service before its own code (`node --import`): names under `tocsin.test` resolve to this replica's own loopback address,
- * so that targets and receivers know who asks, or do not resolve while a certain file is there, at once or as if no name server answered; another file then tells that somebody met that. The system's resolver
- * cannot be changed for one process; this stands in for it at the one function that services ask, `dns.lookup`.
+ * Loaded into a service before its own code (`node --import`). Names under `tocsin.test` resolve to this replica's own loopback address, so
+ * that targets and receivers know who asks. While a certain file exists they do not resolve: its content says whether name servers fail at
+ * once or do not answer, and another file then records that a lookup met this. The system's resolver cannot be changed for one process, so
+ * this replaces the functions by which services ask name servers.
  */
 
 const ADDRESS = process.env['CHAOS_ADDRESS'] ?? '127.0.0.1';
 const DOWN_FILE = process.env['CHAOS_DNS_DOWN_FILE'] ?? '';
 const ZONE = '.tocsin.test';
-/** As the resolver of the C library has it: two tries of five seconds. */
-const GIVES_UP_MS = 10_000;
+/** As the resolver of the services has it: three tries, of 1.5, 3 and 6 s. */
+const GIVES_UP_MS = 10_500;
 const ASKS_AGAIN_MS = 250;
 
-type Callback = (error: NodeJS.ErrnoException | null, addresses?: unknown, family?: number) => void;
+type Callback = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
+type Resolve = (hostname: string, callback: Callback) => void;
 
-const real = dns.lookup;
-
-function lookup(hostname: string, options: unknown, callback?: Callback): void {
-  const answer = (typeof options === 'function' ? options : callback) as Callback;
-  if (!hostname.endsWith(ZONE)) {
-    Reflect.apply(real, dns, callback === undefined ? [hostname, answer] : [hostname, options, answer]);
-    return;
-  }
-  const all = typeof options === 'object' && options !== null && 'all' in options && options.all === true;
-  const fail = (): void => {
-    const error: NodeJS.ErrnoException = new Error(`getaddrinfo EAI_AGAIN ${hostname}`);
-    answer(Object.assign(error, { code: 'EAI_AGAIN', syscall: 'getaddrinfo', hostname }));
+/** @param addresses of every name of the zone */
+function replacing(real: Resolve, addresses: string[]): Resolve {
+  return function resolve(this: dns.Resolver, hostname, callback) {
+    if (!hostname.endsWith(ZONE)) {
+      Reflect.apply(real, this, [hostname, callback]);
+      return;
+    }
+    const fail = (code: string): void => {
+      callback(Object.assign(new Error(`query ${code} ${hostname}`), { code }), []);
+    };
+    const askedAt = performance.now();
+    const look = (): void => {
+      const trouble = readTrouble();
+      if (trouble !== null) writeFileSync(`${DOWN_FILE}.met`, '');
+      if (trouble === null) {
+        if (addresses.length > 0) callback(null, addresses);
+        else fail(dns.NODATA);
+      } else if (trouble === 'fail') fail(dns.SERVFAIL);
+      else if (performance.now() - askedAt > GIVES_UP_MS) fail(dns.TIMEOUT);
+      else setTimeout(look, ASKS_AGAIN_MS);
+    };
+    setImmediate(look);
   };
-  const askedAt = performance.now();
-  const look = (): void => {
-    const trouble = readTrouble();
-    if (trouble !== null) writeFileSync(`${DOWN_FILE}.met`, '');
-    if (trouble === null) {
-      if (all) answer(null, [{ address: ADDRESS, family: 4 }]);
-      else answer(null, ADDRESS, 4);
-    } else if (trouble === 'fail' || performance.now() - askedAt > GIVES_UP_MS) fail();
-    else setTimeout(look, ASKS_AGAIN_MS);
-  };
-  setImmediate(look);
 }
 
 /** @returns null where names resolve */
@@ -51,4 +52,8 @@ function readTrouble(): string | null {
   }
 }
 
-Object.assign(dns, { lookup });
+const { resolve4, resolve6 } = dns.Resolver.prototype as unknown as Record<'resolve4' | 'resolve6', Resolve>;
+Object.assign(dns.Resolver.prototype, {
+  resolve4: replacing(resolve4, [ADDRESS]),
+  resolve6: replacing(resolve6, []),
+});

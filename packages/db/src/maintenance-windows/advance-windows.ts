@@ -11,12 +11,21 @@ import {
   type MaintenanceWindowRow,
 } from './table.ts';
 
-/** How long one call plans; what is left is the next one's. */
+/** What is left is the next call's. */
 const BUDGET_MS = 500;
 /** Plans that wait to be written together: no end waits longer than this, and for one rule's evaluation. */
 const WRITE_EVERY_MS = 50;
 /** Windows that are read at a time. */
 const READ_AT_ONCE = 500;
+
+export interface AdvanceOptions {
+  /** How long one call may plan. Default: 500 ms. */
+  readonly budgetMs?: number;
+  /** Evaluates the rule of a window. */
+  readonly plan?: typeof planWindow;
+  /** Leaves what falls due to others for this long, in milliseconds. Default: 0. */
+  readonly behindMs?: number;
+}
 
 /** What the clock did to the windows. */
 export interface AdvancedWindows {
@@ -34,15 +43,11 @@ export interface AdvancedWindows {
  *
  * Rules are evaluated outside of any transaction and one at a time, the cheap ones first, so that neither this process nor other
  * windows wait for a costly one.
- * @param plan evaluates the rule of a window
  */
-export async function advanceWindows(
-  db: Database,
-  budgetMs = BUDGET_MS,
-  plan: typeof planWindow = planWindow,
-): Promise<AdvancedWindows> {
+export async function advanceWindows(db: Database, options: AdvanceOptions = {}): Promise<AdvancedWindows> {
+  const { budgetMs = BUDGET_MS, plan = planWindow, behindMs = 0 } = options;
   const startedAt = performance.now();
-  const now = await readDatabaseClock(db);
+  const now = new Date((await readDatabaseClock(db)).getTime() - behindMs);
   const startedLate = await beginOccurrences(db, now);
   const endedLate: number[] = [];
   const brokenIds: string[] = [];

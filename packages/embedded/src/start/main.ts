@@ -67,7 +67,6 @@ async function start(stop: StopHandler): Promise<void> {
     QUEUE_URL: stores.queueUrl,
     SECRETS_KEY: await secretsKey(process.env['SECRETS_KEY'], folder.path),
     // Names are looked up in Node's thread pool: a few that hang must not hold up the others.
-    UV_THREADPOOL_SIZE: process.env['UV_THREADPOOL_SIZE'] ?? '64',
     // We read it, people read what we make of it.
     LOG_FORMAT: 'json',
   };
