@@ -220,6 +220,25 @@ describe('trigger', () => {
     expect(await eventsOf(id)).toEqual([]);
   });
 
+  test('checks of one key that hang do not take the places of another: 429 with Retry-After beyond 25', async () => {
+    const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
+    const waiting = Array.from({ length: 25 }, () => api.as().post(trigger(id)).then());
+    await until('25 triggers wait for a checker', async () => {
+      return (await queue.producers.queue('trigger', 'void').count()) >= 25;
+    });
+    const refused = await api.as().post(trigger(id));
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '5']);
+    expect(refused.body).toMatchObject({
+      type: 'urn:tocsin:problem:rate-limited',
+      detail: expect.stringContaining('25 triggered checks'),
+    });
+    const other = await newMonitor(api);
+    expect((await api.as(api.account.readKey).post(trigger(other.id))).status).toBe(200);
+    clock.advance(65_000);
+    expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([504]));
+    expect((await api.as().post(trigger(other.id))).status).toBe(200);
+  });
+
   test('the store takes no jobs: 503 with Retry-After, the CRUD works on', async () => {
     const { id } = await newMonitor(api, { regions: ['dark'] });
     const response = await api.as().post(trigger(id));

@@ -235,11 +235,13 @@ describe('a check whose turn does not come', () => {
   });
 
   test('before the next one is due: that one is throttled', async () => {
-    const capacity = new CheckCapacity({ concurrency: 0 });
+    let isWaiting = false;
+    const capacity = new CheckCapacity({ concurrency: 0, onBacklog: () => (isWaiting = true) });
     checks = scheduledChecks({ capacity });
     // Long before it would be too late, however long the test takes.
     jest.spyOn(Date, 'now').mockReturnValue(slot - 3_600_000);
     const waiting = run(0);
+    await until('the first check waits', () => isWaiting);
     await run(1);
     expect(await countOf('missed')).toEqual({ throttled: 1 });
     capacity.close();

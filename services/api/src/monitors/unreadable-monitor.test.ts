@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Monitor } from '@tocsin/contracts/monitor';
+import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+
+let api: TestApi;
+/** A monitor whose header values and body no key opens. */
+let broken: Monitor;
+beforeAll(async () => {
+  api = await openTestApi();
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  broken = await newMonitor(api, {
+    method: 'POST',
+    headers: { Authorization: 'Bearer secret' },
+    body: 'secret',
+    source: 'unreadable',
+    externalId: crypto.randomUUID(),
+  });
+  await api.database.pool.query(
+    `update monitors set sealed_headers = '{"Authorization": "v1.00000000.lost"}', sealed_body = 'v1.00000000.lost' where id = $1`,
+    [broken.id],
+  );
+});
+
+const shown = { headers: { Authorization: '(unreadable)' }, body: '(unreadable)' };
+
+async function sealedOf(id: string): Promise<unknown> {
+  const { rows } = await api.database.pool.query(
+    'select sealed_headers, sealed_body from monitors where id = $1',
+    [id],
+  );
+  return rows[0];
+}
+
+describe('a monitor that no key opens', () => {
+  test('does not take a list with it', async () => {
+    const other = await newMonitor(api);
+    const response = await api.as().get(MONITORS);
+    expect(response.status).toBe(200);
+    const { monitors } = response.body as { monitors: Monitor[] };
+    expect(monitors.find(({ id }) => id === other.id)).toEqual(other);
+    expect(monitors.find(({ id }) => id === broken.id)).toEqual({ ...broken, ...shown });
+  });
+
+  test('is shown', async () => {
+    const response = await api.as().get(`${MONITORS}/${broken.id}`);
+    expect([response.status, response.body]).toEqual([
+      200,
+      expect.objectContaining({ monitor: { ...broken, ...shown } }),
+    ]);
+  });
+
+  test.each([{ name: 'New' }, { headers: { Authorization: 'new' } }, { body: 'new' }])(
+    'is not updated by %j, which would lose what is sealed: 409',
+    async (update) => {
+      const sealed = await sealedOf(broken.id);
+      const response = await api.as().put(`${MONITORS}/${broken.id}`).send(update);
+      expect(response.status).toBe(409);
+      expect(response.body).toMatchObject({ detail: expect.stringContaining('send headers and body again') });
+      expect(await sealedOf(broken.id)).toEqual(sealed);
+    },
+  );
+
+  test('is readable again after an update that replaces headers and body', async () => {
+    const update = { headers: { Authorization: 'new' }, body: 'new' };
+    const response = await api.as().put(`${MONITORS}/${broken.id}`).send(update);
+    expect([response.status, response.body]).toMatchObject([200, { monitor: update }]);
+  });
+
+  test('is replaced by a set that has it', async () => {
+    const { externalId } = broken;
+    const monitors = [
+      { name: 'Shop', url: broken.url, externalId, method: 'POST', headers: { A: 'b' }, body: 'c' },
+    ];
+    const response = await api.as().put(MONITORS).send({ source: 'unreadable', monitors });
+    expect(response.status).toBe(200);
+    const after = await api.as().get(`${MONITORS}/${broken.id}`);
+    expect(after.body).toMatchObject({ monitor: { headers: { A: 'b' }, body: 'c' } });
+  });
+
+  test('can be deleted', async () => {
+    expect((await api.as().delete(`${MONITORS}/${broken.id}`)).status).toBe(204);
+  });
+});
