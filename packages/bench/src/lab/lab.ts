@@ -111,7 +111,6 @@ export class Lab {
       LOG_FORMAT: 'json',
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       API_RATE_LIMIT_PER_MINUTE: '0',
-      // As `npm start` sets it.
     };
     const baseUrl = `http://127.0.0.1:${port}`;
     const parts = { folder, context, database, databaseUrl: postgres.url, redis, apiKey, baseUrl, programs };

@@ -5,7 +5,7 @@ import { serveParent } from './serve-parent.ts';
 
 /*
  * The target of the checks, as a process of its own: it reads to the end of a request's head and answers from a constant, since
- * it has to be much cheaper than what is measured. A path /f/<number> is down for a span of time.
+ * it has to be much cheaper than what is measured. A path /f/<number> is down for a span of time, one that begins with /h/ is never answered.
  */
 
 /** When a path is down; epoch milliseconds. */
@@ -48,7 +48,7 @@ function serve(socket: Socket): void {
   socket.on('error', () => undefined);
   socket.on('data', (chunk) => {
     head += chunk.toString('latin1');
-    if (head.endsWith(END_OF_HEAD)) socket.end(answerTo(head));
+    if (head.endsWith(END_OF_HEAD) && !head.startsWith('GET /h/')) socket.end(answerTo(head));
   });
 }
 

@@ -12,11 +12,12 @@ import type { Scenario } from './scenario.ts';
 const LAG: Readonly<Record<string, Bar>> = { missed: { atMost: 0 }, 'lag-p99': { atMost: 1_000 } };
 
 function load(name: string, defaults: LoadDefaults, bars: Scenario['bars']): Scenario {
-  const { rate, protocol, queue } = defaults;
+  const { rate, protocol, queue, hanging } = defaults;
   const store = queue === 'postgres' ? ', queue on Postgres' : '';
+  const targets = hanging ? ', of targets that never answer' : '';
   return {
     name,
-    about: `${rate.toLocaleString('en-US')} ${protocol} checks a second${store}`,
+    about: `${Math.round(rate).toLocaleString('en-US')} ${protocol} checks a second${store}${targets}`,
     bars: { done: { atLeast: rate * 0.99 }, ...LAG, ...bars },
     run: (bench) => runLoad(bench, defaults),
   };
@@ -42,6 +43,11 @@ export const SCENARIOS: readonly Scenario[] = [
     { 'checker-to-floor': { atMost: 1.1 } },
   ),
   load('https-1000', { rate: 1_000, protocol: 'https', queue: 'redis', checkers: 2, inserted: true }, {}),
+  load(
+    'hanging',
+    { rate: 10_000 / 60, interval: 60, seconds: 90, protocol: 'http', queue: 'redis', hanging: true },
+    {},
+  ),
   load('postgres-200', { rate: 200, protocol: 'http', queue: 'postgres' }, {}),
   { name: 'api', about: 'requests to the API, 1,000 monitors, 8 clients', bars: {}, run: runApi },
   {

@@ -36,6 +36,12 @@ export interface LoadDefaults {
    * the first checks of new ones with. Default: made by the API, up to some thousands.
    */
   readonly inserted?: true;
+  /** Seconds between two checks of a monitor; default 5. */
+  readonly interval?: number;
+  /** Length of the measured window in seconds; default 30. */
+  readonly seconds?: number;
+  /** Whether targets never answer, so that each check lasts until its timeout. */
+  readonly hanging?: true;
 }
 
 /** A steady load of scheduled checks, measured over a window, then outages under the same load, with the floor before and after. */
@@ -44,7 +50,7 @@ export async function runLoad(bench: Bench, defaults: LoadDefaults): Promise<Mea
   const system = await startServices(await openStage(bench, load), load.checkers);
   bench.say('Measuring the floor …');
   const floorBefore = await runFloor(system, load.rate, load.seconds);
-  const ids = await prepare(bench, system, load, defaults.inserted ?? load.monitors > MOST_BY_API);
+  const ids = await prepare(bench, system, load, defaults);
   bench.say(`Measuring for ${load.seconds} s …`);
   const reading = await measureWindow(system, load, ids);
   if (load.outages > 0) bench.say(`Letting ${load.outages} targets fail and recover …`);
@@ -64,9 +70,9 @@ export async function runLoad(bench: Bench, defaults: LoadDefaults): Promise<Mea
 
 function resolveLoad({ options }: Bench, defaults: LoadDefaults): Load {
   const rate = options.rate ?? defaults.rate;
-  const interval = options.interval ?? 5;
+  const interval = options.interval ?? defaults.interval ?? 5;
   const monitors = options.monitors ?? rate * interval;
-  const seconds = options.seconds ?? 30;
+  const seconds = options.seconds ?? defaults.seconds ?? 30;
   return {
     rate: monitors / interval,
     interval,
@@ -85,14 +91,15 @@ async function prepare(
   bench: Bench,
   system: SystemUnderLoad,
   load: Load,
-  inserted: boolean,
+  { hanging, inserted = load.monitors > MOST_BY_API }: LoadDefaults,
 ): Promise<string[]> {
+  const path = (number: number): string => (hanging ? 'h' : number < load.outages ? 'f' : 'm');
   bench.say(`Creating ${load.monitors} monitors …`);
   const { lab, targetUrl } = system;
   const plan = {
     count: load.monitors,
     intervalSeconds: load.interval,
-    url: (number: number) => `${targetUrl}/${number < load.outages ? 'f' : 'm'}/${number}`,
+    url: (number: number) => `${targetUrl}/${path(number)}/${number}`,
   };
   const pace = Math.max(LEAST_PACE, load.rate / 2);
   const ids = await (inserted ? insertMonitors(lab, plan) : createMonitors(lab, plan, pace));
