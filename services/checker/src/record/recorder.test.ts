@@ -223,6 +223,26 @@ describe('Recorder', () => {
     expect(made).toBe(1);
   });
 
+  test('a partition that is missing while a refused result is looked for drops no other', async () => {
+    let made = 0;
+    const missing = sqlError('23514', 'no partition of relation "events" found for row');
+    const { recorder } = recorderOn(
+      (ids) => {
+        if (ids.includes('bad')) return sqlError('22021');
+        return made === 0 && ids.includes('new') ? missing : acceptAll(ids);
+      },
+      async () => {
+        made += 1;
+      },
+    );
+    const results = ['bad', 'new'].map((id) => recorder.record(check(id)));
+    expect((await Promise.allSettled(results)).map(({ status }) => status)).toEqual([
+      'rejected',
+      'fulfilled',
+    ]);
+    expect([made, recorder.stalled]).toEqual([1, false]);
+  });
+
   test('closing records what is pending', async () => {
     const { recorder, batches } = recorderOn(acceptAll);
     const pending = recorder.record(check('a'));

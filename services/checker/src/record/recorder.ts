@@ -219,7 +219,8 @@ export class Recorder {
       return busy;
     } catch (error) {
       if (this.#closing.signal.aborted) return rejectAll([entry], closed());
-      if (isRefusal(error)) return this.#refuse(entry, error);
+      if (isMissingPartition(error)) await this.#ensurePartitions();
+      else if (isRefusal(error)) return this.#refuse(entry, error);
       this.#stalledSince ??= performance.now();
       entry.notBefore = performance.now() + RETRY_MS.first;
       return [entry];
@@ -243,7 +244,8 @@ export class Recorder {
         isAnyRecorded = true;
       } catch (error) {
         const [first] = part;
-        if (!isRefusal(error)) unfinished.push(...part);
+        if (isMissingPartition(error)) await this.#ensurePartitions();
+        if (isMissingPartition(error) || !isRefusal(error)) unfinished.push(...part);
         else if (part.length === 1 && first !== undefined) refused.push({ entry: first, error });
         else parts.unshift(...halves(part));
         const isRefusedAlways = !isAnyRecorded && refused.length >= MAX_REFUSED_IN_A_ROW;
@@ -268,6 +270,8 @@ export class Recorder {
     if (isDataError(error) || isFinal) {
       logger.error('Dropped a result that Postgres refuses', { error, monitorId });
       onRefused?.();
+      // Postgres answers; whether it takes other results is seen with the next one.
+      this.#stalledSince = null;
       entry.reject(error);
       return [];
     }
