@@ -35,7 +35,7 @@ export interface LoadDefaults {
    * As monitors that were checked before. Where the load takes nearly all of the machine, there is nothing left to work off
    * the first checks of new ones with. Default: made by the API, up to some thousands.
    */
-  readonly inserted?: true;
+  readonly inserted?: boolean;
   /** Seconds between two checks of a monitor; default 5. */
   readonly interval?: number;
   /** Length of the measured window in seconds; default 30. */
