@@ -4,7 +4,7 @@ import { FairLimiter, type Release } from './fair-limiter.ts';
 type Kind = 'account' | 'host';
 
 let limiter: FairLimiter<Kind>;
-/** Who was given a place, in order, with what gives it back. */
+/** The permits that were given out, in order. */
 let started: { name: string; release: Release }[];
 let refused: string[];
 
@@ -18,7 +18,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Requests a place; the name is `account/host`. */
+/** Requests a permit; the name is `account/host`. */
 async function request(name: string, withinMs = 1_000): Promise<void> {
   const [account = '', host = ''] = name.split('/');
   void limiter.acquire({ account, host }, withinMs).then((release) => {
@@ -40,18 +40,18 @@ async function settle(): Promise<void> {
 }
 
 describe('limits', () => {
-  test('hold for all places, for each account and for each host', async () => {
+  test('hold in total, for each account and for each host', async () => {
     for (const name of ['a/1', 'a/1', 'a/1', 'a/2', 'a/3', 'b/4', 'c/5']) await request(name);
     expect(names()).toEqual(['a/1', 'a/1', 'a/2', 'b/4']);
     expect([limiter.held, limiter.waiting]).toEqual([4, 3]);
   });
 
-  test('do not keep a place from an owner that has room while another waits', async () => {
+  test('do not keep a permit from an owner that has room while another waits', async () => {
     for (const name of ['a/1', 'a/1', 'a/1', 'b/2']) await request(name);
     expect(names()).toEqual(['a/1', 'a/1', 'b/2']);
   });
 
-  test('count a place once, however often it is released', async () => {
+  test('count a permit once, however often it is released', async () => {
     await request('a/1');
     await release(0);
     await release(0);
@@ -59,7 +59,7 @@ describe('limits', () => {
   });
 });
 
-describe('a free place goes to', () => {
+describe('a free permit goes to', () => {
   test('the waiting account that holds the fewest', async () => {
     for (const name of ['a/1', 'a/2', 'a/3', 'b/4', 'a/5', 'b/6', 'c/7']) await request(name);
     await release(0);
@@ -76,7 +76,91 @@ describe('a free place goes to', () => {
   });
 });
 
-test('a request that waits too long is refused, and the next one gets the place', async () => {
+test('requests of one account for several hosts take turns', async () => {
+  for (const name of ['b/1', 'b/2', 'c/3', 'c/4']) await request(name);
+  for (const name of ['a/5', 'a/5', 'a/5', 'a/6', 'a/7']) await request(name);
+  for (const index of [0, 1, 2]) await release(index);
+  expect(names().slice(4)).toEqual(['a/5', 'a/6', 'a/7']);
+});
+
+describe('a release looks at few of the waiting requests', () => {
+  let looks: number;
+  beforeEach(() => {
+    looks = 0;
+  });
+
+  function acquireMany(count: number, account: string, host: string): void {
+    const counted = {
+      get account() {
+        looks += 1;
+        return account;
+      },
+      get host() {
+        looks += 1;
+        return host;
+      },
+    };
+    for (let index = 0; index < count; index += 1) void limiter.acquire(counted, 60_000);
+  }
+
+  test.each([
+    ['an account', ['a/1', 'a/2', 'a/3']],
+    ['a host', ['a/1', 'a/1', 'b/2']],
+  ])('where %s holds all it may', async (_, holders) => {
+    for (const name of [...holders, 'c/9']) await request(name);
+    acquireMany(1_000, 'a', '1');
+    looks = 0;
+    await release(3);
+    expect([names().length, limiter.waiting]).toEqual([4, 1_000]);
+    expect(looks).toBeLessThan(10);
+  });
+});
+
+describe('with limits that a sole owner need not keep', () => {
+  beforeEach(() => {
+    limiter = new FairLimiter<Kind>({
+      limit: 4,
+      limits: { account: 3, host: 2 },
+      sharedBy: 'account',
+      soleOwnerMayUseAll: true,
+    });
+  });
+
+  test('one account uses all permits', async () => {
+    for (const name of ['a/1', 'a/1', 'a/1', 'a/1', 'a/1']) await request(name);
+    expect([names().length, limiter.waiting]).toEqual([4, 1]);
+  });
+
+  test('free permits go to another account until the first one is below its limit', async () => {
+    for (const name of ['a/1', 'a/1', 'a/1', 'a/1', 'a/1', 'b/2']) await request(name);
+    await release(0);
+    expect(names().slice(4)).toEqual(['b/2']);
+    await release(1);
+    expect(names().length).toBe(5);
+    await release(2);
+    expect(names().slice(5)).toEqual(['a/1']);
+  });
+
+  test('the first account uses all again when the other one has given up', async () => {
+    for (const name of ['a/1', 'a/1', 'a/1', 'b/2', 'a/1']) await request(name);
+    await request('b/2', 100);
+    await release(3);
+    expect(names().slice(4)).toEqual(['b/2']);
+    await release(4);
+    expect([names().length, limiter.held]).toEqual([6, 4]);
+  });
+});
+
+test('a charge counts against its owners and not against the total', async () => {
+  const charges = [1, 2, 3].map(() => limiter.charge({ account: 'a', host: '1' }));
+  for (const name of ['a/2', 'b/1', 'b/3', 'c/4', 'd/5', 'e/6']) await request(name);
+  expect([names(), limiter.held, limiter.waiting]).toEqual([['b/3', 'c/4', 'd/5', 'e/6'], 4, 2]);
+  charges[0]?.();
+  await release(0);
+  expect(names().slice(4)).toEqual(['a/2']);
+});
+
+test('a request that waits too long is refused, and the next one gets the permit', async () => {
   for (const name of ['a/1', 'b/2', 'c/3', 'd/4']) await request(name);
   await request('e/5', 100);
   await request('f/6', 200);
@@ -95,7 +179,7 @@ test('whoever waits can be refused at once', async () => {
   expect([refused, limiter.waiting]).toEqual([['e/5', 'f/6'], 0]);
 });
 
-test('a forced place counts, so that others wait until the limits hold again', async () => {
+test('a forced permit counts, so that others wait until the limits hold again', async () => {
   for (const name of ['a/1', 'b/2', 'c/3', 'd/4']) await request(name);
   const forced = limiter.force({ account: 'e', host: '5' });
   await request('f/6');
@@ -106,7 +190,7 @@ test('a forced place counts, so that others wait until the limits hold again', a
   expect(names().slice(4)).toEqual(['f/6']);
 });
 
-test('nothing is kept of owners that hold no place', async () => {
+test('nothing is kept of owners that hold no permit', async () => {
   for (let index = 0; index < 1_000; index += 1)
     limiter.tryAcquire({ account: `${index}`, host: `${index}` })?.();
   expect([limiter.held, limiter.waiting]).toEqual([0, 0]);

@@ -1,16 +1,18 @@
-/** Gives a place back. Calling it again does nothing. */
+/** Returns a permit. Calling it again does nothing. */
 export type Release = () => void;
 
-/** Who holds a place, by kind: `{ account: '…', host: '…' }`. */
+/** On whose behalf a permit is held, by kind: `{ account: '…', host: '…' }`. */
 export type Owners<Kind extends string> = Readonly<Record<Kind, string>>;
 
 export interface FairLimiterOptions<Kind extends string> {
-  /** Places in all. */
+  /** Permits in total. */
   readonly limit: number;
-  /** Places that one owner may hold, for each kind of owner. */
+  /** Permits that one owner may hold, for each kind of owner. */
   readonly limits: Readonly<Record<Kind, number>>;
-  /** The kind among whose owners places that become free are shared evenly. */
+  /** The kind among whose owners free permits are shared evenly. */
   readonly sharedBy: NoInfer<Kind>;
+  /** Whether the limit of a kind is waived while only one owner of that kind holds or requests permits. Default: false. */
+  readonly soleOwnerMayUseAll?: boolean;
 }
 
 interface Waiter<Kind extends string> {
@@ -18,48 +20,70 @@ interface Waiter<Kind extends string> {
   readonly settle: (release: Release | null) => void;
 }
 
+/** The waiting requests of one owner of the kind that shares. Those with the same other owners form a line; the lines take turns. */
+type Lines<Kind extends string> = Map<string, Set<Waiter<Kind>>>;
+
+/** What one owner holds and requests. */
+interface Usage {
+  held: number;
+  waiting: number;
+}
+
 /**
- * A semaphore that one owner cannot use up: each owner holds a limited number of places, and a free place goes to the waiting owner
+ * A semaphore that one owner cannot use up: each owner holds a limited number of permits, and a free permit goes to the waiting owner
  * that holds the fewest. Owners of the same kind are told apart by name.
  */
 export class FairLimiter<Kind extends string> {
   readonly #options: FairLimiterOptions<Kind>;
   readonly #kinds: readonly Kind[];
+  readonly #usage: Readonly<Record<Kind, Map<string, Usage>>>;
   #held = 0;
-  readonly #heldBy = new Map<string, number>();
-  /** By owner of the kind that shares, in the order of their requests. */
-  readonly #queues = new Map<string, Set<Waiter<Kind>>>();
+  /** By owner of the kind that shares. */
+  readonly #queues = new Map<string, Lines<Kind>>();
   #waiting = 0;
 
   constructor(options: FairLimiterOptions<Kind>) {
     this.#options = options;
     this.#kinds = Object.keys(options.limits) as Kind[];
+    this.#usage = Object.fromEntries(this.#kinds.map((kind) => [kind, new Map<string, Usage>()])) as Record<
+      Kind,
+      Map<string, Usage>
+    >;
   }
 
-  /** Places that are held now. */
+  /** Permits that are held now. */
   get held(): number {
     return this.#held;
   }
 
-  /** Requests that wait for a place. */
+  /** Requests that wait for a permit. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Takes a place if one is free for these owners; null if not. */
+  /** Takes a permit if one is free for these owners; null if not. */
   tryAcquire(owners: Owners<Kind>): Release | null {
     return this.#fits(owners) ? this.#take(owners) : null;
   }
 
-  /** Takes a place whether or not one is free: for work that already runs. Others wait until it is back below the limits. */
+  /** Takes a permit whether or not one is free: for work that already runs. Others wait until usage is back below the limits. */
   force(owners: Owners<Kind>): Release {
     return this.#take(owners);
   }
 
   /**
-   * Waits for a place.
+   * Counts work that already runs against the limits of its owners, but not against the total: its owners get fewer permits, the others
+   * as many as before.
+   */
+  charge(owners: Owners<Kind>): Release {
+    this.#count(owners, { held: 1 });
+    return this.#once(() => this.#count(owners, { held: -1 }));
+  }
+
+  /**
+   * Waits for a permit.
    * @param withinMs how long, in milliseconds
-   * @returns null when no place came free in time
+   * @returns null when no permit was free in time
    */
   acquire(owners: Owners<Kind>, withinMs: number): Promise<Release | null> {
     const release = this.tryAcquire(owners);
@@ -75,14 +99,17 @@ export class FairLimiter<Kind extends string> {
       const timer = setTimeout(() => {
         this.#dequeue(waiter);
         resolve(null);
+        // Whoever is the sole owner now may use more.
+        this.#serve();
       }, withinMs);
       this.#enqueue(waiter);
     });
   }
 
-  /** Refuses everybody who waits. */
+  /** Refuses every request that waits. */
   refuseWaiting(): void {
-    const waiters = [...this.#queues.values()].flatMap((queue) => [...queue]);
+    const lines = Array.from(this.#queues.values()).flatMap((queue) => Array.from(queue.values()));
+    const waiters = lines.flatMap((line) => Array.from(line));
     for (const waiter of waiters) {
       this.#dequeue(waiter);
       waiter.settle(null);
@@ -91,51 +118,83 @@ export class FairLimiter<Kind extends string> {
 
   #fits(owners: Owners<Kind>): boolean {
     if (this.#held >= this.#options.limit) return false;
-    return this.#kinds.every((kind) => this.#heldOf(kind, owners[kind]) < this.#options.limits[kind]);
+    return this.#kinds.every((kind) => this.#hasRoom(kind, owners[kind]));
+  }
+
+  #hasRoom(kind: Kind, owner: string): boolean {
+    const { limits, soleOwnerMayUseAll = false } = this.#options;
+    const usage = this.#usage[kind].get(owner);
+    if (usage === undefined || usage.held < limits[kind]) return true;
+    return soleOwnerMayUseAll && this.#usage[kind].size === 1;
   }
 
   #take(owners: Owners<Kind>): Release {
-    this.#count(owners, 1);
+    this.#held += 1;
+    this.#count(owners, { held: 1 });
+    return this.#once(() => {
+      this.#held -= 1;
+      this.#count(owners, { held: -1 });
+    });
+  }
+
+  #once(end: () => void): Release {
     let released = false;
     return () => {
       if (released) return;
       released = true;
-      this.#count(owners, -1);
+      end();
       this.#serve();
     };
   }
 
-  #count(owners: Owners<Kind>, change: 1 | -1): void {
-    this.#held += change;
+  #count(owners: Owners<Kind>, { held = 0, waiting = 0 }: Partial<Usage>): void {
     for (const kind of this.#kinds) {
-      const key = `${kind}:${owners[kind]}`;
-      const held = (this.#heldBy.get(key) ?? 0) + change;
-      if (held === 0) this.#heldBy.delete(key);
-      else this.#heldBy.set(key, held);
+      const owner = owners[kind];
+      const usage = this.#usage[kind].get(owner) ?? { held: 0, waiting: 0 };
+      usage.held += held;
+      usage.waiting += waiting;
+      if (usage.held === 0 && usage.waiting === 0) this.#usage[kind].delete(owner);
+      else this.#usage[kind].set(owner, usage);
     }
   }
 
-  #heldOf(kind: Kind, owner: string): number {
-    return this.#heldBy.get(`${kind}:${owner}`) ?? 0;
+  /** The name of the line that requests of these owners wait in. */
+  #lineOf(owners: Owners<Kind>): string {
+    return this.#kinds
+      .filter((kind) => kind !== this.#options.sharedBy)
+      .map((kind) => owners[kind])
+      .join('\n');
   }
 
   #enqueue(waiter: Waiter<Kind>): void {
-    const owner = waiter.owners[this.#options.sharedBy];
-    const queue = this.#queues.get(owner);
-    if (queue) queue.add(waiter);
-    else this.#queues.set(owner, new Set([waiter]));
+    const { owners } = waiter;
+    const owner = owners[this.#options.sharedBy];
+    const lines: Lines<Kind> = this.#queues.get(owner) ?? new Map();
+    this.#queues.set(owner, lines);
+    const name = this.#lineOf(owners);
+    const line = lines.get(name);
+    if (line) line.add(waiter);
+    else lines.set(name, new Set([waiter]));
     this.#waiting += 1;
+    this.#count(owners, { waiting: 1 });
   }
 
+  /** Takes a request out of its line, which has had its turn. */
   #dequeue(waiter: Waiter<Kind>): void {
-    const owner = waiter.owners[this.#options.sharedBy];
-    const queue = this.#queues.get(owner);
-    if (queue?.delete(waiter) !== true) return;
-    if (queue.size === 0) this.#queues.delete(owner);
+    const { owners } = waiter;
+    const owner = owners[this.#options.sharedBy];
+    const lines = this.#queues.get(owner);
+    const name = this.#lineOf(owners);
+    const line = lines?.get(name);
+    if (lines === undefined || line?.delete(waiter) !== true) return;
+    lines.delete(name);
+    if (line.size > 0) lines.set(name, line);
+    if (lines.size === 0) this.#queues.delete(owner);
     this.#waiting -= 1;
+    this.#count(owners, { waiting: -1 });
   }
 
-  /** Hands free places to those that wait. */
+  /** Hands free permits to those that wait. */
   #serve(): void {
     while (this.#waiting > 0 && this.#held < this.#options.limit) {
       const next = this.#next();
@@ -145,14 +204,15 @@ export class FairLimiter<Kind extends string> {
     }
   }
 
-  /** Of the owners that hold the fewest places, the first request that fits. */
+  /** Of the owners that hold the fewest permits, the first request that fits. */
   #next(): Waiter<Kind> | null {
+    const { sharedBy } = this.#options;
     let best: Waiter<Kind> | null = null;
     let fewest = Infinity;
-    for (const [owner, queue] of this.#queues) {
-      const held = this.#heldOf(this.#options.sharedBy, owner);
-      if (held >= fewest) continue;
-      const fitting = this.#firstFitting(queue);
+    for (const [owner, lines] of this.#queues) {
+      const held = this.#usage[sharedBy].get(owner)?.held ?? 0;
+      if (held >= fewest || !this.#hasRoom(sharedBy, owner)) continue;
+      const fitting = this.#firstFitting(lines);
       if (fitting === null) continue;
       best = fitting;
       fewest = held;
@@ -160,8 +220,12 @@ export class FairLimiter<Kind extends string> {
     return best;
   }
 
-  #firstFitting(queue: ReadonlySet<Waiter<Kind>>): Waiter<Kind> | null {
-    for (const waiter of queue) if (this.#fits(waiter.owners)) return waiter;
+  /** Looks at one request of each line: the others of a line have the same owners. */
+  #firstFitting(lines: Lines<Kind>): Waiter<Kind> | null {
+    for (const line of lines.values()) {
+      const [first] = line;
+      if (first !== undefined && this.#fits(first.owners)) return first;
+    }
     return null;
   }
 }
