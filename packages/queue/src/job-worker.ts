@@ -53,7 +53,13 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
   /** Null for queues without a region. */
   readonly region: string | null;
+  /**
+   * Jobs that run at the same time. Keep it to some hundreds: BullMQ takes all of them from a backlog before it starts the first, and
+   * renews no lock of a job that has not started.
+   */
   readonly concurrency: number;
+  /** Jobs that run at the same time, with those that `exempt` was called for. Default: `concurrency`. */
+  readonly maxConcurrency?: number;
   /**
    * @param traceparent of what asked for this job; undefined where that was not told
    * @throws JobReturnedError to give the job back, JobPostponedError for later; any other error fails it
@@ -73,19 +79,26 @@ export interface JobWorkerOptions<Kind extends JobKind> {
  */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
 
+/** BullMQ's concurrency is raised in this many steps: each makes the worker look for jobs. */
+const STEPS = 20;
+
 /** A worker of one queue. Its liveness is progress, not an open connection. */
 export class JobWorker {
   readonly queueName: string;
   readonly #worker: StoredWorker;
   readonly #concurrency: number;
+  readonly #maxConcurrency: number;
+  #exempt = 0;
   #more = true;
   #halted = false;
   #running = 0;
   #lastProgressAt = Date.now();
 
-  constructor(worker: StoredWorker, queueName: string) {
+  /** @param maxConcurrency see `JobWorkerOptions` */
+  constructor(worker: StoredWorker, queueName: string, maxConcurrency: number = worker.concurrency) {
     this.#worker = worker;
     this.#concurrency = worker.concurrency;
+    this.#maxConcurrency = maxConcurrency;
     this.queueName = queueName;
   }
 
@@ -93,9 +106,31 @@ export class JobWorker {
   takeMore(more: boolean): void {
     if (more === this.#more) return;
     this.#more = more;
-    this.#worker.concurrency = more ? this.#concurrency : 1;
-    if (!more || this.#halted) return;
-    // A higher concurrency alone is seen when a job ends, which may be long after: resuming makes the worker look now.
+    this.#adjust();
+  }
+
+  /**
+   * Takes a further job, since one that runs only waits and costs no time of this process.
+   * @returns what ends this, to be called once, when the job ends or no longer only waits
+   */
+  exempt(): () => void {
+    this.#exempt += 1;
+    this.#adjust();
+    return () => {
+      this.#exempt -= 1;
+      this.#adjust();
+    };
+  }
+
+  #adjust(): void {
+    const before = this.#worker.concurrency;
+    const step = Math.ceil(this.#concurrency / STEPS);
+    const raised = this.#concurrency + Math.floor(this.#exempt / step) * step;
+    const concurrency = this.#more ? Math.min(raised, this.#maxConcurrency) : 1;
+    if (concurrency === before) return;
+    this.#worker.concurrency = concurrency;
+    if (concurrency < before || this.#running < before || this.#halted) return;
+    // A worker that runs as many as it may sees a higher concurrency when a job ends, which may be long after: resuming makes it look now.
     this.#worker.pause(true).catch(() => undefined);
     this.#worker.resume().catch(() => undefined);
   }
@@ -190,7 +225,7 @@ export function startJobWorker<Kind extends JobKind>(
     removeOnFail: { count: 0 },
   });
   stored.on('failed', (job, error) => options.onFailed(job?.id ?? '', causeOf(error)));
-  const worker = new JobWorker(stored, name);
+  const worker = new JobWorker(stored, name, options.maxConcurrency);
   return worker;
 }
 

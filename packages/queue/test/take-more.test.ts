@@ -17,7 +17,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     store = await openTestStore(kind);
     running = new Map();
     others = [];
-    worker = start(10, (jobId) => new Promise((resolve) => running.set(jobId, resolve)));
+    worker = start(10, hold);
   });
   afterEach(async () => {
     for (const end of running.values()) end();
@@ -26,11 +26,18 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     await store.close();
   });
 
-  function start(concurrency: number, run: (jobId: string) => Promise<void>): JobWorker {
+  const hold = (jobId: string): Promise<void> => new Promise((resolve) => running.set(jobId, resolve));
+
+  function start(
+    concurrency: number,
+    run: (jobId: string) => Promise<void>,
+    maxConcurrency = concurrency,
+  ): JobWorker {
     return startJobWorker(store.stores.forRegion(REGION), {
       kind: 'check',
       region: REGION,
       concurrency,
+      maxConcurrency,
       process: (_, jobId) => run(jobId),
       onFailed: () => undefined,
     });
@@ -118,5 +125,51 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     for (let index = 0; index < 50; index += 1) worker.takeMore(index % 2 === 0);
     worker.takeMore(true);
     await until('all to run', () => running.size === 3);
+  });
+
+  describe('while jobs only wait', () => {
+    beforeEach(async () => {
+      await worker.close();
+      worker = start(2, hold, 4);
+      await addJobs(7);
+      await until('two to run', () => running.size === 2);
+    });
+
+    test('takes as many further ones, up to its maximum', async () => {
+      worker.exempt();
+      await until('one more', () => running.size === 3);
+      worker.exempt();
+      await until('another one', () => running.size === 4);
+      worker.exempt();
+      endOne();
+      await until('the next one', async () => (await jobsLeft()) === 2);
+      expect(running.size).toBe(4);
+    });
+
+    test('and takes fewer again when they no longer do', async () => {
+      const ends = [worker.exempt(), worker.exempt()];
+      await until('two more', () => running.size === 4);
+      for (const end of ends) end();
+      endOne();
+      endOne();
+      const elsewhere: string[] = [];
+      others.push(start(1, async (jobId) => void elsewhere.push(jobId)));
+      await until('the others', () => elsewhere.length === 3);
+      expect(running.size).toBe(2);
+    });
+
+    test('and is not woken while it is to take no more', async () => {
+      worker.takeMore(false);
+      worker.exempt();
+      const elsewhere: string[] = [];
+      others.push(start(1, async (jobId) => void elsewhere.push(jobId)));
+      await until('the others', () => elsewhere.length === 5);
+      expect(running.size).toBe(2);
+      worker.takeMore(true);
+      await addJobs(2);
+      await Promise.all(others.splice(0).map((one) => one.close()));
+      await addJobs(2);
+      await until('one more', () => running.size === 3);
+    });
   });
 });
