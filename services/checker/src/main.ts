@@ -23,6 +23,7 @@ import { startTracing, withSpan } from '@tocsin/runtime/tracing';
 import type { CheckContext } from './checks/check-runner.ts';
 import { traceBatches } from './checks/trace-check.ts';
 import { createCheckerMetrics } from './metrics.ts';
+import { BodyBudget } from './probe/body-budget.ts';
 import { Recorder } from './record/recorder.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
 import { startRegionWorkers, type RegionWorkers } from './regions/region-workers.ts';
@@ -96,6 +97,7 @@ async function start(logger: Logger): Promise<RunningService> {
       extraCa: env.CHECK_CA_FILE === undefined ? null : readFileSync(env.CHECK_CA_FILE, 'utf8'),
     }),
     metrics,
+    bodies: new BodyBudget(),
     shutdown: shutdown.signal,
     announce: (statusChangeId, parent) => {
       const span = {

@@ -2,8 +2,8 @@ import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
 /**
- * Why a planned slot passed without a check: its job came too late; the previous check still ran; it waited in vain for its turn among
- * the slow checks; its monitor cannot be read; its checker crashed twice; or no job of it ever came.
+ * Why a planned slot passed without a check: its job came too late, or waited too long for a permit; the previous check still ran; the limits
+ * of slow checks or of bodies deferred it; its monitor cannot be read; its checker crashed twice; or no job of it ever came.
  */
 export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];

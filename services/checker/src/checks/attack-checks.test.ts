@@ -21,6 +21,7 @@ import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
+import { BodyBudget } from '../probe/body-budget.ts';
 import { Recorder } from '../record/recorder.ts';
 import { TargetCache } from '../targets/target-cache.ts';
 import { runTriggeredCheck } from '../triggers/triggered-check.ts';
@@ -60,6 +61,7 @@ beforeAll(async () => {
     }),
     egress: createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup }),
     metrics: createCheckerMetrics(createMetrics()),
+    bodies: new BodyBudget(),
     shutdown: new AbortController().signal,
     announce: () => undefined,
     tracer: null,

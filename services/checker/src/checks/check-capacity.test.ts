@@ -1,18 +1,23 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { CheckCapacity, type Place } from './check-capacity.ts';
+import { CheckCapacity, type Permit } from './check-capacity.ts';
 
 const CONCURRENCY = 10;
 const SLOW_LIMIT = 40;
 
 let capacity: CheckCapacity;
 let isStalled: boolean;
+let isBusy: boolean;
 let backlog: boolean[];
-/** The places of the checks that run, by monitor. */
-let running: Map<string, Place>;
-let refused: string[];
+/** The permits of the checks that run, by monitor. */
+let running: Map<string, Permit>;
+let refused: [string, string][];
+/** Monitors whose check only waits. */
+let slow: string[];
 beforeEach(() => {
   jest.useFakeTimers();
   isStalled = false;
+  isBusy = false;
+  slow = [];
   backlog = [];
   running = new Map();
   refused = [];
@@ -20,7 +25,8 @@ beforeEach(() => {
     concurrency: CONCURRENCY,
     slowLimit: SLOW_LIMIT,
     isStalled: () => isStalled,
-    onBacklog: (waiting) => backlog.push(waiting),
+    isBusy: () => isBusy,
+    onBacklog: (isBehind) => backlog.push(isBehind),
     now: () => Date.now(),
   });
 });
@@ -32,15 +38,23 @@ interface Changes {
   readonly account?: string;
   readonly host?: string;
   readonly withinMs?: number;
+  readonly intervalSeconds?: number;
 }
 
 async function start(monitorId: string, changes: Changes = {}): Promise<void> {
-  const { account = 'one', host = `${monitorId}.example`, withinMs = 75_000 } = changes;
-  const claim = { monitorId, accountId: account, url: `https://${host}/health`, intervalSeconds: 60 };
-  void capacity.acquire(claim, withinMs).then((place) => {
-    if (place === null) refused.push(monitorId);
-    else running.set(monitorId, place);
-  });
+  const { account = 'one', host = `${monitorId}.example`, withinMs = 75_000, intervalSeconds = 60 } = changes;
+  const url = `https://${host}/health`;
+  const claim = { monitorId, accountId: account, url, intervalSeconds, timeoutSeconds: 60 };
+  void capacity
+    .acquire(claim, withinMs, () => slow.push(monitorId))
+    .then((permit) => {
+      if (typeof permit === 'string') {
+        refused.push([monitorId, permit]);
+        return;
+      }
+      running.set(monitorId, permit);
+      permit.begin();
+    });
   await settle();
 }
 
@@ -77,7 +91,7 @@ async function hang(ids: readonly string[], changes?: Changes): Promise<void> {
 }
 
 describe('targets that hang', () => {
-  test('keep no place from a check of a fast monitor', async () => {
+  test('do not keep a fast monitor from being checked', async () => {
     await hang(many(3 * CONCURRENCY, 'hanging'));
     expect(running.size).toBe(3 * CONCURRENCY);
     await startAll(many(CONCURRENCY, 'fast'), { account: 'two' });
@@ -85,7 +99,7 @@ describe('targets that hang', () => {
     expect(backlog).toEqual([]);
   });
 
-  test('start as slow ones the next time, so that they take no place of fast ones', async () => {
+  test('start as slow ones the next time, so that they use no fast permits', async () => {
     const hanging = many(2 * CONCURRENCY, 'hanging');
     await hang(hanging);
     await finish(...hanging);
@@ -94,28 +108,78 @@ describe('targets that hang', () => {
     expect(running.size).toBe(3 * CONCURRENCY);
   });
 
-  test('of one account leave a quarter of the slow places to others', async () => {
-    const hanging = many(SLOW_LIMIT, 'hanging');
-    await hang(hanging);
-    await finish(...hanging);
-    await startAll(hanging);
-    expect(running.size).toBe(SLOW_LIMIT * 0.75);
-    await hang(['other'], { account: 'two' });
-    await finish('other');
-    await start('other', { account: 'two' });
-    expect(running.has('other')).toBe(true);
-  });
-
-  test('of one host leave half of the slow places to others', async () => {
+  test('of a sole account, and of a sole host, may hold all slow permits', async () => {
     const hanging = many(SLOW_LIMIT, 'hanging');
     await hang(hanging, { host: 'dead.example' });
     await finish(...hanging);
     await startAll(hanging, { host: 'dead.example' });
-    expect(running.size).toBe(SLOW_LIMIT / 2);
+    expect(running.size).toBe(SLOW_LIMIT);
   });
 
-  test('wait for their turn, and give up when it does not come in time', async () => {
+  test('of one account leave a quarter of the slow permits to others that use some', async () => {
     const hanging = many(SLOW_LIMIT, 'hanging');
+    await hang(hanging);
+    await hang(['other', 'another'], { account: 'two' });
+    await finish(...hanging, 'other', 'another');
+    await start('another', { account: 'two' });
+    await startAll(hanging);
+    expect(running.size).toBe(1 + SLOW_LIMIT * 0.75);
+    await start('other', { account: 'two' });
+    expect(running.has('other')).toBe(true);
+  });
+
+  test('of one host leave half of the slow permits to others that use some', async () => {
+    const hanging = many(SLOW_LIMIT, 'hanging');
+    for (const half of [hanging.slice(0, SLOW_LIMIT / 2), hanging.slice(SLOW_LIMIT / 2)]) {
+      await hang(half, { host: 'dead.example' });
+      await finish(...half);
+    }
+    await hang(['other']);
+    await startAll(hanging, { host: 'dead.example' });
+    expect(running.size).toBe(1 + SLOW_LIMIT / 2);
+  });
+
+  test('beyond the limits of their account delay the checks of this account alone', async () => {
+    await hang(['remembered'], { account: 'two' });
+    await finish('remembered');
+    await hang(many(SLOW_LIMIT + CONCURRENCY, 'hanging'));
+    expect(running.size).toBe(SLOW_LIMIT + CONCURRENCY);
+    await start('shop');
+    await startAll(many(CONCURRENCY, 'fast'), { account: 'two' });
+    expect([running.has('shop'), running.size]).toEqual([false, SLOW_LIMIT + 2 * CONCURRENCY]);
+    // A slow check of another account waits for one permit, not until the account is below its limit.
+    await start('remembered', { account: 'two' });
+    await finish('hanging-0');
+    expect(running.has('remembered')).toBe(true);
+    await finish(`hanging-${SLOW_LIMIT + CONCURRENCY - 1}`, ...many(CONCURRENCY, 'fast'));
+    expect(running.has('shop')).toBe(true);
+  });
+
+  test('are told once of each check that only waits', async () => {
+    await hang(['shop', 'blog']);
+    await start('fast');
+    expect(slow).toEqual(['shop', 'blog']);
+    await finish('shop', 'blog', 'fast');
+    await hang(['shop']);
+    expect(slow).toEqual(['shop', 'blog', 'shop']);
+  });
+
+  test.each([5, 660, 86_400])(
+    'are remembered until the next check of an interval of %d s',
+    async (intervalSeconds) => {
+      await hang(['shop'], { intervalSeconds });
+      await pass(59_000);
+      await finish('shop');
+      await pass(intervalSeconds * 1_000);
+      // What is not remembered any more goes when something else is remembered.
+      await hang(['other']);
+      await finish('other');
+      expect(capacity.isSlow('shop')).toBe(true);
+    },
+  );
+
+  test('wait for their turn, and give up when it does not come in time', async () => {
+    const hanging = many(SLOW_LIMIT + 10, 'hanging');
     await hang(hanging);
     await finish(...hanging);
     await startAll(hanging, { withinMs: 5_000 });
@@ -123,7 +187,7 @@ describe('targets that hang', () => {
     await finish('hanging-0');
     expect(running.has(late[0] ?? '')).toBe(true);
     await pass(5_000);
-    expect(refused).toEqual(late.slice(1));
+    expect(refused).toEqual(late.slice(1).map((id) => [id, 'throttled']));
     expect(backlog).toEqual([]);
   });
 });
@@ -152,14 +216,32 @@ test('checks that are late because this process is busy are not slow', async () 
   await pass(1_000);
   await start('waits');
   expect(running.has('waits')).toBe(false);
-  expect(backlog).toEqual([true]);
   await pass(1_000);
   expect(running.has('waits')).toBe(true);
 });
 
+test('a check is not slow because of what comes before its probe', async () => {
+  const claim = { monitorId: 'shop', accountId: 'one', url: '', intervalSeconds: 60, timeoutSeconds: 60 };
+  const permit = await capacity.acquire(claim, 0);
+  if (typeof permit === 'string') throw new Error(permit);
+  await pass(30_000);
+  permit.begin();
+  permit.probed();
+  permit.release();
+  expect(capacity.isSlow('shop')).toBe(false);
+});
+
+test('a fast check that waits in vain is late', async () => {
+  await startAll(many(CONCURRENCY, 'fast'));
+  await start('waits', { withinMs: 500 });
+  await pass(500);
+  expect(refused).toEqual([['waits', 'late']]);
+});
+
 describe('jobs are left to others', () => {
-  test('while checks wait for fast ones to end', async () => {
+  test('while checks wait and the process is short of CPU time', async () => {
     const fast = many(CONCURRENCY, 'fast');
+    isBusy = true;
     await startAll(fast);
     expect(backlog).toEqual([]);
     await startAll(['next', 'last']);
@@ -168,6 +250,21 @@ describe('jobs are left to others', () => {
     expect(backlog).toEqual([true]);
     await finish('fast-1');
     expect([backlog, running.size]).toEqual([[true, false], CONCURRENCY]);
+  });
+
+  test('but not because some checks wait until others have become slow', async () => {
+    await startAll(many(4 * CONCURRENCY, 'hanging'));
+    await pass(1_000);
+    expect([running.size, backlog]).toEqual([2 * CONCURRENCY, []]);
+  });
+
+  test('while very many checks wait, until half of them have started', async () => {
+    await startAll(many(CONCURRENCY + 10_001, 'fast'));
+    expect(backlog).toEqual([true]);
+    for (const id of many(5_000, 'fast')) await finish(id);
+    expect(backlog).toEqual([true]);
+    await finish('fast-5000');
+    expect(backlog).toEqual([true, false]);
   });
 
   test('while as many results wait for a Postgres that takes none', async () => {
@@ -195,5 +292,6 @@ test('after closing nothing starts, and whoever waits is refused', async () => {
   await startAll(many(CONCURRENCY + 2, 'fast'));
   capacity.close();
   await start('late');
-  expect(refused.toSorted()).toEqual([`fast-${CONCURRENCY}`, `fast-${CONCURRENCY + 1}`, 'late']);
+  const waited = [`fast-${CONCURRENCY}`, `fast-${CONCURRENCY + 1}`, 'late'];
+  expect(new Map(refused)).toEqual(new Map(waited.map((id) => [id, 'closed'])));
 });

@@ -1,6 +1,7 @@
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
-import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
+import { ExpiringMap } from '../targets/expiring-map.ts';
+import { watchLoopLoad } from './loop-load.ts';
 
 /** A probe that has run for this long only waits for its target: it costs memory, but no time of this process. */
 const SLOW_AFTER_MS = 1_000;
@@ -8,12 +9,19 @@ const SLOW_AFTER_MS = 1_000;
 const LATE_TIMER_MS = 200;
 /** Fast checks in a row after which a monitor that was slow counts as fast again. */
 const FAST_CHECKS_TO_RECOVER = 3;
-/** Slow checks per place of a fast one, and at least: a region whose network fails has as many as it starts within their time-outs. */
+/** Beyond this many slow monitors, the one that was slow longest ago is forgotten. */
+const MAX_SLOW_MONITORS = 200_000;
+/** A check may start an interval and 15 s late, and another process may run every other one. */
+const REMEMBERED_INTERVALS = 2;
+const REMEMBERED_RESERVE_MS = 60_000;
+/** Slow permits per fast one, and at least: a region whose network fails has as many slow checks as it starts within their timeouts. */
 const SLOW_PER_FAST = 8;
 const MIN_SLOW = 4_000;
-/** Shares of the slow checks: what one account, or one host, makes wait leaves room for others. */
+/** What one account, or one host, may hold of the slow permits while others hold or request some. */
 const ACCOUNT_SHARE = 3 / 4;
 const HOST_SHARE = 1 / 2;
+/** Jobs are left to other processes while this many checks wait for a fast permit, until half of them have started. */
+const MAX_WAITING = 10_000;
 
 /** What the fairness between checks depends on. */
 export interface CapacityClaim {
@@ -21,6 +29,7 @@ export interface CapacityClaim {
   readonly accountId: string;
   readonly url: string;
   readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
 }
 
 export interface CheckCapacityOptions {
@@ -30,38 +39,51 @@ export interface CheckCapacityOptions {
   readonly slowLimit?: number;
   /** Whether results wait for Postgres; default: never. */
   readonly isStalled?: () => boolean;
-  /** Called when no more jobs should be taken, because checks wait for others or results for Postgres, and when they should again. */
-  readonly onBacklog?: (waiting: boolean) => void;
+  /** Whether this process is short of CPU time; default: what its event loop says. */
+  readonly isBusy?: () => boolean;
+  /** Called when this process should take no more jobs, since it cannot keep up, and when it should take them again. */
+  readonly onBacklog?: (isBehind: boolean) => void;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
-/** A place of a check that runs. */
-export interface Place {
-  /** To be called once, when the probe has ended. The place is free then; what follows is up to Postgres. */
-  probed(): void;
+/** Allows one check to run. */
+export interface Permit {
+  /** How long the check waited for it. */
+  readonly waitedMs: number;
+  /** To be called when the probe begins. */
+  readonly begin: () => void;
+  /** To be called once, when the probe has ended. The permit is free then; what follows is up to Postgres. */
+  readonly probed: () => void;
   /** To be called once, when the check is over. */
-  release(): void;
+  readonly release: () => void;
 }
 
+/** Why there was no permit: the process shuts down, too many fast checks were waiting, or the limits of slow checks. */
+export type NoPermit = 'closed' | 'late' | 'throttled';
+
 /**
- * Decides which checks of a region run. A check that has not ended after a second moves to the slow ones and frees its place, and a
- * monitor that was slow the last time starts as one of them. So targets that hang never keep checks of fast monitors from running. The
- * slow checks of one account and of one host are limited, and those that wait take turns by account.
+ * Decides which checks of a region run. A check whose probe has not ended after a second becomes a slow one and frees its fast permit,
+ * and a monitor that was slow the last time starts as a slow one. So targets that hang never keep checks of fast monitors from running.
+ * The slow checks of one account and of one host are limited, and those that wait take turns by account and host.
+ *
+ * A check that becomes slow when no slow permit is left for it is charged to the fast permits of its account: it delays this account
+ * alone.
  */
 export class CheckCapacity {
   readonly #fast: FairLimiter<'account'>;
   readonly #slow: FairLimiter<'account' | 'host'>;
   readonly #concurrency: number;
   readonly #isStalled: () => boolean;
-  readonly #onBacklog: (waiting: boolean) => void;
+  readonly #isBusy: () => boolean;
+  readonly #onBacklog: (isBehind: boolean) => void;
   readonly #now: () => number;
   /** Monitors that were slow: how many fast checks they still need to count as fast. */
   readonly #slowMonitors: ExpiringMap<string, number>;
   /** Checks that were probed and whose result is not recorded. */
   #recording = 0;
   #closed = false;
-  #backlog = false;
+  #isBehind = false;
 
   constructor(options: CheckCapacityOptions) {
     const { concurrency, slowLimit = Math.max(MIN_SLOW, SLOW_PER_FAST * concurrency) } = options;
@@ -74,58 +96,84 @@ export class CheckCapacity {
       limit: slowLimit,
       limits: { account: Math.ceil(slowLimit * ACCOUNT_SHARE), host: Math.ceil(slowLimit * HOST_SHARE) },
       sharedBy: 'account',
+      soleOwnerMayUseAll: true,
     });
     this.#concurrency = concurrency;
     this.#isStalled = options.isStalled ?? (() => false);
+    this.#isBusy = options.isBusy ?? watchLoopLoad();
     this.#onBacklog = options.onBacklog ?? (() => undefined);
     this.#now = options.now ?? (() => performance.now());
     this.#slowMonitors = new ExpiringMap(options.now);
   }
 
+  /** Whether the next check of this monitor starts as a slow one. */
+  isSlow(monitorId: string): boolean {
+    return this.#slowMonitors.get(monitorId) !== undefined;
+  }
+
   /**
-   * Waits for a place.
+   * Waits for a permit.
    * @param withinMs how long, in milliseconds
-   * @returns null when there was none in time
+   * @param onSlow called once where the check only waits from then on: for a slow target, or for a permit of a slow check
    */
-  async acquire(claim: CapacityClaim, withinMs: number): Promise<Place | null> {
-    if (this.#closed) return null;
-    const { monitorId, accountId } = claim;
-    if (this.#slowMonitors.get(monitorId) !== undefined) {
-      const release = await this.#slow.acquire(slowOwners(claim), withinMs);
-      return release === null ? null : this.#place(claim, release, true);
+  async acquire(
+    claim: CapacityClaim,
+    withinMs: number,
+    onSlow: () => void = () => undefined,
+  ): Promise<Permit | NoPermit> {
+    if (this.#closed) return 'closed';
+    const isSlow = this.isSlow(claim.monitorId);
+    if (isSlow) onSlow();
+    const requestedAt = this.#now();
+    const release = await (isSlow
+      ? this.#slow.acquire(slowOwners(claim), withinMs)
+      : this.#acquireFast(claim, withinMs));
+    if (release === null) {
+      if (this.#closed) return 'closed';
+      return isSlow ? 'throttled' : 'late';
     }
+    const waitedMs = this.#now() - requestedAt;
+    return isSlow
+      ? this.#permit(claim, waitedMs, release, null)
+      : this.#permit(claim, waitedMs, release, onSlow);
+  }
+
+  async #acquireFast({ accountId }: CapacityClaim, withinMs: number): Promise<Release | null> {
     const owners = { account: accountId };
     const free = this.#fast.tryAcquire(owners);
-    if (free !== null) return this.#place(claim, free, false);
+    if (free !== null) return free;
     const waiting = this.#fast.acquire(owners, withinMs);
     this.#noteBacklog();
     const release = await waiting;
     this.#noteBacklog();
-    return release === null ? null : this.#place(claim, release, false);
+    return release;
   }
 
-  #place(claim: CapacityClaim, acquired: Release, isSlow: boolean): Place {
+  /** @param onSlow null for a check that starts as a slow one */
+  #permit(claim: CapacityClaim, waitedMs: number, acquired: Release, onSlow: (() => void) | null): Permit {
     let release = acquired;
-    let isWaiting = false;
-    let timer: NodeJS.Timeout;
+    let wasSlow = false;
+    let timer: NodeJS.Timeout | undefined;
     const watch = (): void => {
       const dueAt = this.#now() + SLOW_AFTER_MS;
       timer = setTimeout(() => {
         if (this.#now() - dueAt > LATE_TIMER_MS) return watch();
-        isWaiting = true;
-        if (isSlow) return;
-        const slow = this.#slow.force(slowOwners(claim));
-        release();
-        release = slow;
+        wasSlow = true;
+        if (onSlow === null) return;
+        const releaseFast = release;
+        release = this.#slow.tryAcquire(slowOwners(claim)) ?? this.#fast.charge({ account: claim.accountId });
+        releaseFast();
+        onSlow();
       }, SLOW_AFTER_MS);
     };
-    watch();
     let isProbed = false;
     return {
+      waitedMs,
+      begin: watch,
       probed: () => {
         isProbed = true;
         clearTimeout(timer);
-        this.#noteSpeed(claim, isWaiting);
+        this.#noteSpeed(claim, wasSlow);
         release();
         this.#recording += 1;
         this.#noteBacklog();
@@ -139,35 +187,35 @@ export class CheckCapacity {
     };
   }
 
-  #noteSpeed({ monitorId, intervalSeconds }: CapacityClaim, wasSlow: boolean): void {
-    const keepMs = keepForInterval(intervalSeconds);
-    if (wasSlow) {
-      this.#slowMonitors.set(monitorId, FAST_CHECKS_TO_RECOVER, keepMs);
+  #noteSpeed({ monitorId, intervalSeconds, timeoutSeconds }: CapacityClaim, wasSlow: boolean): void {
+    const left = wasSlow ? FAST_CHECKS_TO_RECOVER : (this.#slowMonitors.get(monitorId) ?? 1) - 1;
+    if (left === 0) {
+      this.#slowMonitors.delete(monitorId);
       return;
     }
-    const needed = this.#slowMonitors.get(monitorId);
-    if (needed === undefined) return;
-    if (needed > 1) this.#slowMonitors.set(monitorId, needed - 1, keepMs);
-    else this.#slowMonitors.delete(monitorId);
+    const keepMs = (REMEMBERED_INTERVALS * intervalSeconds + timeoutSeconds) * 1_000 + REMEMBERED_RESERVE_MS;
+    this.#slowMonitors.set(monitorId, left, keepMs);
+    if (this.#slowMonitors.size > MAX_SLOW_MONITORS) this.#slowMonitors.deleteOldest();
   }
 
-  /** Lets nothing start any more: whoever waits for a place, or asks for one, gets none. */
+  /** Refuses every check that waits, and every one that comes later. */
   close(): void {
     this.#closed = true;
     this.#fast.refuseWaiting();
     this.#slow.refuseWaiting();
   }
 
-  get isClosed(): boolean {
-    return this.#closed;
+  #noteBacklog(): void {
+    const isBehind = this.#isStartingBehind() || (this.#recording >= this.#concurrency && this.#isStalled());
+    if (isBehind === this.#isBehind) return;
+    this.#isBehind = isBehind;
+    this.#onBacklog(isBehind);
   }
 
-  #noteBacklog(): void {
-    const isRecordingBehind = this.#recording >= this.#concurrency && this.#isStalled();
-    const backlog = this.#fast.waiting > 0 || isRecordingBehind;
-    if (backlog === this.#backlog) return;
-    this.#backlog = backlog;
-    this.#onBacklog(backlog);
+  #isStartingBehind(): boolean {
+    const { waiting } = this.#fast;
+    if (waiting === 0) return false;
+    return waiting > (this.#isBehind ? MAX_WAITING / 2 : MAX_WAITING) || this.#isBusy();
   }
 }
 

@@ -270,3 +270,47 @@ test('waves of which no job comes any more are forgotten', async () => {
   }
   expect(jobs.waves).toBeLessThan(6);
 });
+
+describe('a job only waits', () => {
+  /** Of each check: what tells that it only waits, and what ends it. */
+  let checks: { slow: () => void; end: () => void }[];
+  let waiting: number;
+  let jobs: CheckJobs;
+  beforeEach(() => {
+    checks = [];
+    waiting = 0;
+    jobs = checkJobs({
+      members: membersOf(3),
+      runCheck: (...args) => new Promise((end) => checks.push({ slow: args[5], end })),
+      onWaiting: () => {
+        waiting += 1;
+        return () => (waiting -= 1);
+      },
+    });
+  });
+
+  test('while each of its checks has ended or waits for a slow target', async () => {
+    const running = jobs.run(WAVE, JOB, FIRST);
+    await settle();
+    checks[0]?.slow();
+    checks[1]?.end();
+    await settle();
+    expect(waiting).toBe(0);
+    checks[2]?.slow();
+    expect(waiting).toBe(1);
+    checks[2]?.end();
+    await settle();
+    expect(waiting).toBe(1);
+    checks[0]?.end();
+    await running;
+    expect(waiting).toBe(0);
+  });
+
+  test('not where its last check ends without waiting', async () => {
+    const running = jobs.run(WAVE, JOB, FIRST);
+    await settle();
+    for (const { end } of checks) end();
+    await running;
+    expect(waiting).toBe(0);
+  });
+});

@@ -21,6 +21,7 @@ export interface CheckJobsOptions {
     intervalSeconds: number | null,
     stalls: number,
     trace: CheckTrace | undefined,
+    onSlow: () => void,
   ) => Promise<void>;
   /** Whom a wave checks now; see `listWaveMembers`. */
   readonly listMembers: (wave: Wave, unrecordedSlot?: number) => Promise<WaveMember[]>;
@@ -28,6 +29,8 @@ export interface CheckJobsOptions {
   readonly membersWithinMs?: number;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
+  /** Called when each check of a job that still runs only waits; what it returns is called when the job ends. Default: nothing. */
+  readonly onWaiting?: () => () => void;
   /** A check that failed to run, through no fault of its target. */
   readonly onFailed: (check: SingleCheck, jobId: string, error: unknown) => void;
 }
@@ -64,8 +67,12 @@ export class CheckJobs {
     const done = this.#done.get(jobId);
     const checks = done === undefined ? all : all.filter(({ monitorId }) => !done.has(monitorId));
     const intervalSeconds = 'monitorId' in payload ? null : payload.intervalSeconds;
+    const progress = new JobProgress(checks.length, this.#options.onWaiting);
     const results = await Promise.allSettled(
-      checks.map((check) => this.#options.runCheck(check, jobId, intervalSeconds, stalls, trace)),
+      checks.map((check) => {
+        const { onSlow, onEnd } = progress.follow();
+        return this.#options.runCheck(check, jobId, intervalSeconds, stalls, trace, onSlow).finally(onEnd);
+      }),
     );
     this.#settle(jobId, checks, results);
   }
@@ -139,6 +146,46 @@ export class CheckJobs {
   #ask(wave: Wave, unrecordedSlot?: number): Promise<readonly WaveMember[]> {
     const { listMembers, membersWithinMs = MEMBERS_WITHIN_MS } = this.#options;
     return withDeadline(listMembers(wave, unrecordedSlot), membersWithinMs, 'listing the monitors of a wave');
+  }
+}
+
+/** Notices when a job only waits: each of its checks has ended, or waits for a slow target. */
+class JobProgress {
+  readonly #onWaiting: () => () => void;
+  #active: number;
+  #unfinished: number;
+  #end: (() => void) | null = null;
+
+  constructor(checks: number, onWaiting: () => () => void = () => () => undefined) {
+    this.#active = checks;
+    this.#unfinished = checks;
+    this.#onWaiting = onWaiting;
+  }
+
+  /** What is to be called for one of the checks. */
+  follow(): { readonly onSlow: () => void; readonly onEnd: () => void } {
+    let isActive = true;
+    const leave = (): void => {
+      if (!isActive) return;
+      isActive = false;
+      this.#active -= 1;
+    };
+    return {
+      onSlow: () => {
+        leave();
+        this.#note();
+      },
+      onEnd: () => {
+        leave();
+        this.#unfinished -= 1;
+        this.#note();
+      },
+    };
+  }
+
+  #note(): void {
+    if (this.#unfinished === 0) this.#end?.();
+    else if (this.#active === 0) this.#end ??= this.#onWaiting();
   }
 }
 

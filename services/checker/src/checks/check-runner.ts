@@ -4,6 +4,7 @@ import type { Egress } from '@tocsin/egress/create-egress';
 import { JobReturnedError } from '@tocsin/queue/job-worker';
 import type { Span, Tracer } from '@tocsin/runtime/tracing';
 import type { CheckerMetrics } from '../metrics.ts';
+import type { BodyBudget } from '../probe/body-budget.ts';
 import { probe, ProbeAbortedError } from '../probe/probe.ts';
 import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';
@@ -15,6 +16,8 @@ export interface CheckContext {
   readonly recorder: Recorder;
   readonly egress: Egress;
   readonly metrics: CheckerMetrics;
+  /** The memory for bodies that the probes of this process share. */
+  readonly bodies: BodyBudget;
   /** Aborts probes that still run when the process must end. */
   readonly shutdown: AbortSignal;
   /**
@@ -47,6 +50,7 @@ export interface CheckHooks {
 /**
  * Probes a target, records the result and announces what follows: one check, scheduled or triggered.
  * @throws JobReturnedError where the process shuts down before the result was recorded
+ * @throws ProbeThrottledError where there was no memory for the body
  */
 export function runCheck(
   context: CheckContext,
@@ -86,6 +90,7 @@ async function probeAndRecord(
       },
       context.egress,
       context.shutdown,
+      context.bodies,
     );
     onProbed();
     context.metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);

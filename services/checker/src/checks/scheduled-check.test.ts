@@ -20,6 +20,7 @@ import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
+import { BodyBudget } from '../probe/body-budget.ts';
 import { Recorder, type RecorderOptions } from '../record/recorder.ts';
 import { TargetCache, type LoadTargets } from '../targets/target-cache.ts';
 import { CheckCapacity } from './check-capacity.ts';
@@ -74,12 +75,14 @@ interface Changes {
   readonly record?: RecorderOptions['record'];
   readonly load?: LoadTargets;
   readonly capacity?: CheckCapacity;
+  readonly bodies?: BodyBudget;
 }
 
 function scheduledChecks({
   record = (batch) => recordChecks(context.db, batch),
   load = (ids) => loadCheckTargets(context, ids),
   capacity = new CheckCapacity({ concurrency: 100 }),
+  bodies = new BodyBudget(),
 }: Changes = {}): ScheduledChecks {
   registry = createMetrics();
   return new ScheduledChecks({
@@ -94,6 +97,7 @@ function scheduledChecks({
     }),
     egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }),
     metrics: createCheckerMetrics(registry),
+    bodies,
     shutdown: new AbortController().signal,
     announce: () => undefined,
     tracer: null,
@@ -215,7 +219,7 @@ describe('a monitor that cannot be read', () => {
     ['a wave', () => run(-9)],
     [
       'a single check',
-      () => checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot - 3_600_000}`, null),
+      () => checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot - 90_000_000}`, null),
     ],
   ])('and whose job of %s is too late is given up, whatever Postgres says', async (_, runLate) => {
     checks = scheduledChecks({ load: () => Promise.reject(new Error('connection terminated')) });
@@ -225,28 +229,129 @@ describe('a monitor that cannot be read', () => {
   });
 });
 
-describe('a check whose turn does not come', () => {
-  test('in time counts as throttled', async () => {
-    checks = scheduledChecks({ capacity: new CheckCapacity({ concurrency: 0 }) });
+describe('a check that waits for a permit', () => {
+  let isWaiting: boolean;
+  let nowMs: number;
+  /** Has no permit for fast checks before it is told to. */
+  let capacity: CheckCapacity;
+  let freePermit: () => void;
+  beforeEach(async () => {
+    isWaiting = false;
+    nowMs = 0;
+    capacity = new CheckCapacity({
+      concurrency: 1,
+      isBusy: () => true,
+      onBacklog: (isBehind) => (isWaiting = isBehind),
+      now: () => nowMs,
+    });
+    const other = { monitorId: 'other', accountId, url: '', intervalSeconds: 60, timeoutSeconds: 10 };
+    const permit = await capacity.acquire(other, 0);
+    if (typeof permit === 'string') throw new Error(permit);
+    freePermit = permit.release;
+  });
+  afterEach(() => capacity.close());
+
+  test('and gets none in time is late', async () => {
+    checks = scheduledChecks({ capacity });
     // A moment before it would be too late.
     jest.spyOn(Date, 'now').mockReturnValue(slot + INTERVAL_MS + 14_999);
     await run(0);
-    expect(await countOf('missed')).toEqual({ throttled: 1 });
+    expect(await countOf('missed')).toEqual({ late: 1 });
   });
 
-  test('before the next one is due: that one is throttled', async () => {
-    let isWaiting = false;
-    const capacity = new CheckCapacity({ concurrency: 0, onBacklog: () => (isWaiting = true) });
+  test('until the next one is due: that one overlaps', async () => {
     checks = scheduledChecks({ capacity });
     // Long before it would be too late, however long the test takes.
     jest.spyOn(Date, 'now').mockReturnValue(slot - 3_600_000);
     const waiting = run(0);
     await until('the first check waits', () => isWaiting);
     await run(1);
+    expect(await countOf('missed')).toEqual({ overlap: 1 });
+    capacity.close();
+    await expect(waiting).rejects.toThrow(JobReturnedError);
+  });
+
+  test('for at most 15 minutes', async () => {
+    checks = scheduledChecks({ capacity });
+    await context.db.execute(`update monitors set interval_seconds = 86400 where id = '${monitorId}'`);
+    const acquire = jest.spyOn(capacity, 'acquire').mockResolvedValue('late');
+    await checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot}`, null);
+    expect(acquire.mock.calls[0]?.[1]).toBe(15 * 60_000);
+  });
+
+  test.each(['a moment', 'longer'])('for %s', async (wait) => {
+    let loads = 0;
+    checks = scheduledChecks({ capacity, load: (ids) => ((loads += 1), loadCheckTargets(context, ids)) });
+    const waiting = run(0);
+    await until('the check waits', () => isWaiting);
+    await context.db.execute(`update monitors set url = '${target.url('/new')}' where id = '${monitorId}'`);
+    nowMs += wait === 'longer' ? 1_001 : 1_000;
+    freePermit();
+    await waiting;
+    expect([loads, [...target.requests.keys()]]).toEqual(wait === 'longer' ? [2, ['/new']] : [1, ['/']]);
+  });
+
+  test('and whose monitor is gone by then is not run', async () => {
+    checks = scheduledChecks({ capacity });
+    const waiting = run(0);
+    await until('the check waits', () => isWaiting);
+    await context.db.execute(`delete from monitors where id = '${monitorId}'`);
+    nowMs += 5_000;
+    freePermit();
+    await waiting;
+    expect([await countOf('missed'), await countOf('skipped')]).toEqual([{}, { unassigned: 1 }]);
+    expect(target.requests.size).toBe(0);
+  });
+
+  test('runs with what is known of its monitor while Postgres is unavailable', async () => {
+    let isAway = false;
+    checks = scheduledChecks({
+      capacity,
+      load: (ids) =>
+        isAway ? Promise.reject(new Error('connection terminated')) : loadCheckTargets(context, ids),
+    });
+    const waiting = run(0);
+    await until('the check waits', () => isWaiting);
+    isAway = true;
+    nowMs += 5_000;
+    freePermit();
+    await waiting;
+    expect(target.requests.get('/')).toBe(1);
+  });
+});
+
+describe('a check counts as throttled', () => {
+  test('where the limit of slow checks defers it, and so does the next one meanwhile', async () => {
+    const capacity = new CheckCapacity({ concurrency: 1, slowLimit: 0 });
+    jest.spyOn(capacity, 'isSlow').mockReturnValue(true);
+    checks = scheduledChecks({ capacity });
+    let isWaiting = false;
+    jest.spyOn(Date, 'now').mockReturnValue(slot - 3_600_000);
+    const job = `repeat:${waveId(waveOf(monitorId, 60))}:${slot}`;
+    const waiting = checks.run({ monitorId, revision: 1 }, job, 60, 0, undefined, () => (isWaiting = true));
+    await until('the first check waits', () => isWaiting);
+    await run(1);
     expect(await countOf('missed')).toEqual({ throttled: 1 });
     capacity.close();
     await expect(waiting).rejects.toThrow(JobReturnedError);
   });
+
+  test('where the checker has no memory left for the body; its target is not DOWN', async () => {
+    checks = scheduledChecks({ bodies: new BodyBudget(1) });
+    await context.db.execute(
+      `update monitors set assertions = '{"bodyContains": "ok"}' where id = '${monitorId}'`,
+    );
+    await run(0);
+    expect([await countOf('missed'), target.requests.get('/')]).toEqual([{ throttled: 1 }, 1]);
+    const { rows } = await context.db.execute(`select 1 from events where monitor_id = '${monitorId}'`);
+    expect(rows).toEqual([]);
+  });
+});
+
+test('a first check of a monitor with a long interval may be late by as much', async () => {
+  await context.db.execute(`update monitors set interval_seconds = 86400 where id = '${monitorId}'`);
+  await checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot - 3_600_000}`, null);
+  expect([await countOf('skipped'), target.requests.get('/')]).toEqual([{}, 1]);
 });
 
 test('the lag is that of the checks that start, from their slot', async () => {

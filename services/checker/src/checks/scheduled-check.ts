@@ -1,14 +1,17 @@
 import type { SingleCheck } from '@tocsin/contracts/jobs';
+import { LIMITS } from '@tocsin/contracts/limits';
 import { GRACE_MS, isTooLate, mayOverlap, MOST_LATE_MS } from '@tocsin/core/schedule/lateness';
 import { isPlannedSlot, slotOfJob } from '@tocsin/core/schedule/slot';
 import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
 import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-columns';
+import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import type { Leave, OverlapGuard } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { MissReason } from '../metrics.ts';
 import { ExpiringMap } from '../targets/expiring-map.ts';
-import type { CheckCapacity, Place } from './check-capacity.ts';
+import { ProbeThrottledError } from '../probe/body-budget.ts';
+import type { CheckCapacity, Permit } from './check-capacity.ts';
 import { runCheck, type CheckContext } from './check-runner.ts';
 import { MissedSlots } from './missed-slots.ts';
 import type { CheckTrace } from './trace-check.ts';
@@ -30,7 +33,14 @@ interface CheckJob {
   /** Null where only the monitor says it. */
   readonly intervalSeconds: number | null;
   readonly trace: CheckTrace | undefined;
+  /** Called once where the check only waits from then on. */
+  readonly onSlow: () => void;
 }
+
+/** After a longer wait for a permit the monitor is read again: it may be another one by then, or gone. */
+const READ_AGAIN_AFTER_MS = 1_000;
+/** Postgres is unavailable where it takes longer; the check runs with what was read before. */
+const READ_AGAIN_WITHIN_MS = 2_000;
 
 /** How much longer than its timeout a check may hold the guard before it counts as gone with its process. */
 const GUARD_GRACE_MS = 5_000;
@@ -49,8 +59,8 @@ const nothingToLeave: Leave = async () => undefined;
 export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
   readonly #missed: MissedSlots;
-  /** Monitors whose check waits for a place, or runs. */
-  readonly #current = new Map<string, 'waiting' | 'running'>();
+  /** Monitors whose check waits for a permit or runs, and why the next one is skipped while it does. */
+  readonly #current = new Map<string, 'overlap' | 'throttled'>();
   readonly #unreadable = new ExpiringMap<string, true>();
 
   constructor(context: ScheduledCheckContext) {
@@ -62,6 +72,7 @@ export class ScheduledChecks {
    * Runs one check of a job: at most one of a monitor at a time, and none that is too late to be of use.
    * @param intervalSeconds of the wave; null for a single check
    * @param stalls how often a checker died, or hung, while it ran this job
+   * @param onSlow called once where the check only waits from then on
    * @throws JobPostponedError where Postgres cannot be read now, JobReturnedError where the process shuts down
    */
   async run(
@@ -70,11 +81,12 @@ export class ScheduledChecks {
     intervalSeconds: number | null,
     stalls = 0,
     trace?: CheckTrace,
+    onSlow: () => void = () => undefined,
   ): Promise<void> {
-    const { region, metrics, logger } = this.#context;
+    const { region, logger } = this.#context;
     const slot = slotOfJob(jobId);
     if (slot === null) throw new TypeError(`job id "${jobId}" names no slot`);
-    const job: CheckJob = { id: jobId, monitorId, slot, intervalSeconds, trace };
+    const job: CheckJob = { id: jobId, monitorId, slot, intervalSeconds, trace, onSlow };
     if (stalls >= MOST_STALLS) {
       logger.error('Abandoned a check after two worker crashes', { monitorId, region, jobId });
       this.#skip(job, 'crashed');
@@ -85,30 +97,29 @@ export class ScheduledChecks {
       this.#skip(job, 'late');
       return;
     }
-    const target = await this.#read(job, revision);
-    if (target === 'unreadable') {
-      this.#skip(job, 'unreadable');
+    const target = this.#checkable(job, await this.#read(job, revision));
+    if (target === null) return;
+    const skipped = this.#current.get(monitorId);
+    if (skipped !== undefined) {
+      this.#skip(job, skipped);
       return;
     }
-    if (target === null || !target.regions.includes(region)) {
-      metrics.skipped.inc({ region, reason: 'unassigned' });
-      return;
-    }
-    if (isTooLate(slot, target.intervalSeconds, Date.now())) {
-      this.#skip(job, 'late');
-      return;
-    }
-    const current = this.#current.get(monitorId);
-    if (current !== undefined) {
-      this.#skip(job, current === 'waiting' ? 'throttled' : 'overlap');
-      return;
-    }
-    this.#current.set(monitorId, 'waiting');
     try {
-      await this.#runWithCapacity(target, job);
+      await this.#runWithPermit(target, job);
     } finally {
       this.#current.delete(monitorId);
     }
+  }
+
+  /** The monitor if this job is to check it now; null, and the reason is counted, if not. */
+  #checkable(job: CheckJob, target: CheckTarget | 'unreadable' | null): CheckTarget | null {
+    const { region, metrics } = this.#context;
+    if (target === 'unreadable') this.#skip(job, 'unreadable');
+    else if (target === null || !target.regions.includes(region))
+      metrics.skipped.inc({ region, reason: 'unassigned' });
+    else if (isTooLate(job.slot, target.intervalSeconds, Date.now())) this.#skip(job, 'late');
+    else return target;
+    return null;
   }
 
   /**
@@ -131,24 +142,34 @@ export class ScheduledChecks {
     }
   }
 
-  async #runWithCapacity(target: CheckTarget, job: CheckJob): Promise<void> {
+  async #runWithPermit(target: CheckTarget, job: CheckJob): Promise<void> {
     const { capacity } = this.#context;
-    const { intervalSeconds, monitorId } = target;
-    const place = await capacity.acquire(target, job.slot + intervalSeconds * 1_000 + GRACE_MS - Date.now());
-    if (place === null) {
-      if (capacity.isClosed) throw new JobReturnedError('the checker shuts down');
-      this.#skip(job, 'throttled');
+    const { monitorId } = target;
+    this.#current.set(monitorId, capacity.isSlow(monitorId) ? 'throttled' : 'overlap');
+    const permit = await capacity.acquire(target, maxWaitMs(target, job), job.onSlow);
+    if (permit === 'closed') throw new JobReturnedError('the checker shuts down');
+    if (permit === 'late' || permit === 'throttled') {
+      this.#skip(job, permit);
       return;
     }
-    this.#current.set(monitorId, 'running');
+    this.#current.set(monitorId, 'overlap');
     try {
-      await this.#runGuarded(target, job, place);
+      const latest = permit.waitedMs > READ_AGAIN_AFTER_MS ? await this.#readAgain(target, job) : target;
+      if (latest !== null) await this.#runGuarded(latest, job, permit);
     } finally {
-      place.release();
+      permit.release();
     }
   }
 
-  async #runGuarded(target: CheckTarget, job: CheckJob, place: Place): Promise<void> {
+  /** The monitor as it is after a wait, or as it was while Postgres is unavailable; null where it is not to be checked any more. */
+  async #readAgain(target: CheckTarget, job: CheckJob): Promise<CheckTarget | null> {
+    // No cached target is that new, and the cache keeps what it has if Postgres does not answer.
+    const reading = this.#read(job, Number.POSITIVE_INFINITY);
+    const read = await withDeadline(reading, READ_AGAIN_WITHIN_MS, 'reading a monitor').catch(() => target);
+    return this.#checkable(job, read);
+  }
+
+  async #runGuarded(target: CheckTarget, job: CheckJob, permit: Permit): Promise<void> {
     const leave = await this.#enter(target, job.id);
     if (leave === null) {
       this.#skip(job, 'overlap');
@@ -159,9 +180,13 @@ export class ScheduledChecks {
       const { monitorId, slot } = job;
       metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
       const request = { region, source: 'schedule', slot, triggerId: null, urlOverride: null } as const;
-      const hooks = { trace: job.trace, onProbed: place.probed };
+      const hooks = { trace: job.trace, onProbed: permit.probed };
+      permit.begin();
       const outcome = await runCheck(this.#context, target, request, hooks);
       if (outcome.kind === 'recorded') this.#missed.recorded(monitorId, slot, outcome.gap);
+    } catch (error) {
+      if (!(error instanceof ProbeThrottledError)) throw error;
+      this.#skip(job, 'throttled');
     } finally {
       // Not awaited: a store that hangs must not hold this worker's slot, and the guard ends by itself.
       leave().catch(() => undefined);
@@ -183,9 +208,12 @@ export class ScheduledChecks {
   }
 }
 
-/** Where only the monitor says its interval: later than a check of any interval may be. */
+/** Where only the monitor says its interval: too late for every interval. */
 function isJobTooLate({ slot, intervalSeconds }: CheckJob): boolean {
-  return intervalSeconds === null
-    ? Date.now() - slot > MOST_LATE_MS
-    : isTooLate(slot, intervalSeconds, Date.now());
+  return isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now());
+}
+
+/** Until the check is too late, and no longer than a check of use to statistics may be late. */
+function maxWaitMs({ intervalSeconds }: CheckTarget, { slot }: CheckJob): number {
+  return Math.min(slot + intervalSeconds * 1_000 + GRACE_MS - Date.now(), MOST_LATE_MS);
 }

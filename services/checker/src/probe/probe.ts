@@ -6,6 +6,7 @@ import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsi
 import { sanitiseDetail, type Failure } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/fair-lookup';
+import { BodyBudget, ProbeThrottledError, type BodyLease } from './body-budget.ts';
 import { Deadline } from './deadline.ts';
 import { decodeBody } from './decode-body.ts';
 import { hideSent } from './hide-sent.ts';
@@ -58,18 +59,27 @@ const NO_TIMINGS: Timings = { dns: null, tcp: null, tls: null, firstByte: null, 
  * Checks one target (design §4 "Check"): a failing target is a result, never an exception.
  * @param egress the guarded way out; each hop of a redirect goes through it
  * @param signal ends the probe at shutdown
- * @throws ProbeAbortedError once `signal` aborts, and for no other reason
+ * @param bodies the memory that this probe shares with others; default: its own
+ * @throws ProbeAbortedError once `signal` aborts
+ * @throws ProbeThrottledError where `bodies` has no memory left
  */
-export async function probe(target: ProbeTarget, egress: Egress, signal?: AbortSignal): Promise<ProbeResult> {
+export async function probe(
+  target: ProbeTarget,
+  egress: Egress,
+  signal?: AbortSignal,
+  bodies: BodyBudget = new BodyBudget(),
+): Promise<ProbeResult> {
   const url = parseUrl(target.url);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return notAnUrl();
   const deadline = new Deadline(target.timeoutMs, signal);
+  const lease = bodies.open(target.owner.account);
   try {
-    const result = await exchange(target, url, egress, deadline);
+    const result = await exchange(target, url, egress, deadline, lease);
     if (deadline.state === 'aborted') throw new ProbeAbortedError();
     return result;
   } finally {
     deadline.close();
+    lease.release();
   }
 }
 
@@ -78,6 +88,7 @@ async function exchange(
   url: URL,
   egress: Egress,
   deadline: Deadline,
+  lease: BodyLease,
 ): Promise<ProbeResult> {
   const { assertions } = target;
   const follows = followsRedirects(assertions);
@@ -87,7 +98,8 @@ async function exchange(
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
     const owner = { ...target.owner, redirected: redirects > 0, deadline: deadline.endsAt };
-    const hop = await requestHop(request, egress, owner, deadline, wantsBody);
+    const hop = await requestHop(request, egress, owner, deadline, wantsBody, lease);
+    if (lease.isRefused) throw new ProbeThrottledError();
     if (hop.failure !== null) return failed(target, hop, hop.failure, deadline, redirects);
     if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
       return judged(target, hop, deadline);

@@ -6,10 +6,12 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 /**
  * Collects the first 1 MiB of a body as it came over the wire and calls `done` once: with the bytes, or with why they
  * are incomplete. What comes after the bound is not waited for; the caller ends the connection.
+ * @param hold whether there is memory for this many bytes of the body; if not, the reading ends
  */
 export function readBody(
   response: IncomingMessage,
   done: (bytes: Buffer | null, problem: string | null) => void,
+  hold: (bytes: number) => boolean,
 ): void {
   let bytes: Buffer = Buffer.alloc(0);
   let length = 0;
@@ -25,6 +27,7 @@ export function readBody(
     if (finished) return;
     bytes = append(bytes, length, chunk);
     length = Math.min(length + chunk.length, MAX_BODY_BYTES);
+    if (!hold(bytes.length)) return finish('the checker has no memory left for the body');
     if (length === MAX_BODY_BYTES) finish(null);
   });
   // Node emits no `end` for a body that breaks off.

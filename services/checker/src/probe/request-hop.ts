@@ -5,6 +5,7 @@ import { certificateExpiry } from '@tocsin/egress/peer-certificate';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import type { BodyLease } from './body-budget.ts';
 import type { Deadline } from './deadline.ts';
 import { requestOptions, type HopRequest } from './hop-request.ts';
 import { PhaseClock } from './phase-clock.ts';
@@ -33,6 +34,7 @@ export interface HopOutcome {
  * Never rejects: whatever the target does, and the deadline, is an outcome.
  * @param owner on whose behalf the name of the target is looked up
  * @param wantsBody whether the body of an answer with this status is to be read
+ * @param lease the memory for the body; where it refuses some, the body ends there
  */
 export function requestHop(
   request: HopRequest,
@@ -40,14 +42,16 @@ export function requestHop(
   owner: LookupOwner,
   deadline: Deadline,
   wantsBody: (statusCode: number) => boolean,
+  lease: BodyLease,
 ): Promise<HopOutcome> {
-  return new Promise((resolve) => new Hop(deadline, wantsBody, resolve).start(request, egress, owner));
+  return new Promise((resolve) => new Hop(deadline, wantsBody, lease, resolve).start(request, egress, owner));
 }
 
 class Hop {
   readonly #clock = new PhaseClock();
   readonly #deadline: Deadline;
   readonly #wantsBody: (statusCode: number) => boolean;
+  readonly #lease: BodyLease;
   readonly #resolve: (outcome: HopOutcome) => void;
   #request: ClientRequest | null = null;
   #response: IncomingMessage | null = null;
@@ -58,10 +62,12 @@ class Hop {
   constructor(
     deadline: Deadline,
     wantsBody: (statusCode: number) => boolean,
+    lease: BodyLease,
     resolve: (outcome: HopOutcome) => void,
   ) {
     this.#deadline = deadline;
     this.#wantsBody = wantsBody;
+    this.#lease = lease;
     this.#resolve = resolve;
   }
 
@@ -97,10 +103,11 @@ class Hop {
     this.#clock.head();
     this.#response = response;
     if (!hasBody || !this.#wantsBody(response.statusCode ?? 0)) return this.#settle(null, null);
-    readBody(response, (body, problem) => {
+    const done = (body: Buffer | null, problem: string | null): void => {
       if (body !== null) this.#clock.body();
       this.#settle(body, problem === null ? null : { errorReason: 'UNKNOWN_ERROR', errorDetail: problem });
-    });
+    };
+    readBody(response, done, (bytes) => this.#lease.hold(bytes));
   }
 
   #interim(): void {

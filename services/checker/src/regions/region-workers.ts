@@ -14,10 +14,16 @@ import { traceCheckJob } from '../checks/trace-check.ts';
 import { runTriggeredCheck } from '../triggers/triggered-check.ts';
 
 /**
- * Jobs that one process takes at the same time. A wave lasts as long as its slowest check, so there are many: what is limited are the
- * checks that run (`CheckCapacity`), and the api limits the triggers of an account.
+ * Jobs that one process runs at the same time, besides those that only wait for slow targets. What else is limited are the checks
+ * (`CheckCapacity`), and the api limits the triggers of an account.
  */
-const JOB_CONCURRENCY = 10_000;
+const CHECK_JOBS = 500;
+const TRIGGER_JOBS = 200;
+/** With those that wait: each costs some kilobytes, and its lock is renewed. */
+const MAX_CHECK_JOBS = 10_000;
+const MAX_TRIGGER_JOBS = 2_000;
+/** A triggered check that has run for this long only waits for its target. */
+const TRIGGER_SLOW_AFTER_MS = 1_000;
 /** With jobs waiting and none started or ended for this long, a worker is stuck (design §4 "Jobs"). */
 const STUCK_AFTER_MS = 60_000;
 const COUNT_WITHIN_MS = 1_000;
@@ -51,7 +57,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     concurrency: options.concurrency,
     isStalled: () => context.recorder.stalled,
     // What this process cannot start yet is left to others.
-    onBacklog: (waiting) => checks.takeMore(!waiting),
+    onBacklog: (isBehind) => checks.takeMore(!isBehind),
   });
   const { overlapGuard } = store;
   const scheduled = new ScheduledChecks({ ...context, region, capacity, overlapGuard, logger });
@@ -62,31 +68,33 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const jobs = new CheckJobs({
     // A wave whose checks wait for others may last longer than a stuck worker is idle.
     runCheck: (...args) => scheduled.run(...args).finally(() => checks.noteProgress()),
+    onWaiting: () => checks.exempt(),
     listMembers: (wave, unrecordedSlot) => listWaveMembers(db, region, wave, unrecordedSlot),
     onFailed: ({ monitorId }, jobId, error) => {
       logger.error('A check failed to run', { region, jobId, monitorId, error });
     },
   });
-  const checks = startJobWorker(store, {
+  const checks: JobWorker = startJobWorker(store, {
     kind: 'check',
     region,
-    concurrency: JOB_CONCURRENCY,
+    concurrency: CHECK_JOBS,
+    maxConcurrency: MAX_CHECK_JOBS,
     process: (payload, jobId, history, traceparent) =>
       traceCheckJob(context.tracer, region, payload, traceparent, (trace) =>
         jobs.run(payload, jobId, history, trace),
       ),
     onFailed,
   });
-  const workers: JobWorker[] = [
-    checks,
-    startJobWorker(store, {
-      kind: 'trigger',
-      region,
-      concurrency: JOB_CONCURRENCY,
-      process: (payload, _jobId, _history, traceparent) => runTriggeredCheck(triggered, payload, traceparent),
-      onFailed,
-    }),
-  ];
+  const triggers: JobWorker = startJobWorker(store, {
+    kind: 'trigger',
+    region,
+    concurrency: TRIGGER_JOBS,
+    maxConcurrency: MAX_TRIGGER_JOBS,
+    process: (payload, _jobId, _history, traceparent) =>
+      exemptWhenSlow(triggers, runTriggeredCheck(triggered, payload, traceparent)),
+    onFailed,
+  });
+  const workers = [checks, triggers];
   return {
     region,
     checkProgress: async () => {
@@ -102,4 +110,16 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
       await Promise.all(workers.map((worker) => worker.close()));
     },
   };
+}
+
+/** Lets the worker take a further job once this one has run for a second. */
+async function exemptWhenSlow(worker: JobWorker, running: Promise<void>): Promise<void> {
+  let end: (() => void) | undefined;
+  const timer = setTimeout(() => (end = worker.exempt()), TRIGGER_SLOW_AFTER_MS);
+  try {
+    await running;
+  } finally {
+    clearTimeout(timer);
+    end?.();
+  }
 }

@@ -1,0 +1,62 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { until } from '@tocsin/embedded/testing/until';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { BodyBudget, ProbeThrottledError } from './body-budget.ts';
+import { probe, type ProbeResult } from './probe.ts';
+import { createLocalTargets, NO_TIMEOUT_MS } from './test-targets.ts';
+
+const KIB = 1024;
+const egress = createEgress({ allowCidrs: ['127.0.0.0/8'] });
+const targets = createLocalTargets();
+afterEach(() => targets.closeAll());
+
+test('an account may hold as much as is left for the others', () => {
+  const budget = new BodyBudget(1_000);
+  const first = budget.open('one');
+  const second = budget.open('one');
+  expect([first.hold(300), first.hold(500), second.hold(1)]).toEqual([true, true, false]);
+  const other = budget.open('two');
+  expect([other.hold(250), other.hold(251), other.isRefused]).toEqual([true, false, true]);
+  expect(budget.held).toBe(750);
+  first.release();
+  other.release();
+  expect([budget.held, second.isRefused, budget.open('one').hold(400)]).toEqual([0, true, true]);
+});
+
+/** Sends this many bytes of a body, and the end of it when told to. */
+async function startTarget(bytes: number): Promise<{ url: string; end: () => void }> {
+  const ends: (() => void)[] = [];
+  const { origin } = await targets.http((_, response) => {
+    response.write('x'.repeat(bytes));
+    ends.push(() => response.end());
+  });
+  return { url: origin, end: () => ends.forEach((end) => end()) };
+}
+
+function check(url: string, account: string, bodies: BodyBudget): Promise<ProbeResult> {
+  const target = {
+    url,
+    method: 'GET',
+    headers: null,
+    body: null,
+    timeoutMs: NO_TIMEOUT_MS,
+    assertions: { bodyContains: 'x' },
+    owner: { account, resource: url },
+  } as const;
+  return probe(target, egress, undefined, bodies);
+}
+
+test('a body for which there is no memory left is no result; other accounts and later checks have theirs', async () => {
+  const budget = new BodyBudget(256 * KIB);
+  const slow = await startTarget(100 * KIB);
+  const hanging = check(slow.url, 'one', budget);
+  await until('the body that hangs', () => budget.held >= 100 * KIB);
+  const refused = await startTarget(64 * KIB);
+  await expect(check(refused.url, 'one', budget)).rejects.toThrow(ProbeThrottledError);
+  const small = await targets.http((_, response) => response.end('x'));
+  expect((await check(small.origin, 'two', budget)).status).toBe('UP');
+  slow.end();
+  expect((await hanging).status).toBe('UP');
+  expect(budget.held).toBe(0);
+  expect((await check(small.origin, 'one', budget)).status).toBe('UP');
+});

@@ -1,0 +1,123 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { openDatabase } from '@tocsin/db/database/open';
+import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { until } from '@tocsin/embedded/testing/until';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { createCheckerMetrics } from '../metrics.ts';
+import { BodyBudget } from '../probe/body-budget.ts';
+import { Recorder } from '../record/recorder.ts';
+import { TargetCache, type LoadTargets } from '../targets/target-cache.ts';
+import { startRegionWorkers, type RegionWorkers } from './region-workers.ts';
+
+const REGION = 'default';
+const PATIENT_MS = 120_000;
+const logger = createSilentLogger();
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let open: ReturnType<typeof openDatabase>;
+let stores: QueueStores;
+let producers: Producers;
+let workers: RegionWorkers | undefined;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  open = openDatabase({
+    url: database.url,
+    poolSize: 5,
+    applicationName: 'checker test',
+    onIdleError: () => undefined,
+  });
+  const { url } = await createTestRedis();
+  stores = openQueueStores(url, new Map(), () => undefined);
+  producers = new Producers(stores, PATIENT_MS);
+  await until('the store to answer', () =>
+    stores
+      .ping()
+      .then(() => true)
+      .catch(() => false),
+  );
+});
+afterEach(async () => {
+  await workers?.close();
+  await producers.close();
+  await stores.close();
+  await open.close();
+  await database.drop();
+});
+
+function start(load: LoadTargets): void {
+  const secrets = new SecretBox([randomBytes(32)]);
+  workers = startRegionWorkers({
+    region: REGION,
+    concurrency: 500,
+    stores,
+    producers,
+    db: open.db,
+    context: {
+      targets: new TargetCache((ids) =>
+        load(ids).then(() => loadCheckTargets({ db: open.db, secrets }, ids)),
+      ),
+      recorder: new Recorder({
+        record: async () => [],
+        ensurePartitions: async () => undefined,
+        logger,
+        onBatch: () => undefined,
+      }),
+      egress: createEgress({ allowCidrs: [] }),
+      metrics: createCheckerMetrics(createMetrics()),
+      bodies: new BodyBudget(),
+      shutdown: new AbortController().signal,
+      announce: () => undefined,
+      tracer: null,
+    },
+    logger,
+  });
+}
+
+test('of a backlog the first checks start before all jobs are taken', async () => {
+  const queue = producers.queue('check', REGION);
+  await Promise.all(
+    Array.from({ length: 1_500 }, () =>
+      producers.addFirstCheck(REGION, { monitorId: randomUUID(), revision: 1 }, Date.now()),
+    ),
+  );
+  let takenAtStart: Promise<number> | undefined;
+  start(async () => {
+    takenAtStart ??= queue.getActiveCount();
+    await takenAtStart;
+    return new Map();
+  });
+  expect(await until('the first check', () => takenAtStart)).toBeLessThanOrEqual(500);
+  await until('all jobs to be done', async () => (await queue.count()) === 0);
+});
+
+test('triggers that hang do not keep further ones from being taken', async () => {
+  const queue = producers.queue('trigger', REGION);
+  let release = (): void => undefined;
+  let locked = (): void => undefined;
+  const isLocked = new Promise<void>((resolve) => (locked = resolve));
+  const locking = open.db.transaction(async (tx) => {
+    // Taking a trigger waits for this.
+    await tx.execute('lock table triggers');
+    await new Promise<void>((resolve) => {
+      release = resolve;
+      locked();
+    });
+  });
+  await isLocked;
+  await Promise.all(
+    Array.from({ length: 300 }, () => producers.addTrigger(REGION, { triggerId: randomUUID() })),
+  );
+  start(async () => new Map());
+  await until('every job to be taken', async () => (await queue.getActiveCount()) === 300);
+  release();
+  await locking;
+  await until('all jobs to be done', async () => (await queue.getActiveCount()) === 0);
+});
