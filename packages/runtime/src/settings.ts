@@ -134,7 +134,8 @@ export const settings = z.object({
     example: 'eu-west-1,us-east-1',
   }),
   CHECK_CONCURRENCY: described(wholeNumber(1, 10_000).default(500), {
-    description: 'Checks that one checker runs at the same time, in each region it serves. Slow ones have places of their own.',
+    description:
+      'Checks that one checker runs at the same time, in each region it serves. Slow ones have a limit of their own.',
   }),
   CHECK_CA_FILE: described(certificateFile().optional(), {
     description: 'PEM file of further certificate authorities to trust for targets of checks.',
