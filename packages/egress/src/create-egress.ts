@@ -10,7 +10,7 @@ import { EgressBlockedError } from './egress-blocked-error.ts';
 import { createFairLookup, type OwnedLookup } from './fair-lookup.ts';
 import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
 import { blockedError, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
-import { createNameResolver } from './name-resolver.ts';
+import { createNameResolver, type StartLookup } from './name-resolver.ts';
 import { createOwnAddresses, type OwnAddresses } from './own-addresses.ts';
 
 const CHECK_URL_LOOKUP_MS = 3_000;
@@ -50,7 +50,9 @@ export interface Egress {
  */
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
-  const lookup = createFairLookup({ lookup: options.lookup ?? createNameResolver() });
+  const lookup = createFairLookup({
+    lookup: options.lookup === undefined ? createNameResolver() : endingWithCallback(options.lookup),
+  });
   const { checkUrlLookupMs = CHECK_URL_LOOKUP_MS } = options;
   const guard = { policy, lookup };
   return {
@@ -59,6 +61,16 @@ export function createEgress(options: EgressOptions): Egress {
     policy,
     checkUrl: (url, account) =>
       refusalOf(url, policy, (host) => resolveBriefly(host, account ?? host, lookup, checkUrlLookupMs)),
+  };
+}
+
+function endingWithCallback(lookup: LookupAll): StartLookup {
+  return (hostname, options, callback, ended) => {
+    lookup(hostname, options, (error, addresses) => {
+      callback(error, addresses);
+      ended();
+    });
+    return ended;
   };
 }
 

@@ -4,9 +4,18 @@ import { isIP } from 'node:net';
 import os from 'node:os';
 import type { LookupAll } from './guarded-lookup.ts';
 
-/** c-ares asks this many times and doubles the time-out each time: with 1.5 s, a name that nobody answers fails after about 10 s. */
-const TRIES = 3;
+/** A name server that has not answered by then is passed over: the next one, or the same one, is asked as well. */
 const ANSWER_WITHIN_MS = 1_500;
+/** How long after the second question of a lookup the third is sent, and so on. */
+const ASK_AGAIN_AFTER_MS = 3_000;
+/** How long c-ares waits for the answer to a repeated question. It does not take longer times. */
+const PATIENT_MS = 5_000;
+/** A resolver with more answers than this adapts its time-out to them. */
+const MAX_PATIENT_ANSWERS = 2;
+/** How often each name server may say that it failed. glibc asks as often. */
+const MAX_FAILURES_PER_SERVER = 2;
+/** A search domain that takes longer is passed over. */
+const SEARCH_DOMAIN_WITHIN_MS = 3_000;
 /** Once one family has addresses, a server that ignores questions for the other must not delay the check (RFC 8305, section 3). */
 const OTHER_FAMILY_WITHIN_MS = 250;
 /** How often the files and the interfaces are read again at most. */
@@ -19,11 +28,11 @@ type Family = 4 | 6;
 export interface NameResolverOptions {
   /** Default: `/etc/hosts`. */
   readonly hostsFile?: string;
-  /** Default: `/etc/resolv.conf`. Its name servers are read by c-ares itself. */
+  /** Default: `/etc/resolv.conf`. c-ares reads its name servers. */
   readonly configFile?: string;
   /** Replaces the system's name servers, each as `127.0.0.1:5353`; for tests. */
   readonly servers?: readonly string[];
-  /** How long a server has to answer before it, or the next one, is asked again; default 1.5 s. */
+  /** How long a server has to answer before the next one is asked as well; default 1.5 s. */
   readonly answerWithinMs?: number;
   /** Replaces the interfaces of this machine; for tests. */
   readonly interfaces?: typeof os.networkInterfaces;
@@ -39,53 +48,192 @@ interface NameConfig {
 }
 
 /**
+ * `dns.lookup` whose questions may outlive its callback.
+ * @param ended called once, when no name server is asked any more: together with the callback or later
+ * @returns a function that stops the lookup: the callback is not called after that, and `ended` is
+ */
+export type StartLookup = (
+  hostname: string,
+  options: Parameters<LookupAll>[1],
+  callback: Parameters<LookupAll>[2],
+  ended: () => void,
+) => () => void;
+
+/**
  * Resolves names as `dns.lookup` does - `/etc/hosts` first, then the name servers with the search domains of `/etc/resolv.conf` - but on
  * sockets instead of threads. libuv has a fixed number of threads and cannot cancel `getaddrinfo`, so a few names whose servers never
- * answer stop every other lookup of the process. Here they cost a little memory until they fail.
+ * answer stop every other lookup of the process. Here they cost a little memory. A lookup that no server answers does not end by itself:
+ * it asks again until it is stopped.
  */
-export function createNameResolver(options: NameResolverOptions = {}): LookupAll {
+export function createNameResolver(options: NameResolverOptions = {}): StartLookup {
   const { now = () => performance.now(), interfaces = os.networkInterfaces } = options;
+  const { answerWithinMs = ANSWER_WITHIN_MS } = options;
   const readConfig = configReader(options);
   let config = readConfig();
   let families = routedFamilies(interfaces());
-  let resolver = createResolver(options);
+  let servers = new NameServers(serverAddresses(options), answerWithinMs, now);
   let readAt = now();
 
-  /** A new resolver reads the name servers again; queries that are under way end with the old one. */
-  const refresh = (): void => {
+  const refresh = (name: string): void => {
     if (now() - readAt < REREAD_AFTER_MS) return;
     readAt = now();
     config = readConfig();
     families = routedFamilies(interfaces());
-    resolver = createResolver(options);
+    servers = servers.renewed(serverAddresses(options), name);
   };
 
-  return (hostname, { family, hints = 0 }, callback) => {
-    refresh();
+  return (hostname, { family, hints = 0 }, callback, ended) => {
     const name = hostname.replace(/\.$/, '').toLowerCase();
+    refresh(name);
     const wanted: readonly Family[] =
       family === 4 || family === 6 ? [family] : (hints & dns.ADDRCONFIG) === 0 ? [6, 4] : families;
     const local = localAddresses(name, config.hosts);
     if (local !== null) {
       const found = local.filter((address) => wanted.includes(address.family as Family));
       // As from a name server, never before this function returns.
-      setImmediate(() =>
-        found.length > 0 ? callback(null, found) : callback(failure('ENOTFOUND', hostname), []),
-      );
-      return;
+      const immediate = setImmediate(() => {
+        if (found.length > 0) callback(null, found);
+        else callback(failure('ENOTFOUND', hostname), []);
+        ended();
+      });
+      return () => {
+        clearImmediate(immediate);
+        ended();
+      };
     }
     const names = hostname.endsWith('.') ? [name] : candidates(name, config);
-    resolveFirst(resolver, names, wanted).then(
-      (addresses) => callback(null, addresses),
-      (error: unknown) => callback(failure(codeOf(error), hostname), []),
+    const lookup = new NameLookup(
+      names,
+      wanted,
+      () => servers,
+      ended,
+      (error, addresses) => {
+        if (error === null) callback(null, addresses);
+        else callback(failure(codeOf(error), hostname), []);
+      },
     );
+    return () => lookup.stop();
   };
 }
 
-function createResolver({ servers, answerWithinMs = ANSWER_WITHIN_MS }: NameResolverOptions): dns.Resolver {
-  const resolver = new dns.Resolver({ timeout: answerWithinMs, tries: TRIES });
-  if (servers !== undefined) resolver.setServers(servers);
-  return resolver;
+/** Null: c-ares asks all servers of the system itself, which is the only way to reach those with a zone (`fe80::1%eth0`). */
+function serverAddresses({ servers }: NameResolverOptions): readonly (string | null)[] {
+  if (servers !== undefined) return servers;
+  const found = new dns.Resolver().getServers();
+  return found.length < 2 || found.some((address) => address.includes('%')) ? [null] : found;
+}
+
+interface PatientResolver {
+  readonly resolver: dns.Resolver;
+  readonly createdAt: number;
+  answers: number;
+}
+
+type Answered = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
+
+/**
+ * One name server. Node has c-ares return a failure of a server as the answer, so each server has resolvers of its own. c-ares also
+ * shortens its time-outs to a multiple of what a server took so far, and drops answers that come later. So a question is repeated on a
+ * resolver that has not seen enough answers yet to do so.
+ */
+class NameServer {
+  readonly address: string | null;
+  readonly #answerWithinMs: number;
+  readonly #now: () => number;
+  #quick: dns.Resolver;
+  #patient: PatientResolver | null = null;
+  /** When it was asked what it has not answered since, nor anything else; null: it answers. */
+  #silentSince: number | null = null;
+
+  constructor(address: string | null, answerWithinMs: number, now: () => number) {
+    this.address = address;
+    this.#answerWithinMs = answerWithinMs;
+    this.#now = now;
+    this.#quick = this.#resolver(answerWithinMs);
+  }
+
+  /** Whether it has answered nothing for as long as an answer may take. */
+  get isSilent(): boolean {
+    return this.#silentSince !== null && this.#now() - this.#silentSince > this.#answerWithinMs;
+  }
+
+  /** Replaces the socket, and with it the port that answers must be sent to. */
+  renew(): void {
+    this.#quick = this.#resolver(this.#answerWithinMs);
+  }
+
+  ask(name: string, family: Family, patiently: boolean, answered: Answered): void {
+    this.#silentSince ??= this.#now();
+    const patient = patiently ? this.#patientResolver() : null;
+    const resolver = patient?.resolver ?? this.#quick;
+    const done: Answered = (error, addresses) => {
+      if (error === null || isAnswer(error)) {
+        this.#silentSince = null;
+        if (patient !== null) patient.answers += 1;
+      }
+      answered(error, addresses);
+    };
+    if (family === 4) resolver.resolve4(name, done);
+    else resolver.resolve6(name, done);
+  }
+
+  #patientResolver(): PatientResolver {
+    const now = this.#now();
+    const old = this.#patient;
+    if (old !== null && old.answers < MAX_PATIENT_ANSWERS && now - old.createdAt < REREAD_AFTER_MS)
+      return old;
+    return (this.#patient = { resolver: this.#resolver(PATIENT_MS), createdAt: now, answers: 0 });
+  }
+
+  #resolver(timeout: number): dns.Resolver {
+    const resolver = new dns.Resolver({ timeout, tries: 1 });
+    if (this.address !== null) resolver.setServers([this.address]);
+    return resolver;
+  }
+}
+
+class NameServers {
+  readonly #servers: readonly NameServer[];
+  readonly #answerWithinMs: number;
+  readonly #now: () => number;
+
+  constructor(
+    addresses: readonly (string | null)[],
+    answerWithinMs: number,
+    now: () => number,
+    known: readonly NameServer[] = [],
+  ) {
+    this.#answerWithinMs = answerWithinMs;
+    this.#now = now;
+    this.#servers = addresses.map(
+      (address) =>
+        known.find((one) => one.address === address) ?? new NameServer(address, answerWithinMs, now),
+    );
+  }
+
+  get count(): number {
+    return this.#servers.length;
+  }
+
+  get answerWithinMs(): number {
+    return this.#answerWithinMs;
+  }
+
+  /** In the order in which to ask: as configured, but those that are silent last. */
+  inOrder(): readonly NameServer[] {
+    if (this.#servers.length === 1 || !this.#servers.some((one) => one.isSilent)) return this.#servers;
+    return this.#servers.toSorted((one, other) => Number(one.isSilent) - Number(other.isSilent));
+  }
+
+  /** The same for what is configured now. Silent servers are asked for this name, to see whether they answer again. */
+  renewed(addresses: readonly (string | null)[], name: string): NameServers {
+    const renewed = new NameServers(addresses, this.#answerWithinMs, this.#now, this.#servers);
+    for (const server of renewed.#servers) {
+      server.renew();
+      if (renewed.count > 1 && server.isSilent) server.ask(name, 4, false, () => undefined);
+    }
+    return renewed;
+  }
 }
 
 /** Reads both files, each again only after it was changed. A file that is not there or cannot be read is empty. */
@@ -174,75 +322,191 @@ function candidates(name: string, { search, ndots }: NameConfig): readonly strin
   return name.split('.').length - 1 >= ndots ? [name, ...within] : [...within, name];
 }
 
-/**
- * The addresses of the first of these names that has any.
- * @throws what the last name failed with, or the first failure that may be temporary
- */
-async function resolveFirst(
-  resolver: dns.Resolver,
-  names: readonly string[],
-  families: readonly Family[],
-): Promise<LookupAddress[]> {
-  let failed: unknown;
-  for (const name of names) {
-    try {
-      return await resolveBoth(resolver, name, families);
-    } catch (error) {
-      const code = codeOf(error);
-      if (code === 'EAI_AGAIN' && !isServerFailure(error)) throw error;
-      if (failed === undefined || codeOf(failed) !== 'EAI_AGAIN') failed = error;
+/** Looks for the first of some names that has addresses. */
+class NameLookup {
+  readonly #names: readonly string[];
+  readonly #families: readonly Family[];
+  readonly #servers: () => NameServers;
+  readonly #ended: () => void;
+  readonly #callback: (error: unknown, addresses: LookupAddress[]) => void;
+  #questions: readonly Question[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** Questions that a server may still answer, those that nobody waits for included. */
+  #open = 0;
+  /** Why earlier names have no addresses. */
+  #failed: unknown;
+  #over = false;
+
+  constructor(
+    names: readonly string[],
+    families: readonly Family[],
+    servers: () => NameServers,
+    ended: () => void,
+    callback: (error: unknown, addresses: LookupAddress[]) => void,
+  ) {
+    this.#names = names;
+    this.#families = families;
+    this.#servers = servers;
+    this.#ended = ended;
+    this.#callback = callback;
+    this.#ask(0);
+  }
+
+  stop(): void {
+    if (!this.#over) this.#finish();
+  }
+
+  /** Asks for one of the names, and then for those after it. */
+  #ask(index: number): void {
+    const name = this.#names[index] ?? '';
+    const isLast = index === this.#names.length - 1;
+    const found = new Map<Family, LookupAddress[]>();
+    let pending = this.#families.length;
+    let failed: unknown;
+    const settle = (): void => {
+      const addresses = this.#families.flatMap((family) => found.get(family) ?? []);
+      if (addresses.length > 0) this.#finish(() => this.#callback(null, addresses));
+      else this.#fail(failed, isLast ? null : index + 1);
+    };
+    const answered = (family: Family, error: unknown, addresses: readonly string[]): void => {
+      pending -= 1;
+      if (error === null)
+        found.set(
+          family,
+          addresses.map((address) => ({ address, family })),
+        );
+      else if (failed === undefined || codeOf(failed) === 'ENOTFOUND') failed = error;
+      if (pending === 0) settle();
+      else if (found.size === 1) this.#setTimer(settle, OTHER_FAMILY_WITHIN_MS);
+    };
+    // A search domain whose servers hang must not keep the name itself from being asked for, which comes last then.
+    if (!isLast && isWithin(name, this.#names.at(-1)))
+      this.#setTimer(() => {
+        if (found.size > 0) settle();
+        else this.#fail(timedOut(), this.#names.length - 1);
+      }, SEARCH_DOMAIN_WITHIN_MS);
+    this.#open += this.#families.length;
+    const closed = (): void => {
+      this.#open -= 1;
+      if (this.#over && this.#open === 0) this.#ended();
+    };
+    this.#questions = this.#families.map(
+      (family) => new Question(name, family, this.#servers, answered, closed),
+    );
+  }
+
+  /** @param next the index of the name to ask for now; null: there is none */
+  #fail(error: unknown, next: number | null): void {
+    this.#drop();
+    // A failure that may be temporary outweighs names that do not exist.
+    if (this.#failed === undefined || codeOf(this.#failed) === 'ENOTFOUND') this.#failed = error;
+    if (next === null) this.#finish(() => this.#callback(this.#failed, []));
+    else this.#ask(next);
+  }
+
+  #finish(tell: () => void = () => undefined): void {
+    this.#over = true;
+    this.#drop();
+    tell();
+  }
+
+  /** Waits no longer for the questions under way. */
+  #drop(): void {
+    clearTimeout(this.#timer);
+    for (const question of this.#questions) question.drop();
+  }
+
+  #setTimer(work: () => void, delayMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(work, delayMs);
+  }
+}
+
+/** The addresses of one name in one family. Asks until a server answers or nobody waits any more. */
+class Question {
+  readonly #name: string;
+  readonly #family: Family;
+  readonly #servers: () => NameServers;
+  readonly #answered: (family: Family, error: unknown, addresses: readonly string[]) => void;
+  readonly #closed: () => void;
+  #asked = 0;
+  #pending = 0;
+  #failures = 0;
+  #over = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    name: string,
+    family: Family,
+    servers: () => NameServers,
+    answered: (family: Family, error: unknown, addresses: readonly string[]) => void,
+    closed: () => void,
+  ) {
+    this.#name = name;
+    this.#family = family;
+    this.#servers = servers;
+    this.#closed = closed;
+    this.#answered = answered;
+    this.#ask(false);
+  }
+
+  drop(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+  }
+
+  #ask(patiently: boolean): void {
+    const servers = this.#servers();
+    const server = servers.inOrder()[this.#asked % servers.count];
+    const withinMs = this.#asked === 0 ? servers.answerWithinMs : ASK_AGAIN_AFTER_MS;
+    this.#asked += 1;
+    this.#pending += 1;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      // Answers that have arrived are read first: the process may have been short of CPU.
+      setImmediate(() => this.#over || this.#ask(true));
+    }, withinMs);
+    server?.ask(this.#name, this.#family, patiently, (error, addresses) => {
+      this.#pending -= 1;
+      if (!this.#over) this.#judge(error, addresses);
+      if (this.#over && this.#pending === 0) this.#closed();
+    });
+  }
+
+  #judge(error: NodeJS.ErrnoException | null, addresses: readonly string[]): void {
+    if (error === null || codeOf(error) === 'ENOTFOUND') this.#settle(error, addresses);
+    else if (error.code === dns.TIMEOUT) {
+      if (this.#pending === 0) this.#ask(true);
+    } else {
+      this.#failures += 1;
+      if (this.#failures < MAX_FAILURES_PER_SERVER * this.#servers().count) this.#ask(false);
+      else if (this.#pending === 0) this.#settle(error, []);
     }
   }
-  throw failed;
+
+  #settle(error: unknown, addresses: readonly string[]): void {
+    this.drop();
+    this.#answered(this.#family, error, addresses);
+  }
 }
 
-/** The addresses of a name in all these families, those of the first family first. */
-function resolveBoth(
-  resolver: dns.Resolver,
-  name: string,
-  families: readonly Family[],
-): Promise<LookupAddress[]> {
-  return new Promise((resolve, reject) => {
-    const found = new Map<Family, LookupAddress[]>();
-    let pending = families.length;
-    let failed: unknown;
-    let timer: NodeJS.Timeout | undefined;
-    const finish = (): void => {
-      clearTimeout(timer);
-      const addresses = families.flatMap((family) => found.get(family) ?? []);
-      if (addresses.length > 0) resolve(addresses);
-      else reject(failed);
-    };
-    for (const family of families) {
-      const answered = (error: NodeJS.ErrnoException | null, addresses: string[]): void => {
-        pending -= 1;
-        if (error === null)
-          found.set(
-            family,
-            addresses.map((address) => ({ address, family })),
-          );
-        else if (failed === undefined || codeOf(failed) === 'ENOTFOUND') failed = error;
-        if (pending === 0) finish();
-        else if (found.size > 0) timer ??= setTimeout(finish, OTHER_FAMILY_WITHIN_MS);
-      };
-      if (family === 4) resolver.resolve4(name, answered);
-      else resolver.resolve6(name, answered);
-    }
-  });
+function isWithin(name: string, bare: string | undefined): boolean {
+  return name !== bare && name.startsWith(`${bare}.`);
 }
 
 /**
- * The families to ask for: of those that an interface has an address of, as `AI_ADDRCONFIG` has it, but for link-local addresses, over
- * which nothing with a name is reached. Where there is no such address, both.
+ * The families to ask for, in the order to connect in: of those that an interface has an address of, as `AI_ADDRCONFIG` has it, but for
+ * link-local addresses, over which nothing with a name is reached. Where there is no such address, both. IPv6 comes first, unless all
+ * IPv6 addresses are unique local ones: those reach no public address.
  */
 function routedFamilies(interfaces: ReturnType<typeof os.networkInterfaces>): readonly Family[] {
   const addresses = Object.values(interfaces)
     .flatMap((all) => all ?? [])
     .filter(({ internal, address }) => !internal && !/^(169\.254\.|fe[89ab])/i.test(address));
-  const families = ([6, 4] as const).filter((family) =>
-    addresses.some((one) => one.family === `IPv${family}`),
-  );
-  return families.length === 0 ? [6, 4] : families;
+  const isGlobal = addresses.some(({ family, address }) => family === 'IPv6' && !/^f[cd]/i.test(address));
+  const order: readonly Family[] = isGlobal || addresses.length === 0 ? [6, 4] : [4, 6];
+  const families = order.filter((family) => addresses.some((one) => one.family === `IPv${family}`));
+  return families.length === 0 ? order : families;
 }
 
 function isFamily(address: string): Family | null {
@@ -256,9 +520,13 @@ function codeOf(error: unknown): 'ENOTFOUND' | 'EAI_AGAIN' {
   return code === dns.NOTFOUND || code === dns.NODATA || code === dns.BADNAME ? 'ENOTFOUND' : 'EAI_AGAIN';
 }
 
-/** A server that says it failed for this name may still know the next one. */
-function isServerFailure(error: unknown): boolean {
-  return (error as { readonly code?: unknown }).code === dns.SERVFAIL;
+/** Whether a server has sent this error. */
+function isAnswer({ code }: NodeJS.ErrnoException): boolean {
+  return code !== dns.TIMEOUT && code !== dns.CONNREFUSED && code !== dns.CANCELLED;
+}
+
+function timedOut(): NodeJS.ErrnoException {
+  return Object.assign(new Error('no name server answered in time'), { code: dns.TIMEOUT });
 }
 
 /** Named as getaddrinfo names it, which is what callers know. */

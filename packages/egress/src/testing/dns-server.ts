@@ -8,10 +8,15 @@ import type { LookupAll } from '../guarded-lookup.ts';
 
 /**
  * Addresses or another name (CNAME); a function is asked with the number of the question, from 1 on. `failure`: the server says that it
- * failed; `silence`: it does not answer; `no IPv6`: it answers questions for IPv4 addresses only, with 127.0.0.1.
+ * failed; `refusal`: that it refuses; `silence`: it does not answer; `no IPv6`: it answers questions for IPv4 addresses only, with 127.0.0.1.
  */
 export type DnsAnswer =
-  readonly string[] | ((question: number) => readonly string[]) | 'failure' | 'silence' | 'no IPv6';
+  | readonly string[]
+  | ((question: number) => readonly string[])
+  | 'failure'
+  | 'refusal'
+  | 'silence'
+  | 'no IPv6';
 
 interface ResourceRecord {
   readonly name: string;
@@ -27,6 +32,11 @@ const PATIENT = { timeout: 60_000, maxTimeout: 60_000, tries: 2 };
 const HEADER_BYTES = 12;
 const SERVER_FAILURE = 2;
 const NAME_ERROR = 3;
+const REFUSED = 5;
+const FAILURES = new Map<DnsAnswer | undefined, number>([
+  ['failure', SERVER_FAILURE],
+  ['refusal', REFUSED],
+]);
 /** Standard answer, recursion desired and available. */
 const ANSWER_FLAGS = 0x8180;
 
@@ -103,7 +113,7 @@ export class DnsServer {
     const records = this.#records(name, type, this.questions(name));
     const header = Buffer.alloc(HEADER_BYTES);
     query.copy(header, 0, 0, 2);
-    const code = answer === 'failure' ? SERVER_FAILURE : records === null ? NAME_ERROR : 0;
+    const code = FAILURES.get(answer) ?? (records === null ? NAME_ERROR : 0);
     header.writeUInt16BE(ANSWER_FLAGS | code, 2);
     header.writeUInt16BE(1, 4);
     header.writeUInt16BE(records?.length ?? 0, 6);
