@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { parseCidrs } from './address-policy.ts';
 import { createEgress } from './create-egress.ts';
 import { words } from './testing/attack-vectors/attack-vector.ts';
+import { testOwner } from './testing/test-owner.ts';
 
 /** `EGRESS_ALLOW_CIDRS`, hosts that it opens and hosts that it leaves closed; all of them are this machine. */
 const TABLE: readonly (readonly [setting: string, open: string, closed: string])[] = [
@@ -62,7 +63,7 @@ beforeEach(() => {
 
 /** 200, or the code of the error. */
 function get(setting: string, host: string): Promise<number | string | undefined> {
-  const { httpAgent: agent } = createEgress({ allowCidrs: parseCidrs(setting) });
+  const agent = createEgress({ allowCidrs: parseCidrs(setting) }).httpAgent(testOwner('test'));
   return new Promise((resolve) => {
     const { port } = server.address() as AddressInfo;
     const request = http.get(`http://${host}:${port}/`, { agent }, (response) => {

@@ -5,6 +5,7 @@ import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createEgress, type Egress } from './create-egress.ts';
 import { AttackGround, CANARY_ADDRESSES } from './testing/attack-ground.ts';
 import { ATTACK_VECTORS, FIXED_VECTORS, halfByKind, vectorsByKind } from './testing/attack-vectors.ts';
+import { testOwner } from './testing/test-owner.ts';
 import { PUBLIC_ADDRESS } from './testing/attack-vectors/hostile-names.ts';
 
 /** Longer than any test runs, so that no lookup of a busy machine comes too late. */
@@ -32,7 +33,7 @@ async function outcomeOf(url: string, { httpAgent, httpsAgent }: Egress): Promis
   return new Promise((resolve) => {
     const request = (secure ? https : http).get(
       parsed,
-      { agent: secure ? httpsAgent : httpAgent },
+      { agent: (secure ? httpsAgent : httpAgent)(testOwner(url)) },
       (response) => {
         response.resume();
         response.on('end', () => resolve(response.statusCode === 200 ? 'public' : `${response.statusCode}`));
@@ -47,7 +48,7 @@ async function outcomeOf(url: string, { httpAgent, httpsAgent }: Egress): Promis
 
 /** What telling a user at once comes to. */
 async function verdictOn(url: string): Promise<string> {
-  const refusal = await egress.checkUrl(url);
+  const refusal = await egress.checkUrl(url, url);
   if (refusal === null) return 'reachable';
   if (GUARDED.test(refusal)) return 'blocked';
   return refusal === 'not a valid URL' || refusal === 'the scheme must be http or https' ? 'no URL' : refusal;

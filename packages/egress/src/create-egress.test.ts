@@ -27,14 +27,14 @@ describe('checkUrl', () => {
     ['https://[::1]/', 'address ::1 is in a loopback range'],
     ['https://[::ffff:169.254.169.254]/', 'address ::ffff:a9fe:a9fe is a cloud metadata address'],
   ])('%s: %s', async (url, reason) => {
-    expect(await egress.checkUrl(url)).toBe(`${reason}; allow it with EGRESS_ALLOW_CIDRS`);
+    expect(await egress.checkUrl(url, 'account')).toBe(`${reason}; allow it with EGRESS_ALLOW_CIDRS`);
   });
 
   test.each([
     ['nonsense', 'not a valid URL'],
     ['ftp://public.test/', 'the scheme must be http or https'],
   ])('%s: %s', async (url, reason) => {
-    expect(await egress.checkUrl(url)).toBe(reason);
+    expect(await egress.checkUrl(url, 'account')).toBe(reason);
   });
 
   test.each(
@@ -43,7 +43,7 @@ describe('checkUrl', () => {
     https://192.168.1.1/ https://[2606:4700::1111]/
   `),
   )('%s may be reached', async (url) => {
-    expect(await egress.checkUrl(url)).toBeNull();
+    expect(await egress.checkUrl(url, 'account')).toBeNull();
   });
 });
 
@@ -58,37 +58,39 @@ describe("the machine's own public addresses", () => {
 
   test.each(own)('%s is refused: no firewall stands before it', async (url) => {
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
-    expect(await egress.checkUrl(url)).toMatch(
+    expect(await egress.checkUrl(url, 'account')).toMatch(
       / is an address of this machine; allow it with EGRESS_ALLOW_CIDRS$/,
     );
   });
 
   test.each(own)('%s may be reached where it is allowed', async (url) => {
     const egress = createEgress({ allowCidrs: ['8.8.8.8', '2606:4700::/32'], lookup, ownAddresses });
-    expect(await egress.checkUrl(url)).toBeNull();
+    expect(await egress.checkUrl(url, 'account')).toBeNull();
   });
 
   test('of a range each, and not those beside it', async () => {
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses: () => ['8.8.4.5/24'] });
-    expect(await egress.checkUrl('https://8.8.4.0/')).toContain('is an address of this machine');
-    expect(await egress.checkUrl('https://[::ffff:8.8.4.255]/')).toContain('is an address of this machine');
-    expect(await egress.checkUrl('https://8.8.3.255/')).toBeNull();
-    expect(await egress.checkUrl('https://8.8.5.0/')).toBeNull();
+    expect(await egress.checkUrl('https://8.8.4.0/', 'account')).toContain('is an address of this machine');
+    expect(await egress.checkUrl('https://[::ffff:8.8.4.255]/', 'account')).toContain(
+      'is an address of this machine',
+    );
+    expect(await egress.checkUrl('https://8.8.3.255/', 'account')).toBeNull();
+    expect(await egress.checkUrl('https://8.8.5.0/', 'account')).toBeNull();
   });
 
   test('those that come and go', async () => {
     let own = ['8.8.8.8'];
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses: () => own });
-    expect(await egress.checkUrl('https://8.8.8.8/')).not.toBeNull();
+    expect(await egress.checkUrl('https://8.8.8.8/', 'account')).not.toBeNull();
     own = ['8.8.4.4'];
-    expect(await egress.checkUrl('https://8.8.8.8/')).toBeNull();
-    expect(await egress.checkUrl('https://8.8.4.4/')).not.toBeNull();
+    expect(await egress.checkUrl('https://8.8.8.8/', 'account')).toBeNull();
+    expect(await egress.checkUrl('https://8.8.4.4/', 'account')).not.toBeNull();
   });
 
   test('its neighbours may be reached', async () => {
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
-    expect(await egress.checkUrl('https://8.8.8.9/')).toBeNull();
-    expect(await egress.checkUrl('https://[2606:4700::1112]/')).toBeNull();
+    expect(await egress.checkUrl('https://8.8.8.9/', 'account')).toBeNull();
+    expect(await egress.checkUrl('https://[2606:4700::1112]/', 'account')).toBeNull();
   });
 
   test('by default they are those of the interfaces', () => {

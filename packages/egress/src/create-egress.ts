@@ -7,7 +7,7 @@ import tls, { type SecureContext } from 'node:tls';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createAddressPolicy, type AddressPolicy } from './address-policy.ts';
 import { EgressBlockedError } from './egress-blocked-error.ts';
-import { createFairLookup, type OwnedLookup } from './fair-lookup.ts';
+import { createFairLookup, type LookupOwner, type OwnedLookup } from './fair-lookup.ts';
 import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
 import { blockedError, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
 import { createNameResolver, type StartLookup } from './name-resolver.ts';
@@ -33,15 +33,16 @@ export interface EgressOptions {
 
 /** The one way out to addresses that users gave (design §6). */
 export interface Egress {
-  readonly httpAgent: http.Agent;
-  readonly httpsAgent: https.Agent;
+  /** An agent for requests of this owner: whoever makes one says on whose behalf, so that lookups that hang delay no other account. */
+  readonly httpAgent: (owner: LookupOwner) => http.Agent;
+  readonly httpsAgent: (owner: LookupOwner) => https.Agent;
   readonly policy: AddressPolicy;
   /**
    * Why this URL could not be reached through the guard now, as a sentence; null where it could. For telling a user at
    * once; the agents judge again at connect time. A name that does not resolve, or not within 3 s, is no refusal.
-   * @param account on whose behalf the name is looked up; default: one of its own
+   * @param account on whose behalf the name is looked up
    */
-  checkUrl(url: string, account?: string): Promise<string | null>;
+  checkUrl(url: string, account: string): Promise<string | null>;
 }
 
 /**
@@ -55,12 +56,13 @@ export function createEgress(options: EgressOptions): Egress {
   });
   const { checkUrlLookupMs = CHECK_URL_LOOKUP_MS } = options;
   const guard = { policy, lookup };
+  const secureContext = createSecureContext(options.extraCa ?? null);
   return {
-    httpAgent: new GuardedHttpAgent(guard),
-    httpsAgent: new GuardedHttpsAgent(guard, createSecureContext(options.extraCa ?? null)),
+    httpAgent: (owner) => new GuardedHttpAgent(guard, owner),
+    httpsAgent: (owner) => new GuardedHttpsAgent(guard, owner, secureContext),
     policy,
     checkUrl: (url, account) =>
-      refusalOf(url, policy, (host) => resolveBriefly(host, account ?? host, lookup, checkUrlLookupMs)),
+      refusalOf(url, policy, (host) => resolveBriefly(host, account, lookup, checkUrlLookupMs)),
   };
 }
 

@@ -10,6 +10,7 @@ import { EgressBlockedError } from './egress-blocked-error.ts';
 import type { LookupAll } from './guarded-lookup.ts';
 import { createNameResolver } from './name-resolver.ts';
 import { DnsServer } from './testing/dns-server.ts';
+import { testOwner } from './testing/test-owner.ts';
 
 const list = (text: string): string[] => text.trim().split(/\s+/);
 
@@ -57,7 +58,8 @@ async function listening<Server extends net.Server>(server: Server): Promise<Ser
 function get(egress: Egress, url: string, options: http.RequestOptions = {}): Promise<number | undefined> {
   const isHttps = url.startsWith('https:');
   return new Promise((resolve, reject) => {
-    const agent = isHttps ? egress.httpsAgent : egress.httpAgent;
+    const owner = testOwner(url);
+    const agent = isHttps ? egress.httpsAgent(owner) : egress.httpAgent(owner);
     const request = (isHttps ? https : http).get(url, { ...options, agent }, (response) => {
       response.resume();
       response.on('end', () => resolve(response.statusCode));

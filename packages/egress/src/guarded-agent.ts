@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import net, { isIP, type LookupFunction } from 'node:net';
+import net, { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls, { type SecureContext } from 'node:tls';
 import type { AddressPolicy } from './address-policy.ts';
@@ -16,34 +16,28 @@ export interface Guard {
   readonly lookup: OwnedLookup;
 }
 
-/** Options of a request through the agents. */
-export interface GuardedRequestOptions extends http.RequestOptions {
-  /** On whose behalf the request is made. Default: an account of its own for each host. */
-  readonly lookupOwner?: LookupOwner;
-}
-
 interface Destination {
   readonly host: string;
   readonly port: number;
 }
 
-/** How long the default owner waits for a name. */
-const LOOKUP_WITHIN_MS = 10_000;
 /** How long one address of a name may take to connect before the next is tried; Node's 250 ms is less than some round trips. */
 const ADDRESS_ATTEMPT_MS = 500;
 const HTTP_ALPN = ['http/1.1'];
 
 /**
  * An `http.Agent` that opens a new connection for each request, and only to addresses the policy allows (design §6).
- * Of a request's connection options host, port and owner count; `lookup`, `family`, `socketPath` and the like are ignored, so
- * that no caller can lead around the guard.
+ * It looks names up on behalf of one owner. Of a request's connection options host and port count; `lookup`, `family`, `socketPath`
+ * and the like are ignored, so that no caller can lead around the guard.
  */
 export class GuardedHttpAgent extends http.Agent {
   readonly #guard: Guard;
+  readonly #owner: LookupOwner;
 
-  constructor(guard: Guard) {
+  constructor(guard: Guard, owner: LookupOwner) {
     super({ keepAlive: false });
     this.#guard = guard;
+    this.#owner = owner;
   }
 
   override createConnection(options: http.ClientRequestArgs, onCreate?: OnCreate): Duplex | undefined {
@@ -52,7 +46,7 @@ export class GuardedHttpAgent extends http.Agent {
     return net.connect({
       host: destination.host,
       port: destination.port,
-      lookup: lookupFor(this.#guard, options, destination),
+      lookup: createGuardedLookup(this.#guard.lookup, this.#guard.policy, this.#owner),
       noDelay: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
@@ -66,11 +60,13 @@ export class GuardedHttpAgent extends http.Agent {
  */
 export class GuardedHttpsAgent extends https.Agent {
   readonly #guard: Guard;
+  readonly #owner: LookupOwner;
   readonly #secureContext: SecureContext;
 
-  constructor(guard: Guard, secureContext: SecureContext) {
+  constructor(guard: Guard, owner: LookupOwner, secureContext: SecureContext) {
     super({ keepAlive: false, maxCachedSessions: 0 });
     this.#guard = guard;
+    this.#owner = owner;
     this.#secureContext = secureContext;
   }
 
@@ -80,7 +76,7 @@ export class GuardedHttpsAgent extends https.Agent {
     const connection: tls.ConnectionOptions & net.TcpNetConnectOpts = {
       host: destination.host,
       port: destination.port,
-      lookup: lookupFor(this.#guard, options, destination),
+      lookup: createGuardedLookup(this.#guard.lookup, this.#guard.policy, this.#owner),
       noDelay: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
@@ -104,20 +100,6 @@ function destinationOf(options: http.ClientRequestArgs, policy: AddressPolicy): 
     if (reason !== null) return blockedError(host, null, reason);
   }
   return { host, port: Number(options.port) };
-}
-
-function lookupFor(
-  { lookup, policy }: Guard,
-  { lookupOwner }: GuardedRequestOptions,
-  { host }: Destination,
-): LookupFunction {
-  const owner = lookupOwner ?? {
-    account: host,
-    resource: host,
-    redirected: false,
-    deadline: performance.now() + LOOKUP_WITHIN_MS,
-  };
-  return createGuardedLookup(lookup, policy, owner);
 }
 
 function withoutBrackets(host: string): string {

@@ -4,6 +4,7 @@ import { createEgress, type Egress } from './create-egress.ts';
 import { AttackGround } from './testing/attack-ground.ts';
 import { PUBLIC_ADDRESS } from './testing/attack-vectors/hostile-names.ts';
 import type { DnsAnswer } from './testing/dns-server.ts';
+import { testOwner } from './testing/test-owner.ts';
 
 const NAME = 'rebinding.attack.test';
 const PRIVATE = ['127.0.0.1', '::1'];
@@ -30,10 +31,14 @@ afterEach(() => {
 /** 200 where the public server answered, otherwise the code of the error. */
 function get(host: string): Promise<number | string | undefined> {
   return new Promise((resolve) => {
-    const request = http.get(`http://${host}:${ground.port}/`, { agent: egress.httpAgent }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    });
+    const request = http.get(
+      `http://${host}:${ground.port}/`,
+      { agent: egress.httpAgent(testOwner(host)) },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      },
+    );
     request.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
 }
@@ -73,7 +78,7 @@ test('an alias that turns to a private name', async () => {
 
 test('told reachable, then turned private: the connection is refused all the same', async () => {
   ground.dns.zone.set('told.attack.test', (question) => (question === 1 ? [PUBLIC_ADDRESS] : PRIVATE));
-  expect(await egress.checkUrl(`http://told.attack.test:${ground.port}/`)).toBeNull();
+  expect(await egress.checkUrl(`http://told.attack.test:${ground.port}/`, 'account')).toBeNull();
   expect(await get('told.attack.test')).toBe('EGRESS_BLOCKED');
 });
 
@@ -84,7 +89,7 @@ test('a public address that refuses is no way to the private one beside it', asy
   const code = await new Promise((resolve) => {
     const url = `http://refusing.attack.test:${ground.port}/`;
     http
-      .get(url, { agent: egressOfTwo.httpAgent })
+      .get(url, { agent: egressOfTwo.httpAgent(testOwner('test')) })
       .on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
   expect(code).toBe('ECONNREFUSED');

@@ -78,7 +78,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const metrics = createNotifierMetrics(registry);
   registerBacklogMetrics(registry, db, logger);
   const deliverer = new Deliverer({
-    send: (request) => sendWebhook(request, egress),
+    send: (delivery) => sendWebhook(delivery, egress),
     recordAttempt: (attempt) => recordAttempt(db, attempt),
     metrics,
     logger,

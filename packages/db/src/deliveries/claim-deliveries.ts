@@ -20,6 +20,7 @@ export interface ClaimedDelivery {
   readonly leaseToken: string;
   /** By Postgres' clock. */
   readonly claimedAt: Date;
+  readonly accountId: string;
   readonly channelId: string;
   /** The last attempt to its channel failed, as this one may. */
   readonly isChannelFailing: boolean;
@@ -54,6 +55,7 @@ interface DueScope {
 type ClaimedRow = Record<string, unknown> & {
   id: string;
   claimed_at: number;
+  account_id: string;
   channel_id: string;
   is_channel_failing: boolean;
   monitor_id: string;
@@ -94,7 +96,7 @@ export async function claimDeliveries(
       first_attempt_at = coalesce(d.first_attempt_at, now())
     from held h, channels c
     where d.id = h.id and ${isDue('h')} and c.id = d.channel_id and (c.enabled or d.test) and c.deleted_at is null
-    returning d.id, (extract(epoch from now()) * 1000)::float8 as claimed_at, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
+    returning d.id, c.account_id, (extract(epoch from now()) * 1000)::float8 as claimed_at, d.channel_id, d.monitor_id, d.event, d.payload, d.test, d.attempt_count, d.round_attempt_count,
       c.failing_since is not null as is_channel_failing, c.url, c.sealed_secret,
       case when c.previous_secret_expires_at > now() then c.sealed_previous_secret end as sealed_previous_secret,
       (extract(epoch from now() - d.first_attempt_at) * 1000)::float8 as elapsed_ms,
@@ -103,6 +105,7 @@ export async function claimDeliveries(
     id: row.id,
     leaseToken,
     claimedAt: new Date(row.claimed_at),
+    accountId: row.account_id,
     channelId: row.channel_id,
     isChannelFailing: row.is_channel_failing,
     monitorId: row.monitor_id,

@@ -1,7 +1,7 @@
+import type { RequestOptions } from 'node:http';
 import { METHODS_WITH_BODY, type HttpMethod } from '@tocsin/contracts/vocabulary';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/fair-lookup';
-import type { GuardedRequestOptions } from '@tocsin/egress/guarded-agent';
 
 /** What checks call themselves unless the monitor's headers say otherwise. */
 const CHECK_USER_AGENT = 'Tocsin/0.1 (+uptime check)';
@@ -32,11 +32,11 @@ export function firstRequest(
 export function requestOptions(
   { url, method, headers, body }: HopRequest,
   egress: Egress,
-  lookupOwner: LookupOwner,
-): GuardedRequestOptions {
+  owner: LookupOwner,
+): RequestOptions {
   const { hostname, port, protocol } = url;
   return {
-    agent: protocol === 'https:' ? egress.httpsAgent : egress.httpAgent,
+    agent: protocol === 'https:' ? egress.httpsAgent(owner) : egress.httpAgent(owner),
     protocol,
     hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
     // Text, for Node takes a port of 0 for the default port.
@@ -45,7 +45,6 @@ export function requestOptions(
     method,
     maxHeaderSize: MAX_HEADER_BYTES,
     headers: rawHeaders(url, method, headers, body),
-    lookupOwner,
   };
 }
 

@@ -44,7 +44,15 @@ afterEach(() => {
 
 function send(url: string): Promise<WebhookAnswer> {
   return sendWebhook(
-    { id: 'delivery-1', url, payload: '{}', secrets: SECRETS, claimedAt: new Date() },
+    {
+      id: 'delivery-1',
+      accountId: url,
+      channelId: url,
+      url,
+      payload: '{}',
+      secrets: SECRETS,
+      claimedAt: new Date(),
+    },
     egress,
     NO_DEADLINE_MS,
   );
@@ -104,7 +112,7 @@ test('a receiver that was public when it was told, and is private when it is sen
     question === 1 ? [PUBLIC_ADDRESS] : ['127.0.0.1', '::1'],
   );
   const url = `https://turns.attack.test:${ground.port}/`;
-  expect(await egress.checkUrl(url)).toBeNull();
+  expect(await egress.checkUrl(url, 'account-1')).toBeNull();
   expect((await send(url)).error).toBe(
     'address ::1 of turns.attack.test is in a loopback range; allow it with EGRESS_ALLOW_CIDRS',
   );
@@ -131,7 +139,15 @@ test('a UNIX socket is no receiver', async () => {
 test('with the canary allowed the same webhook reaches it once', async () => {
   const open = createEgress({ allowCidrs: ['127.0.0.1'], extraCa: ground.ca });
   const url = `https://127.0.0.1:${ground.port}/`;
-  const request = { id: 'delivery-1', url, payload: '{}', secrets: SECRETS, claimedAt: new Date() };
+  const request = {
+    id: 'delivery-1',
+    accountId: url,
+    channelId: url,
+    url,
+    payload: '{}',
+    secrets: SECRETS,
+    claimedAt: new Date(),
+  };
   const answer = await sendWebhook(request, open, NO_DEADLINE_MS);
   expect([answer.statusCode, ground.canaryConnections, ground.watch.take()]).toEqual([200, 1, ['127.0.0.1']]);
   ground.canaryConnections = 0;

@@ -20,6 +20,7 @@ const delivery: ClaimedDelivery = {
   id: 'd',
   leaseToken: 't',
   claimedAt: new Date(0),
+  accountId: 'a',
   channelId: 'c',
   isChannelFailing: false,
   monitorId: 'm',

@@ -90,7 +90,15 @@ function trickle(head: string, drop: string): (socket: net.Socket) => void {
 
 /** Sends to it; whatever comes back is bounded, fit to be shown, and leaves no connection behind. */
 async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<WebhookAnswer> {
-  const request = { id: 'delivery-1', url, payload: '{}', secrets: [SECRET], claimedAt: new Date() };
+  const request = {
+    id: 'delivery-1',
+    accountId: 'account-1',
+    channelId: 'channel-1',
+    url,
+    payload: '{}',
+    secrets: [SECRET],
+    claimedAt: new Date(),
+  };
   const answer = await sendWebhook(request, egress, deadlineMs ?? NO_DEADLINE_MS);
   for (const text of [answer.error ?? '', answer.responseExcerpt ?? '']) {
     expect(text.length).toBeLessThanOrEqual(500);
@@ -195,7 +203,15 @@ describe('a connection', () => {
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     for (const options of [other, { ...certificate, ...old }]) {
       const { url } = await listen(tls.createServer(options));
-      const request = { id: 'delivery-1', url, payload: '{}', secrets: [SECRET], claimedAt: new Date() };
+      const request = {
+        id: 'delivery-1',
+        accountId: 'account-1',
+        channelId: 'channel-1',
+        url,
+        payload: '{}',
+        secrets: [SECRET],
+        claimedAt: new Date(),
+      };
       expect(await sendWebhook(request, trusting, NO_DEADLINE_MS)).toMatchObject({
         statusCode: null,
         error: expect.stringMatching(/./),

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
+import type { LookupOwner } from '@tocsin/egress/fair-lookup';
 import { WebhookReceiver, type Answer } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
 import { Webhook } from 'standardwebhooks';
@@ -36,6 +37,8 @@ async function send(
   return sendWebhook(
     {
       id: 'delivery-1',
+      accountId: 'account-1',
+      channelId: 'channel-1',
       url: overrides.url ?? receiver.url('/hook'),
       payload: PAYLOAD,
       secrets: [SECRET, OLD_SECRET],
@@ -80,6 +83,20 @@ describe('sendWebhook', () => {
     );
     expect(retryAfterMs).toBeGreaterThan(0);
     expect(retryAfterMs).toBeLessThanOrEqual(1_800_000);
+  });
+
+  test('looks the name up on behalf of the account and the channel, until the deadline', async () => {
+    const owners: LookupOwner[] = [];
+    const httpsAgent: Egress['httpsAgent'] = (owner) => {
+      owners.push(owner);
+      return egress.httpsAgent(owner);
+    };
+    const before = performance.now();
+    await send(ok, { egress: { ...egress, httpsAgent } });
+    expect(owners).toEqual([
+      { account: 'account-1', resource: 'channel-1', redirected: false, deadline: expect.any(Number) },
+    ]);
+    expect(owners[0]?.deadline).toBeGreaterThanOrEqual(before + NO_DEADLINE_MS);
   });
 
   test.each([
@@ -132,6 +149,8 @@ describe('sendWebhook', () => {
     let answer: WebhookAnswer | null = null;
     const request = {
       id: 'delivery-1',
+      accountId: 'account-1',
+      channelId: 'channel-1',
       url: receiver.url('/hook'),
       payload: PAYLOAD,
       secrets: [SECRET],
@@ -172,7 +191,14 @@ describe('sendWebhook', () => {
 
   test('whatever is wrong with a channel is an answer, not an exception', async () => {
     receiver.answer = ok;
-    const request = { id: 'delivery-1', url: receiver.url('/hook'), payload: PAYLOAD, claimedAt: new Date() };
+    const request = {
+      id: 'delivery-1',
+      accountId: 'account-1',
+      channelId: 'channel-1',
+      url: receiver.url('/hook'),
+      payload: PAYLOAD,
+      claimedAt: new Date(),
+    };
     for (const secrets of [[], ['whsec_'], ['whsec_not base64!']]) {
       expect(await sendWebhook({ ...request, secrets }, egress, NO_DEADLINE_MS)).toMatchObject({
         error: expect.any(String),

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
+import type { Agent } from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/webhook';
 import { parseRetryAfter } from '@tocsin/core/delivery/retry-schedule';
 import { sanitiseDetail } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
+import type { LookupOwner } from '@tocsin/egress/fair-lookup';
 import { got, type Request } from 'got';
 import { signatureHeaders } from './sign.ts';
 
@@ -18,6 +20,9 @@ const MAX_INTERIM_ANSWERS = 20;
 export interface WebhookRequest {
   /** Stable over all attempts of a delivery. */
   readonly id: string;
+  /** On whose behalf the name of the receiver is looked up. */
+  readonly accountId: string;
+  readonly channelId: string;
   readonly url: string;
   /** The very bytes to send. */
   readonly payload: string;
@@ -61,8 +66,14 @@ export async function sendWebhook(
     retryAfterMs: null,
     ...answer,
   });
+  const owner: LookupOwner = {
+    account: request.accountId,
+    resource: request.channelId,
+    redirected: false,
+    deadline: started + deadlineMs,
+  };
   try {
-    return await exchange(request, egress, deadlineMs, finish);
+    return await exchange(request, egress.httpsAgent(owner), deadlineMs, finish);
   } catch (error) {
     return finish({ error: describe(error, deadlineMs) });
   }
@@ -70,7 +81,7 @@ export async function sendWebhook(
 
 async function exchange(
   request: WebhookRequest,
-  egress: Egress,
+  agent: Agent,
   deadlineMs: number,
   finish: (answer: Partial<WebhookAnswer>) => WebhookAnswer,
 ): Promise<WebhookAnswer> {
@@ -84,7 +95,7 @@ async function exchange(
       'user-agent': WEBHOOK_USER_AGENT,
       ...signatureHeaders(request.id, request.claimedAt, request.payload, request.secrets),
     },
-    agent: { https: egress.httpsAgent },
+    agent: { https: agent },
     followRedirect: false,
     throwHttpErrors: false,
     decompress: false,

@@ -1,0 +1,10 @@
+import type { LookupOwner } from '../fair-lookup.ts';
+
+/** Longer than any test runs, so that no lookup of a busy machine comes too late. */
+const NO_TIMEOUT_MS = 600_000;
+
+/** An owner of lookups with an account of its own for each name. */
+export function testOwner(name: string): LookupOwner {
+  const deadline = performance.now() + NO_TIMEOUT_MS;
+  return { account: name, resource: name, redirected: false, deadline };
+}
