@@ -216,6 +216,18 @@ describe('https', () => {
     }
   });
 
+  test('refuses a certificate whose only name is the common name', async () => {
+    const old = await createCertificate(['loopback.test'], { alternativeNames: [] });
+    const server = await listening(https.createServer(old, (_request, response) => response.end('ok')));
+    const egress = createEgress({ allowCidrs: LOOPBACK, extraCa: old.ca, lookup });
+    await expect(get(egress, `https://loopback.test:${portOf(server)}/`)).rejects.toMatchObject({
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+      message:
+        'the certificate has no subject alternative name, and its common name does not count (RFC 9525)',
+    });
+    server.close();
+  });
+
   test('takes the server name from the URL, not from a Host header', async () => {
     const egress = createEgress({ allowCidrs: LOOPBACK, extraCa: certificate.ca, lookup });
     const options = { headers: { host: 'elsewhere.test' } };

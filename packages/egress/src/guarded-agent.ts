@@ -6,7 +6,7 @@ import tls, { type SecureContext } from 'node:tls';
 import type { AddressPolicy } from './address-policy.ts';
 import type { LookupOwner, OwnedLookup } from './fair-lookup.ts';
 import { blockedError, createGuardedLookup } from './guarded-lookup.ts';
-import { readCertificateCheaply } from './peer-certificate.ts';
+import { checkServerIdentity, readCertificateCheaply } from './peer-certificate.ts';
 
 type OnCreate = (error: Error | null, stream: Duplex) => void;
 
@@ -85,9 +85,10 @@ export class GuardedHttpsAgent extends https.Agent {
       ALPNProtocols: HTTP_ALPN,
       // Said outright: it would otherwise follow NODE_TLS_REJECT_UNAUTHORIZED.
       rejectUnauthorized: true,
+      checkServerIdentity,
     };
     const socket = tls.connect(connection);
-    readCertificateCheaply(socket, destination.host);
+    readCertificateCheaply(socket);
     return socket;
   }
 }
