@@ -15,6 +15,8 @@ export interface HopRequest {
   readonly method: HttpMethod;
   readonly headers: Readonly<Record<string, string>> | null;
   readonly body: Buffer | null;
+  /** What the target set on the way here; null for nothing. It goes behind a Cookie header of the monitor. */
+  readonly cookies: string | null;
 }
 
 /** The first request of a check; a body goes only with the methods that send one (specification "Request body"). */
@@ -25,15 +27,12 @@ export function firstRequest(
   body: string | null,
 ): HopRequest {
   const sent = body !== null && METHODS_WITH_BODY.has(method);
-  return { url, method, headers, body: sent ? Buffer.from(body) : null };
+  return { url, method, headers, body: sent ? Buffer.from(body) : null, cookies: null };
 }
 
 /** Node's options for a request through the guarded agents. User name and password of a URL are never sent. */
-export function requestOptions(
-  { url, method, headers, body }: HopRequest,
-  egress: Egress,
-  owner: LookupOwner,
-): RequestOptions {
+export function requestOptions(request: HopRequest, egress: Egress, owner: LookupOwner): RequestOptions {
+  const { url, method } = request;
   const { hostname, port, protocol } = url;
   return {
     agent: protocol === 'https:' ? egress.httpsAgent(owner) : egress.httpAgent(owner),
@@ -44,29 +43,26 @@ export function requestOptions(
     path: url.pathname + url.search,
     method,
     maxHeaderSize: MAX_HEADER_BYTES,
-    headers: rawHeaders(url, method, headers, body),
+    headers: rawHeaders(request),
   };
 }
 
 /** A flat list of names and values: Node writes it as it stands, which costs a fraction of a header object. */
-function rawHeaders(
-  url: URL,
-  method: HttpMethod,
-  headers: Readonly<Record<string, string>> | null,
-  body: Buffer | null,
-): string[] {
+function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string[] {
   const raw: string[] = [];
   const names = new Set<string>();
   for (const name in headers) {
     const value = headers[name];
     if (value === undefined) continue;
-    raw.push(name, value);
-    names.add(name.toLowerCase());
+    const lowerName = name.toLowerCase();
+    raw.push(name, lowerName === 'cookie' && cookies !== null ? `${value}; ${cookies}` : value);
+    names.add(lowerName);
   }
   if (!names.has('host')) raw.unshift('Host', url.host);
   if (!names.has('user-agent')) raw.push('User-Agent', CHECK_USER_AGENT);
   if (!names.has('accept')) raw.push('Accept', '*/*');
   if (!names.has('accept-encoding')) raw.push('Accept-Encoding', 'identity');
+  if (cookies !== null && !names.has('cookie')) raw.push('Cookie', cookies);
   if (METHODS_WITH_BODY.has(method)) raw.push('Content-Length', String(body?.length ?? 0));
   return raw;
 }

@@ -7,6 +7,7 @@ import { sanitiseDetail, type Failure } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/fair-lookup';
 import { BodyBudget, ProbeThrottledError, type BodyLease } from './body-budget.ts';
+import { CheckCookies } from './cookies.ts';
 import { Deadline } from './deadline.ts';
 import { decodeBody } from './decode-body.ts';
 import { hideSent } from './hide-sent.ts';
@@ -95,6 +96,7 @@ async function exchange(
   const readsBody = needsBody(assertions);
   const wantsBody = (statusCode: number): boolean =>
     readsBody && statusPasses(statusCode, assertions) && !(follows && isRedirect(statusCode));
+  const cookies = new CheckCookies();
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
     const owner = { ...target.owner, redirected: redirects > 0, deadline: deadline.endsAt };
@@ -108,7 +110,8 @@ async function exchange(
       return lost(target, hop, `more than ${MAX_REDIRECTS} redirects`, deadline);
     const next = redirectedRequest(request, hop.statusCode, hop.location);
     if (typeof next === 'string') return lost(target, hop, next, deadline);
-    request = next;
+    await cookies.keep(request.url, hop.setCookie);
+    request = { ...next, cookies: cookies.headerFor(next.url) };
   }
 }
 

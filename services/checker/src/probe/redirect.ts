@@ -16,6 +16,7 @@ export function isRedirect(statusCode: number): boolean {
 /**
  * The request that a redirect asks for (design §4 "Check"), or in words why it cannot be followed. Custom headers and
  * body stay behind for good once the origin changes: a later hop back must not hand them to a page the other origin chose.
+ * Cookies that the target set are for the caller to add.
  * @param location the Location header as Node read it (Latin-1), null without one
  */
 export function redirectedRequest(
@@ -32,9 +33,9 @@ export function redirectedRequest(
     return `the redirect to ${quoteForeign(withoutQuery(text))} leaves http and https`;
   }
   const method = redirectedMethod(request.method, statusCode);
-  if (url.origin !== request.url.origin) return { url, method, headers: null, body: null };
-  if (method === request.method) return { ...request, url };
-  return { url, method, headers: withoutContentHeaders(request.headers), body: null };
+  if (url.origin !== request.url.origin) return { url, method, headers: null, body: null, cookies: null };
+  if (method === request.method) return { ...request, url, cookies: null };
+  return { url, method, headers: withoutContentHeaders(request.headers), body: null, cookies: null };
 }
 
 /** A query or fragment is where servers put tokens. */

@@ -20,6 +20,7 @@ export interface HopOutcome {
   /** Null where no response head arrived. */
   readonly statusCode: number | null;
   readonly location: string | null;
+  readonly setCookie: readonly string[];
   readonly contentType: string;
   readonly contentEncoding: string;
   /** As it came over the wire, at most 1 MiB; null where it was not wanted or not all there. */
@@ -132,6 +133,7 @@ class Hop {
       failure,
       statusCode: this.#response?.statusCode ?? null,
       location: headers?.location ?? null,
+      setCookie: headers?.['set-cookie'] ?? [],
       contentType: headers?.['content-type'] ?? '',
       contentEncoding: headers?.['content-encoding'] ?? 'identity',
       body,

@@ -1,0 +1,128 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createEgress } from '@tocsin/egress/create-egress';
+import type { ProbeResult } from './probe.ts';
+import { check, createLocalTargets, type LocalTarget } from './test-targets.ts';
+
+const targets = createLocalTargets();
+afterEach(() => targets.closeAll());
+
+/** Every name is this machine. */
+const egress = createEgress({
+  allowCidrs: ['127.0.0.0/8'],
+  lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
+});
+
+/** What the requests of a check said: host and path, and the Cookie header. */
+interface Seen {
+  readonly at: string;
+  readonly cookie: string | undefined;
+}
+
+/** A step of a chain of redirects: where it is, and what it sets. */
+interface Step {
+  readonly at: string;
+  readonly sets: readonly string[];
+}
+
+/**
+ * Checks the first step; each redirects to the next, the last one answers.
+ * @param headers of the monitor
+ */
+async function follow(
+  steps: readonly Step[],
+  headers: Record<string, string> | null = null,
+): Promise<{ readonly result: ProbeResult; readonly seen: readonly Seen[] }> {
+  const seen: Seen[] = [];
+  const target: LocalTarget = await targets.http((request, response) => {
+    const step = steps[seen.length];
+    const next = steps[seen.length + 1];
+    const host = request.headers.host?.split(':')[0] ?? '';
+    seen.push({ at: `${host}${request.url}`, cookie: request.headers.cookie });
+    if (step !== undefined) response.setHeader('set-cookie', step.sets);
+    if (next === undefined) response.end('ok');
+    else response.writeHead(302, { location: urlOf(next, target) }).end();
+  });
+  const [first = { at: '', sets: [] }] = steps;
+  const result = await check(urlOf(first, target), egress, { headers });
+  return { result, seen };
+}
+
+function urlOf({ at }: Step, { port }: LocalTarget): string {
+  const [host, ...path] = at.split('/');
+  return `http://${host}:${port}/${path.join('/')}`;
+}
+
+const last = (at: string): Step => ({ at, sets: [] });
+
+describe('a cookie that a redirect sets', () => {
+  test.each([
+    ['for its host', 'a=1', 'www.shop.test/next', 'a=1'],
+    ['for its host alone', 'a=1', 'shop.test/', undefined],
+    ['for its host, not for those below', 'a=1', 'api.www.shop.test/', undefined],
+    ['for its domain', 'a=1; Domain=shop.test', 'api.shop.test/', 'a=1'],
+    ['for a domain with a dot before it', 'a=1; Domain=.shop.test', 'shop.test/', 'a=1'],
+    ['for a domain that is not its own', 'a=1; Domain=other.test', 'other.test/', undefined],
+    ['for a path', 'a=1; Path=/in', 'www.shop.test/in/side', 'a=1'],
+    ['for another path', 'a=1; Path=/in', 'www.shop.test/inside', undefined],
+    ['that has expired', 'a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT', 'www.shop.test/next', undefined],
+    ['to be deleted', 'a=1; Max-Age=0', 'www.shop.test/next', undefined],
+    ['that is secure, over http', 'a=1; Secure', 'www.shop.test/next', undefined],
+    ['that is for the server alone', 'a=1; HttpOnly; SameSite=Strict', 'www.shop.test/next', 'a=1'],
+    ['that is none', '=; ;', 'www.shop.test/next', undefined],
+  ])('%s', async (_name, cookie, next, sent) => {
+    const { result, seen } = await follow([{ at: 'www.shop.test/', sets: [cookie] }, last(next)]);
+    expect(result.status).toBe('UP');
+    expect(seen).toEqual([
+      { at: 'www.shop.test/', cookie: undefined },
+      { at: next, cookie: sent },
+    ]);
+  });
+
+  test.each([
+    ['shop.co.uk', 'co.uk', 'other.co.uk'],
+    ['shop.github.io', 'github.io', 'other.github.io'],
+  ])('on %s for the public suffix %s is not kept', async (host, domain, other) => {
+    const sets = [`a=1; Domain=${domain}`];
+    const { seen } = await follow([{ at: `${host}/`, sets }, last(`${other}/`)]);
+    expect(seen[1]?.cookie).toBeUndefined();
+  });
+
+  test('is replaced and removed by later ones, and comes back to its host', async () => {
+    const { seen } = await follow([
+      { at: 'a.test/1', sets: ['one=1', 'two=1'] },
+      { at: 'b.test/2', sets: ['three=1'] },
+      { at: 'a.test/3', sets: ['one=2', 'two=; Max-Age=0'] },
+      last('a.test/4'),
+    ]);
+    expect(seen.map(({ cookie }) => cookie)).toEqual([undefined, undefined, 'one=1; two=1', 'one=2']);
+  });
+
+  test('comes behind a Cookie header of the monitor, which stays within its origin', async () => {
+    const { seen } = await follow(
+      [{ at: 'a.test/1', sets: ['set=1'] }, last('a.test/2'), { at: 'b.test/3', sets: [] }, last('a.test/4')],
+      { cookie: 'own=1' },
+    );
+    expect(seen.map(({ cookie }) => cookie)).toEqual(['own=1', 'own=1; set=1', undefined, 'set=1']);
+  });
+
+  test('is forgotten with the check', async () => {
+    const steps = [{ at: 'a.test/1', sets: ['a=1'] }, last('a.test/2')];
+    await follow(steps);
+    expect((await follow(steps)).seen[0]?.cookie).toBeUndefined();
+  });
+});
+
+describe('what a check keeps is bounded', () => {
+  test('50 cookies', async () => {
+    const sets = Array.from({ length: 200 }, (_, index) => `c${index}=1`);
+    const { result, seen } = await follow([{ at: 'a.test/1', sets }, last('a.test/2')]);
+    expect(result.status).toBe('UP');
+    expect(seen[1]?.cookie?.split('; ')).toHaveLength(50);
+  });
+
+  test('4 KiB each', async () => {
+    const sets = [`long=${'x'.repeat(4_096)}`, 'short=1'];
+    const { seen } = await follow([{ at: 'a.test/1', sets }, last('a.test/2')]);
+    expect(seen[1]?.cookie).toBe('short=1');
+  });
+});

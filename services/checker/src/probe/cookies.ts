@@ -1,0 +1,38 @@
+import type { CookieJar } from 'tough-cookie';
+
+/** What RFC 6265 asks of a client at least; a target that sets more gains nothing. */
+const MAX_COOKIES = 50;
+const MAX_COOKIE_CHARACTERS = 4_096;
+
+/** The cookies of one check: kept over its redirects, and forgotten with it. */
+export class CheckCookies {
+  #jar: CookieJar | null = null;
+  #count = 0;
+
+  /**
+   * Keeps what a response set, as far as a browser would.
+   * @param setCookie its Set-Cookie headers, as Node read them (Latin-1)
+   */
+  async keep(url: URL, setCookie: readonly string[]): Promise<void> {
+    if (setCookie.length === 0) return;
+    this.#jar ??= await createJar();
+    for (const cookie of setCookie) {
+      if (this.#count === MAX_COOKIES) return;
+      if (cookie.length > MAX_COOKIE_CHARACTERS) continue;
+      this.#count += 1;
+      this.#jar.setCookieSync(cookie, url.href, { ignoreError: true });
+    }
+  }
+
+  /** The Cookie header for a request to this URL; null without one. */
+  headerFor(url: URL): string | null {
+    const header = this.#jar?.getCookieStringSync(url.href) ?? '';
+    return header === '' ? null : header;
+  }
+}
+
+/** Loaded with the first cookie: the list of public suffixes takes 18 MB, which most checkers of internal targets never need. */
+async function createJar(): Promise<CookieJar> {
+  const { CookieJar } = await import('tough-cookie');
+  return new CookieJar();
+}
