@@ -58,7 +58,7 @@ describe('classifyError', () => {
     [new AggregateError([refused6, refused]), 'connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1'],
     [
       systemError('Parse Error: Expected HTTP/', { code: 'HPE_INVALID_CONSTANT', reason: 'Expected HTTP/' }),
-      'malformed answer: Expected HTTP/ (HPE_INVALID_CONSTANT)',
+      'malformed response: Expected HTTP/ (HPE_INVALID_CONSTANT)',
     ],
     [
       systemError(
@@ -80,12 +80,35 @@ describe('classifyError', () => {
       'TLS failed: wrong version number (EPROTO)',
     ],
     [
+      systemError('Parse Error: Expected HTTP/', {
+        code: 'HPE_INVALID_CONSTANT',
+        rawPacket: Buffer.from([0, 0, 18, 4, 0, 0, 0, 0, 0, 1, 2, 3]),
+      }),
+      'the server speaks only HTTP/2, which checks do not (HPE_INVALID_CONSTANT)',
+    ],
+    [
+      systemError('Parse Error: Expected HTTP/', {
+        code: 'HPE_INVALID_CONSTANT',
+        reason: 'Expected HTTP/',
+        rawPacket: Buffer.from([0, 0, 18, 4]),
+      }),
+      'malformed response: Expected HTTP/ (HPE_INVALID_CONSTANT)',
+    ],
+    [
+      systemError(
+        '80AC:error:0A000460:SSL routines:ssl3_read_bytes:tlsv1 alert no application protocol:a.c:1605:',
+        { code: 'EPROTO' },
+      ),
+      'the server speaks only HTTP/2, which checks do not (EPROTO)',
+    ],
+    [reset, 'the connection was reset (ECONNRESET)'],
+    [
       systemError('certificate has expired', { code: 'CERT_HAS_EXPIRED' }),
       'certificate has expired (CERT_HAS_EXPIRED)',
     ],
     [
       systemError('socket hang up', { code: 'ECONNRESET' }),
-      'the connection was closed before an answer arrived (ECONNRESET)',
+      'the connection was closed before a response arrived (ECONNRESET)',
     ],
     [systemError('address 10.0.0.1 is private', { code: 'EGRESS_BLOCKED' }), 'address 10.0.0.1 is private'],
     [new Error(''), 'the exchange failed'],

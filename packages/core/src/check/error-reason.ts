@@ -18,6 +18,12 @@ const DNS_CODES = new Set([
 const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT']);
 // The part for people of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
 const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
+/** What OpenSSL says of a server that takes none of the protocols it is offered. */
+const NO_COMMON_PROTOCOL = /alert no application protocol/;
+/** The types of the HTTP/2 frames that a server begins with: SETTINGS, or GOAWAY. */
+const FIRST_FRAME_TYPES = new Set([4, 7]);
+const FRAME_HEADER_BYTES = 9;
+const ONLY_HTTP2 = 'the server speaks only HTTP/2, which checks do not';
 // Control characters, line and paragraph separators, direction overrides, and surrogates without a partner.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Surrogate}]+/gu;
 
@@ -35,6 +41,8 @@ interface RaisedError {
   readonly code: string;
   readonly syscall: unknown;
   readonly reason: unknown;
+  /** What Node's HTTP parser was reading when it failed. */
+  readonly rawPacket: unknown;
   /** The attempts of an `AggregateError`, empty for any other error. */
   readonly attempts: readonly unknown[];
 }
@@ -86,12 +94,24 @@ function describe(error: RaisedError): string {
   return code === '' || code === 'EGRESS_BLOCKED' || text.includes(code) ? text : `${text} (${code})`;
 }
 
-function wordsOf({ message, code, reason }: RaisedError): string {
-  if (code.startsWith('HPE_')) return `malformed answer: ${typeof reason === 'string' ? reason : message}`;
+function wordsOf({ message, code, syscall, reason, rawPacket }: RaisedError): string {
+  if (code.startsWith('HPE_')) {
+    if (isHttp2Frame(rawPacket)) return ONLY_HTTP2;
+    return `malformed response: ${typeof reason === 'string' ? reason : message}`;
+  }
   const tlsReason = OPENSSL_REASON.exec(message)?.[1];
-  if (tlsReason !== undefined) return `TLS failed: ${tlsReason}`;
-  if (message === 'socket hang up') return 'the connection was closed before an answer arrived';
+  if (tlsReason !== undefined)
+    return NO_COMMON_PROTOCOL.test(tlsReason) ? ONLY_HTTP2 : `TLS failed: ${tlsReason}`;
+  if (message === 'socket hang up') return 'the connection was closed before a response arrived';
+  if (code === 'ECONNRESET' && syscall === 'read') return 'the connection was reset';
   return message === '' ? 'the exchange failed' : message;
+}
+
+/** The head of a frame of the whole connection: three bytes of length, the type, flags, and a stream of 0 (RFC 9113). */
+function isHttp2Frame(bytes: unknown): boolean {
+  if (!ArrayBuffer.isView(bytes) || bytes.byteLength < FRAME_HEADER_BYTES) return false;
+  const frame = new DataView(bytes.buffer, bytes.byteOffset);
+  return frame.getUint8(0) === 0 && FIRST_FRAME_TYPES.has(frame.getUint8(3)) && frame.getUint32(5) === 0;
 }
 
 /** By its fields, not by `instanceof`: Node's own errors may stem from another realm than this code. */
@@ -99,12 +119,13 @@ function readError(error: unknown): RaisedError {
   const fields = (typeof error === 'object' && error !== null ? error : {}) as Readonly<
     Record<string, unknown>
   >;
-  const { message, code, syscall, reason, errors } = fields;
+  const { message, code, syscall, reason, rawPacket, errors } = fields;
   return {
     message: typeof message === 'string' ? message : '',
     code: typeof code === 'string' ? code : '',
     syscall,
     reason,
+    rawPacket,
     attempts: Array.isArray(errors) ? errors : [],
   };
 }

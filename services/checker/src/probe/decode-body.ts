@@ -7,17 +7,19 @@ import { MAX_BODY_BYTES } from './read-body.ts';
 export type DecodedBody = { readonly text: string } | { readonly problem: string };
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]{1,40})/i;
-// A body that was cut at 1 MiB, or that the server left unfinished, still yields what it holds.
-const LENIENT = { finishFlush: constants.Z_SYNC_FLUSH };
+/** A body that the check itself cut at 1 MiB yields what it holds; any other has to reach its end. */
+const CUT = { finishFlush: constants.Z_SYNC_FLUSH };
 
 /**
  * Turns body bytes into text: content codings gzip and deflate undone up to 1 MiB of output, then the charset that
  * Content-Type states, UTF-8 without one. Bytes that are no valid text become U+FFFD. Brotli is not undone: what decodes it in Node
  * has let strangers write into the memory of a process (CVE-2026-111497), and checks do not ask for it.
+ * @param complete whether `bytes` are the whole body; of the first part of one, what can be decoded is
  * @param contentEncoding the Content-Encoding header, `identity` without one
  */
 export async function decodeBody(
   bytes: Buffer,
+  complete: boolean,
   contentEncoding: string,
   contentType: string,
 ): Promise<DecodedBody> {
@@ -25,23 +27,24 @@ export async function decodeBody(
   if (bytes.length === 0 || coding === '' || coding === 'identity') {
     return { text: textOf(bytes, contentType) };
   }
-  const decoder = decoderOf(coding, bytes);
+  const decoder = decoderOf(coding, bytes, complete);
   if (decoder === null)
     return { problem: `the body has content coding ${quoteForeign(coding)}, which checks cannot read` };
   const plain = await unfold(decoder, bytes);
   return plain === null
-    ? { problem: `the body is not valid ${coding}` }
+    ? { problem: `the ${coding} body is not valid or not complete` }
     : { text: textOf(plain, contentType) };
 }
 
-function decoderOf(coding: string, bytes: Buffer): Transform | null {
+function decoderOf(coding: string, bytes: Buffer, complete: boolean): Transform | null {
+  const options = complete ? {} : CUT;
   switch (coding) {
     case 'gzip':
     case 'x-gzip':
-      return createGunzip(LENIENT);
+      return createGunzip(options);
     case 'deflate':
       // The standard wants the zlib format, some servers send bare deflate data; the first byte tells.
-      return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(LENIENT) : createInflateRaw(LENIENT);
+      return ((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(options) : createInflateRaw(options);
     default:
       return null;
   }

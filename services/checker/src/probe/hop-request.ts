@@ -43,6 +43,9 @@ export function requestOptions(request: HopRequest, egress: Egress, owner: Looku
     path: url.pathname + url.search,
     method,
     maxHeaderSize: MAX_HEADER_BYTES,
+    // Takes what other clients take: folded headers, lines that end in LF, a length beside chunks, spaces after the size of a chunk. A
+    // connection carries one response and is closed, so there is no other that a lenient reading could be confused with.
+    insecureHTTPParser: true,
     headers: rawHeaders(request),
   };
 }

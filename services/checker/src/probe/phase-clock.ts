@@ -35,8 +35,8 @@ export class PhaseClock {
   /** What the exchange was busy with, for the detail of a timeout. */
   get phase(): string {
     if (this.#headAt !== null) return 'reading the body';
-    if (this.#securedAt !== null) return 'waiting for the answer';
-    if (this.#connectedAt !== null) return this.#secure ? 'in the TLS handshake' : 'waiting for the answer';
+    if (this.#securedAt !== null) return 'waiting for the response';
+    if (this.#connectedAt !== null) return this.#secure ? 'in the TLS handshake' : 'waiting for the response';
     return this.#resolvedAt === null ? 'resolving the name or connecting' : 'connecting';
   }
 

@@ -34,7 +34,7 @@ describe('a healthy target', () => {
         tcp: expect.any(Number),
         tls: null,
         firstByte: expect.any(Number),
-        download: null,
+        download: expect.any(Number),
       },
       certificateExpiresAt: null,
     });
@@ -43,7 +43,7 @@ describe('a healthy target', () => {
     await target.allClosed();
   });
 
-  test('by name has a DNS timing too, with a body to read a download timing', async () => {
+  test('by name has a DNS timing too', async () => {
     const target = await targets.http((_request, response) => response.end('ok'));
     const { status, timings } = await check(`http://localhost:${target.port}/`, egress, {
       assertions: { bodyContains: 'ok' },
@@ -71,21 +71,31 @@ describe('a healthy target', () => {
     }
   });
 
-  test('latency covers the body where it is read, and the head alone where not', async () => {
+  test.each([
+    ['an assertion looks at it', { bodyContains: 'last' }],
+    ['none does', null],
+  ])('latency covers the body where %s', async (_name, assertions) => {
     holdProbeClock();
-    const target = await targets.http((request, response) => {
+    const target = await targets.http((_request, response) => {
       response.write('first, ');
-      if (request.url === '/endless') return;
       jest.advanceTimersByTime(1_000);
       response.end('last');
     });
-    const read = await check(target.origin, egress, { assertions: { bodyContains: 'last' } });
-    expect(read).toMatchObject({ status: 'UP', latencyMs: 1_000 });
-    const { firstByte, download } = read.timings;
-    expect((firstByte ?? 0) + (download ?? 0)).toBe(1_000);
-    // It ends although the rest of the body never comes.
-    const unread = await check(`${target.origin}/endless`, egress);
-    expect(unread).toMatchObject({ status: 'UP', latencyMs: 1, timings: { download: null } });
+    const { status, latencyMs, timings } = await check(target.origin, egress, { assertions });
+    expect({ status, latencyMs }).toEqual({ status: 'UP', latencyMs: 1_000 });
+    expect((timings.firstByte ?? 0) + (timings.download ?? 0)).toBe(1_000);
+    await target.allClosed();
+  });
+
+  test('a body that can change nothing is not waited for', async () => {
+    const target = await targets.http((request, response) => {
+      const statusCode = request.url === '/failing' ? 500 : 200;
+      response.writeHead(statusCode, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    });
+    const failing = await check(`${target.origin}/failing`, egress, { assertions: { bodyContains: '2' } });
+    expect(failing).toMatchObject({ errorReason: 'HTTP_500', timings: { download: null } });
+    const stream = await check(`${target.origin}/stream`, egress);
+    expect(stream).toMatchObject({ status: 'UP', timings: { download: null } });
     await target.allClosed();
   });
 });
@@ -219,7 +229,7 @@ describe('a failing target is a result', () => {
       latencyMs: 80,
       statusCode: null,
       errorReason: 'TIMEOUT',
-      errorDetail: 'the timeout ended the check while waiting for the answer',
+      errorDetail: 'the timeout ended the check while waiting for the response',
     });
     await target.allClosed();
   });

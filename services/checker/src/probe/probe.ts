@@ -13,7 +13,7 @@ import { decodeBody } from './decode-body.ts';
 import { hideSent } from './hide-sent.ts';
 import { firstRequest } from './hop-request.ts';
 import { isRedirect, MAX_REDIRECTS, redirectedRequest } from './redirect.ts';
-import { requestHop, type HopOutcome } from './request-hop.ts';
+import { requestHop, type ChooseBodyUse, type HopOutcome } from './request-hop.ts';
 
 /** What to check, as the monitor has it. */
 export interface ProbeTarget {
@@ -93,14 +93,12 @@ async function exchange(
 ): Promise<ProbeResult> {
   const { assertions } = target;
   const follows = followsRedirects(assertions);
-  const readsBody = needsBody(assertions);
-  const wantsBody = (statusCode: number): boolean =>
-    readsBody && statusPasses(statusCode, assertions) && !(follows && isRedirect(statusCode));
+  const chooseBodyUse = bodyUseOf(assertions, follows);
   const cookies = new CheckCookies();
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
     const owner = { ...target.owner, redirected: redirects > 0, deadline: deadline.endsAt };
-    const hop = await requestHop(request, egress, owner, deadline, wantsBody, lease);
+    const hop = await requestHop(request, egress, owner, deadline, chooseBodyUse, lease);
     if (lease.isRefused) throw new ProbeThrottledError();
     if (hop.failure !== null) return failed(target, hop, hop.failure, deadline, redirects);
     if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
@@ -115,11 +113,30 @@ async function exchange(
   }
 }
 
+/**
+ * A body is read to its end also where no assertion looks at it: a response that breaks off is no success. What cannot change the
+ * verdict any more is not read.
+ */
+function bodyUseOf(assertions: Assertions | null, follows: boolean): ChooseBodyUse {
+  const use = needsBody(assertions) ? 'keep' : 'discard';
+  return ({ statusCode = 0, headers }) => {
+    if (!statusPasses(statusCode, assertions)) return 'skip';
+    if (follows && isRedirect(statusCode)) return 'skip';
+    // It has no end by design.
+    return use === 'discard' && isEventStream(headers['content-type']) ? 'skip' : use;
+  };
+}
+
+function isEventStream(contentType = ''): boolean {
+  return /^text\/event-stream\b/i.test(contentType);
+}
+
 async function judged(target: ProbeTarget, hop: HopOutcome, deadline: Deadline): Promise<ProbeResult> {
   const latencyMs = deadline.elapsedMs();
   let body: string | null = null;
-  if (hop.body !== null) {
-    const decoded = await decodeBody(hop.body, hop.contentEncoding, hop.contentType);
+  if (hop.body?.bytes) {
+    const { bytes, complete } = hop.body;
+    const decoded = await decodeBody(bytes, complete, hop.contentEncoding, hop.contentType);
     if ('problem' in decoded) return lost(target, hop, decoded.problem, deadline);
     body = decoded.text;
   }

@@ -9,10 +9,14 @@ import type { BodyLease } from './body-budget.ts';
 import type { Deadline } from './deadline.ts';
 import { requestOptions, type HopRequest } from './hop-request.ts';
 import { PhaseClock } from './phase-clock.ts';
-import { readBody } from './read-body.ts';
+import { collectBody, discardBody, type ReadBody } from './read-body.ts';
+import { differentLengths, renameRepeatedLengths } from './repeated-length.ts';
 
-/** More 1xx answers than this before the real one are an attack on our time. */
-const MAX_INTERIM_ANSWERS = 20;
+/** More 1xx responses than this before the real one are an attack on our time. */
+const MAX_INTERIM_RESPONSES = 20;
+
+/** The versions that Node's parser accepts outside its lenient mode. */
+const HTTP_VERSIONS = new Set(['0.9', '1.0', '1.1', '2.0']);
 
 /** What one request of a check came to. With a `failure` the other fields hold what was known until then. */
 export interface HopOutcome {
@@ -23,18 +27,23 @@ export interface HopOutcome {
   readonly setCookie: readonly string[];
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** As it came over the wire, at most 1 MiB; null where it was not wanted or not all there. */
-  readonly body: Buffer | null;
+  /** Null where it was not read or broke off. */
+  readonly body: ReadBody | null;
   /** Null over http, and where no TLS connection came about. */
   readonly certificateExpiresAt: Date | null;
   readonly clock: PhaseClock;
 }
 
+/** Whether a body is read to its end and kept, read to its end and discarded, or not read at all. */
+type BodyUse = 'keep' | 'discard' | 'skip';
+
+/** Called once the head is complete. */
+export type ChooseBodyUse = (response: IncomingMessage) => BodyUse;
+
 /**
  * Makes one request on a connection of its own and ends that connection as soon as nothing more is wanted of it.
  * Never rejects: whatever the target does, and the deadline, is an outcome.
  * @param owner on whose behalf the name of the target is looked up
- * @param wantsBody whether the body of an answer with this status is to be read
  * @param lease the memory for the body; where it refuses some, the body ends there
  */
 export function requestHop(
@@ -42,32 +51,34 @@ export function requestHop(
   egress: Egress,
   owner: LookupOwner,
   deadline: Deadline,
-  wantsBody: (statusCode: number) => boolean,
+  chooseBodyUse: ChooseBodyUse,
   lease: BodyLease,
 ): Promise<HopOutcome> {
-  return new Promise((resolve) => new Hop(deadline, wantsBody, lease, resolve).start(request, egress, owner));
+  return new Promise((resolve) =>
+    new Hop(deadline, chooseBodyUse, lease, resolve).start(request, egress, owner),
+  );
 }
 
 class Hop {
   readonly #clock = new PhaseClock();
   readonly #deadline: Deadline;
-  readonly #wantsBody: (statusCode: number) => boolean;
+  readonly #chooseBodyUse: ChooseBodyUse;
   readonly #lease: BodyLease;
   readonly #resolve: (outcome: HopOutcome) => void;
   #request: ClientRequest | null = null;
   #response: IncomingMessage | null = null;
   #certificateExpiresAt: Date | null = null;
-  #interimAnswers = 0;
+  #interimResponses = 0;
   #settled = false;
 
   constructor(
     deadline: Deadline,
-    wantsBody: (statusCode: number) => boolean,
+    chooseBodyUse: ChooseBodyUse,
     lease: BodyLease,
     resolve: (outcome: HopOutcome) => void,
   ) {
     this.#deadline = deadline;
-    this.#wantsBody = wantsBody;
+    this.#chooseBodyUse = chooseBodyUse;
     this.#lease = lease;
     this.#resolve = resolve;
   }
@@ -79,43 +90,56 @@ class Hop {
       const request = http.request(requestOptions(hop, egress, owner));
       this.#request = request;
       request.on('socket', (socket: Socket) => this.#connecting(socket));
-      request.on('response', (response) => this.#answered(response, true));
+      request.on('response', (response) => this.#responded(response, true));
       // A 101 nobody asked for: without a listener Node would report a closed connection instead of its status.
-      request.on('upgrade', (response) => this.#answered(response, false));
+      request.on('upgrade', (response) => this.#responded(response, false));
       request.on('information', () => this.#interim());
-      request.on('error', (error) => this.#settle(null, classifyError(error)));
+      request.on('error', (error) => this.#failed(error));
       request.end(hop.body);
     } catch (error) {
-      this.#settle(null, classifyError(error));
+      this.#failed(error);
     }
   }
 
   #connecting(socket: Socket): void {
     const secure = socket instanceof TLSSocket;
     this.#clock.watch(socket, secure);
+    renameRepeatedLengths(socket);
     if (!secure) return;
     socket.on('secureConnect', () => {
       this.#certificateExpiresAt = certificateExpiry(socket);
     });
   }
 
-  #answered(response: IncomingMessage, hasBody: boolean): void {
+  #responded(response: IncomingMessage, hasBody: boolean): void {
     if (this.#settled) return;
     this.#clock.head();
+    const problem = problemOfHead(response);
+    if (problem !== null) return this.#broken(`malformed response: ${problem}`);
     this.#response = response;
-    if (!hasBody || !this.#wantsBody(response.statusCode ?? 0)) return this.#settle(null, null);
-    const done = (body: Buffer | null, problem: string | null): void => {
-      if (body !== null) this.#clock.body();
-      this.#settle(body, problem === null ? null : { errorReason: 'UNKNOWN_ERROR', errorDetail: problem });
+    const use = hasBody ? this.#chooseBodyUse(response) : 'skip';
+    if (use === 'skip') return this.#settle(null, null);
+    const done = (result: ReadBody | string): void => {
+      if (typeof result === 'string') return this.#broken(result);
+      this.#clock.body();
+      this.#settle(result, null);
     };
-    readBody(response, done, (bytes) => this.#lease.hold(bytes));
+    if (use === 'keep') collectBody(response, (bytes) => this.#lease.hold(bytes), done);
+    else discardBody(response, done);
   }
 
   #interim(): void {
-    this.#interimAnswers += 1;
-    if (this.#interimAnswers <= MAX_INTERIM_ANSWERS) return;
-    const errorDetail = `more than ${MAX_INTERIM_ANSWERS} interim (1xx) answers came before the real one`;
-    this.#settle(null, { errorReason: 'UNKNOWN_ERROR', errorDetail });
+    this.#interimResponses += 1;
+    if (this.#interimResponses <= MAX_INTERIM_RESPONSES) return;
+    this.#broken(`more than ${MAX_INTERIM_RESPONSES} interim (1xx) responses came before the real one`);
+  }
+
+  #failed(error: unknown): void {
+    // What follows a complete response does not matter. The stream still delivers the rest of the body.
+    if (this.#response?.complete === true) return;
+    const failure = classifyError(error);
+    if (this.#response === null) return this.#settle(null, failure);
+    this.#settle(null, { ...failure, errorDetail: `${failure.errorDetail} while reading the body` });
   }
 
   #interrupted(): void {
@@ -123,11 +147,15 @@ class Hop {
     this.#settle(null, { errorReason: 'TIMEOUT', errorDetail });
   }
 
-  #settle(body: Buffer | null, failure: Failure | null): void {
+  #broken(errorDetail: string): void {
+    this.#settle(null, { errorReason: 'UNKNOWN_ERROR', errorDetail });
+  }
+
+  #settle(body: ReadBody | null, failure: Failure | null): void {
     if (this.#settled) return;
     this.#settled = true;
     this.#deadline.interrupt = null;
-    this.#request?.destroy();
+    this.#closeConnection();
     const headers = this.#response?.headers;
     this.#resolve({
       failure,
@@ -141,4 +169,17 @@ class Hop {
       clock: this.#clock,
     });
   }
+
+  #closeConnection(): void {
+    // Destroying the request would first read the rest of the response, at a tenth of the cost of a check.
+    if (this.#response?.complete === true) this.#response.socket.destroy();
+    else this.#request?.destroy();
+  }
+}
+
+/** What Node's parser accepts in its lenient mode and other clients reject; null for nothing. */
+function problemOfHead({ httpVersion, headers, rawHeaders }: IncomingMessage): string | null {
+  if (differentLengths(headers)) return 'different values of Content-Length';
+  if (!HTTP_VERSIONS.has(httpVersion)) return `HTTP version ${httpVersion}`;
+  return rawHeaders.some((text) => text.includes('\0')) ? 'NUL character in a header' : null;
 }

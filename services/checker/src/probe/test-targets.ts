@@ -1,6 +1,7 @@
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { once } from 'node:events';
 import http from 'node:http';
+import http2 from 'node:http2';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
@@ -21,6 +22,8 @@ export interface LocalTarget {
 export interface LocalTargets {
   http(listener: http.RequestListener, host?: string): Promise<LocalTarget>;
   https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;
+  /** Speaks HTTP/2 and nothing else: over TLS, or with `null` over plain TCP. */
+  http2(options: http2.SecureServerOptions | null): Promise<LocalTarget>;
   /** For what no well-behaved server sends, over TLS and without. */
   tls(options: tls.TlsOptions, listener: (socket: tls.TLSSocket) => void): Promise<LocalTarget>;
   tcp(listener: (socket: net.Socket) => void): Promise<LocalTarget>;
@@ -60,6 +63,10 @@ export function createLocalTargets(): LocalTargets {
   return {
     http: (listener, host) => serve(http.createServer(listener), 'http', host),
     https: (options, listener) => serve(https.createServer(options, listener), 'https'),
+    http2: (options) =>
+      options === null
+        ? serve(http2.createServer(), 'http')
+        : serve(http2.createSecureServer(options), 'https'),
     tls: (options, listener) =>
       serve(
         tls.createServer(options, (socket) => {
@@ -81,6 +88,11 @@ export function createLocalTargets(): LocalTargets {
       await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
     },
   };
+}
+
+/** Sends these bytes to whoever asks, then closes the connection. */
+export function responding(targets: LocalTargets, bytes: string | Buffer): Promise<LocalTarget> {
+  return targets.tcp((socket) => socket.once('data', () => socket.end(bytes)));
 }
 
 /** Calls `done` with the whole body of a request. */

@@ -1,0 +1,88 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const COLON = 0x3a;
+const DIGIT_1 = 0x31;
+/** Turns an ASCII letter into lower case and leaves a hyphen as it is. */
+const LOWER_CASE = 0x20;
+/** Where the status code begins in `HTTP/1.1 200 OK`. */
+const STATUS_COLUMN = 9;
+const NAME = Buffer.from('content-length');
+/** A repeated Content-Length has this name by the time the parser sees it. */
+const RENAMED = 'content-lengt~';
+const TILDE = 0x7e;
+
+/**
+ * Renames each Content-Length of a response after the first one. RFC 9110 allows a client to accept a repeated length, and all clients
+ * do, but Node's parser does not, even in lenient mode. `differentLengths` then compares the values.
+ * @param socket of a request, before its first byte arrives; the chunks it receives are changed in place
+ */
+export function renameRepeatedLengths(socket: Socket): void {
+  const scanner = new HeadScanner();
+  // Before the parser's own listener.
+  socket.prependListener('data', (chunk: Buffer) => scanner.scan(chunk));
+}
+
+/** Whether a response has several lengths that differ. */
+export function differentLengths(headers: IncomingHttpHeaders): boolean {
+  const repeated = headers[RENAMED];
+  if (typeof repeated !== 'string') return false;
+  return repeated.split(', ').some((length) => length !== headers['content-length']);
+}
+
+/** Follows the lines of a head byte by byte, so that it does not matter how the head is split into chunks. */
+class HeadScanner {
+  #done = false;
+  #inStatusLine = true;
+  #interim = false;
+  #lengths = 0;
+  /** Bytes of the current line so far, without a CR. */
+  #column = 0;
+  /** How many of them match the name. */
+  #matched = 0;
+
+  scan(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length && !this.#done; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (byte === LF) this.#endLine();
+      else if (byte !== CR) {
+        if (this.#inStatusLine) {
+          if (this.#column === STATUS_COLUMN) this.#interim = byte === DIGIT_1;
+        } else if (this.#column === this.#matched) this.#matchName(chunk, at, byte);
+        this.#column += 1;
+      }
+    }
+  }
+
+  #matchName(chunk: Buffer, at: number, byte: number): void {
+    if (this.#matched === NAME.length) {
+      if (endsName(byte)) this.#lengths += 1;
+      return;
+    }
+    if ((byte | LOWER_CASE) !== NAME[this.#matched]) return;
+    this.#matched += 1;
+    if (this.#matched < NAME.length || this.#lengths === 0) return;
+    // At the end of a chunk this may be a longer name, which means nothing to a check either.
+    const next = chunk[at + 1];
+    if (next === undefined || endsName(next)) chunk[at] = TILDE;
+  }
+
+  #endLine(): void {
+    // A blank line before the status line ends nothing. An interim response is followed by another head.
+    if (this.#column === 0 && !this.#inStatusLine) {
+      this.#done = !this.#interim;
+      this.#inStatusLine = true;
+      this.#lengths = 0;
+    } else if (this.#column > 0) this.#inStatusLine = false;
+    this.#column = 0;
+    this.#matched = 0;
+  }
+}
+
+function endsName(byte: number): boolean {
+  return byte === COLON || byte === SPACE || byte === TAB;
+}
