@@ -43,8 +43,8 @@ export function requestOptions(request: HopRequest, egress: Egress, owner: Looku
     path: url.pathname + url.search,
     method,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Takes what other clients take: folded headers, lines that end in LF, a length beside chunks, spaces after the size of a chunk. A
-    // connection carries one response and is closed, so there is no other that a lenient reading could be confused with.
+    // Accepts what other clients accept: folded headers, lines that end in LF, a length beside chunks, spaces after a chunk size. This is
+    // safe because a connection carries one response and is then closed.
     insecureHTTPParser: true,
     headers: rawHeaders(request),
   };

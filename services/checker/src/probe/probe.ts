@@ -114,21 +114,21 @@ async function exchange(
 }
 
 /**
- * A body is read to its end also where no assertion looks at it: a response that breaks off is no success. What cannot change the
- * verdict any more is not read.
+ * Reads a body to its end even if no assertion looks at it, because a response that breaks off is a failure. Does not read a body that
+ * cannot change the verdict.
  */
 function bodyUseOf(assertions: Assertions | null, follows: boolean): ChooseBodyUse {
   const use = needsBody(assertions) ? 'keep' : 'discard';
   return ({ statusCode = 0, headers }) => {
     if (!statusPasses(statusCode, assertions)) return 'skip';
     if (follows && isRedirect(statusCode)) return 'skip';
-    // It has no end by design.
-    return use === 'discard' && isEventStream(headers['content-type']) ? 'skip' : use;
+    return use === 'discard' && isEndless(headers['content-type']) ? 'skip' : use;
   };
 }
 
-function isEventStream(contentType = ''): boolean {
-  return /^text\/event-stream\b/i.test(contentType);
+/** Event streams and camera streams have no end by design. */
+function isEndless(contentType = ''): boolean {
+  return /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i.test(contentType);
 }
 
 async function judged(target: ProbeTarget, hop: HopOutcome, deadline: Deadline): Promise<ProbeResult> {

@@ -255,6 +255,15 @@ const CASES: Readonly<Record<string, Case>> = {
         });
       }),
   },
+  'A body without an end in chunks of a byte': sendsThen(
+    CHUNKED + '1\r\nx\r\n'.repeat(65_537),
+    () => undefined,
+  ),
+  'A camera stream (`Content-Type: multipart/x-mixed-replace`)': sendsThen(
+    `${OK}Content-Type: multipart/x-mixed-replace; boundary=frame\r\n\r\n--frame\r\n`,
+    () => undefined,
+    { expected: { timings: expect.objectContaining({ download: null }) } },
+  ),
   'An event stream (`Content-Type: text/event-stream`)': sendsThen(
     `${OK}Content-Type: Text/Event-Stream; charset=utf-8\r\n\r\ndata: x\n\n`,
     () => undefined,
