@@ -61,6 +61,11 @@ export class FairLimiter<Kind extends string> {
     return this.#waiting;
   }
 
+  /** Requests of one owner that wait for a permit. */
+  waitingOf(kind: Kind, owner: string): number {
+    return this.#usage[kind].get(owner)?.waiting ?? 0;
+  }
+
   /** Takes a permit if one is free for these owners; null if not. */
   tryAcquire(owners: Owners<Kind>): Release | null {
     return this.#fits(owners) ? this.#take(owners) : null;

@@ -155,6 +155,17 @@ describe('targets that hang', () => {
     expect(running.has('shop')).toBe(true);
   });
 
+  test('wait in a line that always has room for another account', async () => {
+    const hanging = many(SLOW_LIMIT + SLOW_LIMIT / 2 + 2, 'hanging');
+    for (let at = 0; at < hanging.length; at += CONCURRENCY) {
+      const some = hanging.slice(at, at + CONCURRENCY);
+      await hang(some, { intervalSeconds: 86_400 });
+      await finish(...some);
+    }
+    await startAll(hanging);
+    expect(refused).toEqual([[`hanging-${SLOW_LIMIT + SLOW_LIMIT / 2 + 1}`, 'throttled']]);
+  });
+
   test('are told once of each check that only waits', async () => {
     await hang(['shop', 'blog']);
     await start('fast');

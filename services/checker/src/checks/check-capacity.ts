@@ -74,6 +74,7 @@ export class CheckCapacity {
   readonly #fast: FairLimiter<'account'>;
   readonly #slow: FairLimiter<'account' | 'host'>;
   readonly #concurrency: number;
+  readonly #slowLimit: number;
   readonly #isStalled: () => boolean;
   readonly #isBusy: () => boolean;
   readonly #onBacklog: (isBehind: boolean) => void;
@@ -99,6 +100,7 @@ export class CheckCapacity {
       soleOwnerMayUseAll: true,
     });
     this.#concurrency = concurrency;
+    this.#slowLimit = slowLimit;
     this.#isStalled = options.isStalled ?? (() => false);
     this.#isBusy = options.isBusy ?? watchLoopLoad();
     this.#onBacklog = options.onBacklog ?? (() => undefined);
@@ -123,7 +125,10 @@ export class CheckCapacity {
   ): Promise<Permit | NoPermit> {
     if (this.#closed) return 'closed';
     const isSlow = this.isSlow(claim.monitorId);
-    if (isSlow) onSlow();
+    if (isSlow) {
+      if (!this.#mayWaitForSlow(claim.accountId)) return 'throttled';
+      onSlow();
+    }
     const requestedAt = this.#now();
     const release = await (isSlow
       ? this.#slow.acquire(slowOwners(claim), withinMs)
@@ -136,6 +141,14 @@ export class CheckCapacity {
     return isSlow
       ? this.#permit(claim, waitedMs, release, null)
       : this.#permit(claim, waitedMs, release, onSlow);
+  }
+
+  /**
+   * Whether one more check of this account may wait for a slow permit. What waits keeps its job from ending, and a process runs a limited
+   * number of jobs: so an account may have as many waiting as all accounts together leave free.
+   */
+  #mayWaitForSlow(accountId: string): boolean {
+    return this.#slow.waitingOf('account', accountId) <= this.#slowLimit - this.#slow.waiting;
   }
 
   async #acquireFast({ accountId }: CapacityClaim, withinMs: number): Promise<Release | null> {

@@ -19,8 +19,9 @@ import { runTriggeredCheck } from '../triggers/triggered-check.ts';
  */
 const CHECK_JOBS = 500;
 const TRIGGER_JOBS = 200;
-/** With those that wait: each costs some kilobytes, and its lock is renewed. */
+/** With those that wait: each costs some kilobytes, and its lock is renewed. More than the slow checks that run or wait for a permit. */
 const MAX_CHECK_JOBS = 10_000;
+const MAX_CHECK_JOBS_PER_CONCURRENCY = 16;
 const MAX_TRIGGER_JOBS = 2_000;
 /** A triggered check that has run for this long only waits for its target. */
 const TRIGGER_SLOW_AFTER_MS = 1_000;
@@ -78,7 +79,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     kind: 'check',
     region,
     concurrency: CHECK_JOBS,
-    maxConcurrency: MAX_CHECK_JOBS,
+    maxConcurrency: Math.max(MAX_CHECK_JOBS, MAX_CHECK_JOBS_PER_CONCURRENCY * options.concurrency),
     process: (payload, jobId, history, traceparent) =>
       traceCheckJob(context.tracer, region, payload, traceparent, (trace) =>
         jobs.run(payload, jobId, history, trace),
