@@ -11,13 +11,18 @@ import type { ServerFolder } from './server-folder.ts';
 const MAJOR_VERSION = '18';
 export const SUPERUSER = 'tocsin';
 
+/** Where the cluster is in a server's folder. */
+export function clusterFolder(folder: string): string {
+  return join(folder, 'cluster');
+}
+
 /** Creates the cluster unless it is there. An interrupted creation leaves nothing that looks like one. */
 export async function ensureCluster(
   folder: ServerFolder,
   binaries: PostgresBinaries,
   options: { readonly password: string; readonly durable: boolean },
 ): Promise<string> {
-  const cluster = join(folder.path, 'cluster');
+  const cluster = clusterFolder(folder.path);
   if (await hasCluster(cluster)) return cluster;
   const partial = `${cluster}.new`;
   const passwordFile = join(folder.path, 'initdb-password');

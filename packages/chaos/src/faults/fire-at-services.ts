@@ -14,18 +14,23 @@ const CLOCK_TOLERANCE_MS = 15_000;
 
 /** Kills the api that leads; of the notifiers, which have no leader, the one that was at work last. */
 export async function killLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Firing> {
+  const slot = await takeLeader(scene, service);
+  if (slot === null) return { missed: 'nobody led' };
+  const firedAt = Date.now();
+  await slot.signal('SIGKILL');
+  slot.giveBack();
+  return { firedAt, endedAt: firedAt };
+}
+
+/** Takes the replica that leads, or was at work last, for a fault. @returns null where there is none in time */
+export async function takeLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Slot | null> {
   while (Date.now() < scene.deadline) {
     const name = await (service === 'api' ? leadingApi(scene) : busiestNotifier(scene)).catch(() => null);
     const slot = scene.slots.find((one) => one.name === name);
-    if (slot?.isReady === true && slot.take()) {
-      const firedAt = Date.now();
-      await slot.signal('SIGKILL');
-      slot.giveBack();
-      return { firedAt, endedAt: firedAt };
-    }
+    if (slot?.isReady === true && slot.take()) return slot;
     await wait(LOOK_EVERY_MS);
   }
-  return { missed: 'nobody led' };
+  return null;
 }
 
 async function leadingApi({ stores }: Scene): Promise<string | null> {
@@ -42,7 +47,10 @@ async function busiestNotifier({ receivers, slots }: Scene): Promise<string | nu
   return slots.find(({ plan }) => plan.address === address)?.name ?? null;
 }
 
-/** Replaces a replica by one whose clock is off, and that one after a while by one whose clock is right. */
+/**
+ * Replaces a replica by one whose clock is off, and that one after a while by one whose clock is right. The first end is at once, as that
+ * of a machine that starts again with a wrong clock; the second is clean.
+ */
 export async function fireClock(
   scene: Scene,
   victim: string | null,
@@ -53,11 +61,12 @@ export async function fireClock(
   const slot = slotNamed(scene, victim);
   if (!(await slot.takeNext(scene.deadline))) return { missed: 'its replica was never ready' };
   try {
-    await replace(scene, slot, clockOff(scene.libfaketime, offsetSeconds));
+    await slot.replace('SIGKILL', clockOff(scene.libfaketime, offsetSeconds));
+    await untilStarted(slot);
     const firedAt = Date.now();
     const offMs = await clockOffset(slot).catch(() => 0);
     await wait(lastsMs);
-    await replace(scene, slot, {});
+    await endAndStart(scene, slot);
     const isOff = Math.abs(offMs - offsetSeconds * 1_000) < CLOCK_TOLERANCE_MS;
     return isOff ? { firedAt, endedAt: Date.now() } : { missed: `its clock was off by ${offMs} ms` };
   } finally {
@@ -86,7 +95,7 @@ async function restartService(scene: Scene, service: ServiceName): Promise<strin
   for (const slot of scene.slots.filter(({ plan }) => plan.service === service)) {
     if (!(await slot.takeNext(Date.now() + READY_WITHIN_MS))) return `${slot.name} was never ready`;
     try {
-      await replace(scene, slot, {});
+      await endAndStart(scene, slot);
     } finally {
       slot.giveBack();
     }
@@ -94,13 +103,18 @@ async function restartService(scene: Scene, service: ServiceName): Promise<strin
   return null;
 }
 
-async function replace(scene: Scene, slot: Slot, env: Readonly<Record<string, string>>): Promise<void> {
+/** As a deployment does it. */
+async function endAndStart(scene: Scene, slot: Slot): Promise<void> {
   const askedAt = Date.now();
-  const code = await slot.replace(env);
+  const code = await slot.replace('SIGTERM');
   if (code !== 0) {
     const seconds = Math.round((Date.now() - askedAt) / 1_000);
     scene.troubles.push(`${slot.name} ended with ${code} ${seconds} s after SIGTERM`);
   }
+  await untilStarted(slot);
+}
+
+async function untilStarted(slot: Slot): Promise<void> {
   const until = Date.now() + READY_WITHIN_MS;
   while (!slot.isReady && Date.now() < until) await wait(LOOK_EVERY_MS);
 }

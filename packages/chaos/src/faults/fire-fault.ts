@@ -5,11 +5,13 @@ import type { FiredFault } from '../oracle/record.ts';
 import type { DnsTrouble } from '../plan/fault-kinds.ts';
 import type { PlannedFault } from '../plan/plan-faults.ts';
 import type { Scene } from '../run/scene.ts';
+import { fireBlackHole } from './fire-black-hole.ts';
 import { fireClock, killLeader, restartAll } from './fire-at-services.ts';
 import { firePostgres } from './fire-postgres.ts';
 import { fireReceiver } from './fire-receiver.ts';
 import { fireRedis } from './fire-redis.ts';
 import { fireSignal } from './fire-signal.ts';
+import { killAtMaintenance } from './kill-at-maintenance.ts';
 
 const LOOK_EVERY_MS = 100;
 
@@ -35,10 +37,14 @@ async function fire(scene: Scene, fault: PlannedFault): Promise<Firing> {
       return fireSignal(scene, fault, action);
     case 'leader':
       return killLeader(scene, action.service);
+    case 'maintenance':
+      return killAtMaintenance(scene);
     case 'redis':
       return fireRedis(scene, action.what, lastsMs);
     case 'postgres':
       return firePostgres(scene, action.what, lastsMs);
+    case 'black hole':
+      return fireBlackHole(scene, fault.victim, lastsMs);
     case 'receiver':
       return fireReceiver(scene, fault.victim ?? '', action.misbehaviour, lastsMs);
     case 'dns':

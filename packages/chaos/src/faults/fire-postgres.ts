@@ -11,7 +11,7 @@ const TRY_EVERY_MS = 50;
 /** Connections that are asked for at the same time. */
 const GREEDY = 5;
 
-/** Takes Postgres away for a while, or its connections. */
+/** Takes Postgres, its connections or its writability away for a while. */
 export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: number): Promise<Firing> {
   const { stores } = scene;
   const firedAt = Date.now();
@@ -21,6 +21,12 @@ export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: n
       await stores.endPostgres(what === 'crash' ? 'crash' : 'clean');
       await wait(lastsMs);
       await stores.startPostgres();
+      break;
+    case 'standby':
+      await stores.endPostgres('clean');
+      await stores.startPostgresAsStandby();
+      await wait(lastsMs);
+      await stores.promotePostgres();
       break;
     case 'terminate':
       await endSessions(scene);

@@ -10,6 +10,9 @@ export interface ApiAnswer {
 
 const ANSWER_WITHIN_MS = 30_000;
 const REST_MS = 150;
+/** The api takes only a few sign-ins in a row. */
+const REST_AFTER_SIGN_IN_MS = 3_000;
+const DASHBOARD = '/api/dashboard';
 
 /** A client of the API that goes to another replica where one fails, as behind a load balancer. */
 export class ApiClient {
@@ -18,6 +21,7 @@ export class ApiClient {
   readonly #slots: readonly Slot[];
   readonly #apiKey: string;
   #cookie = '';
+  #signingIn: Promise<void> | undefined;
   #turn = 0;
 
   constructor(slots: readonly Slot[], apiKey: string) {
@@ -33,7 +37,7 @@ export class ApiClient {
 
   /** One request to one replica. @throws where it gives no answer */
   async send(slot: Slot, method: string, path: string, body?: object): Promise<ApiAnswer> {
-    const headers = path.startsWith('/api/dashboard')
+    const headers = path.startsWith(DASHBOARD)
       ? { Cookie: this.#cookie, Origin: PUBLIC_URL }
       : { Authorization: `Bearer ${this.#apiKey}` };
     try {
@@ -60,8 +64,10 @@ export class ApiClient {
       const slot = this.#slots[this.#turn % this.#slots.length];
       try {
         if (slot?.isReady === true) {
+          const cookie = this.#cookie;
           const answer = await this.send(slot, method, path, body);
-          if (answer.status < 500) return answer;
+          if (answer.status === 401 && path.startsWith(DASHBOARD)) await this.#signInAgain(slot, cookie);
+          else if (answer.status < 500) return answer;
         }
       } catch {
         // Killed, stopped, or too slow: the next one.
@@ -69,6 +75,19 @@ export class ApiClient {
       if (Date.now() > deadline) throw new Error(`no answer to ${method} ${path} within ${withinMs} ms`);
       await wait(REST_MS);
     }
+  }
+
+  /**
+   * To an api whose clock is far ahead a session has expired, and is deleted. One of that api's own is valid for the others too.
+   * @param cookie that was refused: somebody else may have signed in since
+   */
+  async #signInAgain({ port }: Slot, cookie: string): Promise<void> {
+    if (cookie !== this.#cookie) return;
+    this.#signingIn ??= openSession({ port })
+      .then((session) => void (this.#cookie = session.cookie))
+      .catch(() => wait(REST_AFTER_SIGN_IN_MS))
+      .finally(() => (this.#signingIn = undefined));
+    await this.#signingIn;
   }
 
   #count(status: number): void {

@@ -4,13 +4,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 /*
  * Loaded into a service before its own code (`node --import`). Names under `tocsin.test` resolve to this replica's own loopback address, so
  * that targets and receivers know who asks. While a certain file exists they do not resolve: its content says whether name servers fail at
- * once or do not answer, and another file then records that a lookup met this. The system's resolver cannot be changed for one process, so
- * this replaces the functions by which services ask name servers.
+ * once or do not answer, and another file then records that a lookup met this. Names under `hang.tocsin.test` are never answered. The
+ * system's resolver cannot be changed for one process, so this replaces the functions by which services ask name servers.
  */
 
 const ADDRESS = process.env['CHAOS_ADDRESS'] ?? '127.0.0.1';
 const DOWN_FILE = process.env['CHAOS_DNS_DOWN_FILE'] ?? '';
 const ZONE = '.tocsin.test';
+const HANGING_ZONE = '.hang.tocsin.test';
 /** One question, as c-ares gives it up. The services ask again until the deadline of the lookup, 10 s at most. */
 const GIVES_UP_MS = 5_000;
 const ASKS_AGAIN_MS = 250;
@@ -28,6 +29,10 @@ function replacing(real: Resolve, addresses: string[]): Resolve {
     const fail = (code: string): void => {
       callback(Object.assign(new Error(`query ${code} ${hostname}`), { code }), []);
     };
+    if (hostname.endsWith(HANGING_ZONE)) {
+      setTimeout(fail, GIVES_UP_MS, dns.TIMEOUT);
+      return;
+    }
     const askedAt = performance.now();
     const look = (): void => {
       const trouble = readTrouble();

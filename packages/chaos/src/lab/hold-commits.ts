@@ -41,8 +41,8 @@ export async function installHolds(stores: Stores): Promise<void> {
 export interface WhileHeld {
   /** Called each time that they begin to be. */
   readonly onHeld: () => void;
-  /** Called when the one that is waited for is there; false: it is to be waited for again. */
-  readonly onReached: () => Promise<boolean>;
+  /** Called when one that is waited for is there, with its name; false: it is to be waited for again. */
+  readonly onReached: (replica: string) => Promise<boolean>;
 }
 
 /**
@@ -59,17 +59,22 @@ export async function holdCommit(
   const deadline = Date.now() + withinMs;
   while (Date.now() < deadline) {
     // Postgres may be away, or be taken away meanwhile.
-    const hit = await tryToHold(stores, point, replica, whileHeld).catch(() => false);
+    const hit = await holdOnce(stores, point, [replica], whileHeld).catch(() => false);
     if (hit) return true;
     await wait(REST_MS);
   }
   return false;
 }
 
-async function tryToHold(
+/**
+ * Holds all transactions there for a moment, and calls back when one of these replicas is about to commit.
+ * @returns whether that came about
+ * @throws Error where Postgres is away
+ */
+export async function holdOnce(
   stores: Stores,
   point: HoldPoint,
-  replica: string,
+  replicas: readonly string[],
   whileHeld: WhileHeld,
 ): Promise<boolean> {
   const client = await stores.connect();
@@ -79,7 +84,8 @@ async function tryToHold(
     whileHeld.onHeld();
     const until = Date.now() + HELD_MS;
     while (Date.now() < until) {
-      if (await isHeld(client, point, replica)) return await whileHeld.onReached();
+      const held = await heldAt(client, point, replicas);
+      if (held !== null) return await whileHeld.onReached(held);
       await wait(LOOK_EVERY_MS);
     }
     return false;
@@ -88,11 +94,12 @@ async function tryToHold(
   }
 }
 
-async function isHeld(client: Client, point: HoldPoint, replica: string): Promise<boolean> {
-  const { rowCount } = await client.query(
-    `select from pg_locks l join pg_stat_activity a using (pid)
-     where l.locktype = 'advisory' and not l.granted and l.objid = $1 and a.application_name = $2`,
-    [HOLDS[point].key, replica],
+/** Which of these replicas is held there; null: none is. */
+async function heldAt(client: Client, point: HoldPoint, replicas: readonly string[]): Promise<string | null> {
+  const { rows } = await client.query<{ name: string }>(
+    `select a.application_name as name from pg_locks l join pg_stat_activity a using (pid)
+     where l.locktype = 'advisory' and not l.granted and l.objid = $1 and a.application_name = any($2)`,
+    [HOLDS[point].key, replicas],
   );
-  return (rowCount ?? 0) > 0;
+  return rows[0]?.name ?? null;
 }

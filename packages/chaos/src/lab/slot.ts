@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ServiceProcess } from '@tocsin/e2e/service-process';
+import type { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import type { SlotPlan } from '../plan/slots.ts';
 
 /** A process that ended, or could not start, without anybody having told it to. */
@@ -13,6 +14,8 @@ export interface SlotOptions {
   readonly plan: SlotPlan;
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
+  /** Between it and Postgres. */
+  readonly network: TcpProxy;
   /** For Node itself. */
   readonly nodeOptions: readonly string[];
   readonly onUnexpectedEnd: (end: UnexpectedEnd) => void;
@@ -44,6 +47,11 @@ export class Slot {
 
   get name(): string {
     return this.plan.name;
+  }
+
+  /** Between it and Postgres, to be broken. */
+  get network(): TcpProxy {
+    return this.#options.network;
   }
 
   /** Whether its present process has said that it is ready, and is not stopped. */
@@ -99,15 +107,19 @@ export class Slot {
   }
 
   /**
-   * Ends it as a deployment does, and has it started again.
+   * Ends it and has it started again.
+   * @param signal SIGTERM: as a deployment does; SIGKILL: at once
    * @param env of the next process besides its own
-   * @returns its exit code
+   * @returns its exit code; null where a signal ended it
    */
-  async replace(env: Readonly<Record<string, string>> = {}): Promise<number | null> {
+  async replace(
+    signal: 'SIGTERM' | 'SIGKILL',
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<number | null> {
     this.#extraEnv = env;
     this.#expected = true;
     this.#ready = null;
-    return this.#process.signal('SIGTERM');
+    return this.#process.signal(signal);
   }
 
   /** Ends it for good, as a deployment does. @returns its exit code */

@@ -1,13 +1,15 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isRunning } from '@tocsin/embedded/processes';
 import { startPostgres, type PostgresServer } from '@tocsin/embedded/postgres';
+import { clusterFolder } from '@tocsin/embedded/postgres-cluster';
 import { startRedis, type RedisServer } from '@tocsin/embedded/redis';
 import { Redis } from 'ioredis';
 import { Client, Pool, type ClientConfig } from 'pg';
 
-/** Few, so that they can be used up; the services of a campaign take about half of them. */
-const MOST_CONNECTIONS = 70;
+/** Few, so that they can be used up; the services of a campaign take about half of them. Black holes leave some behind. */
+const MOST_CONNECTIONS = 80;
 const GONE_WITHIN_MS = 20_000;
 
 /** The Postgres and the Redis of a campaign, as durable as in production, to be broken and started again. */
@@ -81,6 +83,18 @@ export class Stores {
 
   async startPostgres(): Promise<void> {
     this.#postgres = await runPostgres(this.#folder, this.#postgres.port);
+  }
+
+  /** As a read-only standby of a primary that is gone. */
+  async startPostgresAsStandby(): Promise<void> {
+    await writeFile(join(clusterFolder(this.#postgres.folder), 'standby.signal'), '');
+    await this.startPostgres();
+  }
+
+  /** Makes the standby the primary. @throws Error where it does not become one in time */
+  async promotePostgres(): Promise<void> {
+    const [row] = await this.query<{ promoted: boolean }>('select pg_promote() as promoted');
+    if (row?.promoted !== true) throw new Error('the standby was not promoted');
   }
 
   async killRedis(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { CampaignRecord, MonitorFacts, StatusChangeFacts } from './record.ts';
+import type { CampaignRecord, EventFacts, MonitorFacts, StatusChangeFacts } from './record.ts';
 
 /** A time that a monitor spent in maintenance, by its status changes; epoch milliseconds. */
 export interface MaintainedSpan {
@@ -14,9 +14,19 @@ export function changesOf(record: CampaignRecord, monitor: MonitorFacts): Status
     .sort((one, other) => one.timestamp - other.timestamp || (one.id < other.id ? -1 : 1));
 }
 
-/** When a monitor was in maintenance, earliest first. */
-export function maintainedSpans(changes: readonly StatusChangeFacts[]): MaintainedSpan[] {
-  return changes.flatMap(({ to, timestamp }, index) =>
-    to === 'MAINTENANCE' ? [{ enteredAt: timestamp, leftAt: changes[index + 1]?.timestamp ?? null }] : [],
-  );
+/**
+ * When a monitor was in maintenance, earliest first. One that a check put there was in maintenance before the result was applied, and the
+ * change has the next stamp after the event: these spans begin with the event.
+ * @param events of this monitor
+ */
+export function maintainedSpans(
+  changes: readonly StatusChangeFacts[],
+  events: readonly EventFacts[],
+): MaintainedSpan[] {
+  const stamps = new Set(events.map(({ timestamp }) => timestamp));
+  return changes.flatMap(({ to, timestamp }, index) => {
+    if (to !== 'MAINTENANCE') return [];
+    const enteredAt = stamps.has(timestamp - 1) ? timestamp - 1 : timestamp;
+    return [{ enteredAt, leftAt: changes[index + 1]?.timestamp ?? null }];
+  });
 }

@@ -175,6 +175,19 @@ function complaintAbout(receipt: Receipt, delivery: DeliveryFacts, channel: Chan
   return receipt.signature.split(' ').includes(`v1,${signed}`) ? null : 'its signature does not fit';
 }
 
+/** Receivers refuse a `webhook-timestamp` that is further from their own clock (Standard Webhooks). */
+const SIGNED_WITHIN_MS = 5 * 60_000;
+
+/** Each attempt is signed with a time that its receiver accepts. */
+export function untimelySignatures({ receipts }: CampaignRecord): Violation[] {
+  return receipts
+    .filter(({ at, signedAt }) => !(Math.abs(at - Number(signedAt) * 1_000) <= SIGNED_WITHIN_MS))
+    .map(({ at, signedAt, key, address }) => ({
+      invariant: 'receivers accept the time of each attempt',
+      detail: `${key} received, at ${new Date(at).toISOString()} from ${address}, what is signed for ${signedAt}`,
+    }));
+}
+
 /** The log of attempts has as many as were counted. */
 export function wrongAttempts(record: CampaignRecord): Violation[] {
   return record.database.deliveries

@@ -21,8 +21,9 @@ test('a window whose time passed while nobody could begin it is noted as missed'
   const late = {
     ...window,
     key: 'late',
-    startsAt: MAINTAINED.endsAt + 1_000,
-    endsAt: MAINTAINED.endsAt + 30_000,
+    // Nobody checks its monitor any more.
+    startsAt: START + 46_000,
+    endsAt: START + 76_000,
   };
   const windows = [...good.windows, late as WindowFacts];
   expect(findViolations({ ...good, windows })).toHaveLength(1);
@@ -44,6 +45,14 @@ test('maintenance without a flaw has no violations, also where it was ended befo
   expect(findViolations(good)).toEqual([]);
   const cut = { from: MAINTAINED.endsAt - 100, until: MAINTAINED.endsAt + 100 };
   expect(findViolations(withWindow({ endsAt: MAINTAINED.endsAt + 60_000, cut }))).toEqual([]);
+});
+
+test('a check within a window puts its monitor into maintenance before its result counts', () => {
+  // The change has the next stamp after the event of 5.100 s, which failed.
+  const entered = (timestamp: number): CampaignRecord =>
+    withChanges((one) => (one.to === 'MAINTENANCE' ? { ...one, timestamp } : one));
+  expect(findViolations(entered(START + 5_101))).toEqual([]);
+  expect(findViolations(entered(START + 5_102))).not.toEqual([]);
 });
 
 describe('is found:', () => {
@@ -91,6 +100,24 @@ describe('is found:', () => {
       },
       'maintenance is as it was planned',
       /came out of maintenance only at .*:32.300Z, not by .*:20.000Z$/,
+    ],
+    [
+      'an alert from within a window',
+      withWindow({ endsAt: MAINTAINED.endsAt + 60_000 }),
+      'nobody is alerted during maintenance',
+      /^shop is announced DOWN at .*:32.300Z while planned ran$/,
+    ],
+    [
+      'a check that did not put its monitor into maintenance',
+      withWindow({ startsAt: START - 5_000, plannedAt: START - 6_000 }),
+      'nobody is alerted during maintenance',
+      /^shop was checked at .*:00.100Z while planned ran, and was not put into maintenance$/,
+    ],
+    [
+      'a window that is noted as missed although its monitor was in maintenance',
+      { ...good, database: { ...database, missedWindows: ['planned'] } },
+      'maintenance is as it was planned',
+      /^planned is noted as missed, and all of its monitors were in maintenance when it ended$/,
     ],
     [
       'maintenance that does not end',

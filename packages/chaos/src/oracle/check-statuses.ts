@@ -23,7 +23,7 @@ export function wrongStatusChanges(record: CampaignRecord): Violation[] {
     }
     if (monitor.deletedAt !== null || monitor.plan.fate === 'moved' || isAmbiguous(monitor, list)) return [];
     try {
-      const implied = replay(monitor, list, maintainedSpans(found));
+      const implied = replay(monitor, list, maintainedSpans(found, list));
       const wrong = implied.findIndex((change, index) => !isSame(change, found[index]));
       if (wrong < 0 && implied.length === found.length) return [];
       const index = wrong < 0 ? implied.length : wrong;

@@ -85,7 +85,7 @@ function seenIn(record: CampaignRecord, monitor: MonitorFacts): ((stretch: Stret
   if (monitor.plan.regions.length > 1 || monitor.plan.fate === 'moved')
     return monitor.deletedAt === null ? isInEvents : null;
   const changes = changesOf(record, monitor);
-  const maintained = maintainedSpans(changes);
+  const maintained = maintainedSpans(changes, events);
   const isCovered = ({ from, nextAt }: Stretch): boolean =>
     maintained.some(({ enteredAt, leftAt }) => enteredAt <= nextAt && (leftAt ?? Infinity) >= from);
   return (stretch) =>

@@ -24,10 +24,11 @@ export function wrongTellings(record: CampaignRecord): Violation[] {
   return record.monitors.flatMap((monitor) => {
     const { fate, regions, failureThreshold, key } = monitor.plan;
     // The events of a deleted monitor went with it.
-    if (monitor.deletedAt !== null || fate !== 'kept' || regions.length !== 1) return [];
+    const isEdited = fate !== 'kept' && fate !== 'covered';
+    if (monitor.deletedAt !== null || isEdited || regions.length !== 1) return [];
     const own = (events.get(monitor.id) ?? []).filter(({ url }) => url === null);
     const changes = changesOf(record, monitor);
-    const spans = maintainedSpans(changes);
+    const spans = maintainedSpans(changes, own);
     if (spans.some((span) => isUnsaid(span, own, monitor.plan))) return [];
     const maintenance = spans.map(({ enteredAt, leftAt }) => ({
       startsAt: enteredAt,

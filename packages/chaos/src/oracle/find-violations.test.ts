@@ -332,6 +332,12 @@ describe('is found:', () => {
       /signature does not fit/,
     ],
     [
+      'an attempt that is signed for another time',
+      { ...good, receipts: withOne(good.receipts, 0, (one) => ({ ...one, at: one.at + 301_000 })) },
+      'receivers accept the time of each attempt',
+      /^steady received, at .* from 127.0.1.6, what is signed for 1767225600$/,
+    ],
+    [
       'an attempt that is not in the log',
       withDatabase({ deliveries: withOne(database.deliveries, 0, (one) => ({ ...one, attemptCount: 2 })) }),
       'every attempt is in the log',

@@ -6,12 +6,15 @@ import {
   missingDeliveries,
   strayDeliveries,
   undelivered,
+  untimelySignatures,
   unknownReceipts,
   wrongAttempts,
 } from './check-deliveries.ts';
 import { brokenTails, longUnchecked, repeatedSlots, unfoundedEvents } from './check-events.ts';
-import { wrongMaintenance } from './check-maintenance.ts';
+import { unexplainedFailures } from './check-failures.ts';
+import { alertsDuringMaintenance, wrongMaintenance, wronglyMissedWindows } from './check-maintenance.ts';
 import { wrongMonitors } from './check-monitors.ts';
+import { wrongNeighbour } from './check-neighbour.ts';
 import {
   wrongFinalStatuses,
   wrongIncidents,
@@ -34,6 +37,7 @@ export function findViolations(record: CampaignRecord): Violation[] {
     ignoredAnswers,
     strayChecks,
     unfoundedEvents,
+    unexplainedFailures,
     repeatedSlots,
     longUnchecked,
     brokenTails,
@@ -41,6 +45,8 @@ export function findViolations(record: CampaignRecord): Violation[] {
     wrongWebhookEvents,
     wrongTellings,
     wrongMaintenance,
+    wronglyMissedWindows,
+    alertsDuringMaintenance,
     wrongIncidents,
     wrongFinalStatuses,
     missingDeliveries,
@@ -50,8 +56,10 @@ export function findViolations(record: CampaignRecord): Violation[] {
     undelivered,
     lostRedeliveries,
     unknownReceipts,
+    untimelySignatures,
     wrongAttempts,
     fullOutbox,
+    wrongNeighbour,
   ].flatMap((check) => check(record));
 }
 

@@ -181,7 +181,10 @@ describe('a loss is found:', () => {
       'a notifier that does nothing beside another one',
       {
         ...good,
-        replicas: [...good.replicas, { name: 'notifier-2', service: 'notifier', address: '127.0.1.7' }],
+        replicas: [
+          ...good.replicas,
+          { name: 'notifier-2', service: 'notifier', region: null, address: '127.0.1.7' },
+        ],
       },
       'services recover by themselves',
       /^notifier-2 did nothing after the last fault$/,

@@ -1,8 +1,10 @@
 import type { CheckSource, CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { FrozenWebhookEvent } from '@tocsin/db/status-changes/table';
 import type { FaultKind } from '../plan/fault-kinds.ts';
+import type { NeighbourPlan } from '../plan/plan-neighbour.ts';
 import type { MonitorPlan, ChannelPlan } from '../plan/plan-world.ts';
 import type { SlotPlan } from '../plan/slots.ts';
+import type { NeighbourVisit } from '../world/neighbour-targets.ts';
 import type { Receipt } from '../world/receivers.ts';
 import type { TargetAnswer } from '../world/targets.ts';
 
@@ -28,6 +30,19 @@ export interface MonitorFacts {
   readonly thresholds: readonly { readonly at: number; readonly value: number }[];
   /** When it was gone at the latest; null: it is still there. */
   readonly deletedAt: number | null;
+}
+
+/** A monitor of the neighbour, and what became of it. */
+export interface NeighbourFacts {
+  readonly id: string;
+  readonly plan: NeighbourPlan;
+  /** Requests that its target got. */
+  readonly visits: readonly NeighbourVisit[];
+  /** When its events are stamped, earliest first. */
+  readonly eventStamps: readonly number[];
+  /** Of its events, those that say UP. */
+  readonly upEvents: number;
+  readonly deliveries: number;
 }
 
 /** Maintenance that the API took; epoch milliseconds. */
@@ -154,8 +169,9 @@ export interface CampaignRecord {
   /** Kinds of faults that had to be fired. */
   readonly kinds: readonly string[];
   readonly faults: readonly FiredFault[];
-  readonly replicas: readonly Pick<SlotPlan, 'name' | 'service' | 'address'>[];
+  readonly replicas: readonly Pick<SlotPlan, 'name' | 'service' | 'region' | 'address'>[];
   readonly monitors: readonly MonitorFacts[];
+  readonly neighbour: readonly NeighbourFacts[];
   /** Monitors that an api said it had made, to a client that then asked for them again. */
   readonly promised: readonly { readonly id: string; readonly key: string }[];
   readonly channels: readonly ChannelFacts[];

@@ -6,6 +6,7 @@ export const STAGES = {
   checker: ['probing', 'before-commit', 'after-commit'],
   notifier: ['fan-out', 'before-send', 'after-send', 'before-commit', 'after-commit'],
 } as const satisfies Record<ServiceName, readonly string[]>;
+const SERVICES = Object.keys(STAGES) as ServiceName[];
 export type Stage = (typeof STAGES)[ServiceName][number];
 
 /** What an api is asked for when it is to be hit. */
@@ -35,11 +36,14 @@ export type FaultAction =
       readonly stage: Stage;
     }
   | { readonly type: 'leader'; readonly service: 'api' | 'notifier' }
+  | { readonly type: 'maintenance' }
   | { readonly type: 'redis'; readonly what: 'kill' | 'flush' | 'full' | 'pause' }
-  | { readonly type: 'postgres'; readonly what: 'restart' | 'crash' | 'terminate' | 'exhaust' }
+  | { readonly type: 'postgres'; readonly what: 'restart' | 'crash' | 'terminate' | 'exhaust' | 'standby' }
+  | { readonly type: 'black hole'; readonly service: ServiceName }
   | { readonly type: 'receiver'; readonly misbehaviour: Misbehaviour }
   | { readonly type: 'dns'; readonly what: DnsTrouble }
-  | { readonly type: 'clock'; readonly service: ServiceName }
+  /** One of these offsets; above 0: the clock is ahead. */
+  | { readonly type: 'clock'; readonly service: ServiceName; readonly offsetsSeconds: readonly number[] }
   | { readonly type: 'rolling' };
 
 /** Faults of one track come one after the other, those of different tracks at the same time. */
@@ -49,7 +53,9 @@ export type Track =
   | 'checker stop'
   | 'notifier kill'
   | 'notifier stop'
-  | 'replace'
+  | `${ServiceName} clock`
+  | 'rolling restart'
+  | 'network'
   | 'redis'
   | 'postgres'
   | 'receivers'
@@ -66,6 +72,15 @@ export interface FaultKind {
 const MOMENT = [0, 0] as const;
 const STOPPED = [3_000, 14_000] as const;
 const CLOCK_OFF = [10_000, 16_000] as const;
+/** Wrong clocks by the end of their kinds' names. */
+const CLOCK_OFFSETS_SECONDS = {
+  '': [60, -60],
+  '-hour-ahead': [3_600],
+  '-hour-behind': [-3_600],
+  '-100-days-ahead': [100 * 24 * 3_600],
+} as const;
+/** Longer than an api may lead without its connection to Postgres. */
+const BLACK_HOLE = [12_000, 20_000] as const;
 const MISBEHAVING = [6_000, 12_000] as const;
 /** As the shortest campaign has it, and as one that has the time for it. */
 const REDIS_PAUSED = { short: [20_000, 20_000], long: [60_000, 60_000] } as const;
@@ -78,6 +93,7 @@ export function faultKinds(minutes: number): readonly FaultKind[] {
     ...signalKinds(),
     kind('kill-leader-api', 'api', MOMENT, { type: 'leader', service: 'api' }),
     kind('kill-leader-notifier', 'notifier kill', MOMENT, { type: 'leader', service: 'notifier' }),
+    kind('kill-notifier-maintenance', 'notifier kill', MOMENT, { type: 'maintenance' }),
     kind('redis-kill', 'redis', [1_000, 4_000], { type: 'redis', what: 'kill' }),
     kind('redis-flush', 'redis', MOMENT, { type: 'redis', what: 'flush' }),
     kind('redis-full', 'redis', [5_000, 9_000], { type: 'redis', what: 'full' }),
@@ -86,21 +102,32 @@ export function faultKinds(minutes: number): readonly FaultKind[] {
     kind('postgres-crash', 'postgres', [500, 2_000], { type: 'postgres', what: 'crash' }),
     kind('postgres-terminate', 'postgres', MOMENT, { type: 'postgres', what: 'terminate' }),
     kind('postgres-exhaust', 'postgres', [6_000, 12_000], { type: 'postgres', what: 'exhaust' }),
+    kind('postgres-standby', 'postgres', [5_000, 10_000], { type: 'postgres', what: 'standby' }),
+    ...SERVICES.map((service) =>
+      kind(`blackhole-${service}`, 'network', BLACK_HOLE, { type: 'black hole', service }),
+    ),
     ...MISBEHAVIOURS.map((misbehaviour) =>
       kind(`receiver-${misbehaviour}`, 'receivers', MISBEHAVING, { type: 'receiver', misbehaviour }),
     ),
     kind('dns-fail', 'dns', [6_000, 12_000], { type: 'dns', what: 'fail' }),
     kind('dns-hang', 'dns', [6_000, 12_000], { type: 'dns', what: 'hang' }),
-    kind('clock-api', 'replace', CLOCK_OFF, { type: 'clock', service: 'api' }),
-    kind('clock-checker', 'replace', CLOCK_OFF, { type: 'clock', service: 'checker' }),
-    kind('clock-notifier', 'replace', CLOCK_OFF, { type: 'clock', service: 'notifier' }),
-    kind('rolling-restart', 'replace', MOMENT, { type: 'rolling' }),
+    ...SERVICES.flatMap(clockKinds),
+    kind('rolling-restart', 'rolling restart', MOMENT, { type: 'rolling' }),
   ];
 }
 
+function clockKinds(service: ServiceName): FaultKind[] {
+  return Object.entries(CLOCK_OFFSETS_SECONDS).map(([suffix, offsetsSeconds]) =>
+    kind(`clock-${service}${suffix}`, `${service} clock`, CLOCK_OFF, {
+      type: 'clock',
+      service,
+      offsetsSeconds,
+    }),
+  );
+}
+
 function signalKinds(): FaultKind[] {
-  const services = Object.keys(STAGES) as ServiceName[];
-  return services.flatMap((service) =>
+  return SERVICES.flatMap((service) =>
     STAGES[service].flatMap((stage) => [
       kind(`kill-${service}-${stage}`, service === 'api' ? 'api' : `${service} kill`, MOMENT, {
         type: 'signal',

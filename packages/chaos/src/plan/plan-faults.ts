@@ -1,7 +1,7 @@
 import type { ServiceName } from '@tocsin/e2e/service-process';
 import { API_WRITES, faultKinds, type ApiWrite, type FaultKind, type Track } from './fault-kinds.ts';
 import { Random } from './random.ts';
-import { slotsOf } from './slots.ts';
+import { SLOTS, slotsOf, type SlotPlan } from './slots.ts';
 
 /** One fault of a schedule. */
 export interface PlannedFault extends Omit<FaultKind, 'lastsMs'> {
@@ -10,8 +10,8 @@ export interface PlannedFault extends Omit<FaultKind, 'lastsMs'> {
   readonly lastsMs: number;
   /** The replica, or the receiver; null where there is only one, or where a role is hit, as the leader. */
   readonly victim: string | null;
-  /** Of a clock fault: how far off. */
-  readonly offsetSeconds: 60 | -60 | null;
+  /** Of a clock fault: how far the clock is ahead; below 0: behind. */
+  readonly offsetSeconds: number | null;
   /** Of a signal to an api: what it is doing then. */
   readonly write: ApiWrite | null;
 }
@@ -67,12 +67,11 @@ function planTrack(
   const slackMs = windowMs - lengths.reduce((sum, length) => sum + length, 0);
   const gaps = chosen.map(() => random.next());
   const gapMs = slackMs / (gaps.reduce((sum, gap) => sum + gap, 0) + random.next());
-  const offsets = random.shuffle<60 | -60>([60, -60]);
   const writes = random.shuffle([...API_WRITES]);
+  const replicas = random.shuffle(SLOTS);
   let atMs = FIRST_FAULT_MS;
   return chosen.map(({ kind, lastsMs }, index) => {
     atMs += (gaps[index] ?? 0) * gapMs;
-    const isClock = kind.action.type === 'clock';
     const isAtApi = kind.action.type === 'signal' && kind.action.service === 'api';
     const planned = {
       name: kind.name,
@@ -80,9 +79,9 @@ function planTrack(
       action: kind.action,
       atMs: Math.round(atMs),
       lastsMs: Math.round(lastsMs * scale),
-      victim: victimOf(random, kind, receivers),
-      // In turns: each campaign has a clock that is fast and one that is slow, and hits an api over different things.
-      offsetSeconds: isClock ? (offsets[index % 2] ?? 60) : null,
+      victim: victimOf(random, kind, receivers, (service) => inTurn(replicas, service, index)),
+      offsetSeconds: kind.action.type === 'clock' ? random.pick(kind.action.offsetsSeconds) : null,
+      // In turns, so that each campaign hits an api over different things.
       write: isAtApi ? (writes[index % writes.length] ?? 'monitor created') : null,
     };
     atMs += lengths[index] ?? 0;
@@ -90,20 +89,36 @@ function planTrack(
   });
 }
 
-function victimOf(random: Random, { action }: FaultKind, receivers: readonly string[]): string | null {
+function victimOf(
+  random: Random,
+  { action }: FaultKind,
+  receivers: readonly string[],
+  nextSlot: (service: ServiceName) => string,
+): string | null {
   switch (action.type) {
     case 'signal':
-    case 'clock':
       return pickSlot(random, action.service);
+    case 'clock':
+      return nextSlot(action.service);
+    case 'black hole':
+      // The api that leads.
+      return action.service === 'api' ? null : pickSlot(random, action.service);
     case 'receiver':
       return random.pick(receivers);
     case 'leader':
+    case 'maintenance':
     case 'redis':
     case 'postgres':
     case 'dns':
     case 'rolling':
       return null;
   }
+}
+
+/** Wrong clocks go round: one replica that has all of them would do no work in a whole campaign. */
+function inTurn(replicas: readonly SlotPlan[], service: ServiceName, index: number): string {
+  const names = replicas.filter((slot) => slot.service === service).map(({ name }) => name);
+  return names[index % names.length] ?? '';
 }
 
 function pickSlot(random: Random, service: ServiceName): string {

@@ -17,8 +17,8 @@ export interface MonitorPlan {
   readonly intervalSeconds: number;
   readonly timeoutSeconds: number;
   readonly regions: readonly Region[];
-  /** What is done to it during the campaign, besides checking it. */
-  readonly fate: 'kept' | 'tuned' | 'moved' | 'deleted';
+  /** What is done to it during the campaign, besides checking it. `covered`: nothing but the maintenance that a fault plans. */
+  readonly fate: 'kept' | 'tuned' | 'moved' | 'deleted' | 'covered';
   /** Its target is addressed by name, so that a resolver that fails counts for it. */
   readonly byName: boolean;
   readonly turns: readonly TargetTurn[];
@@ -40,6 +40,7 @@ export interface World {
 }
 
 const MONITORS = 22;
+const COVERED_MONITORS = 3;
 const MOODY = ['moody-1', 'moody-2', 'moody-3'] as const;
 /** A target stays as it is for so long. */
 const TURN_MS = [7_000, 22_000] as const;
@@ -52,10 +53,11 @@ export const MOODY_RECEIVERS: readonly string[] = MOODY;
 export function planWorld(seed: number, windowMs: number): World {
   const random = new Random(seed, 'world');
   const monitors = Array.from({ length: MONITORS }, (_, index) => planMonitor(random, index, windowMs));
+  const covered = Array.from({ length: COVERED_MONITORS }, (_, index) => planCovered(index));
   const keys = monitors.map(({ key }) => key);
   const someOf = (count: number): string[] => random.shuffle(keys).slice(0, count);
   return {
-    monitors,
+    monitors: [...monitors, ...covered],
     channels: [
       { key: 'steady-all', kind: 'steady', monitors: null },
       { key: 'steady-some', kind: 'steady', monitors: someOf(6) },
@@ -79,6 +81,21 @@ function planMonitor(random: Random, index: number, windowMs: number): MonitorPl
     byName: index % 5 !== 4,
     turns: planTurns(random, windowMs),
     finalState: random.pick(['up', 'down']),
+  };
+}
+
+/** Its target fails only while a fault lets it fail. */
+function planCovered(index: number): MonitorPlan {
+  return {
+    key: `covered-${index}`,
+    failureThreshold: 1,
+    intervalSeconds: 5,
+    timeoutSeconds: 2,
+    regions: [index % 2 === 0 ? REGIONS[0] : REGIONS[1]],
+    fate: 'covered',
+    byName: true,
+    turns: [],
+    finalState: 'up',
   };
 }
 

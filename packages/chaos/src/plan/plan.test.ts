@@ -44,11 +44,24 @@ describe('a schedule', () => {
     }
   });
 
-  test('has clocks that are fast and clocks that are slow', () => {
+  test('sets the clock of each service an hour ahead and behind, 100 days ahead, and a minute off', () => {
+    const minutes = new Set<number>();
     for (const seed of SEEDS) {
-      const offsets = faultsOf(seed, 3).map(({ offsetSeconds }) => offsetSeconds);
-      expect(offsets).toEqual(expect.arrayContaining([60, -60]));
+      for (const service of Object.keys(STAGES)) {
+        const clocks = faultsOf(seed, 3).filter(
+          ({ action }) => action.type === 'clock' && action.service === service,
+        );
+        const offsets = clocks.map(({ offsetSeconds }) => offsetSeconds ?? 0);
+        expect(offsets).toEqual(expect.arrayContaining([3_600, -3_600, 8_640_000]));
+        const victims = new Set(clocks.map(({ victim }) => victim));
+        const replicas = SLOTS.filter((slot) => slot.service === service).map(({ name }) => name);
+        expect(victims).toEqual(new Set(replicas));
+        const small = offsets.filter((offset) => Math.abs(offset) === 60);
+        expect(small).not.toEqual([]);
+        for (const offset of small) minutes.add(offset);
+      }
     }
+    expect(minutes).toEqual(new Set([60, -60]));
   });
 
   test('hits replicas that are there, and all of them in the long run', () => {
@@ -93,7 +106,10 @@ test('the kinds are all signals at all stages, and the rest', () => {
 test('each target goes down at least once, and calls come within the window', () => {
   for (const seed of SEEDS) {
     const { world, calls } = planCampaign(seed, 2);
-    for (const { turns } of world.monitors) expect(turns.some(({ state }) => state !== 'up')).toBe(true);
+    for (const { turns, fate } of world.monitors) {
+      // Those that only a fault covers fail only then.
+      expect(turns.some(({ state }) => state !== 'up')).toBe(fate !== 'covered');
+    }
     expect(new Set(calls.map(({ type }) => type))).toEqual(
       new Set([
         'rename',
@@ -109,6 +125,16 @@ test('each target goes down at least once, and calls come within the window', ()
       ]),
     );
   }
+});
+
+test('the neighbour has monitors of all kinds, whose checks end before the next ones', () => {
+  const { neighbour } = planCampaign(3, 3);
+  expect(new Set(neighbour.map(({ key }) => key)).size).toBe(neighbour.length);
+  const count = (wanted: string): number => neighbour.filter(({ kind }) => kind === wanted).length;
+  expect(['redirecting', 'silent', 'unreadable', 'poison'].map(count)).toEqual([40, 40, 10, 3]);
+  expect(neighbour.every(({ intervalSeconds, timeoutSeconds }) => timeoutSeconds <= intervalSeconds)).toBe(
+    true,
+  );
 });
 
 test('draws for another purpose are others, and each covers its range', () => {

@@ -38,6 +38,7 @@ function describeFigures(record: CampaignRecord, figures: Figures): (readonly [s
   return [
     ['faults fired', `${figures.faults}, ${figures.kinds} of ${figures.kindsWanted} kinds`],
     ['checks recorded', String(figures.checks)],
+    ['checks of the neighbour', String(figures.neighbourChecks)],
     ['status changes', String(figures.statusChanges)],
     ['into maintenance', String(figures.maintained)],
     ['deliveries', String(figures.deliveries)],
@@ -69,7 +70,9 @@ export function describeSchedule(faults: readonly PlannedFault[]): string {
         name.padEnd(30),
         lastsMs === 0 ? '' : `for ${(lastsMs / 1_000).toFixed(1)} s`,
         victim ?? '',
-        offsetSeconds === null ? '' : `${offsetSeconds} s off`,
+        offsetSeconds === null
+          ? ''
+          : `${Math.abs(offsetSeconds)} s ${offsetSeconds > 0 ? 'ahead' : 'behind'}`,
         write ?? '',
       ]
         .filter((part) => part !== '')

@@ -9,6 +9,8 @@ export interface Figures {
   readonly kinds: number;
   readonly kindsWanted: number;
   readonly checks: number;
+  /** Of the neighbour: those that Postgres refused left nothing. */
+  readonly neighbourChecks: number;
   readonly statusChanges: number;
   /** Times that a monitor went into maintenance. */
   readonly maintained: number;
@@ -36,6 +38,7 @@ export function figuresOf(record: CampaignRecord, violations: readonly Violation
     kinds: new Set(fired.map(({ name }) => name)).size,
     kindsWanted: record.kinds.length,
     checks: database.events.length,
+    neighbourChecks: sum(record.neighbour.map(({ eventStamps }) => eventStamps.length)),
     statusChanges: database.statusChanges.length,
     maintained: database.statusChanges.filter(({ to }) => to === 'MAINTENANCE').length,
     deliveries: database.deliveries.length,
@@ -43,12 +46,12 @@ export function figuresOf(record: CampaignRecord, violations: readonly Violation
     repeated: receipts.length - new Set(receipts.map(({ id }) => id)).size,
     undelivered: record.undelivered.stored.length,
     longestUncheckedMs: Math.max(...uncheckedSpans(record).map(({ ms }) => ms)),
-    apiRequests: sum(statuses),
-    apiFailures: sum(statuses.filter(([status]) => status === 0 || status >= 500)),
+    apiRequests: sum(statuses.map(([, count]) => count)),
+    apiFailures: sum(statuses.filter(([status]) => status === 0 || status >= 500).map(([, count]) => count)),
     violations: violations.length,
   };
 }
 
-function sum(counts: readonly (readonly [status: number, count: number])[]): number {
-  return counts.reduce((total, [, count]) => total + count, 0);
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }

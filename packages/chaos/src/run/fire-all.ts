@@ -1,12 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fireFault } from '../faults/fire-fault.ts';
 import type { FiredFault } from '../oracle/record.ts';
+import type { FaultAction } from '../plan/fault-kinds.ts';
 import type { PlannedFault } from '../plan/plan-faults.ts';
 import { slotsOf } from '../plan/slots.ts';
 import type { Scene } from './scene.ts';
 
 /** How long a fault waits for its moment at a time; the others of its track wait with it. */
-const PATIENCE_MS = { moment: 15_000, replacing: 90_000 } as const;
+const PATIENCE_MS = { moment: 15_000, replica: 90_000 } as const;
+/** They wait until no other fault has their replicas. */
+const NEED_REPLICA: ReadonlySet<FaultAction['type']> = new Set([
+  'clock',
+  'rolling',
+  'black hole',
+  'maintenance',
+]);
 const REST_MS = 500;
 
 export interface Firing {
@@ -48,7 +56,8 @@ async function fireTrack(
       done.push({ name, victim: fault.victim, firedAt: null, endedAt: null, note: 'it was too late' });
       continue;
     }
-    const deadline = Date.now() + (fault.track === 'replace' ? PATIENCE_MS.replacing : PATIENCE_MS.moment);
+    const patience = NEED_REPLICA.has(fault.action.type) ? 'replica' : 'moment';
+    const deadline = Date.now() + PATIENCE_MS[patience];
     const result = await fireFault({ ...scene, deadline }, fault);
     done.push(result);
     if (result.firedAt !== null || isHopeless(scene, fault)) continue;

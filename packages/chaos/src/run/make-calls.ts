@@ -84,8 +84,11 @@ async function update({ api, registry }: Scene, key: string, fields: object): Pr
   return (body as { monitor: { updatedAt: string } }).monitor.updatedAt;
 }
 
-/** Asked once: whether it works now is not the question, but what becomes of its event. */
-async function trigger(
+/**
+ * Asks once for a check: whether it works now is not the question, but what becomes of its event. Never throws.
+ * @param override whether another URL of the target is checked, which counts for nothing
+ */
+export async function trigger(
   { api, registry, slots, targets }: Scene,
   key: string,
   override: boolean,

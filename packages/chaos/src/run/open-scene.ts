@@ -10,14 +10,17 @@ import { openDatabase } from '@tocsin/db/database/open';
 import { migrate } from '@tocsin/db/migrate';
 import { ADMIN_ENV } from '@tocsin/e2e/dashboard-session';
 import { PUBLIC_URL } from '@tocsin/e2e/system';
+import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { ApiClient } from '../lab/api-client.ts';
 import { installHolds } from '../lab/hold-commits.ts';
+import { installPoison } from '../lab/poison.ts';
 import { Slot } from '../lab/slot.ts';
 import { Stores } from '../lab/stores.ts';
 import type { World } from '../plan/plan-world.ts';
 import { REGIONS, SLOTS, type SlotPlan } from '../plan/slots.ts';
+import { NeighbourTargets } from '../world/neighbour-targets.ts';
 import { Receivers } from '../world/receivers.ts';
 import { Targets } from '../world/targets.ts';
 import { Registry } from './registry.ts';
@@ -25,6 +28,8 @@ import type { Scene } from './scene.ts';
 
 /** Small, so that a Postgres of few connections serves all replicas. */
 const POOL_SIZE = 5;
+/** Small, so that the slow checks of another account would take all places if they could. */
+const CHECK_CONCURRENCY = 20;
 /** Nothing is broken yet: a slow machine may take its time. */
 const READY_WITHIN_MS = 600_000;
 
@@ -44,15 +49,21 @@ export async function openScene(options: SceneOptions): Promise<Scene & { readon
   await migrate(stores.databaseUrl);
   await migrateQueue(stores.queueUrl);
   await installHolds(stores);
+  await installPoison(stores);
   const addresses = ['127.0.0.1', ...SLOTS.map(({ address }) => address)];
   const targets = await teardown.start(Targets.start(world.monitors, addresses), (one) => one.stop());
   const receivers = await teardown.start(Receivers.start(world.channels, addresses), (one) => one.stop());
+  const neighbourTargets = await teardown.start(NeighbourTargets.start(addresses), (one) => one.stop());
   const caFile = join(folder, 'receivers-ca.pem');
   await writeFile(caFile, receivers.ca);
   const dnsDownFile = join(folder, 'dns-down');
   const troubles: string[] = [];
   const env = { ...commonEnv(stores), WEBHOOK_CA_FILE: caFile, CHAOS_DNS_DOWN_FILE: dnsDownFile };
-  const slots = SLOTS.map((plan) => createSlot(plan, env, stores.databaseUrl, folder, troubles));
+  const slots: Slot[] = [];
+  for (const plan of SLOTS) {
+    const network = await teardown.start(TcpProxy.start(stores.databaseUrl), (one) => one.stop());
+    slots.push(createSlot({ plan, env, network, databaseUrl: stores.databaseUrl, folder, troubles }));
+  }
   teardown.onStop(() => Promise.all(slots.map((slot) => slot.close())));
   for (const slot of slots) slot.run();
   await until('every replica to be ready', () => slots.every(({ isReady }) => isReady), READY_WITHIN_MS);
@@ -60,7 +71,8 @@ export async function openScene(options: SceneOptions): Promise<Scene & { readon
   const api = new ApiClient(apis, await createKey(stores.databaseUrl));
   await api.signIn();
   const { libfaketime } = options;
-  const parts = { stores, slots, targets, receivers, api, dnsDownFile, libfaketime, troubles };
+  const servers = { targets, receivers, neighbourTargets };
+  const parts = { stores, slots, ...servers, api, dnsDownFile, libfaketime, troubles };
   return { ...parts, folder, registry: new Registry(), deadline: Infinity };
 }
 
@@ -76,6 +88,7 @@ function commonEnv(stores: Stores): Record<string, string> {
     REGIONS: REGIONS.join(','),
     DEFAULT_REGION: REGIONS[0],
     DATABASE_POOL_SIZE: String(POOL_SIZE),
+    CHECK_CONCURRENCY: String(CHECK_CONCURRENCY),
     LOG_LEVEL: 'info',
     LOG_FORMAT: 'json',
     EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
@@ -83,14 +96,17 @@ function commonEnv(stores: Stores): Record<string, string> {
   };
 }
 
-function createSlot(
-  plan: SlotPlan,
-  env: Readonly<Record<string, string>>,
-  databaseUrl: string,
-  folder: string,
-  troubles: string[],
-): Slot {
-  const url = new URL(databaseUrl);
+interface SlotParts {
+  readonly plan: SlotPlan;
+  readonly env: Readonly<Record<string, string>>;
+  readonly network: TcpProxy;
+  readonly databaseUrl: string;
+  readonly folder: string;
+  readonly troubles: string[];
+}
+
+function createSlot({ plan, env, network, databaseUrl, folder, troubles }: SlotParts): Slot {
+  const url = new URL(network.through(databaseUrl));
   // So that Postgres tells whose a session is.
   url.searchParams.set('application_name', plan.name);
   return new Slot({
@@ -101,6 +117,7 @@ function createSlot(
       CHAOS_ADDRESS: plan.address,
       ...(plan.region !== null && { REGION: plan.region }),
     },
+    network,
     logFile: join(folder, 'logs', `${plan.name}.log`),
     nodeOptions: ['--import', fakeResolver()],
     onUnexpectedEnd: ({ slot, at, how }) => troubles.push(`${slot} ${how} at ${new Date(at).toISOString()}`),

@@ -11,29 +11,34 @@ function ms(column: string): string {
 /** Events and incidents of deleted monitors are deleted later; no API shows them meanwhile. */
 const OF_A_MONITOR = 'monitor_id in (select id from monitors)';
 
-/** What Postgres holds. */
-export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
+/** What Postgres holds, but for these monitors: those of the neighbour, which are looked at apart. */
+export async function readDatabase(stores: Stores, without: readonly string[]): Promise<DatabaseFacts> {
+  const ids = [without];
   return {
     events: await stores.query(
       `select id, monitor_id as "monitorId", ${ms('timestamp')} as timestamp, status, status_code as "statusCode",
          error_reason as "errorReason", latency_ms as "latencyMs", region, source, ${ms('slot')} as slot, url
-       from events where ${OF_A_MONITOR} order by timestamp`,
+       from events where ${OF_A_MONITOR} and monitor_id <> all($1::uuid[]) order by timestamp`,
+      ids,
     ),
     statusChanges: await stores.query(
       `select id, monitor_id as "monitorId", from_status as "from", to_status as "to", region,
          ${ms('timestamp')} as timestamp, webhook_events as "webhookEvents", channel_ids as "channelIds"
-       from status_changes`,
+       from status_changes where monitor_id <> all($1::uuid[])`,
+      ids,
     ),
     deliveries: await stores.query(
       `select id, channel_id as "channelId", status_change_id as "statusChangeId", monitor_id as "monitorId", event,
          ${ms('timestamp')} as timestamp, payload, state, attempt_count as "attemptCount",
          (select count(*)::int from attempts a where a.delivery_id = d.id) as attempts,
          ${ms('created_at')} as "createdAt"
-       from deliveries d`,
+       from deliveries d where monitor_id <> all($1::uuid[])`,
+      ids,
     ),
     incidents: await stores.query(
       `select monitor_id as "monitorId", ${ms('opened_at')} as "openedAt", ${ms('resolved_at')} as "resolvedAt"
-       from incidents where ${OF_A_MONITOR}`,
+       from incidents where ${OF_A_MONITOR} and monitor_id <> all($1::uuid[])`,
+      ids,
     ),
     backlog: await readBacklog(stores),
     missedWindows: (
@@ -43,7 +48,8 @@ export async function readDatabase(stores: Stores): Promise<DatabaseFacts> {
       )
     ).map(({ key }) => key),
     monitors: await stores.query(
-      `select id, name, failure_threshold as "failureThreshold", status from monitors`,
+      `select id, name, failure_threshold as "failureThreshold", status from monitors where id <> all($1::uuid[])`,
+      ids,
     ),
   };
 }

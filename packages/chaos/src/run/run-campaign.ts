@@ -1,6 +1,7 @@
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import type { CampaignRecord } from '../oracle/record.ts';
 import { planCalls, type PlannedCall } from '../plan/plan-calls.ts';
+import { planNeighbour, type NeighbourPlan } from '../plan/plan-neighbour.ts';
 import { faultKinds } from '../plan/fault-kinds.ts';
 import { faultWindowMs, planFaults, type PlannedFault } from '../plan/plan-faults.ts';
 import { MOODY_RECEIVERS, planWorld, type World } from '../plan/plan-world.ts';
@@ -8,6 +9,7 @@ import { SLOTS } from '../plan/slots.ts';
 import { createWorld } from './create-world.ts';
 import { fireAll } from './fire-all.ts';
 import { makeCalls } from './make-calls.ts';
+import { createNeighbour, readNeighbour } from './neighbour.ts';
 import { openScene } from './open-scene.ts';
 import { readDatabase } from './read-database.ts';
 import { deliverTheRest, endCheckers, listUndelivered, settle } from './settle.ts';
@@ -20,6 +22,8 @@ export interface CampaignPlan {
   readonly seed: number;
   readonly minutes: number;
   readonly world: World;
+  /** The monitors of another account. */
+  readonly neighbour: readonly NeighbourPlan[];
   readonly faults: readonly PlannedFault[];
   readonly calls: readonly PlannedCall[];
 }
@@ -32,6 +36,7 @@ export function planCampaign(seed: number, minutes: number): CampaignPlan {
     seed,
     minutes,
     world,
+    neighbour: planNeighbour(seed),
     faults: planFaults(seed, minutes, MOODY_RECEIVERS),
     calls: planCalls(seed, windowMs, world),
   };
@@ -51,7 +56,9 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
   const { plan, libfaketime, teardown, say } = options;
   say('Starting a system of its own …');
   const scene = await openScene({ world: plan.world, libfaketime, teardown });
+  const { stores, neighbourTargets } = scene;
   await createWorld(scene, plan.world);
+  const neighbour = await createNeighbour(stores, neighbourTargets, plan.neighbour);
   const startedAt = Date.now();
   const windowMs = faultWindowMs(plan.minutes);
   scene.targets.begin();
@@ -92,7 +99,11 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
     ...left,
     serviceTroubles: troubles,
     apiStatuses: api.statuses,
-    database: await readDatabase(scene.stores),
+    neighbour: await readNeighbour(stores, neighbourTargets, neighbour),
+    database: await readDatabase(
+      stores,
+      neighbour.map(({ id }) => id),
+    ),
   };
   await options.onRecord(record, scene.folder);
 }

@@ -1,6 +1,7 @@
 import type { ApiClient } from '../lab/api-client.ts';
 import type { Slot } from '../lab/slot.ts';
 import type { Stores } from '../lab/stores.ts';
+import type { NeighbourTargets } from '../world/neighbour-targets.ts';
 import type { Receivers } from '../world/receivers.ts';
 import type { Targets } from '../world/targets.ts';
 import type { Registry } from './registry.ts';
@@ -11,6 +12,7 @@ export interface Scene {
   readonly slots: readonly Slot[];
   readonly targets: Targets;
   readonly receivers: Receivers;
+  readonly neighbourTargets: NeighbourTargets;
   readonly api: ApiClient;
   readonly registry: Registry;
   /** While it is there, the names of targets and receivers do not resolve; it says how (`DnsTrouble`). */

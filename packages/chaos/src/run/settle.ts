@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Slot } from '../lab/slot.ts';
 import type { Backlog, CampaignRecord } from '../oracle/record.ts';
 import { redeliver } from './make-calls.ts';
+import { isHealthy, isLeading } from './readiness.ts';
 import { isQuiet, readBacklog, readUndelivered } from './read-database.ts';
 import type { Scene } from './scene.ts';
 
@@ -22,7 +22,7 @@ export interface Shown {
 
 /** Waits, after the last fault, until each monitor shows what its target does: not for ever, since the oracle judges what is there. */
 export async function settle(scene: Scene, lastFaultAt: number): Promise<Shown> {
-  await untilReady(scene);
+  await Promise.all([untilReady(scene), untilOneLeads(scene)]);
   const until = lastFaultAt + STATUSES_WITHIN_MS;
   let statuses = await readStatuses(scene);
   while (Date.now() < until && (!areFinal(scene, statuses) || Date.now() < lastFaultAt + WATCHED_MS)) {
@@ -36,7 +36,7 @@ async function untilReady({ slots, troubles }: Scene): Promise<void> {
   const until = Date.now() + READY_WITHIN_MS;
   let unready = [...slots];
   while (unready.length > 0 && Date.now() < until) {
-    const answers = await Promise.all(unready.map(isReady));
+    const answers = await Promise.all(unready.map(isHealthy));
     unready = unready.filter((_, index) => answers[index] !== true);
     if (unready.length > 0) await wait(LOOK_EVERY_MS);
   }
@@ -45,17 +45,21 @@ async function untilReady({ slots, troubles }: Scene): Promise<void> {
   }
 }
 
-/** Whether its stores answer, and its own work makes progress. */
-async function isReady(slot: Slot): Promise<boolean> {
-  if (!slot.isReady) return false;
-  const signal = AbortSignal.timeout(5_000);
-  const asked = ['readyz', 'healthz'].map((path) =>
-    fetch(`http://127.0.0.1:${slot.port}/${path}`, { signal }),
-  );
-  return Promise.all(asked).then(
-    (answers) => answers.every(({ status }) => status === 200),
-    () => false,
-  );
+/** One that was cut off from Postgres is replaced, and no longer believes that it leads. */
+async function untilOneLeads({ slots, troubles }: Scene): Promise<void> {
+  const until = Date.now() + READY_WITHIN_MS;
+  const apis = slots.filter(({ plan }) => plan.service === 'api');
+  for (;;) {
+    const leading = (await Promise.all(apis.map(isLeading))).filter((leads) => leads).length;
+    if (leading === 1) return;
+    if (Date.now() > until) {
+      troubles.push(
+        `${leading} of ${apis.length} api lead ${READY_WITHIN_MS / 1_000} s after the last fault`,
+      );
+      return;
+    }
+    await wait(LOOK_EVERY_MS);
+  }
 }
 
 async function readStatuses({ api }: Scene): Promise<Map<string, string>> {

@@ -6,6 +6,7 @@ import type {
   DeliveryFacts,
   EventFacts,
   MonitorFacts,
+  NeighbourFacts,
   StatusChangeFacts,
 } from '../oracle/record.ts';
 import type { MonitorPlan } from '../plan/plan-world.ts';
@@ -191,6 +192,24 @@ export function maintainedRecord(): CampaignRecord {
   return { ...record, windows: [{ ...window, plannedAt: START, cut: null }] };
 }
 
+/** A neighbour that is checked, fails, and affects nobody. */
+function goodNeighbour(): NeighbourFacts[] {
+  return (['redirecting', 'silent', 'unreadable', 'poison'] as const).map((kind) => {
+    const key = `${kind}-0`;
+    const isVisited = kind !== 'unreadable';
+    const isRecorded = kind === 'redirecting' || kind === 'silent';
+    const plan = { key, kind, intervalSeconds: 30, timeoutSeconds: 30 };
+    return {
+      id: key,
+      plan,
+      visits: isVisited ? [{ key, at: START, address: '127.0.1.3' }] : [],
+      eventStamps: isRecorded ? [START] : [],
+      upEvents: 0,
+      deliveries: 0,
+    };
+  });
+}
+
 function recordOf(
   events: readonly EventFacts[],
   statusChanges: readonly StatusChangeFacts[],
@@ -206,10 +225,11 @@ function recordOf(
     kinds: ['dns-fail'],
     faults: [{ name: 'dns-fail', victim: null, firedAt: START + 1_000, endedAt: START + 9_000, note: '' }],
     replicas: [
-      { name: 'checker-north-1', service: 'checker', address: '127.0.1.3' },
-      { name: 'notifier-1', service: 'notifier', address: '127.0.1.6' },
+      { name: 'checker-north-1', service: 'checker', region: 'north', address: '127.0.1.3' },
+      { name: 'notifier-1', service: 'notifier', region: null, address: '127.0.1.6' },
     ],
     monitors: [MONITOR],
+    neighbour: goodNeighbour(),
     promised: [{ id: MONITOR.id, key: 'shop' }],
     channels: [CHANNEL],
     windows: [],

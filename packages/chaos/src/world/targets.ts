@@ -29,6 +29,7 @@ export class Targets {
   readonly #monitors: ReadonlyMap<string, MonitorPlan>;
   readonly #server: Server;
   #listeners: Listeners | undefined;
+  readonly #failures = new Map<string, { readonly from: number; readonly until: number }>();
   #startedAt = Infinity;
   #final = false;
 
@@ -56,6 +57,15 @@ export class Targets {
   /** From now on they take their turns; before that all are up. */
   begin(): void {
     this.#startedAt = Date.now();
+  }
+
+  /** Lets a target that takes no turns be down for a while: epoch milliseconds. */
+  failBetween(key: string, from: number, until: number): void {
+    this.#failures.set(key, { from, until });
+  }
+
+  failNoMore(key: string): void {
+    this.#failures.delete(key);
   }
 
   /** From now on each stays as it ends. */
@@ -87,7 +97,10 @@ export class Targets {
     const monitor = this.#monitors.get(key);
     if (monitor === undefined) return 'up';
     if (this.#final) return monitor.finalState;
-    const elapsedMs = Date.now() - this.#startedAt;
+    const now = Date.now();
+    const failure = this.#failures.get(key);
+    if (failure !== undefined && now >= failure.from && now < failure.until) return 'down';
+    const elapsedMs = now - this.#startedAt;
     return monitor.turns.findLast(({ atMs }) => atMs <= elapsedMs)?.state ?? 'up';
   }
 }

@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals';
+import type { NeighbourKind } from '../plan/plan-neighbour.ts';
+import { goodRecord, START } from '../testing/campaign-record.ts';
+import { findViolations } from './find-violations.ts';
+import type { CampaignRecord, NeighbourFacts } from './record.ts';
+
+const good = goodRecord();
+const VISIT = { key: 'target', at: START, address: '127.0.1.3' };
+
+function withNeighbour(kind: NeighbourKind, changed: Partial<NeighbourFacts>): CampaignRecord {
+  const neighbour = good.neighbour.map((one) => (one.plan.kind === kind ? { ...one, ...changed } : one));
+  return { ...good, neighbour };
+}
+
+test.each<[string, CampaignRecord, RegExp]>([
+  [
+    'a check without the headers that no key opens',
+    withNeighbour('unreadable', { visits: [VISIT] }),
+    /^unreadable-0 was checked 1 times without its headers$/,
+  ],
+  [
+    'an event of a monitor that cannot be read',
+    withNeighbour('unreadable', { eventStamps: [START] }),
+    /^unreadable-0 was checked 1 times without its headers$/,
+  ],
+  [
+    'a result that Postgres refused, and that is there',
+    withNeighbour('poison', { eventStamps: [START] }),
+    /^poison-0 has 1 events that Postgres refused$/,
+  ],
+  [
+    'an answer of a target that never answers',
+    withNeighbour('silent', { upEvents: 2 }),
+    /^silent-0 was UP 2 times, and its target never answers$/,
+  ],
+  [
+    'a slow target that is checked no more',
+    { ...good, endedAt: START + 85_000 },
+    /^redirecting-0 had no check for 76 s after .*:09.000Z$/,
+  ],
+  [
+    'a delivery to a channel of another account',
+    withNeighbour('redirecting', { deliveries: 1 }),
+    /^redirecting-0 has deliveries to channels of another account$/,
+  ],
+  [
+    'a monitor that another account sees',
+    { ...good, shown: new Map([...good.shown, ['silent-0', 'DOWN']]) },
+    /^silent-0 is shown to another account$/,
+  ],
+  [
+    'a checker that never met it',
+    withNeighbour('redirecting', { visits: [{ ...VISIT, address: '127.0.1.4' }] }),
+    /^checker-north-1 did not check all kinds of its monitors$/,
+  ],
+])('of the neighbour, %s is found', (_, record, detail) => {
+  const found = findViolations(record).filter(
+    ({ invariant }) => invariant === 'the neighbour keeps to itself',
+  );
+  expect(found.map((violation) => violation.detail)).toContainEqual(expect.stringMatching(detail));
+});
