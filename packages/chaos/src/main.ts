@@ -17,6 +17,7 @@ A system of its own under a seeded schedule of faults, and whether it lost or le
   --parallel N       campaigns at the same time
   --minutes N        how long a campaign is; 3 by default
   --json FILE        writes the results
+  --keep             keeps the logs and the record of each campaign; without it only of those with violations
   --print-schedule   shows the faults of each seed and does nothing`;
 
 /**
@@ -29,7 +30,7 @@ export async function main(args: readonly string[]): Promise<void> {
 
 /** @returns the exit code */
 async function run(commandLine: CommandLine, teardown: Teardown): Promise<number> {
-  const { seeds, minutes, parallel, json } = commandLine;
+  const { seeds, minutes, parallel, json, keep } = commandLine;
   if (commandLine.help) {
     say(HELP);
     return 0;
@@ -45,6 +46,7 @@ async function run(commandLine: CommandLine, teardown: Teardown): Promise<number
     seeds,
     minutes,
     parallel,
+    keep,
     libfaketime,
     teardown,
     say,

@@ -4,12 +4,13 @@ import { parseCommandLine } from './options.ts';
 
 describe('parseCommandLine', () => {
   test('reads what a campaign is to be', () => {
-    expect(parseCommandLine(['--', '--seed', '7', '--minutes', '2', '--json=out.json'])).toEqual({
+    expect(parseCommandLine(['--', '--seed', '7', '--minutes', '2', '--json=out.json', '--keep'])).toEqual({
       help: false,
       seeds: [7],
       minutes: 2,
       parallel: 1,
       json: 'out.json',
+      keep: true,
       printSchedule: false,
     });
   });

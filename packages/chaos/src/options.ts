@@ -13,6 +13,8 @@ export interface CommandLine {
   readonly parallel: number;
   /** Where to write the results as JSON; null for nowhere. */
   readonly json: string | null;
+  /** Keeps logs and records of campaigns without violations too. */
+  readonly keep: boolean;
   /** Shows what would be done, and does nothing. */
   readonly printSchedule: boolean;
 }
@@ -29,6 +31,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     minutes: toNumber('minutes', values.minutes ?? '3', MOST_MINUTES),
     parallel: toNumber('parallel', values.parallel ?? '1', MOST_PARALLEL),
     json: values.json ?? null,
+    keep: values.keep === true,
     printSchedule: values['print-schedule'] === true,
   };
 }
@@ -45,6 +48,7 @@ function parse(args: readonly string[]) {
         minutes: text,
         parallel: text,
         json: text,
+        keep: flag,
         'print-schedule': flag,
         help: { ...flag, short: 'h' },
       },

@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly seeds: readonly number[];
   readonly minutes: number;
   readonly parallel: number;
+  /** Whether logs and records are kept where there is no violation. */
+  readonly keep: boolean;
   readonly libfaketime: string | null;
   readonly teardown: Teardown;
   readonly say: (line: string) => void;
@@ -65,7 +67,9 @@ async function runSeed(options: RunOptions, seed: number): Promise<CampaignResul
         const violations = findViolations(record);
         const figures = figuresOf(record, violations);
         say(describeCampaign(record, figures, violations));
-        if (violations.length > 0) say(`Logs and record: ${await keep(record, violations, folder)}`);
+        if (violations.length > 0 || options.keep) {
+          say(`Logs and record: ${await keep(record, violations, folder)}`);
+        }
         results.push({ figures, faults: record.faults, violations });
       },
     });
@@ -77,13 +81,14 @@ async function runSeed(options: RunOptions, seed: number): Promise<CampaignResul
   return result;
 }
 
-/** Keeps what explains violations. @returns where */
+/** Keeps what explains violations, or the lack of them. @returns where */
 async function keep(
   record: CampaignRecord,
   violations: readonly Violation[],
   folder: string,
 ): Promise<string> {
-  const parent = resolve(process.env['DATA_DIR'] ?? '.data', 'failed-campaigns');
+  const name = violations.length > 0 ? 'failed-campaigns' : 'campaigns';
+  const parent = resolve(process.env['DATA_DIR'] ?? '.data', name);
   const kept = join(
     parent,
     `seed-${record.seed}-${new Date(record.startedAt).toISOString().replaceAll(':', '-')}`,
