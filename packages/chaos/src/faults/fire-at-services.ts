@@ -3,8 +3,10 @@ import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
 import type { ServiceName } from '@tocsin/e2e/service-process';
 import { clockOff } from '../lab/libfaketime.ts';
 import type { Slot } from '../lab/slot.ts';
+import { readReadiness } from '../run/readiness.ts';
 import { slotNamed, type Scene } from '../run/scene.ts';
 import type { Firing } from './fire-fault.ts';
+import { isSeen } from './is-seen.ts';
 
 const LOOK_EVERY_MS = 25;
 const READY_WITHIN_MS = 60_000;
@@ -33,7 +35,8 @@ export async function takeLeader(scene: Scene, service: 'api' | 'notifier'): Pro
   return null;
 }
 
-async function leadingApi({ stores }: Scene): Promise<string | null> {
+/** The replica whose session holds the lock of leaders; null: none. @throws Error while Postgres is away */
+export async function leadingApi({ stores }: Scene): Promise<string | null> {
   const [row] = await stores.query<{ name: string }>(
     `select a.application_name as name from pg_locks l join pg_stat_activity a using (pid)
      where l.locktype = 'advisory' and l.granted and l.objid = $1`,
@@ -49,7 +52,8 @@ async function busiestNotifier({ receivers, slots }: Scene): Promise<string | nu
 
 /**
  * Replaces a replica by one whose clock is off, and that one after a while by one whose clock is right. The first end is at once, as that
- * of a machine that starts again with a wrong clock; the second is clean.
+ * of a machine that starts again with a wrong clock; the second is clean. It counts where the process showed the wrong time, and where a
+ * checker said that it was not ready.
  */
 export async function fireClock(
   scene: Scene,
@@ -65,10 +69,15 @@ export async function fireClock(
     await untilStarted(slot);
     const firedAt = Date.now();
     const offMs = await clockOffset(slot).catch(() => 0);
+    const isNoticed =
+      slot.plan.service !== 'checker' ||
+      isSeen(firedAt + lastsMs, async () => (await readReadiness(slot)) === false);
     await wait(lastsMs);
+    const wasNoticed = await isNoticed;
     await endAndStart(scene, slot);
     const isOff = Math.abs(offMs - offsetSeconds * 1_000) < CLOCK_TOLERANCE_MS;
-    return isOff ? { firedAt, endedAt: Date.now() } : { missed: `its clock was off by ${offMs} ms` };
+    if (!isOff) return { missed: `its clock was off by ${offMs} ms` };
+    return wasNoticed ? { firedAt, endedAt: Date.now() } : { missed: 'the checker said that it was ready' };
   } finally {
     slot.giveBack();
   }

@@ -1,8 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { ServiceName } from '@tocsin/e2e/service-process';
 import type { Client } from 'pg';
+import type { Slot } from '../lab/slot.ts';
 import type { FaultAction } from '../plan/fault-kinds.ts';
+import { readReadiness } from '../run/readiness.ts';
 import type { Scene } from '../run/scene.ts';
 import type { Firing } from './fire-fault.ts';
+import { isSeen } from './is-seen.ts';
 
 type PostgresFault = Extract<FaultAction, { type: 'postgres' }>['what'];
 
@@ -23,11 +27,7 @@ export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: n
       await stores.startPostgres();
       break;
     case 'standby':
-      await stores.endPostgres('clean');
-      await stores.startPostgresAsStandby();
-      await wait(lastsMs);
-      await stores.promotePostgres();
-      break;
+      return serveAsStandby(scene, firedAt, lastsMs);
     case 'terminate':
       await endSessions(scene);
       break;
@@ -35,6 +35,29 @@ export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: n
       return exhaust(scene, lastsMs);
   }
   return { firedAt, endedAt: Date.now() };
+}
+
+/** As after a failover that is not complete: Postgres only reads, until a replica of each service said that it is not ready. */
+async function serveAsStandby(
+  { stores, slots, deadline }: Scene,
+  firedAt: number,
+  lastsMs: number,
+): Promise<Firing> {
+  const services = [...new Set(slots.map(({ plan }) => plan.service))];
+  await stores.endPostgres('clean');
+  await stores.startPostgresAsStandby();
+  const isNoticed = await Promise.all([
+    wait(lastsMs).then(() => true),
+    ...services.map((service) => isSeen(deadline, () => isOneUnready(slots, service))),
+  ]);
+  await stores.promotePostgres();
+  if (isNoticed.every((seen) => seen)) return { firedAt, endedAt: Date.now() };
+  return { missed: 'a service never said that it was not ready' };
+}
+
+async function isOneUnready(slots: readonly Slot[], service: ServiceName): Promise<boolean> {
+  const running = slots.filter(({ plan, isReady }) => plan.service === service && isReady);
+  return (await Promise.all(running.map(readReadiness))).includes(false);
 }
 
 /** Ends the sessions of all services. @throws Error where there are none */

@@ -1,11 +1,12 @@
 import dns from 'node:dns';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { hungFile } from './hung-file.ts';
 
 /*
  * Loaded into a service before its own code (`node --import`). Names under `tocsin.test` resolve to this replica's own loopback address, so
  * that targets and receivers know who asks. While a certain file exists they do not resolve: its content says whether name servers fail at
- * once or do not answer, and another file then records that a lookup met this. Names under `hang.tocsin.test` are never answered. The
- * system's resolver cannot be changed for one process, so this replaces the functions by which services ask name servers.
+ * once or do not answer, and another file then records that a lookup met this. Names under `hang.tocsin.test` are never answered; a file has
+ * one byte for each time that this replica asked for one. The system's resolver cannot be changed for one process, so this replaces the functions by which services ask name servers.
  */
 
 const ADDRESS = process.env['CHAOS_ADDRESS'] ?? '127.0.0.1';
@@ -30,6 +31,7 @@ function replacing(real: Resolve, addresses: string[]): Resolve {
       callback(Object.assign(new Error(`query ${code} ${hostname}`), { code }), []);
     };
     if (hostname.endsWith(HANGING_ZONE)) {
+      appendFileSync(hungFile(DOWN_FILE, ADDRESS), '.');
       setTimeout(fail, GIVES_UP_MS, dns.TIMEOUT);
       return;
     }

@@ -53,6 +53,21 @@ test.each<[string, CampaignRecord, RegExp]>([
     withNeighbour('redirecting', { visits: [{ ...VISIT, address: '127.0.1.4' }] }),
     /^checker-north-1 did not check all kinds of its monitors$/,
   ],
+  [
+    'a Postgres that refused nothing',
+    { ...good, neighbourMet: { ...good.neighbourMet, refusals: 0 } },
+    /^Postgres refused none of its results$/,
+  ],
+  [
+    'a checker that asked for no hanging name',
+    { ...good, neighbourMet: { ...good.neighbourMet, hungLookups: new Map() } },
+    /^checker-north-1 asked for no name that hangs$/,
+  ],
+  [
+    'a region that met no monitor that cannot be read',
+    { ...good, neighbourMet: { ...good.neighbourMet, unreadable: new Map([['south', 1]]) } },
+    /^no checker of north met a monitor that cannot be read$/,
+  ],
 ])('of the neighbour, %s is found', (_, record, detail) => {
   const found = findViolations(record).filter(
     ({ invariant }) => invariant === 'the neighbour keeps to itself',

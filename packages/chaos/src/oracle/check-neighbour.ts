@@ -13,7 +13,7 @@ export function wrongNeighbour(record: CampaignRecord): Violation[] {
     if (deliveries > 0) return [`${plan.key} has deliveries to channels of another account`];
     return shown.has(id) ? [`${plan.key} is shown to another account`] : [];
   });
-  return [...wrong, ...leaked, ...unmetCheckers(record)].map((detail) => ({
+  return [...wrong, ...leaked, ...unmetCheckers(record), ...unmetTroubles(record)].map((detail) => ({
     invariant: 'the neighbour keeps to itself',
     detail,
   }));
@@ -68,4 +68,20 @@ function unmetCheckers({ replicas, neighbour }: CampaignRecord): string[] {
       ),
     )
     .map(({ name }) => `${name} did not check all kinds of its monitors`);
+}
+
+/** Neither does one of which nothing went wrong. */
+function unmetTroubles({ replicas, neighbourMet }: CampaignRecord): string[] {
+  const { refusals, hungLookups, unreadable } = neighbourMet;
+  const checkers = replicas.filter(({ service }) => service === 'checker');
+  const regions = [...new Set(checkers.flatMap(({ region }) => region ?? []))];
+  return [
+    ...(refusals > 0 ? [] : ['Postgres refused none of its results']),
+    ...checkers
+      .filter(({ name }) => !hungLookups.get(name))
+      .map(({ name }) => `${name} asked for no name that hangs`),
+    ...regions
+      .filter((region) => !unreadable.get(region))
+      .map((region) => `no checker of ${region} met a monitor that cannot be read`),
+  ];
 }

@@ -45,6 +45,16 @@ export interface NeighbourFacts {
   readonly deliveries: number;
 }
 
+/** What the services met of the neighbour: without it, it proves nothing. */
+export interface NeighbourMet {
+  /** Results that Postgres refused. */
+  readonly refusals: number;
+  /** Lookups of names that never resolve, by replica. */
+  readonly hungLookups: ReadonlyMap<string, number>;
+  /** Planned checks that did not run since their monitor could not be read, by region. */
+  readonly unreadable: ReadonlyMap<string, number>;
+}
+
 /** Maintenance that the API took; epoch milliseconds. */
 export interface WindowFacts {
   readonly key: string;
@@ -172,6 +182,7 @@ export interface CampaignRecord {
   readonly replicas: readonly Pick<SlotPlan, 'name' | 'service' | 'region' | 'address'>[];
   readonly monitors: readonly MonitorFacts[];
   readonly neighbour: readonly NeighbourFacts[];
+  readonly neighbourMet: NeighbourMet;
   /** Monitors that an api said it had made, to a client that then asked for them again. */
   readonly promised: readonly { readonly id: string; readonly key: string }[];
   readonly channels: readonly ChannelFacts[];

@@ -1,14 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { createMonitorSchema } from '@tocsin/contracts/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { openDatabase } from '@tocsin/db/database/open';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
 import { until } from '@tocsin/embedded/testing/until';
+import { hungFile } from '../lab/hung-file.ts';
 import type { Stores } from '../lab/stores.ts';
 import type { NeighbourFacts } from '../oracle/record.ts';
 import type { NeighbourPlan } from '../plan/plan-neighbour.ts';
 import { REGIONS } from '../plan/slots.ts';
 import type { NeighbourTargets } from '../world/neighbour-targets.ts';
+import { readMetrics } from './readiness.ts';
+import type { Scene } from './scene.ts';
 
 /** A monitor of the neighbour as it was made. */
 export interface NeighbourMonitor {
@@ -16,6 +20,7 @@ export interface NeighbourMonitor {
   readonly plan: NeighbourPlan;
 }
 
+const UNREADABLE = /^tocsin_checks_missed_total\{[^}]*reason="unreadable"[^}]*\} (\d+)$/gm;
 /** Nothing is broken yet: a slow machine may take its time. */
 const VISITED_WITHIN_MS = 600_000;
 
@@ -92,4 +97,31 @@ export async function readNeighbour(
       deliveries: deliveries.filter(({ monitorId }) => monitorId === id).length,
     };
   });
+}
+
+/**
+ * How many planned checks of monitors that cannot be read the present checkers have not run, by region; to be asked while they still run.
+ */
+export async function countUnreadable({ slots }: Scene): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const slot of slots) {
+    const { region } = slot.plan;
+    if (region === null) continue;
+    const samples = (await readMetrics(slot)).matchAll(UNREADABLE);
+    const count = [...samples].reduce((total, [, value]) => total + Number(value), 0);
+    counts.set(region, (counts.get(region) ?? 0) + count);
+  }
+  return counts;
+}
+
+/** @returns how many lookups of names that never resolve each replica began */
+export async function countHungLookups({ slots, dnsDownFile }: Scene): Promise<Map<string, number>> {
+  const counts = slots.map(async ({ name, plan }): Promise<[string, number]> => {
+    const size = await stat(hungFile(dnsDownFile, plan.address)).then(
+      (file) => file.size,
+      () => 0,
+    );
+    return [name, size];
+  });
+  return new Map(await Promise.all(counts));
 }

@@ -12,15 +12,25 @@ export async function isHealthy(slot: Slot): Promise<boolean> {
   );
 }
 
-/** Whether this api keeps the schedules: only there it says when it last compared them. */
+/** Whether its stores answer; null: it does not say. */
+export async function readReadiness(slot: Slot): Promise<boolean | null> {
+  return ask(slot, 'readyz').then(
+    ({ status }) => status === 200,
+    () => null,
+  );
+}
+
+/** Whether this api leads, by its own account. */
 export async function isLeading(slot: Slot): Promise<boolean> {
   if (!slot.isReady) return false;
+  return /^tocsin_leader 1$/m.test(await readMetrics(slot));
+}
+
+/** What it measures, as Prometheus reads it; empty where it does not answer. */
+export async function readMetrics(slot: Slot): Promise<string> {
   return ask(slot, 'metrics')
     .then((response) => response.text())
-    .then(
-      (metrics) => /^tocsin_schedule_audit_age_seconds/m.test(metrics),
-      () => false,
-    );
+    .catch(() => '');
 }
 
 function ask({ port }: Slot, path: string): Promise<Response> {

@@ -2,6 +2,7 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import type { CampaignRecord } from '../oracle/record.ts';
 import { planCalls, type PlannedCall } from '../plan/plan-calls.ts';
 import { planNeighbour, type NeighbourPlan } from '../plan/plan-neighbour.ts';
+import { countRefusals } from '../lab/poison.ts';
 import { faultKinds } from '../plan/fault-kinds.ts';
 import { faultWindowMs, planFaults, type PlannedFault } from '../plan/plan-faults.ts';
 import { MOODY_RECEIVERS, planWorld, type World } from '../plan/plan-world.ts';
@@ -9,7 +10,7 @@ import { SLOTS } from '../plan/slots.ts';
 import { createWorld } from './create-world.ts';
 import { fireAll } from './fire-all.ts';
 import { makeCalls } from './make-calls.ts';
-import { createNeighbour, readNeighbour } from './neighbour.ts';
+import { countHungLookups, countUnreadable, createNeighbour, readNeighbour } from './neighbour.ts';
 import { openScene } from './open-scene.ts';
 import { readDatabase } from './read-database.ts';
 import { deliverTheRest, endCheckers, listUndelivered, settle } from './settle.ts';
@@ -73,6 +74,7 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
   const lastFaultAt = Math.max(...faults.map(({ endedAt }) => endedAt ?? 0));
   say('No more faults: watching what becomes of it …');
   const { statuses, endedAt } = await settle(scene, Date.now());
+  const unreadable = await countUnreadable(scene);
   await endCheckers(scene);
   const left = await listUndelivered(scene);
   await deliverTheRest(scene);
@@ -100,6 +102,11 @@ export async function runCampaign(options: CampaignOptions): Promise<void> {
     serviceTroubles: troubles,
     apiStatuses: api.statuses,
     neighbour: await readNeighbour(stores, neighbourTargets, neighbour),
+    neighbourMet: {
+      refusals: await countRefusals(stores),
+      hungLookups: await countHungLookups(scene),
+      unreadable,
+    },
     database: await readDatabase(
       stores,
       neighbour.map(({ id }) => id),

@@ -230,6 +230,11 @@ function recordOf(
     ],
     monitors: [MONITOR],
     neighbour: goodNeighbour(),
+    neighbourMet: {
+      refusals: 3,
+      hungLookups: new Map([['checker-north-1', 1]]),
+      unreadable: new Map([['north', 1]]),
+    },
     promised: [{ id: MONITOR.id, key: 'shop' }],
     channels: [CHANNEL],
     windows: [],
