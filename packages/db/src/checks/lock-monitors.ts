@@ -5,7 +5,7 @@ import { MonitorClock } from '@tocsin/core/status/monitor-clock';
 import { sql } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
-import { isCovered } from '../maintenance-windows/coverage.ts';
+import { HAS_BEGUN, readCovered } from '../maintenance-windows/coverage.ts';
 import { toRegionState } from '../monitor-regions/region-state.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
 import { prepared } from '../database/preparing-client.ts';
@@ -48,7 +48,7 @@ type MonitorStateRow = Record<string, unknown> & {
   revision: number;
   probe_revision: number;
   last_timestamp: number | null;
-  covered: boolean;
+  may_be_covered: boolean;
   now: number;
 };
 
@@ -60,13 +60,19 @@ export async function lockMonitors(
   const { rows } = await tx.execute<MonitorStateRow>(sql`${prepared}
     select id, account_id, name, runbook_url, status, status_before_maintenance, regions, failure_threshold, interval_seconds, timeout_seconds,
       revision, probe_revision,
-      ${isCovered(sql`monitors.id`)} as covered,
+      exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered,
       (extract(epoch from last_timestamp) * 1000)::float8 as last_timestamp,
       floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now
     from monitors where id = any(${arrayOf('uuid', ids)}) order by id
     for no key update skip locked`);
-  const monitors = new Map(rows.map((row) => [row.id, toLocked(row)]));
-  if (monitors.size === 0) return monitors;
+  if (rows.length === 0) return new Map();
+  const covered = rows.some((row) => row.may_be_covered)
+    ? await readCovered(
+        tx,
+        rows.map((row) => ({ id: row.id, accountId: row.account_id })),
+      )
+    : new Set<string>();
+  const monitors = new Map(rows.map((row) => [row.id, toLocked(row, covered.has(row.id))]));
   const regions = await tx
     .select()
     .from(monitorRegions)
@@ -75,7 +81,7 @@ export async function lockMonitors(
   return monitors;
 }
 
-function toLocked(row: MonitorStateRow): LockedMonitor {
+function toLocked(row: MonitorStateRow, covered: boolean): LockedMonitor {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -83,7 +89,7 @@ function toLocked(row: MonitorStateRow): LockedMonitor {
     runbookUrl: row.runbook_url,
     namedRegions: row.regions,
     status: row.status,
-    covered: row.covered,
+    covered,
     statusBeforeMaintenance: row.status_before_maintenance,
     failureThreshold: row.failure_threshold,
     intervalSeconds: row.interval_seconds,

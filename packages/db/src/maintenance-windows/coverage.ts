@@ -1,14 +1,44 @@
-import { sql, type SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import { columnOf } from '../database/arrays.ts';
+import type { Transaction } from '../database/open.ts';
 
 /**
- * Whether one of the windows of this monitor covers it now, by the times of its occurrence and Postgres' clock: not by what the
- * maintenance clock has made of it, which may be late.
- * @param monitorId an expression
+ * Whether the occurrence of window `w` has begun and is not over, by its times and Postgres' clock: not by what the maintenance clock has
+ * made of it, which may be late.
  */
-export function isCovered(monitorId: SQL): SQL {
-  return sql`exists (
-    select from maintenance_window_monitors cover join maintenance_windows covering on covering.id = cover.window_id
-    where cover.monitor_id = ${monitorId} and covering.state <> 'ended'
-      and covering.occurrence_starts_at <= statement_timestamp()
-      and covering.occurrence_ends_at > statement_timestamp())`;
+export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp()
+  and w.occurrence_ends_at > statement_timestamp())`;
+
+/** An account with more windows than this under way at once has each monitor's own windows read instead. */
+const MAX_PROBES = 20;
+
+/**
+ * Which of these monitors a maintenance window covers now.
+ *
+ * Other accounts must not make this slow, whatever Postgres knows of its tables: it asks each window of the account that has begun for
+ * the monitor, or where those are many, reads the monitor's windows, past ones too. `limit` and `offset` keep the planner from reading
+ * all assignments at once, and the statement is not prepared: a plan made for small tables would outlive them.
+ */
+export async function readCovered(
+  tx: Transaction,
+  monitors: readonly { readonly id: string; readonly accountId: string }[],
+): Promise<ReadonlySet<string>> {
+  if (monitors.length === 0) return new Set();
+  const { rows } = await tx.execute<{ id: string }>(sql`
+    with begun as materialized (
+      select w.account_id, array_agg(w.id) as ids from maintenance_windows w where ${HAS_BEGUN} group by w.account_id
+    )
+    select m.id from unnest(
+      ${columnOf(monitors, 'uuid', ({ id }) => id)},
+      ${columnOf(monitors, 'uuid', ({ accountId }) => accountId)}) as m (id, account_id)
+    join begun on begun.account_id = m.account_id
+    where case when cardinality(begun.ids) <= ${MAX_PROBES} then exists (
+        select from unnest(begun.ids) as w (id) cross join lateral (
+          select from maintenance_window_monitors a where a.window_id = w.id and a.monitor_id = m.id limit 1) a
+        offset 0)
+      else exists (
+        select from maintenance_window_monitors a cross join lateral (
+          select from maintenance_windows w where w.id = a.window_id and ${HAS_BEGUN} limit 1) w
+        where a.monitor_id = m.id offset 0) end`);
+  return new Set(rows.map(({ id }) => id));
 }

@@ -5,7 +5,7 @@ import { updateMonitors } from '../checks/write-checks.ts';
 import { arrayOf } from '../database/arrays.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { recordStatusChanges, type StatusChange } from '../status-changes/record-status-changes.ts';
-import { isCovered } from './coverage.ts';
+import { HAS_BEGUN } from './coverage.ts';
 import { enterMaintenance } from './enter-maintenance.ts';
 
 /** Monitors that one transaction brings in line: their locks are held for some tens of milliseconds. */
@@ -31,7 +31,10 @@ export async function settleMaintenance(
   return db.transaction(async (tx) => {
     const differing = await lockDiffering(tx, among);
     if (differing.length === 0) return { monitors: 0, statusChangeIds: [] };
-    const moved = [...(await lockMonitors(tx, differing)).values()];
+    const locked = [...(await lockMonitors(tx, differing)).values()];
+    // Decided under the lock: a window may have been changed since it was looked at.
+    const moved = locked.filter(({ status, covered }) => (status === 'MAINTENANCE') !== covered);
+    if (moved.length === 0) return { monitors: 0, statusChangeIds: [] };
     const changes = await recordStatusChanges(
       tx,
       moved.map((monitor) => (monitor.status === 'MAINTENANCE' ? leave(monitor) : enterMaintenance(monitor))),
@@ -62,8 +65,7 @@ async function lockDiffering(tx: Transaction, among: readonly string[] | null): 
       where m.status <> 'MAINTENANCE' ${scope}
         and m.id in (
           select a.monitor_id from maintenance_window_monitors a join maintenance_windows w on w.id = a.window_id
-          where w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp())
-        and ${isCovered(sql`m.id`)}
+          where ${HAS_BEGUN})
       order by m.id limit ${SETTLED_AT_ONCE} for no key update of m skip locked
     ), leaving as (
       select m.id from monitors m

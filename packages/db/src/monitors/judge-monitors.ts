@@ -7,7 +7,8 @@ import { sql } from 'drizzle-orm';
 import { arrayOf, columnOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
 import { toRegionState } from '../monitor-regions/region-state.ts';
-import { isCovered } from '../maintenance-windows/coverage.ts';
+import { readCovered } from '../maintenance-windows/coverage.ts';
+import { readDatabaseClock } from '../maintenance-windows/database-clock.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
 import {
   recordStatusChanges,
@@ -36,7 +37,8 @@ export async function judgeMonitors(
     tx,
     judged.map(({ id }) => id),
   );
-  const { now, covered } = await readCoverage(tx, judged);
+  const now = (await readDatabaseClock(tx)).getTime();
+  const covered = await readCovered(tx, judged);
   const moves = judged.flatMap((row) => {
     if (covered.has(row.id)) return [];
     const change = judge(row, regions.get(row.id) ?? [], now);
@@ -58,22 +60,6 @@ export async function judgeMonitors(
     after.map(({ row }) => row),
   );
   return new Map(after.map((monitor) => [monitor.row.id, monitor]));
-}
-
-/** Postgres' clock, epoch milliseconds, and which of these monitors a maintenance window covers then. */
-async function readCoverage(
-  tx: Transaction,
-  rows: readonly MonitorRow[],
-): Promise<{ now: number; covered: ReadonlySet<string> }> {
-  const ids = arrayOf(
-    'uuid',
-    rows.map(({ id }) => id),
-  );
-  const { rows: found } = await tx.execute<{ now: number; covered: string[] }>(sql`
-    select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now,
-      array(select m.id::text from unnest(${ids}) as m (id) where ${isCovered(sql`m.id`)}) as covered`);
-  const [{ now, covered } = { now: Date.now(), covered: [] }] = found;
-  return { now, covered: new Set(covered) };
 }
 
 /** Null where the status stays. */
