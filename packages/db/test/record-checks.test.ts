@@ -4,6 +4,7 @@ import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import { createChannel } from '@tocsin/db/channels/create-channel';
 import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { isRefusal, isTemporary, isTimeout } from '@tocsin/db/database/errors';
 import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
 import { listEvents } from '@tocsin/db/events/list-events';
 import { incidents } from '@tocsin/db/incidents/table';
@@ -164,6 +165,24 @@ describe('recordChecks', () => {
       expect(outcomes.map((outcome) => outcome.kind)).toEqual(['busy', 'recorded']);
     });
     expect(await recordOne(checkOf(held.id))).toMatchObject({ kind: 'recorded' });
+  });
+
+  test('a time limit for its statements ends with it', async () => {
+    const { id } = await makeMonitor(context);
+    await context.db.transaction(async (tx) => {
+      await tx.execute(sql`lock table events in access exclusive mode`);
+      const recording = recordChecks(context.db, [checkOf(id)], { statementTimeoutMs: 50 });
+      const error: unknown = await recording.catch((reason: unknown) => reason);
+      expect([isTimeout(error), isTemporary(error), isRefusal(error)]).toEqual([true, true, true]);
+    });
+    await context.db.transaction(async (tx) => {
+      await recordChecks(tx, [checkOf(id)], { statementTimeoutMs: 50_000 });
+      await expect(tx.execute(sql`show statement_timeout`)).resolves.toMatchObject({
+        rows: [{ statement_timeout: '50s' }],
+      });
+    });
+    const after = await context.db.execute(sql`show statement_timeout`);
+    expect(after.rows).toEqual([{ statement_timeout: '2min' }]);
   });
 
   test('stamps are strictly increasing, whoever records, and a database refuses a second open incident', async () => {

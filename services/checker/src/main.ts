@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import { readClock } from '@tocsin/db/database/read-clock';
@@ -24,7 +23,7 @@ import type { CheckContext } from './checks/check-runner.ts';
 import { traceBatches } from './checks/trace-check.ts';
 import { createCheckerMetrics } from './metrics.ts';
 import { BodyBudget } from './probe/body-budget.ts';
-import { Recorder } from './record/recorder.ts';
+import { Recorder, type RecorderOptions } from './record/recorder.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
 import { startRegionWorkers, type RegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
@@ -77,10 +76,12 @@ async function start(logger: Logger): Promise<RunningService> {
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
   const shutdown = new AbortController();
-  const record = (checks: readonly CheckRecord[]): Promise<CheckOutcome[]> =>
-    recordChecks(database.db, checks);
+  const record: RecorderOptions['record'] = (checks, options) => recordChecks(database.db, checks, options);
   const recorder = new Recorder({
-    record: tracer === null ? record : traceBatches(tracer, record),
+    record:
+      tracer === null
+        ? record
+        : (checks, options) => traceBatches(tracer, (traced) => record(traced, options))(checks),
     ensurePartitions: () => ensureEventPartitions(database.db),
     logger,
     onBatch: (size, durationMs) => {

@@ -3,6 +3,7 @@ import { applyCheck, type RegionState } from '@tocsin/core/status/apply-check';
 import { coveredAfterCheck } from '@tocsin/core/status/maintenance';
 import { MonitorClock } from '@tocsin/core/status/monitor-clock';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
+import { sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
 import { enterMaintenance } from '../maintenance-windows/enter-maintenance.ts';
 import { recordStatusChanges, type StatusChange } from '../status-changes/record-status-changes.ts';
@@ -35,14 +36,26 @@ interface Plan {
   readonly statusChanges: StatusChange[];
 }
 
+export interface RecordOptions {
+  /** How long each statement may take, in milliseconds. Default: the limit of the session. */
+  readonly statementTimeoutMs?: number;
+}
+
 /**
  * Records a batch of results in one transaction: events, region states, statuses, incidents and outbox together (design §5).
  * Monitors that another process holds are skipped, not waited for;
  * of two results of one monitor the first is recorded.
  * @returns one outcome per result, in the same order
  */
-export async function recordChecks(db: Database, checks: readonly CheckRecord[]): Promise<CheckOutcome[]> {
+export async function recordChecks(
+  db: Database,
+  checks: readonly CheckRecord[],
+  { statementTimeoutMs }: RecordOptions = {},
+): Promise<CheckOutcome[]> {
   return db.transaction(async (tx) => {
+    if (statementTimeoutMs !== undefined) {
+      await tx.execute(sql`select set_config('statement_timeout', ${String(statementTimeoutMs)}, true)`);
+    }
     const monitors = await lockMonitors(tx, [...new Set(checks.map((check) => check.monitorId))]);
     const settled = await settledTriggers(tx, checks);
     const repeated = await repeatedChecks(tx, checks, monitors);

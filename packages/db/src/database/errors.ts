@@ -26,6 +26,19 @@ export function isRefusal(error: unknown): boolean {
   return code !== undefined && !/^(08|53|57P|58|25006)/.test(code);
 }
 
+/**
+ * Whether Postgres refused for a reason that passes by itself: a deadlock (class 40), a time-out of a statement or a lock, too few
+ * resources (53), an operator or a shutdown (57).
+ */
+export function isTemporary(error: unknown): boolean {
+  return /^(40|53|57|55P03)/.test(databaseError(error)?.code ?? '');
+}
+
+/** Whether a statement took longer than its time limit, or waited too long for a lock. */
+export function isTimeout(error: unknown): boolean {
+  return /^(57014|55P03)$/.test(databaseError(error)?.code ?? '');
+}
+
 /** Whether a statement gave up waiting for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return databaseError(error)?.code === '55P03';

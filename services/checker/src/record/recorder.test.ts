@@ -27,15 +27,17 @@ function sqlError(code: string, message = 'refused'): DatabaseError {
 
 /** A recorder whose database answers as told; `batches` are the ids of each call. */
 function recorderOn(
-  answer: (ids: string[], call: number) => CheckOutcome[] | Error,
+  answer: (ids: string[], call: number) => CheckOutcome[] | Error | Promise<CheckOutcome[]>,
   ensurePartitions = async (): Promise<void> => undefined,
   onRefused = (): void => undefined,
-): { recorder: Recorder; batches: string[][] } {
+): { recorder: Recorder; batches: string[][]; limits: (number | undefined)[] } {
   const batches: string[][] = [];
+  const limits: (number | undefined)[] = [];
   const recorder = new Recorder({
-    record: async (checks) => {
+    record: async (checks, options) => {
       const ids = checks.map((one) => one.monitorId);
       batches.push(ids);
+      limits.push(options?.statementTimeoutMs);
       const result = answer(ids, batches.length);
       if (result instanceof Error) throw result;
       return result;
@@ -46,7 +48,7 @@ function recorderOn(
     onRefused,
     refusedWaitMs: 1,
   });
-  return { recorder, batches };
+  return { recorder, batches, limits };
 }
 
 const acceptAll = (ids: string[]): CheckOutcome[] => ids.map(() => recorded);
@@ -151,7 +153,7 @@ describe('Recorder', () => {
     expect(batches.length).toBeLessThanOrEqual(7);
   });
 
-  test.each(['P0001', 'XX001', '42P10', '40001', '57014'])(
+  test.each(['P0001', 'XX001', '42P10'])(
     'a result that is always refused with SQLSTATE %s is dropped after a few tries, and delays no other',
     async (code) => {
       const refused: string[] = [];
@@ -174,6 +176,94 @@ describe('Recorder', () => {
       expect([refused, recorder.stalled]).toEqual([['bad'], false]);
     },
   );
+
+  test.each(['57014', '55P03', '40001', '40P01'])(
+    'a result that fails with SQLSTATE %s is never dropped, however often',
+    async (code) => {
+      let isRefused = true;
+      let alone = 0;
+      const { recorder } = recorderOn((ids) => {
+        if (ids.includes('bad') && ids.length === 1) alone += 1;
+        return isRefused && ids.includes('bad') ? sqlError(code) : acceptAll(ids);
+      });
+      const bad = recorder.record(check('bad'));
+      bad.catch(() => undefined);
+      for (let index = 0; index < 7; index += 1) await recorder.record(check(`other-${index}`));
+      await until('it was tried often', () => alone > 7);
+      await recorder.record(check('other'));
+      isRefused = false;
+      expect(await bad).toEqual(recorded);
+    },
+  );
+
+  test('others are recorded while the result that times out is tried alone, with a short time limit', async () => {
+    const { recorder, batches, limits } = recorderOn((ids) => {
+      if (!ids.includes('slow')) return acceptAll(ids);
+      return ids.length === 1 ? new Promise(() => undefined) : sqlError('57014');
+    });
+    const others = ['a', 'b', 'c'].map((id) => recorder.record(check(id)));
+    const slow = recorder.record(check('slow'));
+    await until('the slow result is tried alone', () => batches.some((ids) => ids.join() === 'slow'));
+    await Promise.all(others);
+    await Promise.all(['d', 'e', 'f'].map((id) => recorder.record(check(id))));
+    expect(recorder.stalled).toBe(false);
+    const limitsOf = batches.map((ids, index) => [ids.join(), limits[index]]);
+    expect(limitsOf).toEqual(
+      expect.arrayContaining([
+        ['a,b,c,slow', undefined],
+        ['slow', 1_000],
+        ['d,e,f', undefined],
+      ]),
+    );
+    recorder.abandon();
+    await expect(slow).rejects.toThrow(RecorderClosedError);
+    await recorder.close();
+  });
+
+  test.each([
+    ['in front of the others', (index: number) => index < 40],
+    ['all over the batch', (index: number) => index % 2 === 0],
+  ])('many results that Postgres refuses, %s, take no other with them', async (_, isBad) => {
+    const ids = Array.from({ length: 80 }, (__, index) => (isBad(index) ? `bad-${index}` : `good-${index}`));
+    const { recorder } = recorderOn((batch) =>
+      batch.some((id) => id.startsWith('bad')) ? sqlError('P0001') : acceptAll(batch),
+    );
+    const results = ids.map((id) => recorder.record(check(id)));
+    for (const result of results) result.catch(() => undefined);
+    const good = results.filter((__, index) => !isBad(index));
+    expect(new Set(await Promise.all(good))).toEqual(new Set([recorded]));
+    recorder.abandon();
+    await recorder.close();
+  });
+
+  test('a single result that Postgres cannot store leaves the recorder ready', async () => {
+    const { recorder } = recorderOn(() => sqlError('22003'));
+    await expect(recorder.record(check('bad'))).rejects.toThrow('refused');
+    expect(recorder.stalled).toBe(false);
+  });
+
+  test('a later result of a monitor waits for the one that is refused', async () => {
+    const seen: (number | null)[] = [];
+    let isRefused = true;
+    const recorder = new Recorder({
+      record: async (checks) => {
+        if (isRefused && checks.some(({ monitorId }) => monitorId === 'a')) throw sqlError('40001');
+        seen.push(...checks.filter(({ monitorId }) => monitorId === 'a').map(({ slot }) => slot));
+        return checks.map(() => recorded);
+      },
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+      refusedWaitMs: 1,
+    });
+    const of = (slot: number): CheckRecord => ({ ...check('a'), slot });
+    const results = [recorder.record(of(1)), recorder.record(check('b')), recorder.record(of(2))];
+    await results[1];
+    results.push(recorder.record(of(3)));
+    isRefused = false;
+    await Promise.all(results);
+    expect(seen).toEqual([1, 2, 3]);
+  });
 
   test('where Postgres refuses every result none is dropped: the cause is not in the results', async () => {
     let isRefused = true;
