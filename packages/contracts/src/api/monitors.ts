@@ -115,14 +115,14 @@ const trigger: Rest = {
   id: 'triggerMonitor',
   summary: 'Check at once',
   description:
-    'Waits for the result, which is an event like any other. With a `url` (for programs: a key with the scope `write`) that URL is checked this once, and the status does not move. 504 where no checker of its first region answers in time.',
+    'Waits for the result, which is an event like any other. With a `url` (for programs: a key with the scope `write`) that URL is checked this once, and the status does not move. 409 where no key of the server opens its headers or body; 504 where no checker of its first region answers in time.',
   kind,
   body: triggerSchema,
   bodyExample: { url: 'https://preview-42.shop.example/health' },
   ok: 200,
   answer: one('event', eventSchema),
   answerExample: { event: { ...EVENT, source: 'trigger', url: 'https://preview-42.shop.example/health' } },
-  refusals: ['not_triggerable', 'check_not_answered'],
+  refusals: ['not_triggerable', 'check_not_answered', 'conflict'],
 };
 
 const events: Rest = {

@@ -7,12 +7,12 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, or, sql } from 'drizzle-orm';
 import { arrayOf } from '../database/arrays.ts';
 import type { Queryable } from '../database/open.ts';
-import { toShownInput } from '../monitors/monitor-columns.ts';
+import { placeholderErrors, toShownInput } from '../monitors/monitor-columns.ts';
 import { changedFields, type Rewrite } from '../monitors/rewrite-monitors.ts';
 import { monitors, type MonitorRow } from '../monitors/table.ts';
 
-/** Conflicts that one answer names. */
-const MOST_CONFLICTS = 100;
+/** Faults that one response names. */
+const MOST_FAULTS = 100;
 
 /** Monitors that are compared before the process does something else. */
 const COMPARED_AT_ONCE = 250;
@@ -29,7 +29,8 @@ export interface SetPlan {
 
 /**
  * Compares a set with the monitors as they are, without locking any.
- * @throws AppError conflict, where monitors of another source, or of none, have an externalId of the set
+ * @throws AppError conflict, where monitors of another source, or of none, have an externalId of the set; validation_failed, where
+ * "(unreadable)" was sent back
  */
 export async function planSet(
   db: Queryable,
@@ -43,16 +44,26 @@ export async function planSet(
   const create: (MonitorInput & { externalId: string })[] = [];
   const update: Rewrite[] = [];
   const unchanged: MonitorRow[] = [];
+  const errors: FieldError[] = [];
   for (const [index, entry] of set.monitors.entries()) {
     if (index % COMPARED_AT_ONCE === 0) await turn();
     const input = { ...entry, source: set.source };
     const before = known.get(entry.externalId);
     if (before === undefined) create.push(input);
     else {
+      const faults = placeholderErrors(before, input, secrets);
+      errors.push(...faults.map(({ path, message }) => ({ path: `monitors.${index}.${path}`, message })));
       const changed = changedFields(toShownInput(before, secrets), input);
       if (changed.length === 0) unchanged.push(before);
       else update.push({ before, input, changed });
     }
+  }
+  if (errors.length > 0) {
+    throw new AppError(
+      'validation_failed',
+      'The header values or the bodies of some of these monitors cannot be read. Send the true values.',
+      { errors: errors.slice(0, MOST_FAULTS) },
+    );
   }
   const wanted = new Set<string | null>(set.monitors.map(({ externalId }) => externalId));
   const others = rows.filter((row) => !wanted.has(row.externalId));
@@ -100,7 +111,7 @@ function refuseForeign(set: MonitorSet, known: ReadonlyMap<string | null, Monito
   throw new AppError(
     'conflict',
     `${detail} No set takes over what is not its own: give the monitor this source first, or another externalId.`,
-    { errors: errors.slice(0, MOST_CONFLICTS) },
+    { errors: errors.slice(0, MOST_FAULTS) },
   );
 }
 

@@ -1,4 +1,5 @@
-import type { Monitor, MonitorInput } from '@tocsin/contracts/monitor';
+import type { FieldError } from '@tocsin/contracts/errors';
+import type { Monitor, MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { sql, type SQL } from 'drizzle-orm';
 import type { MonitorRow, monitors } from './table.ts';
@@ -68,7 +69,7 @@ export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   }
 }
 
-/** The same for showing and comparing: what no key opens is "(unreadable)". Never to be written back. */
+/** The same for showing and comparing: what no key opens is "(unreadable)". Never to be written back: see `placeholderErrors`. */
 export function toShownInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   return readInput(row, (sealed) => {
     try {
@@ -77,6 +78,33 @@ export function toShownInput(row: MonitorRow, secrets: SecretBox): MonitorInput 
       return UNREADABLE;
     }
   });
+}
+
+/** The fields that would replace what no key opens by "(unreadable)", as a client does that sends back what it got. */
+export function placeholderErrors(
+  row: MonitorRow,
+  { headers, body }: Pick<MonitorUpdate, 'headers' | 'body'>,
+  secrets: SecretBox,
+): FieldError[] {
+  const paths = [
+    ...Object.entries(headers ?? {}).flatMap(([name, value]) =>
+      value === UNREADABLE ? [`headers.${name}`] : [],
+    ),
+    ...(body === UNREADABLE ? ['body'] : []),
+  ];
+  if (paths.length === 0 || isReadable(row, secrets)) return [];
+  const message = `must be the true value: ${UNREADABLE} stands for one that no key of this server opens`;
+  return paths.map((path) => ({ path, message }));
+}
+
+function isReadable(row: MonitorRow, secrets: SecretBox): boolean {
+  try {
+    toInput(row, secrets);
+    return true;
+  } catch (error) {
+    if (error instanceof UnreadableMonitorError) return false;
+    throw error;
+  }
 }
 
 function readInput(row: MonitorRow, decrypt: (sealed: string) => string): MonitorInput {

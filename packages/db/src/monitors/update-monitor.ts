@@ -4,7 +4,7 @@ import type { DbContext } from '../database/context.ts';
 import type { RecordedStatusChange } from '../status-changes/record-status-changes.ts';
 import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitor.ts';
 import { lockMonitorRow } from './find-monitor-row.ts';
-import { toInput, toShownInput, UnreadableMonitorError } from './monitor-columns.ts';
+import { placeholderErrors, toInput, toShownInput, UnreadableMonitorError } from './monitor-columns.ts';
 import type { MonitorRow } from './table.ts';
 import { requireVersion } from './monitor-version.ts';
 import { changedFields, rewriteMonitors } from './rewrite-monitors.ts';
@@ -21,7 +21,7 @@ export interface UpdatedMonitor extends WrittenMonitor {
  * Changes the given fields of a monitor (specification "Update a monitor"). A change of what is probed resets the
  * streaks; a change of regions or threshold is evaluated at once (design §4 "Status").
  * @param versions that the monitor must have one of, see `versionOf`; null: any
- * @throws AppError not_found, precondition_failed, validation_failed (the merged record breaks a rule), conflict (externalId; no key
+ * @throws AppError not_found, precondition_failed, validation_failed (the merged record breaks a rule, or "(unreadable)" was sent back), conflict (externalId; no key
  * opens the header values or the body, and the update does not replace them)
  */
 export async function updateMonitor(
@@ -66,7 +66,15 @@ function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpda
     const replacesAll =
       (row.sealedHeaders === null || update.headers !== undefined) &&
       (row.sealedBody === null || update.body !== undefined);
-    if (replacesAll) return toShownInput(row, secrets);
+    if (replacesAll) {
+      const errors = placeholderErrors(row, update, secrets);
+      if (errors.length === 0) return toShownInput(row, secrets);
+      throw new AppError(
+        'validation_failed',
+        'The header values or the body of this monitor cannot be read. Send the true values.',
+        { errors },
+      );
+    }
     throw new AppError(
       'conflict',
       'No key of this server opens the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.',

@@ -3,37 +3,26 @@ import { AppError } from '@tocsin/contracts/errors';
 import { isDataError } from '@tocsin/db/database/errors';
 import { findEvent } from '@tocsin/db/events/find-event';
 import { findMonitorRow, monitorNotFound } from '@tocsin/db/monitors/find-monitor-row';
+import { toInput, UnreadableMonitorError } from '@tocsin/db/monitors/monitor-columns';
 import type { MonitorRow } from '@tocsin/db/monitors/table';
 import { createTrigger } from '@tocsin/db/triggers/create-trigger';
 import { findTriggerEvent } from '@tocsin/db/triggers/find-trigger-event';
-import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import type { RequestHandler, Response } from 'express';
 import type { ApiContext } from '../context.ts';
 import { unavailable } from '../http/handle-errors.ts';
 import { bodyOf } from '../http/json-body.ts';
-import { callerOf, stateOf, type Caller } from '../http/request-state.ts';
+import { callerOf, stateOf } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { monitorIdOf } from './monitor-id.ts';
 import { parseTriggerBody } from './trigger-body.ts';
+import { TriggerLimits } from './trigger-limits.ts';
 
 /** No checker starts a triggered check later than this. */
 const START_WITHIN_MS = 5_000;
 
-/** Triggered checks under way that this process waits for, at most: for one key or session, for one account, and in all. */
-const MAX_PER_CALLER = 25;
-const MAX_PER_ACCOUNT = 100;
-const MAX_IN_ALL = 1_000;
-const RETRY_AFTER_SECONDS = 5;
-
-type TriggerLimiter = FairLimiter<'account' | 'caller'>;
-
 /** Specification "6. Trigger an immediate check". */
 export function triggerMonitorHandler(context: ApiContext): RequestHandler {
-  const limiter: TriggerLimiter = new FairLimiter({
-    limit: MAX_IN_ALL,
-    limits: { account: MAX_PER_ACCOUNT, caller: MAX_PER_CALLER },
-    sharedBy: 'account',
-  });
+  const limits = new TriggerLimits();
   return async function answerTrigger(req, res) {
     const caller = callerOf(res);
     const { accountId } = caller;
@@ -45,7 +34,8 @@ export function triggerMonitorHandler(context: ApiContext): RequestHandler {
         `Only monitors of type HTTP can be triggered, not ${monitor.type}.`,
       );
     }
-    const release = admit(limiter, caller);
+    requireReadable(context, monitor);
+    const end = limits.admit(caller, longestMs(monitor));
     let isOver = true;
     try {
       const triggerId = await requestCheck(context, monitor, url, stateOf(res).traceparent);
@@ -53,23 +43,24 @@ export function triggerMonitorHandler(context: ApiContext): RequestHandler {
       if (event === null) isOver = false;
       else res.json({ event });
     } finally {
-      if (isOver) release();
-      // A client that leaves early does not end the check.
-      else setTimeout(release, longestMs(monitor)).unref();
+      // A client that leaves early does not end the check: it counts for as long as it may take.
+      if (isOver) end();
     }
   };
 }
 
-/** @throws AppError rate_limited */
-function admit(limiter: TriggerLimiter, caller: Caller): Release {
-  const owners = { account: caller.accountId, caller: caller.apiKeyId ?? caller.sessionId };
-  const release = limiter.tryAcquire(owners);
-  if (release !== null) return release;
-  throw new AppError(
-    'rate_limited',
-    `An API key may run ${MAX_PER_CALLER} triggered checks at the same time, an account ${MAX_PER_ACCOUNT}. Try again when one of them has ended.`,
-    { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } },
-  );
+/** No checker could check what no key opens: that is said at once. @throws AppError conflict */
+function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
+  try {
+    toInput(monitor, secrets);
+  } catch (error) {
+    if (!(error instanceof UnreadableMonitorError)) throw error;
+    throw new AppError(
+      'conflict',
+      'No key of this server opens the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
+      { cause: error },
+    );
+  }
 }
 
 /** How long a trigger takes at most, from the request to its event. */

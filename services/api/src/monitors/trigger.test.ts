@@ -220,7 +220,7 @@ describe('trigger', () => {
     expect(await eventsOf(id)).toEqual([]);
   });
 
-  test('checks of one key that hang do not take the places of another: 429 with Retry-After beyond 25', async () => {
+  test('a key runs 25 checks at the same time and gets 429 with Retry-After beyond that, other keys do not', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
     const waiting = Array.from({ length: 25 }, () => api.as().post(trigger(id)).then());
     await until('25 triggers wait for a checker', async () => {
@@ -230,7 +230,7 @@ describe('trigger', () => {
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '5']);
     expect(refused.body).toMatchObject({
       type: 'urn:tocsin:problem:rate-limited',
-      detail: expect.stringContaining('25 triggered checks'),
+      detail: 'This API key runs 25 triggered checks already. Try again when one of them has ended.',
     });
     const other = await newMonitor(api);
     expect((await api.as(api.account.readKey).post(trigger(other.id))).status).toBe(200);

@@ -70,6 +70,44 @@ describe('a monitor that no key opens', () => {
     expect([response.status, response.body]).toMatchObject([200, { monitor: update }]);
   });
 
+  test.each([shown, { ...shown, name: 'New' }, { headers: { A: 'b' }, body: '(unreadable)' }])(
+    'is not updated with the placeholder that stands for its secrets: 400 for %j',
+    async (update) => {
+      const sealed = await sealedOf(broken.id);
+      const response = await api.as().put(`${MONITORS}/${broken.id}`).send(update);
+      expect(response.status).toBe(400);
+      const paths = (response.body as { errors: { path: string }[] }).errors.map(({ path }) => path);
+      expect(paths).toEqual(update.headers === shown.headers ? ['headers.Authorization', 'body'] : ['body']);
+      expect(await sealedOf(broken.id)).toEqual(sealed);
+    },
+  );
+
+  test('is not replaced by a set that has the placeholder: 400', async () => {
+    const sealed = await sealedOf(broken.id);
+    const { externalId, url } = broken;
+    const monitors = [{ name: 'Shop', url, externalId, method: 'POST', ...shown }];
+    const response = await api.as().put(MONITORS).send({ source: 'unreadable', monitors });
+    expect([response.status, response.body]).toMatchObject([
+      400,
+      { errors: [{ path: 'monitors.0.headers.Authorization' }, { path: 'monitors.0.body' }] },
+    ]);
+    expect(await sealedOf(broken.id)).toEqual(sealed);
+  });
+
+  test('is not triggered: 409 at once', async () => {
+    const response = await api.as().post(`${MONITORS}/${broken.id}/trigger`);
+    expect([response.status, response.body]).toMatchObject([
+      409,
+      { detail: expect.stringContaining('cannot be checked') },
+    ]);
+  });
+
+  test('the placeholder is a value as any other where the monitor can be read', async () => {
+    const { id } = await newMonitor(api, { method: 'POST', body: 'a' });
+    const response = await api.as().put(`${MONITORS}/${id}`).send({ body: '(unreadable)' });
+    expect([response.status, response.body]).toMatchObject([200, { monitor: { body: '(unreadable)' } }]);
+  });
+
   test('is replaced by a set that has it', async () => {
     const { externalId } = broken;
     const monitors = [

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { AppError } from '@tocsin/contracts/errors';
+import type { Caller } from '../http/request-state.ts';
+import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
+import { TriggerLimits } from './trigger-limits.ts';
+
+let clock: StoppedClock;
+let limits: TriggerLimits;
+beforeEach(() => {
+  clock = stopClock();
+  limits = new TriggerLimits({ caller: 2, account: 3, process: 4 });
+});
+afterEach(() => clock.restore());
+
+const program = (apiKeyId: string, accountId = 'acme'): Caller =>
+  ({ accountId, canWrite: true, apiKeyId, userId: null, role: null, sessionId: null }) as const;
+const person = (sessionId: string): Caller =>
+  ({ accountId: 'acme', canWrite: true, apiKeyId: null, userId: 'u', role: 'member', sessionId }) as const;
+
+function refusalOf(caller: Caller): unknown {
+  try {
+    limits.admit(caller, 1_000);
+  } catch (error) {
+    return error instanceof AppError ? [error.code, error.message, error.headers['Retry-After']] : error;
+  }
+  return null;
+}
+
+describe('TriggerLimits', () => {
+  test('an API key, a session, an account and the server each have a limit and a message', () => {
+    for (let count = 0; count < 2; count += 1) limits.admit(program('a'), 1_000);
+    expect(refusalOf(program('a'))).toEqual([
+      'rate_limited',
+      'This API key runs 2 triggered checks already. Try again when one of them has ended.',
+      '5',
+    ]);
+    expect(refusalOf(program('b'))).toBeNull();
+    expect(refusalOf(program('c'))).toEqual([
+      'rate_limited',
+      'This account runs 3 triggered checks already. Try again when one of them has ended.',
+      '5',
+    ]);
+    expect(refusalOf(program('d', 'other'))).toBeNull();
+    expect(refusalOf(program('e', 'third'))).toEqual([
+      'unavailable',
+      'This server runs 4 triggered checks already. Try again soon.',
+      '5',
+    ]);
+  });
+
+  test('a session has the limit of an API key', () => {
+    for (let count = 0; count < 2; count += 1) limits.admit(person('s'), 1_000);
+    expect(refusalOf(person('s'))).toEqual([
+      'rate_limited',
+      expect.stringMatching(/^This session runs 2/),
+      '5',
+    ]);
+  });
+
+  test('a check that has ended counts no more, and ends once', () => {
+    const end = limits.admit(program('a'), 1_000);
+    limits.admit(program('a'), 1_000);
+    end();
+    end();
+    expect(refusalOf(program('a'))).toBeNull();
+    expect(refusalOf(program('a'))).not.toBeNull();
+  });
+
+  test('a check that nobody waits for counts until it must have ended, from its start', () => {
+    limits.admit(program('a'), 1_000);
+    clock.advance(600);
+    limits.admit(program('a'), 1_000);
+    clock.advance(399);
+    expect(refusalOf(program('a'))).not.toBeNull();
+    clock.advance(1);
+    expect(refusalOf(program('a'))).toBeNull();
+    expect(refusalOf(program('a'))).not.toBeNull();
+  });
+});
