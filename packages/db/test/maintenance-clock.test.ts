@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { Database } from '@tocsin/db/database/open';
 import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/delete-maintenance-window';
 import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/get-maintenance-window';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
@@ -8,7 +9,7 @@ import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/update-m
 import { monitors } from '@tocsin/db/monitors/table';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { statusChanges } from '@tocsin/db/status-changes/table';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 import {
   begin,
@@ -199,6 +200,60 @@ describe('while no notifier looks at the windows', () => {
     await end(context, window);
   });
 
+  test('a window that has begun is cut short by an end that is past, and by moving it away', async () => {
+    for (const moved of [false, true]) {
+      const id = await makeWatched(context, [checkOf]);
+      const window = await makeWindow(context, [id]);
+      await moveWindow(context, window, 1_000);
+      await recordChecks(context.db, [failureOf(id)]);
+      const { startsAt } = await windowOf(window);
+      const newStart = new Date(moved ? Date.now() + DAY_MS : startsAt);
+      const endsAt = new Date(moved ? newStart.getTime() + HOUR_MS : Date.parse(startsAt) + 1);
+      const update = { startsAt: newStart, endsAt };
+      const after = await updateMaintenanceWindow(context.db, context.accountId, window, update);
+      expect(after.state).toBe(moved ? 'scheduled' : 'ended');
+      expect(await outcomesOf(context, window)).toEqual(['cut_short']);
+      await tick(context);
+      expect(await statusOf(id)).toBe('DOWN');
+    }
+  });
+
+  test('a window that has begun goes on with a new end', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, 1_000);
+    const endsAt = new Date(Date.now() + 9 * HOUR_MS);
+    const after = await updateMaintenanceWindow(context.db, context.accountId, window, { endsAt });
+    expect(after).toMatchObject({ state: 'running', currentOccurrence: { endsAt: endsAt.toISOString() } });
+    await tick(context);
+    expect(await statusOf(id)).toBe('MAINTENANCE');
+    await end(context, window);
+  });
+
+  test('deleting a window that has begun ends maintenance for the monitors that entered', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, 1);
+    await recordChecks(context.db, [failureOf(id)]);
+    expect(await deleteMaintenanceWindow(context.db, context.accountId, window)).toEqual([id]);
+    expect(await settleMaintenance(context.db, [id])).toMatchObject({ monitors: 1 });
+    expect(await statusOf(id)).toBe('DOWN');
+  });
+
+  test('an occurrence that is over is not cut short by a change, but noted as it ended', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await begin(context, window);
+    await moveWindow(context, window, HOUR_MS + 60_000);
+    const startsAt = new Date(Date.now() + DAY_MS);
+    const update = { startsAt, endsAt: new Date(startsAt.getTime() + HOUR_MS) };
+    await updateMaintenanceWindow(context.db, context.accountId, window, update);
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+    await tick(context);
+    expect(await statusOf(id)).toBe('UP');
+    await deleteMaintenanceWindow(context.db, context.accountId, window);
+  });
+
   test('a check after the end of a window does not enter it', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);
@@ -387,6 +442,15 @@ describe('many at once', () => {
     await end(context, window);
   });
 
+  test('a window that is deleted while its monitors are looked for puts none into maintenance', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await moveWindow(context, window, 1);
+    const db = interrupted(context.db, () => deleteMaintenanceWindow(context.db, context.accountId, window));
+    expect(await settleMaintenance(db, [id])).toEqual({ monitors: 0, statusChangeIds: [] });
+    expect(await statusOf(id)).toBe('UP');
+  });
+
   test('a monitor that another process holds delays no other and is not forgotten', async () => {
     const [held, free] = [await makeWatched(context, [checkOf]), await makeWatched(context, [checkOf])];
     const window = await makeWindow(context, [held, free]);
@@ -402,6 +466,22 @@ describe('many at once', () => {
     await end(context, window);
   });
 });
+
+/** A database that does something else after the first statement of each transaction. */
+function interrupted(db: Database, between: () => Promise<unknown>): Database {
+  const transaction: Database['transaction'] = (work, config) =>
+    db.transaction((tx) => {
+      let isFirst = true;
+      const execute = async (query: SQL): Promise<unknown> => {
+        const result = await tx.execute(query);
+        if (isFirst) await between();
+        isFirst = false;
+        return result;
+      };
+      return work(Object.assign(Object.create(tx) as typeof tx, { execute }));
+    }, config);
+  return Object.assign(Object.create(db) as Database, { transaction });
+}
 
 /** Copies of a monitor, without webhook channels. */
 async function cloneMonitor(model: string, count: number): Promise<string[]> {

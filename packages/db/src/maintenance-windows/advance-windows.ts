@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { and, asc, lte, ne, sql } from 'drizzle-orm';
-import { arrayOf, columnOf } from '../database/arrays.ts';
-import type { Database, Transaction } from '../database/open.ts';
+import { columnOf } from '../database/arrays.ts';
+import type { Database } from '../database/open.ts';
 import { readDatabaseClock } from './database-clock.ts';
 import { planWindow, type WindowPlan } from './plan-window.ts';
+import { readOutcomes } from './read-outcomes.ts';
 import {
   maintenanceOccurrences,
   maintenanceWindows,
@@ -52,7 +53,8 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
   const endedLate: number[] = [];
   const brokenIds: string[] = [];
   const write = async (plans: readonly WindowPlan[]): Promise<void> => {
-    for (const { row, state, next, ended, outcome, broken } of await writePlans(db, plans)) {
+    for (const { plan: written, outcome } of await writePlans(db, plans)) {
+      const { row, state, next, ended, broken } = written;
       if (ended && outcome === 'completed') endedLate.push((now.getTime() - ended.endsAt.getTime()) / 1_000);
       if (state === 'running' && next) startedLate.push((now.getTime() - next.startsAt.getTime()) / 1_000);
       if (broken) brokenIds.push(row.id);
@@ -108,7 +110,7 @@ async function findOver(db: Database, now: Date): Promise<MaintenanceWindowRow[]
 async function writePlans(
   db: Database,
   plans: readonly WindowPlan[],
-): Promise<(WindowPlan & { readonly outcome: MaintenanceOutcome })[]> {
+): Promise<{ readonly plan: WindowPlan; readonly outcome: MaintenanceOutcome }[]> {
   if (plans.length === 0) return [];
   return db.transaction(async (tx) => {
     const { rows } = await tx.execute<{ id: string }>(sql`
@@ -135,8 +137,8 @@ async function writePlans(
     const outcomes = await readOutcomes(tx, [...written]);
     const done = plans
       .filter(({ row }) => written.has(row.id))
-      .map((plan) => ({ ...plan, outcome: outcomes(plan.row) }));
-    const past = done.flatMap(({ row, ended, outcome, missed }) => [
+      .map((plan) => ({ plan, outcome: outcomes(plan.row) }));
+    const past = done.flatMap(({ plan: { row, ended, missed }, outcome }) => [
       ...(ended ? [{ windowId: row.id, ...ended, outcome }] : []),
       ...missed.map(({ startsAt, endsAt }) => ({
         windowId: row.id,
@@ -148,21 +150,4 @@ async function writePlans(
     if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
     return done;
   });
-}
-
-/**
- * How the occurrence of each of these windows ended: `completed` only where all of its monitors were entered. They are in maintenance
- * still: monitors come out of it only after the window was ended.
- */
-async function readOutcomes(
-  tx: Transaction,
-  windowIds: readonly string[],
-): Promise<(before: MaintenanceWindowRow) => MaintenanceOutcome> {
-  const { rows } = await tx.execute<{ window_id: string; all_entered: boolean }>(sql`
-    select a.window_id, bool_and(m.status = 'MAINTENANCE') as all_entered
-    from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
-    where a.window_id = any(${arrayOf('uuid', windowIds)})
-    group by a.window_id`);
-  const entered = new Map(rows.map((row) => [row.window_id, row.all_entered]));
-  return ({ id, state }) => ((entered.get(id) ?? state === 'running') ? 'completed' : 'missed');
 }

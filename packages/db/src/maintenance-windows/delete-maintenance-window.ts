@@ -1,12 +1,13 @@
 import { eq } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
+import { readDatabaseClock } from './database-clock.ts';
 import { lockWindowRow } from './find-window-row.ts';
 import { maintenanceWindows } from './table.ts';
-import { readMonitorIds } from './window-record.ts';
+import { readMonitorIds, storedOccurrence } from './window-record.ts';
 
 /**
- * Deletes a window with its past. If it runs, its monitors are then to come out of maintenance: `settleMaintenance`.
- * @returns the monitors it silenced until now; none where it did not run
+ * Deletes a window with its past. If it has begun, its monitors are then to come out of maintenance: `settleMaintenance`.
+ * @returns the monitors it silenced until now; none where it had not begun
  * @throws AppError not_found
  */
 export async function deleteMaintenanceWindow(
@@ -15,8 +16,9 @@ export async function deleteMaintenanceWindow(
   id: string,
 ): Promise<string[]> {
   return db.transaction(async (tx) => {
-    const { state } = await lockWindowRow(tx, accountId, id);
-    const monitorIds = state === 'running' ? await readMonitorIds(tx, [id]) : null;
+    const stored = storedOccurrence(await lockWindowRow(tx, accountId, id));
+    const hasBegun = stored !== null && stored.startsAt <= (await readDatabaseClock(tx));
+    const monitorIds = hasBegun ? await readMonitorIds(tx, [id]) : null;
     await tx.delete(maintenanceWindows).where(eq(maintenanceWindows.id, id));
     return monitorIds?.get(id) ?? [];
   });

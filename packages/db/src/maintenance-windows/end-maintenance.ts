@@ -4,7 +4,7 @@ import type { Database } from '../database/open.ts';
 import { readDatabaseClock } from './database-clock.ts';
 import { lockWindowRow } from './find-window-row.ts';
 import { replan, writeWindow } from './replan-window.ts';
-import { readMonitorIds, storedOccurrence, toMaintenanceWindow } from './window-record.ts';
+import { currentOccurrence, readMonitorIds, toMaintenanceWindow } from './window-record.ts';
 
 /**
  * Ends the occurrence of a window that runs, by Postgres' clock; a window that recurs goes on with the next one. Where none runs it stays
@@ -20,10 +20,8 @@ export async function endMaintenance(
     const before = await lockWindowRow(tx, accountId, id);
     const monitorIds = (await readMonitorIds(tx, [id])).get(id) ?? [];
     const now = await readDatabaseClock(tx);
-    const current = storedOccurrence(before);
-    // The clock may not have begun it yet: it will not.
-    if (current === null || current.startsAt > now || current.endsAt <= now)
-      return toMaintenanceWindow(before, monitorIds);
+    const current = currentOccurrence(before, now);
+    if (current === null) return toMaintenanceWindow(before, monitorIds);
     const schedule = endOccurrence(before, current, now);
     const { startsAt, endsAt, rrule } = schedule;
     const plan = await replan(tx, before, schedule);

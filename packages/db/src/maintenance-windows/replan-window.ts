@@ -3,11 +3,16 @@ import { eq, sql } from 'drizzle-orm';
 import { clockNow } from '../database/columns.ts';
 import type { Transaction } from '../database/open.ts';
 import { readDatabaseClock } from './database-clock.ts';
+import { readOutcomes } from './read-outcomes.ts';
 import { maintenanceOccurrences, maintenanceWindows, type MaintenanceWindowRow } from './table.ts';
+import { currentOccurrence, storedOccurrence } from './window-record.ts';
 
 type PlanColumns = Pick<MaintenanceWindowRow, 'state' | 'occurrenceStartsAt' | 'occurrenceEndsAt'>;
 
-/** The occurrence that a new schedule has now or next; what ran and does not any more is noted as cut short. */
+/**
+ * The occurrence that a new schedule has now or next. What has begun and does not go on is noted: as cut short, or where it was over
+ * before the clock looked at it, as it ended.
+ */
 export async function replan(
   tx: Transaction,
   before: MaintenanceWindowRow,
@@ -15,16 +20,16 @@ export async function replan(
 ): Promise<PlanColumns> {
   const now = await readDatabaseClock(tx);
   const occurrence = nextOccurrence(schedule, now);
-  const goesOn = before.state === 'running' && occurrence !== null && occurrence.startsAt <= now;
-  if (before.state === 'running' && !goesOn && before.occurrenceStartsAt) {
+  const stored = storedOccurrence(before);
+  const hasBegun = stored !== null && stored.startsAt <= now;
+  const goesOn = currentOccurrence(before, now) !== null && occurrence !== null && occurrence.startsAt <= now;
+  if (hasBegun && !goesOn) {
+    const isOver = stored.endsAt <= now;
+    const outcome = isOver ? (await readOutcomes(tx, [before.id]))(before) : 'cut_short';
+    const endsAt = isOver ? stored.endsAt : now;
     await tx
       .insert(maintenanceOccurrences)
-      .values({
-        windowId: before.id,
-        startsAt: before.occurrenceStartsAt,
-        endsAt: now,
-        outcome: 'cut_short',
-      })
+      .values({ windowId: before.id, startsAt: stored.startsAt, endsAt, outcome })
       .onConflictDoNothing();
   }
   return {

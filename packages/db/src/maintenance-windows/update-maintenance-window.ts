@@ -4,13 +4,14 @@ import type { MaintenanceWindow, MaintenanceWindowUpdate } from '@tocsin/contrac
 import type { WindowSchedule } from '@tocsin/core/maintenance/occurrences';
 import type { Database } from '../database/open.ts';
 import { assignMonitors } from './assign-monitors.ts';
+import { readDatabaseClock } from './database-clock.ts';
 import { findWindowFaults } from './find-window-faults.ts';
 import { lockWindowRow } from './find-window-row.ts';
 import { replan, writeWindow } from './replan-window.ts';
-import { readMonitorIds, toMaintenanceWindow } from './window-record.ts';
+import { currentOccurrence, readMonitorIds, toMaintenanceWindow } from './window-record.ts';
 
 /**
- * Changes the given fields of a window. An occurrence that runs goes on with its new end, or is cut short where the new
+ * Changes the given fields of a window. An occurrence that has begun goes on with its new end, or is cut short where the new
  * schedule has none now; the clock brings the monitors in line.
  * @throws AppError not_found, validation_failed (the merged window breaks a rule)
  */
@@ -25,8 +26,8 @@ export async function updateMaintenanceWindow(
     const monitorIds = (await readMonitorIds(tx, [id])).get(id) ?? [];
     const schedule = mergeSchedule(before, update);
     const rescheduled = !isDeepStrictEqual(schedule, mergeSchedule(before, {}));
-    // What runs may be made to end at once by an end that is past.
-    const mayBePast = !rescheduled || before.state === 'running';
+    // What has begun may be made to end at once by an end that is past.
+    const mayBePast = !rescheduled || currentOccurrence(before, await readDatabaseClock(tx)) !== null;
     const errors = await findWindowFaults(tx, accountId, { ...schedule, ...pickIds(update) }, mayBePast);
     if (errors.length > 0) {
       throw new AppError('validation_failed', 'The window would break a rule after this update.', { errors });

@@ -34,6 +34,12 @@ export function storedOccurrence(row: MaintenanceWindowRow): Occurrence | null {
   return startsAt && endsAt ? { startsAt, endsAt } : null;
 }
 
+/** The occurrence that has begun and is not over by these times, whether or not the clock has looked at it; null: none. */
+export function currentOccurrence(row: MaintenanceWindowRow, now: Date): Occurrence | null {
+  const stored = storedOccurrence(row);
+  return stored !== null && stored.startsAt <= now && now < stored.endsAt ? stored : null;
+}
+
 /** The wire record of a window with its next occurrences, which evaluates its rule (design §3 "Dashboard API"). */
 export function toMaintenanceWindow(
   row: MaintenanceWindowRow,
