@@ -23,7 +23,7 @@ import { runService, type RunningService } from '@tocsin/runtime/shutdown';
 import { startTracing } from '@tocsin/runtime/tracing';
 import { Deliverer } from './deliver/deliverer.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
-import { keepMaintenance } from './maintenance/maintenance-clock.ts';
+import { MaintenanceClock } from './maintenance/maintenance-clock.ts';
 import { createMaintenanceMetrics } from './maintenance/maintenance-metrics.ts';
 import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
 import { createRelay } from './relay.ts';
@@ -113,22 +113,18 @@ async function start(logger: Logger): Promise<RunningService> {
       await holdForDisabledChannels(db, signal);
     },
   });
-  const maintenanceMetrics = createMaintenanceMetrics(registry, db, logger);
+  const clock = new MaintenanceClock({
+    advance: () => advanceWindows(db),
+    settle: () => settleMaintenance(db),
+    hint: (ids) => producers.addStatusChanges(ids),
+    metrics: createMaintenanceMetrics(registry, db, logger),
+    logger,
+  });
   const maintenance = createLoop({
     name: 'The maintenance clock',
     everyMs: MAINTENANCE_EVERY_MS,
     logger,
-    work: (signal) =>
-      keepMaintenance(
-        {
-          advance: () => advanceWindows(db),
-          settle: () => settleMaintenance(db),
-          hint: (ids) => producers.addStatusChanges(ids),
-          metrics: maintenanceMetrics,
-          logger,
-        },
-        signal,
-      ),
+    work: (signal) => clock.keep(signal),
   });
   const onFailed = (jobId: string, error: Error): void => {
     logger.warn('A job failed; the relay does what it was about', { jobId, error });

@@ -26,7 +26,11 @@ export function startPlanningWindows({
     everyMs: EVERY_MS,
     logger,
     work: async () => {
-      if (isLeader()) await advanceWindows(db, { behindMs: BEHIND_MS });
+      if (!isLeader()) return;
+      const { brokenIds } = await advanceWindows(db, { behindMs: BEHIND_MS });
+      for (const maintenanceWindowId of brokenIds) {
+        logger.error('A maintenance window ended: its rule cannot be read any more', { maintenanceWindowId });
+      }
     },
   });
 }

@@ -3,7 +3,7 @@ import type { AdvancedWindows } from '@tocsin/db/maintenance-windows/advance-win
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { Histogram } from 'prom-client';
-import { keepMaintenance, type MaintenanceClockOptions } from './maintenance-clock.ts';
+import { MaintenanceClock, type MaintenanceClockOptions } from './maintenance-clock.ts';
 
 const NOTHING: AdvancedWindows = { startedLate: [], endedLate: [], brokenIds: [] };
 
@@ -25,33 +25,31 @@ function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClock
   };
 }
 
-describe('keepMaintenance', () => {
+describe('MaintenanceClock', () => {
   test('looks at the windows before each batch of monitors, until nothing differs, and hints at each change', async () => {
     const calls: string[] = [];
     let left = 2;
-    await keepMaintenance(
-      optionsOf({
-        advance: () => {
-          calls.push('advance');
-          return Promise.resolve(NOTHING);
-        },
-        settle: () => {
-          calls.push('settle');
-          left -= 1;
-          return Promise.resolve(
-            left < 0
-              ? { monitors: 0, statusChangeIds: [] }
-              : { monitors: 200, statusChangeIds: [`change-${left}`] },
-          );
-        },
-        hint: (ids) => {
-          calls.push(...ids);
-          // The queue's store is away: the relay finds the changes.
-          return Promise.reject(new Error('no store'));
-        },
-      }),
-      new AbortController().signal,
-    );
+    const options = optionsOf({
+      advance: () => {
+        calls.push('advance');
+        return Promise.resolve(NOTHING);
+      },
+      settle: () => {
+        calls.push('settle');
+        left -= 1;
+        return Promise.resolve(
+          left < 0
+            ? { monitors: 0, statusChangeIds: [] }
+            : { monitors: 200, statusChangeIds: [`change-${left}`] },
+        );
+      },
+      hint: (ids) => {
+        calls.push(...ids);
+        // The queue's store is away: the relay finds the changes.
+        return Promise.reject(new Error('no store'));
+      },
+    });
+    await new MaintenanceClock(options).keep(new AbortController().signal);
     expect(calls).toEqual([
       'advance',
       'settle',
@@ -67,16 +65,14 @@ describe('keepMaintenance', () => {
   test('stops between batches when it is asked to', async () => {
     const controller = new AbortController();
     let batches = 0;
-    await keepMaintenance(
-      optionsOf({
-        settle: () => {
-          batches += 1;
-          controller.abort();
-          return Promise.resolve({ monitors: 200, statusChangeIds: [] });
-        },
-      }),
-      controller.signal,
-    );
+    const options = optionsOf({
+      settle: () => {
+        batches += 1;
+        controller.abort();
+        return Promise.resolve({ monitors: 200, statusChangeIds: [] });
+      },
+    });
+    await new MaintenanceClock(options).keep(controller.signal);
     expect(batches).toBe(1);
   });
 
@@ -93,16 +89,38 @@ describe('keepMaintenance', () => {
         return Promise.resolve({ monitors: left < 0 ? 0 : 200, statusChangeIds: [] });
       },
     });
-    await keepMaintenance(options, new AbortController().signal);
+    await new MaintenanceClock(options).keep(new AbortController().signal);
     const { values } = await options.metrics.lateSeconds.get();
     expect(values.find((value) => value.metricName === 'late_sum')?.value).toBeCloseTo(3.2);
+  });
+
+  test('measures the edges of a round that fails when a later one has brought their monitors in line', async () => {
+    let time = 0;
+    let rounds = 0;
+    const options = optionsOf({
+      now: () => time,
+      advance: () => Promise.resolve(rounds === 0 ? { ...NOTHING, startedLate: [0.2] } : NOTHING),
+      settle: () => {
+        time += 1_000;
+        rounds += 1;
+        if (rounds === 1) return Promise.reject(new Error('a deadlock'));
+        return Promise.resolve({ monitors: 0, statusChangeIds: [] });
+      },
+    });
+    const clock = new MaintenanceClock(options);
+    await expect(clock.keep(new AbortController().signal)).rejects.toThrow('a deadlock');
+    await clock.keep(new AbortController().signal);
+    await clock.keep(new AbortController().signal);
+    const { values } = await options.metrics.lateSeconds.get();
+    expect(values.find(({ metricName }) => metricName === 'late_count')?.value).toBe(1);
+    expect(values.find(({ metricName }) => metricName === 'late_sum')?.value).toBeCloseTo(2.2);
   });
 
   test('measures how late occurrences begin and end', async () => {
     const options = optionsOf({
       advance: () => Promise.resolve({ startedLate: [0.2], endedLate: [0.3, 400], brokenIds: ['w'] }),
     });
-    await keepMaintenance(options, new AbortController().signal);
+    await new MaintenanceClock(options).keep(new AbortController().signal);
     const { values } = await options.metrics.lateSeconds.get();
     const counts = values.filter((value) => value.metricName === 'late_count');
     expect(counts.map(({ labels, value }) => [labels.edge, value])).toEqual([

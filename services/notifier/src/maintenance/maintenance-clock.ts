@@ -17,32 +17,59 @@ export interface MaintenanceClockOptions {
 }
 
 /**
- * One round of the maintenance clock (design §4 "Maintenance"): windows first, then their monitors, some at a time. Every
- * notifier runs it; row locks and conditional updates keep them from doing anything twice. A window that falls due while
- * many monitors are brought in line does not wait for them.
+ * The maintenance clock (design §4 "Maintenance"). Every notifier runs it; row locks and conditional updates keep them from doing
+ * anything twice.
  */
-export async function keepMaintenance(options: MaintenanceClockOptions, signal: AbortSignal): Promise<void> {
-  const { advance, settle, hint, logger } = options;
-  const now = options.now ?? (() => performance.now());
-  const edges: Edge[] = [];
-  while (!signal.aborted) {
-    const advanced = await advance();
-    noteBroken(advanced, logger);
-    const at = now();
-    edges.push(
-      ...advanced.startedLate.map((late) => ({ edge: 'start' as const, late, at })),
-      ...advanced.endedLate.map((late) => ({ edge: 'end' as const, late, at })),
-    );
-    const { monitors, statusChangeIds } = await settle();
-    if (monitors === 0) break;
-    logger.info('Maintenance changed monitors', { monitors });
-    hint(statusChangeIds).catch((error: unknown) => {
-      logger.debug('Could not hint at status changes', { error });
-    });
+export class MaintenanceClock {
+  readonly #options: MaintenanceClockOptions;
+  /** Kept until the last of their monitors has followed, over rounds that fail too. */
+  #edges: Edge[] = [];
+
+  constructor(options: MaintenanceClockOptions) {
+    this.#options = options;
   }
-  // A window has begun, or ended, when the last of its monitors has.
-  for (const { edge, late, at } of edges)
-    options.metrics.lateSeconds.observe({ edge }, late + (now() - at) / 1_000);
+
+  /**
+   * One round: windows first, then their monitors, some at a time. A window that falls due while many monitors are brought in line does
+   * not wait for them.
+   */
+  async keep(signal: AbortSignal): Promise<void> {
+    const { advance, settle, hint, logger } = this.#options;
+    while (!signal.aborted) {
+      const advanced = await advance();
+      noteBroken(advanced, logger);
+      this.#remember(advanced);
+      const { monitors, statusChangeIds } = await settle();
+      if (monitors === 0) {
+        this.#observe();
+        return;
+      }
+      logger.info('Maintenance changed monitors', { monitors });
+      hint(statusChangeIds).catch((error: unknown) => {
+        logger.debug('Could not hint at status changes', { error });
+      });
+    }
+  }
+
+  get #now(): number {
+    return this.#options.now?.() ?? performance.now();
+  }
+
+  #remember({ startedLate, endedLate }: AdvancedWindows): void {
+    const at = this.#now;
+    this.#edges.push(
+      ...startedLate.map((late) => ({ edge: 'start' as const, late, at })),
+      ...endedLate.map((late) => ({ edge: 'end' as const, late, at })),
+    );
+  }
+
+  /** A window has begun, or ended, when the last of its monitors has. */
+  #observe(): void {
+    for (const { edge, late, at } of this.#edges) {
+      this.#options.metrics.lateSeconds.observe({ edge }, late + (this.#now - at) / 1_000);
+    }
+    this.#edges = [];
+  }
 }
 
 /** The beginning or the end of an occurrence. */
