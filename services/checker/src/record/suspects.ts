@@ -4,7 +4,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { ExpiringMap } from '../targets/expiring-map.ts';
 import { rejectAll, RecorderClosedError, type Entry } from './entry.ts';
 
-export interface SuspectsOptions {
+interface SuspectsOptions {
   /** Writes the entries in one transaction and settles those that are recorded. @returns those whose monitor is busy */
   readonly write: (entries: readonly Entry[]) => Promise<Entry[]>;
   /** Never rejects. */
@@ -140,13 +140,9 @@ export class Suspects {
         left.push(...(await this.#write(entries)));
         failures = -Infinity;
       } catch (error) {
-        if (this.#options.closing.aborted)
-          return [
-            retry(
-              part.entries.filter((entry) => this.holds(entry)),
-              0,
-            ),
-          ];
+        if (this.#options.closing.aborted) {
+          return [{ ...part, entries: part.entries.filter((entry) => this.holds(entry)), notBefore: 0 }];
+        }
         if (isMissingPartition(error)) await this.#options.ensurePartitions();
         if (isMissingPartition(error) || !isRefusal(error))
           left.push(retry(entries, this.#options.refusedWaitMs));
