@@ -30,7 +30,6 @@ LABEL org.opencontainers.image.title="Tocsin" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
-# Names are looked up in Node's thread pool: a few that hang must not hold up the others.
 ENV NODE_ENV=production LOG_FORMAT=json
 WORKDIR /app
 # By number, so that Kubernetes can see that it is not root. It owns nothing: the files are root's, and read-only.

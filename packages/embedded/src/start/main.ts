@@ -66,7 +66,6 @@ async function start(stop: StopHandler): Promise<void> {
     DATABASE_URL: stores.databaseUrl,
     QUEUE_URL: stores.queueUrl,
     SECRETS_KEY: await secretsKey(process.env['SECRETS_KEY'], folder.path),
-    // Names are looked up in Node's thread pool: a few that hang must not hold up the others.
     // We read it, people read what we make of it.
     LOG_FORMAT: 'json',
   };
