@@ -26,7 +26,7 @@ export const SIGN_IN_OPERATIONS: Operations = {
     id: 'signIn',
     summary: 'Sign in by password',
     description:
-      'Sets the cookie of the session. Three attempts in ten seconds from one address, then 429. After failed attempts on one user, further ones are a 429 for up to ten seconds, whether the user exists or not; a browser that has signed in as the user before is not delayed by attempts of others.',
+      'Sets the cookie of the session. Three attempts in ten seconds from one address, then 429. After ten failed attempts on one user, further ones take turns, five seconds apart, whether the user exists or not: a 429 says in `Retry-After` when the turn of this network comes. A browser that has signed in as the user before is not delayed by attempts of others.',
     answerHeaders: ['Set-Cookie'],
     body: z.strictObject({ email: emailSchema, password }),
   },

@@ -83,13 +83,16 @@ export function createIdentity(options: IdentityOptions): Identity {
   const answerPassword = async (ask: AuthAsk): Promise<globalThis.Response> => {
     const email = String(ask.fields['email']);
     const address = ask.req.ip ?? '';
-    const attempt = limit?.begin({ email, address, device: devices.find(ask.req, email) });
+    const device = await devices.find(ask.req, email);
+    const attempt = limit?.begin({ email, address, device });
     if (typeof attempt === 'number') throw tooManyAttempts('to sign in as this user', String(attempt));
     let outcome: AttemptOutcome = 'undecided';
     try {
+      // Made before the password is checked: one that changes meanwhile makes the cookie invalid.
+      const cookie = await devices.cookieFor(email, device);
       const answer = await answerWith(auth.handler, ask);
       outcome = OUTCOMES[answer.status] ?? 'undecided';
-      if (outcome === 'succeeded') answer.headers.append('set-cookie', devices.cookieFor(email));
+      if (outcome === 'succeeded') answer.headers.append('set-cookie', cookie);
       return answer;
     } finally {
       attempt?.end(outcome);
@@ -118,12 +121,13 @@ export function createIdentity(options: IdentityOptions): Identity {
       return (await orOutage(() => auth.api.getSession(asked))) !== null;
     },
     signIn: async (req, email, password) => {
+      const cookie = await devices.cookieFor(email, null);
       const { headers } = await auth.api.signInEmail({
         headers: authHeaders(req),
         body: { email, password },
         returnHeaders: true,
       });
-      return [...headers.getSetCookie(), devices.cookieFor(email)];
+      return [...headers.getSetCookie(), cookie];
     },
     hashPassword,
   };

@@ -1,9 +1,12 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Database } from '@tocsin/db/database/open';
+import { findPasswordHash } from '@tocsin/db/users/find-password-hash';
 import type { Request } from 'express';
 
 const MAX_AGE_SECONDS = 180 * 24 * 60 * 60;
 
 interface KnownDeviceOptions {
+  readonly db: Database;
   /** See `authSecret`. */
   readonly secret: string;
   /** The address people see. */
@@ -11,35 +14,43 @@ interface KnownDeviceOptions {
 }
 
 /**
- * Browsers that have signed in as a user before, by a signed cookie. It signs nobody in: its holder is spared the delay that guesses of
- * others bring about (`SignInLimit`).
+ * Browsers that have signed in as a user before, by a signed cookie that is valid until the user's password changes. It signs nobody in: its
+ * holder is spared the delay that guesses of others cause (`SignInLimit`).
  */
 export class KnownDevices {
+  readonly #db: Database;
   readonly #secret: string;
   readonly #isSecure: boolean;
   readonly #name: string;
 
-  constructor({ secret, publicUrl }: KnownDeviceOptions) {
+  constructor({ db, secret, publicUrl }: KnownDeviceOptions) {
+    this.#db = db;
     this.#secret = secret;
     this.#isSecure = publicUrl.startsWith('https:');
     this.#name = `${this.#isSecure ? '__Secure-' : ''}tocsin.known_device`;
   }
 
-  /** The id of the device that a request comes from; null: it has not signed in as this user. */
-  find(req: Request, email: string): string | null {
+  /** The id of the device that a request comes from; null: it has not signed in as this user since the last change of the password. */
+  async find(req: Request, email: string): Promise<string | null> {
     for (const cookie of req.get('cookie')?.split(';') ?? []) {
       const [name = '', value = ''] = cookie.split('=', 2);
-      const [id = '', signature = ''] = value.split('.', 2);
-      if (name.trim() === this.#name && this.#isSigned(id, signature, email)) return id;
+      const [id = '', password = '', signature = ''] = value.trim().split('.', 3);
+      // The signature comes first: whoever guesses must not cause queries.
+      if (name.trim() !== this.#name || !isSame(signature, this.#sign(email, id, password))) continue;
+      if (isSame(password, await this.#passwordMark(email))) return id;
     }
     return null;
   }
 
-  /** The `Set-Cookie` value for a device that has just signed in. */
-  cookieFor(email: string): string {
-    const id = randomBytes(16).toString('base64url');
+  /**
+   * The `Set-Cookie` value for a device that signs in with the current password.
+   * @param known the id that the device has already; null: none
+   */
+  async cookieFor(email: string, known: string | null): Promise<string> {
+    const id = known ?? randomBytes(16).toString('base64url');
+    const password = await this.#passwordMark(email);
     const parts = [
-      `${this.#name}=${id}.${this.#sign(id, email).toString('base64url')}`,
+      `${this.#name}=${id}.${password}.${this.#sign(email, id, password)}`,
       `Max-Age=${MAX_AGE_SECONDS}`,
       'Path=/api/auth/sign-in/email',
       'HttpOnly',
@@ -49,12 +60,22 @@ export class KnownDevices {
     return parts.join('; ');
   }
 
-  #isSigned(id: string, signature: string, email: string): boolean {
-    const [given, expected] = [Buffer.from(signature.trim(), 'base64url'), this.#sign(id, email)];
-    return given.length === expected.length && timingSafeEqual(given, expected);
+  /** Changes with the password, and says nothing about it. */
+  async #passwordMark(email: string): Promise<string> {
+    const hash = await findPasswordHash(this.#db, email);
+    return this.#hmac(`known device password\0${hash ?? ''}`).slice(0, 22);
   }
 
-  #sign(id: string, email: string): Buffer {
-    return createHmac('sha256', this.#secret).update(`known device v1\0${email}\0${id}`).digest();
+  #sign(email: string, id: string, password: string): string {
+    return this.#hmac(`known device v2\0${email}\0${id}\0${password}`);
   }
+
+  #hmac(text: string): string {
+    return createHmac('sha256', this.#secret).update(text).digest('base64url');
+  }
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -1,157 +1,248 @@
 import { describe, expect, test } from '@jest/globals';
 import { SignInLimit } from './sign-in-limit.ts';
+import type { AttemptOutcome } from './sign-in-limit.ts';
 
 const EMAIL = 'ada@example.com';
+const TURN_SECONDS = 5;
+
+interface Attempt {
+  readonly from: string;
+  /** The id of a known device. */
+  readonly device?: string;
+  readonly email?: string;
+  /** Default: the password is wrong. */
+  readonly outcome?: AttemptOutcome;
+}
 
 interface Attempts {
-  /** Attempts that fail. @returns what each had to wait, in seconds; 0: its password was checked */
-  readonly fail: (address: string, count: number, device?: string | null, email?: string) => number[];
-  readonly succeed: (address: string, device?: string | null) => boolean;
-  readonly sleep: (seconds: number) => void;
   readonly limit: SignInLimit;
+  /** @returns the seconds to wait; 0: the password was checked */
+  readonly attempt: (attempt: Attempt) => number;
+  readonly sleep: (seconds: number) => void;
 }
 
 function attempts(maxCounters?: number): Attempts {
   let now = 0;
   const limit = new SignInLimit({ now: () => now, ...(maxCounters !== undefined && { maxCounters }) });
-  const end = (
-    outcome: 'failed' | 'succeeded',
-    email: string,
-    address: string,
-    device: string | null,
-  ): number => {
-    const attempt = limit.begin({ email, address, device });
-    if (typeof attempt === 'number') return attempt;
-    attempt.end(outcome);
-    return 0;
-  };
   return {
     limit,
-    fail: (address, count, device = null, email = EMAIL) =>
-      Array.from({ length: count }, () => end('failed', email, address, device)),
-    succeed: (address, device = null) => end('succeeded', EMAIL, address, device) === 0,
+    attempt: ({ from, device = null, email = EMAIL, outcome = 'failed' }) => {
+      const begun = limit.begin({ email, address: from, device });
+      if (typeof begun === 'number') return begun;
+      begun.end(outcome);
+      return 0;
+    },
     sleep: (seconds) => void (now += seconds * 1_000),
   };
 }
 
-const addresses = (count: number, prefix = '203.0.113'): string[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}.${index}`);
+/** Addresses of as many networks. */
+const networks = (count: number, prefix = '10.0'): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}.${index}.1`);
 
-describe('one network', () => {
-  test('waits for longer after each failure, for ten seconds at most', () => {
-    const { fail, sleep } = attempts();
-    expect(fail('203.0.113.1', 6)).toEqual([0, 0, 0, 0, 0, 1]);
-    const waits = [1, 2, 4, 8, 10, 10].map((seconds) => {
-      sleep(seconds - 0.5);
-      const early = fail('203.0.113.1', 1);
-      sleep(0.5);
-      return [...early, ...fail('203.0.113.1', 1)];
-    });
-    expect(waits).toEqual([
-      [1, 0],
-      [1, 0],
-      [1, 0],
-      [1, 0],
-      [1, 0],
-      [1, 0],
-    ]);
+/** Uses up the free failures of networks that have hardly failed. */
+function useUpFreeFailures({ attempt }: Attempts, email = EMAIL): void {
+  for (const from of networks(10, '172.16')) expect(attempt({ from, email })).toBe(0);
+}
+
+const times = <Result>(count: number, run: () => Result): Result[] => Array.from({ length: count }, run);
+
+describe('guesses', () => {
+  test('from one network are five seconds apart after 15 failures', () => {
+    const { attempt, sleep } = attempts();
+    const from = '203.0.113.1';
+    expect(times(17, () => attempt({ from }))).toEqual([...Array(16).fill(0), 5]);
+    sleep(4.5);
+    expect(attempt({ from })).toBe(1);
+    sleep(0.5);
+    expect(times(2, () => attempt({ from }))).toEqual([0, 5]);
   });
 
-  test('starts again after a right password, and after an hour', () => {
-    const { fail, succeed, sleep } = attempts();
-    fail('203.0.113.1', 4);
-    expect(succeed('203.0.113.1')).toBe(true);
-    expect(fail('203.0.113.1', 6)).toEqual([0, 0, 0, 0, 0, 1]);
-    sleep(3_601);
-    expect(fail('203.0.113.1', 6)).toEqual([0, 0, 0, 0, 0, 1]);
+  test('from new networks are five seconds apart after ten failures', () => {
+    const all = attempts();
+    useUpFreeFailures(all);
+    const waits = networks(5).map((from) => all.attempt({ from }));
+    expect(waits).toEqual([0, 5, 10, 15, 20]);
+  });
+
+  test('are at most 1,440 an hour, from however many networks', () => {
+    const { attempt, sleep } = attempts();
+    let checked = 0;
+    const guessing = networks(250);
+    for (let second = 0; second < 3_600; second += TURN_SECONDS) {
+      for (const from of guessing) if (attempt({ from }) === 0) checked += 1;
+      sleep(TURN_SECONDS);
+    }
+    expect(checked).toBeLessThanOrEqual((2 * 3_600) / TURN_SECONDS + 2 * 10);
+  });
+
+  test('at the same time do not get past the limit', () => {
+    const { limit } = attempts();
+    const begun = networks(12).map((address) => limit.begin({ email: EMAIL, address, device: null }));
+    expect(begun.map((attempt) => typeof attempt)).toEqual([...Array(11).fill('object'), 'number']);
+  });
+
+  test('start again after an hour', () => {
+    const all = attempts();
+    useUpFreeFailures(all);
+    all.sleep(3_601);
+    useUpFreeFailures(all);
+  });
+
+  test('of one account delay nobody at another', () => {
+    const all = attempts();
+    useUpFreeFailures(all);
+    expect(networks(3).map((from) => all.attempt({ from, email: 'grace@example.com' }))).toEqual([0, 0, 0]);
+  });
+});
+
+describe('a user', () => {
+  test('is not delayed by a few networks that never stop', () => {
+    const { attempt, sleep } = attempts();
+    for (let second = 0; second < 600; second += 1) {
+      for (const from of networks(8)) attempt({ from });
+      sleep(1);
+    }
+    expect(attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBe(0);
   });
 
   test.each([
-    ['203.0.113.1', '::ffff:203.0.113.1'],
-    ['2001:db8::1', '2001:0db8:0:0:ffff::2'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::'],
-    ['fe80::1', 'fe80::2%eth0'],
-  ])('is one by its IPv4 address, or 64 bits of IPv6: %s and %s', (one, other) => {
-    const { fail } = attempts();
-    fail(one, 5);
-    expect(fail(other, 1)).toEqual([1]);
-    expect(fail('2001:db8:9::1', 1)).toEqual([0]);
-  });
-
-  test('cannot get past the limit with attempts at the same time', () => {
-    const { limit } = attempts();
-    const begun = Array.from({ length: 8 }, () =>
-      limit.begin({ email: EMAIL, address: '203.0.113.1', device: null }),
-    );
-    expect(begun.map((attempt) => typeof attempt === 'number')).toEqual([
-      false,
-      false,
-      false,
-      false,
-      false,
-      true,
-      true,
-      true,
-    ]);
-  });
-
-  test('is not charged for a password that was not checked', () => {
-    const { limit, fail } = attempts();
-    for (let time = 0; time < 10; time += 1) {
-      const attempt = limit.begin({ email: EMAIL, address: '203.0.113.1', device: null });
-      if (typeof attempt !== 'number') attempt.end('undecided');
+    ['a /56 of IPv6', (host: number) => `2001:db8:1:${host.toString(16)}::1`],
+    ['a /24 of IPv4', (host: number) => `198.51.100.${host}`],
+  ])('is not delayed by every address of %s', (_, address) => {
+    const { attempt, sleep } = attempts();
+    let waits = 0;
+    for (let second = 0; second < 120; second += 1) {
+      for (let host = 0; host < 256; host += 1) attempt({ from: address(host) });
+      if (attempt({ from: '203.0.113.1', outcome: 'succeeded' }) > 0) waits += 1;
+      sleep(1);
     }
-    expect(fail('203.0.113.1', 6)).toEqual([0, 0, 0, 0, 0, 1]);
+    // Those that come while the attacker is still new.
+    expect(waits).toBeLessThanOrEqual(TURN_SECONDS);
+  });
+
+  test('gets in after the time that was said, whatever others do meanwhile', () => {
+    const all = attempts();
+    const { attempt, sleep } = all;
+    const guessing = networks(50);
+    const guess = (): void => {
+      for (const from of guessing) attempt({ from });
+    };
+    guess();
+    const wait = attempt({ from: '203.0.113.1', outcome: 'succeeded' });
+    expect(wait).toBeGreaterThan(0);
+    expect(wait).toBeLessThanOrEqual(50 * TURN_SECONDS);
+    for (let second = 0; second < wait; second += 1) {
+      guess();
+      sleep(1);
+    }
+    guess();
+    expect(attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBe(0);
+  });
+
+  test('who mistyped often gets in after the time that was said, beside bots that never stop', () => {
+    const all = attempts();
+    const { attempt, sleep } = all;
+    const guess = (): void => {
+      for (const from of networks(8)) attempt({ from });
+    };
+    for (let second = 0; second < 600; second += 1) {
+      guess();
+      sleep(1);
+    }
+    const user = { from: '203.0.113.1' };
+    let wait = 0;
+    for (let failures = 0; failures < 8; failures += 1) {
+      while ((wait = attempt(user)) > 0) {
+        expect(wait).toBeLessThanOrEqual(9 * TURN_SECONDS);
+        sleep(wait);
+        guess();
+        expect(attempt({ ...user, outcome: 'undecided' })).toBe(0);
+      }
+    }
+  });
+
+  test('is not delayed by a device that is not known, when the own one is', () => {
+    const all = attempts();
+    useUpFreeFailures(all);
+    for (let round = 0; round < 20; round += 1) for (const from of networks(100)) all.attempt({ from });
+    expect(all.attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBeGreaterThan(0);
+    expect(all.attempt({ from: '203.0.113.1', device: 'laptop', outcome: 'succeeded' })).toBe(0);
+    expect(times(12, () => all.attempt({ from: '203.0.113.1', device: 'laptop' }))).toEqual([
+      ...Array(11).fill(0),
+      5,
+    ]);
+    expect(all.attempt({ from: '203.0.113.1', device: 'phone' })).toBe(0);
   });
 });
 
-describe('one account', () => {
-  test('delays guesses from many networks', () => {
-    const { fail, sleep } = attempts();
-    expect(addresses(20).flatMap((address) => fail(address, 1))).toEqual(Array(20).fill(0));
-    const [late = '', later = ''] = addresses(2, '198.51.100');
-    expect(fail(late, 1)).toEqual([1]);
-    sleep(1);
-    expect([...fail(late, 1), ...fail(later, 1)]).toEqual([0, 2]);
+describe.each(['undecided', 'succeeded'] as const)('an attempt that is %s', (outcome) => {
+  test('uses up no free failure', () => {
+    const { attempt } = attempts();
+    expect(times(40, () => attempt({ from: '203.0.113.1', outcome }))).toEqual(Array(40).fill(0));
+    expect(times(17, () => attempt({ from: '203.0.113.1' }))).toEqual([...Array(16).fill(0), 5]);
   });
 
-  test('is open to its user while one network, or a few, guess all the time', () => {
-    const { fail, succeed } = attempts();
-    for (const address of addresses(3)) fail(address, 100);
-    expect(succeed('198.51.100.1')).toBe(true);
+  test('delays nobody', () => {
+    const { attempt, sleep } = attempts();
+    expect(networks(50, '172.16').map((from) => attempt({ from }))).toContain(TURN_SECONDS);
+    sleep(600);
+    for (const from of networks(50)) expect(attempt({ from, outcome })).toBe(0);
+    expect(attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBe(0);
+  });
+});
+
+describe('a turn', () => {
+  test('is kept for a minute, and is for one attempt', () => {
+    const all = attempts();
+    const { attempt, sleep } = all;
+    useUpFreeFailures(all);
+    const [first = '', second = '', third = ''] = networks(3);
+    expect([first, second, third].map((from) => attempt({ from }))).toEqual([0, 5, 10]);
+    sleep(60);
+    expect(attempt({ from: second })).toBe(0);
+    sleep(11);
+    // Its own has gone by, so that it gets another one, which is due at once.
+    expect([attempt({ from: third }), attempt({ from: third })]).toEqual([0, 5]);
   });
 
-  test('makes its user wait for ten seconds at most while many networks guess all the time', () => {
-    const { fail, succeed, sleep } = attempts();
-    for (let second = 0; second < 300; second += 1) {
-      for (const address of addresses(8)) fail(address, 3);
-      sleep(1);
-    }
-    sleep(9);
-    expect(succeed('198.51.100.1')).toBe(true);
+  test('stays where the password was not checked while others wait behind', () => {
+    const all = attempts();
+    const { attempt, sleep } = all;
+    useUpFreeFailures(all);
+    const [first = '', second = '', third = ''] = networks(3);
+    expect([first, second, third].map((from) => attempt({ from }))).toEqual([0, 5, 10]);
+    sleep(5);
+    expect(attempt({ from: second, outcome: 'undecided' })).toBe(0);
+    expect(attempt({ from: second, outcome: 'succeeded' })).toBe(0);
   });
 
-  test('is always open to a device that has signed in before', () => {
-    const { fail, succeed } = attempts();
-    for (const address of addresses(100)) fail(address, 10);
-    expect(succeed('198.51.100.1')).toBe(false);
-    expect(succeed('198.51.100.1', 'laptop')).toBe(true);
-    expect(succeed('203.0.113.1', 'laptop')).toBe(true);
-    expect(fail('198.51.100.1', 6, 'laptop')).toEqual([0, 0, 0, 0, 0, 1]);
+  test('is at most ten minutes away: where more wait, the next one asks again', () => {
+    const all = attempts();
+    useUpFreeFailures(all);
+    const waits = networks(200).map((from) => all.attempt({ from }));
+    expect(Math.max(...waits)).toBe(600);
+    expect(waits.slice(-3)).toEqual([5, 5, 5]);
   });
+});
 
-  test('says nothing of another', () => {
-    const { fail } = attempts();
-    for (const address of addresses(100)) fail(address, 10);
-    expect(fail('203.0.113.1', 1, null, 'grace@example.com')).toEqual([0]);
-  });
+test.each([
+  ['203.0.113.1', '::ffff:203.0.113.200', '203.0.114.1'],
+  ['2001:db8:7::1', '2001:0db8:0007:ffff::2', '2001:db8:8::1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1::', '2001:db8:2:2:3:4:5:6'],
+  ['fe80::1', 'fe80::2%eth0', 'fe81::1'],
+])('a network is 24 bits of IPv4, or 48 of IPv6: %s and %s, not %s', (one, other, another) => {
+  const { attempt } = attempts();
+  for (let failure = 0; failure < 16; failure += 1) attempt({ from: one });
+  expect(attempt({ from: other })).toBe(5);
+  expect(attempt({ from: another })).toBe(0);
 });
 
 test('the counters are bounded: the ones that were used longest ago are dropped', () => {
-  const { fail } = attempts(10);
-  fail('203.0.113.1', 5);
-  for (let user = 0; user < 4; user += 1) fail('203.0.113.2', 1, null, `${user}@example.com`);
-  expect(fail('203.0.113.1', 1)).toEqual([1]);
-  for (let user = 0; user < 5; user += 1) fail('203.0.113.2', 1, null, `${user}@example.org`);
-  expect(fail('203.0.113.1', 1)).toEqual([0]);
+  const { attempt } = attempts(10);
+  const fail = (): number => attempt({ from: '203.0.113.1' });
+  times(16, fail);
+  expect(fail()).toBe(5);
+  for (let user = 0; user < 10; user += 1) attempt({ from: '203.0.113.2', email: `${user}@example.com` });
+  expect(fail()).toBe(0);
 });

@@ -1,30 +1,45 @@
 import { createHash } from 'node:crypto';
 
-/** Failures in a row that one device, or one network, may make on an account without a delay. */
-const FREE_FAILURES = 5;
-/** The same for all networks together. */
-const FREE_ACCOUNT_FAILURES = 20;
-/** After the free ones each failure doubles the delay, from a second up to this: the longest that anybody waits. */
-const MAX_DELAY_SECONDS = 10;
-const FORGET_AFTER_MS = 60 * 60 * 1_000;
-/** Some 15 MB. Each counter costs the one who makes it a password check, so that flushing them takes hours of CPU time. */
+/** Failures that a line may have before its attempts take turns. */
+const FREE_FAILURES = 10;
+/** After as many failures, or turns, a network is no longer new. */
+const NEW_NETWORK_FAILURES = 5;
+const TURN_MS = 5_000;
+/** How long a turn waits for its attempt. */
+const TURN_KEPT_MS = 60_000;
+/** Turns are at most this far ahead: for 120 networks. */
+const MAX_WAIT_MS = 10 * 60_000;
+const FORGET_AFTER_MS = 60 * 60_000;
+/** Some 15 MB for each kind of counter. */
 const MAX_COUNTERS = 50_000;
 
-interface Counter {
+interface Line {
   failures: number;
-  /** When the last attempt was counted. */
-  at: number;
+  nextTurnAt: number;
+}
+
+interface Turn {
+  readonly line: Line;
+  readonly at: number;
+}
+
+/** A network, or a known device. */
+interface Client {
+  /** Turns that it took count as well. */
+  failures: number;
+  /** The turn that is kept for it; null: none. */
+  turn: Turn | null;
 }
 
 interface SignInAttempt {
-  /** In lower case; whether there is such a user does not matter. */
+  /** In lower case. Whether there is such a user does not matter. */
   readonly email: string;
   readonly address: string;
-  /** The id of a device that has signed in as this user before; null: of none. */
+  /** The id of a device that has signed in as this user before; null: none. */
   readonly device: string | null;
 }
 
-/** `undecided`: the password was not checked, so that the attempt does not count. */
+/** `undecided`: the password was not checked. */
 export type AttemptOutcome = 'failed' | 'succeeded' | 'undecided';
 
 /** An attempt that may check its password. Every one must be ended. */
@@ -39,90 +54,115 @@ export interface SignInLimitOptions {
 }
 
 /**
- * Slows down guesses of one user's password from many addresses, without locking the user out. Each network has its own delay on an account.
- * All networks that have failed before share another one, and so do all that have not: failures of others do not delay a user by more than
- * `MAX_DELAY_SECONDS`, unless they come from ever new networks. Devices that have signed in before have their own delay alone. Counts in
- * this process.
+ * Slows down guesses of one user's password from many addresses without locking the user out. An attempt belongs to a line of its user: the
+ * line of its device if that has signed in before, else the line of new networks, else the line of networks that have failed often. The
+ * first failures of a line are free; then its attempts take turns. An attempt that must wait is refused, and a turn is kept for its network,
+ * whatever others do meanwhile. A network has one turn at a time, and a turn counts as a failure of that network, so that guessing networks
+ * leave the line of new ones. Counts in this process.
  */
 export class SignInLimit {
   readonly #now: () => number;
-  readonly #maxCounters: number;
-  /** Those that were counted longest ago first. */
-  readonly #counters = new Map<string, Counter>();
+  readonly #lines: RecentlyUsed<Line>;
+  readonly #clients: RecentlyUsed<Client>;
 
   constructor({ now = () => performance.now(), maxCounters = MAX_COUNTERS }: SignInLimitOptions = {}) {
     this.#now = now;
-    this.#maxCounters = maxCounters;
+    this.#lines = new RecentlyUsed(now, maxCounters);
+    this.#clients = new RecentlyUsed(now, maxCounters);
   }
 
-  /**
-   * Counts an attempt as failed until it has ended, so that attempts at the same time do not get past each other.
-   * @returns the whole seconds to wait before the password may be checked, or the attempt
-   */
-  begin(attempt: SignInAttempt): AdmittedAttempt | number {
-    const rules = this.#rulesFor(attempt);
-    const waitSeconds = Math.max(...rules.map(({ key, free }) => this.#waitSeconds(key, free)));
-    if (waitSeconds > 0) return Math.ceil(waitSeconds);
-    for (const { key } of rules) this.#count(key);
-    return {
-      end: (outcome) => {
-        if (outcome === 'failed') return;
-        for (const { key } of rules) this.#takeBack(key);
-        const [own] = rules;
-        if (own !== undefined && outcome === 'succeeded') this.#counters.delete(own.key);
-      },
-    };
-  }
-
-  /** The counters of an attempt: its own one, then the one it shares. */
-  #rulesFor({ email, address, device }: SignInAttempt): { key: string; free: number }[] {
+  /** @returns the attempt, or the whole seconds to wait before the password may be checked */
+  begin({ email, address, device }: SignInAttempt): AdmittedAttempt | number {
     const account = createHash('sha256').update(email).digest('base64url');
-    if (device !== null) return [{ key: `${account} device ${device}`, free: FREE_FAILURES }];
-    const own = `${account} network ${networkOf(address)}`;
-    const isNew = (this.#find(own)?.failures ?? 0) < FREE_FAILURES;
-    return [
-      { key: own, free: FREE_FAILURES },
-      { key: `${account} ${isNew ? 'new' : 'known'} networks`, free: FREE_ACCOUNT_FAILURES },
-    ];
-  }
+    const clientKey = `${account} ${device === null ? `network ${networkOf(address)}` : `device ${device}`}`;
+    const client = this.#clients.find(clientKey) ?? { failures: 0, turn: null };
+    const isNew = client.failures < NEW_NETWORK_FAILURES;
+    const lineKey = device === null ? `${account} ${isNew ? 'new' : 'known'}` : clientKey;
+    const line = this.#lines.find(lineKey) ?? { failures: 0, nextTurnAt: 0 };
 
-  #waitSeconds(key: string, free: number): number {
-    const counter = this.#find(key);
-    if (counter === undefined || counter.failures < free) return 0;
-    const delay = Math.min(2 ** (counter.failures - free), MAX_DELAY_SECONDS);
-    return delay - (this.#now() - counter.at) / 1_000;
-  }
-
-  #find(key: string): Counter | undefined {
-    const counter = this.#counters.get(key);
-    return counter === undefined || this.#now() - counter.at > FORGET_AFTER_MS ? undefined : counter;
-  }
-
-  #count(key: string): void {
-    const failures = (this.#find(key)?.failures ?? 0) + 1;
-    this.#counters.delete(key);
-    this.#counters.set(key, { failures, at: this.#now() });
-    const [oldest] = this.#counters.keys();
-    if (oldest !== undefined && this.#counters.size > this.#maxCounters) this.#counters.delete(oldest);
-  }
-
-  #takeBack(key: string): void {
-    const counter = this.#counters.get(key);
-    if (counter === undefined) return;
-    counter.failures -= 1;
-    if (counter.failures <= 0) this.#counters.delete(key);
+    const now = this.#now();
+    if (client.turn !== null && now > client.turn.at + TURN_KEPT_MS) client.turn = null;
+    if (client.turn === null && line.failures >= FREE_FAILURES) {
+      const at = Math.max(now, line.nextTurnAt);
+      if (at - now > MAX_WAIT_MS) return toSeconds(at - now - MAX_WAIT_MS);
+      line.nextTurnAt = at + TURN_MS;
+      client.turn = { line, at };
+      client.failures += 1;
+    }
+    const { turn } = client;
+    this.#clients.keep(clientKey, client);
+    this.#lines.keep(lineKey, line);
+    if (turn === null) return withoutTurn(line, client);
+    return turn.at > now ? toSeconds(turn.at - now) : withTurn(turn, client);
   }
 }
 
-/** What one client has at least: an IPv4 address, or the first 64 bits of an IPv6 address. */
+/** Counts as failed until it has ended, so that attempts at the same time do not get past the free failures. */
+function withoutTurn(line: Line, client: Client): AdmittedAttempt {
+  line.failures += 1;
+  client.failures += 1;
+  return {
+    end: (outcome) => {
+      if (outcome === 'failed') return;
+      line.failures -= 1;
+      client.failures = outcome === 'succeeded' ? 0 : Math.max(client.failures - 1, 0);
+    },
+  };
+}
+
+function withTurn(turn: Turn, client: Client): AdmittedAttempt {
+  client.turn = null;
+  return {
+    end: (outcome) => {
+      if (outcome === 'failed') return;
+      const isLast = turn.line.nextTurnAt === turn.at + TURN_MS;
+      // Nobody has to wait for a turn that was not used for a guess.
+      if (isLast) turn.line.nextTurnAt = turn.at;
+      if (outcome === 'succeeded') client.failures = 0;
+      else if (isLast) client.failures = Math.max(client.failures - 1, 0);
+      else client.turn ??= turn;
+    },
+  };
+}
+
+function toSeconds(ms: number): number {
+  return Math.ceil(ms / 1_000);
+}
+
+/** Values that are forgotten an hour after their last use, or when there are too many. */
+class RecentlyUsed<Value> {
+  readonly #now: () => number;
+  readonly #max: number;
+  /** The one that was used longest ago first. */
+  readonly #entries = new Map<string, { readonly value: Value; readonly usedAt: number }>();
+
+  constructor(now: () => number, max: number) {
+    this.#now = now;
+    this.#max = max;
+  }
+
+  find(key: string): Value | undefined {
+    const entry = this.#entries.get(key);
+    return entry === undefined || this.#now() - entry.usedAt > FORGET_AFTER_MS ? undefined : entry.value;
+  }
+
+  keep(key: string, value: Value): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, usedAt: this.#now() });
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined && this.#entries.size > this.#max) this.#entries.delete(oldest);
+  }
+}
+
+/** What one customer of a provider may have: 24 bits of an IPv4 address, or 48 bits of an IPv6 address. */
 function networkOf(address: string): string {
-  const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  const ipv4 = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address)?.[1];
   if (ipv4 !== undefined || !address.includes(':')) return ipv4 ?? address;
   const [head = '', tail = ''] = address.split('::');
   const [first, last] = [head, tail].map((part) => part.split(':').filter((group) => group !== ''));
   const zeros = Array.from({ length: 8 - (first?.length ?? 0) - (last?.length ?? 0) }, () => '0');
   return [...(first ?? []), ...zeros, ...(last ?? [])]
-    .slice(0, 4)
+    .slice(0, 3)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':');
 }
