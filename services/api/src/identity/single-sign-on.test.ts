@@ -136,6 +136,7 @@ describe('single sign-on', () => {
   test.each([
     [{ aud: 'tocsin', azp: 'another client' }],
     [{ aud: ['tocsin', 'another client'], azp: 'another client' }],
+    [{ aud: ['tocsin', 'another client'] }],
   ])('rejects a token that was issued to another client: %j', async (audience) => {
     const { email } = await newUser(api);
     const { me } = await signInAs({ sub: 'person-9', email, email_verified: true, ...audience });

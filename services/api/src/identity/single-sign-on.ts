@@ -54,18 +54,17 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
             scopes: ['openid', 'email', 'profile'],
             pkce: true,
             requireIdTokenVerification: true,
-            // Without a subject, better-auth refuses the sign-in.
-            accountSubject: ({ tokens, profile }) =>
-              isIssuedTo(oidc.clientId, claimsOf(tokens.idToken)) ? (profile.sub ?? '') : '',
             // Users come from invitations alone; better-auth then finds the user by the address.
             disableSignUp: true,
-            mapProfileToUser: async (profile) => {
+            mapProfileToUser: (profile) => ({ emailVerified: isVerified(profile) }),
+            // Runs once the token is verified, before better-auth looks for the user. Without a subject, the sign-in is refused.
+            accountSubject: async ({ tokens, profile }) => {
+              if (!isIssuedTo(oidc.clientId, claimsOf(tokens.idToken))) return '';
               const { email, name } = profile;
-              const emailVerified = profile['email_verified'] === true;
-              if (!emailVerified || typeof email !== 'string' || !isIssuedTo(oidc.clientId, profile))
-                return { emailVerified: false };
-              await acceptInvitationOf(settings.db, email, name?.trim() || email);
-              return { emailVerified };
+              const sub = profile.sub ?? '';
+              if (sub !== '' && isVerified(profile) && typeof email === 'string')
+                await acceptInvitationOf(settings.db, email, name?.trim() || email);
+              return sub;
             },
           },
         ],
@@ -79,9 +78,17 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
   return { handle: auth.handler, found };
 }
 
-/** OpenID Connect Core 1.0, section 3.1.3.7: a token that names an authorized party must name this client. */
-function isIssuedTo(clientId: string, claims: Readonly<Record<string, unknown>>): boolean {
-  return claims['azp'] === undefined || claims['azp'] === clientId;
+/** Whether the provider vouches for the address. */
+function isVerified(profile: Readonly<Record<string, unknown>>): boolean {
+  return profile['email_verified'] === true && typeof profile['email'] === 'string';
+}
+
+/**
+ * OpenID Connect Core 1.0, section 3.1.3.7: a token with an authorized party, or for several audiences, must name this client as the
+ * authorized party.
+ */
+function isIssuedTo(clientId: string, { azp, aud }: Readonly<Record<string, unknown>>): boolean {
+  return azp === clientId || (azp === undefined && !(Array.isArray(aud) && aud.length > 1));
 }
 
 /** The claims of an ID token that better-auth has verified. @throws Error where it is no token */
