@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { commandLine, isRunning, stopProcess } from './processes.ts';
+import { replaceFile } from './replace-file.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 const MAJOR_VERSION = '18';
@@ -27,9 +28,8 @@ export async function ensureCluster(
   const partial = `${cluster}.new`;
   const passwordFile = join(folder.path, 'initdb-password');
   await rm(partial, { recursive: true, force: true });
-  await writeFile(passwordFile, `${options.password}\n`, { mode: 0o600 });
+  await replaceFile(passwordFile, `${options.password}\n`, { mode: 0o600, owner: folder.owner });
   try {
-    if (folder.owner !== undefined) await chown(passwordFile, folder.owner.uid, folder.owner.gid);
     await promisify(execFile)(
       binaries.initdb,
       [

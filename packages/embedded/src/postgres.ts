@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -12,6 +13,7 @@ import { findPostgresBinaries } from './postgres-binaries.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { STOP_STEPS, SUPERUSER, endOrphan, ensureCluster, postgresEnv } from './postgres-cluster.ts';
 import { stopProcess } from './processes.ts';
+import { NO_FOLLOW, replaceFile } from './replace-file.ts';
 import { keepSecret, prepareServerFolder, rememberedPort } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 
@@ -60,7 +62,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
       `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
     const failure = await waitUntilReady(child, url('postgres'));
     if (failure === null && child.pid !== undefined) {
-      await writeFile(join(folder.path, 'port'), `${port}\n`);
+      await replaceFile(join(folder.path, 'port'), `${port}\n`, { mode: 0o644 });
       await ensureDatabase(url('postgres'));
       return {
         url: url(DATABASE),
@@ -105,7 +107,8 @@ async function spawnServer(options: SpawnOptions): Promise<ChildProcess> {
     () => 0,
   );
   if (size > LARGEST_LOG_BYTES) await rm(options.log);
-  const log = await open(options.log, 'a', 0o600);
+  const { O_APPEND, O_CREAT, O_WRONLY } = constants;
+  const log = await open(options.log, O_APPEND | O_CREAT | O_WRONLY | NO_FOLLOW, 0o600);
   try {
     const settings = {
       listen_addresses: '127.0.0.1',

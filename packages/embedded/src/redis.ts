@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chown, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { open, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedError } from './embedded-error.ts';
@@ -9,6 +9,7 @@ import { findFreePort, isPortFree } from './ports.ts';
 import { stopProcess } from './processes.ts';
 import { STOP_STEPS, endRedisOrphan } from './redis-orphan.ts';
 import { pingRedis } from './redis-ping.ts';
+import { replaceFile } from './replace-file.ts';
 import { isReachable, keepSecret, prepareServerFolder, rememberedPort } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 
@@ -66,8 +67,9 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
     const child = await spawnServer({ ...folder, owner }, binary, log);
     const url = `redis://:${password}@127.0.0.1:${port}`;
     if (child.pid !== undefined && (await isReady(child, port, password))) {
-      await writeFile(join(folder.path, 'port'), `${port}\n`);
-      await writeFile(join(folder.path, 'pid'), `${child.pid}\n`);
+      const file = { mode: 0o644, owner } as const;
+      await replaceFile(join(folder.path, 'port'), `${port}\n`, file);
+      await replaceFile(join(folder.path, 'pid'), `${child.pid}\n`, file);
       return { url, port, pid: child.pid, stop: stopper(child, join(folder.path, 'pid')) };
     }
     const reason = await lastFailure(log);
@@ -101,9 +103,7 @@ function configuration(options: RedisOptions, port: number, password: string): s
 /** Not on the command line, where everybody could read the password. */
 async function writeConfiguration(folder: ServerFolder, text: string): Promise<void> {
   const file = join(folder.path, 'redis.conf');
-  await rm(file, { force: true });
-  await writeFile(file, text, { mode: 0o600 });
-  if (folder.owner !== undefined) await chown(file, folder.owner.uid, folder.owner.gid);
+  await replaceFile(file, text, { mode: 0o600, owner: folder.owner });
 }
 
 async function choosePort(wanted: number | undefined, portFile: string): Promise<number> {
@@ -117,7 +117,8 @@ async function choosePort(wanted: number | undefined, portFile: string): Promise
 
 async function spawnServer(folder: ServerFolder, binary: string, logFile: string): Promise<ChildProcess> {
   // A fresh log each time: what it says explains this start.
-  const log = await open(logFile, 'w', 0o600);
+  await rm(logFile, { force: true });
+  const log = await open(logFile, 'wx', 0o600);
   try {
     const child = spawn(binary, ['redis.conf'], {
       ...folder.owner,

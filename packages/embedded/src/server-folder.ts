@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { access, chmod, chown, constants, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { access, chmod, chown, constants, mkdir, readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 import { makeFolderForAll } from './readable-copy.ts';
+import { NO_FOLLOW, replaceFile } from './replace-file.ts';
 
 /** Where root keeps what nobody must reach and cannot reach below, say, a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';
@@ -110,7 +111,7 @@ async function relocate(path: string): Promise<string> {
   const known = await relocatedFolder(path);
   if (known !== null && (await isWritable(known))) return known;
   const fresh = await systemFolder(`${RELOCATED}${randomBytes(6).toString('hex')}`);
-  await writeFile(join(path, 'location'), `${fresh}\n`);
+  await replaceFile(join(path, 'location'), `${fresh}\n`, { mode: 0o644 });
   return fresh;
 }
 
@@ -134,13 +135,14 @@ export async function keepSecret(
   create = (): string => randomBytes(24).toString('hex'),
 ): Promise<string> {
   try {
-    const known = (await readFile(file, 'utf8')).trim();
+    const flag = constants.O_RDONLY | NO_FOLLOW;
+    const known = (await readFile(file, { encoding: 'utf8', flag })).trim();
     if (known !== '') return known;
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
   }
   const fresh = create();
-  await writeFile(file, `${fresh}\n`, { mode: 0o600, flush: true });
+  await replaceFile(file, `${fresh}\n`, { mode: 0o600 });
   return fresh;
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isRoot, relocatedFolder } from '../server-folder.ts';
@@ -84,7 +84,8 @@ async function prepare(root: string, node?: string): Promise<ServiceUser> {
     ...(node !== undefined && { node }),
   });
   const relocated = await relocatedFolder(join(dataDir, 'services'));
-  for (const path of [relocated, user.root, user.env['DASHBOARD_DIR']])
+  const files = dirname(user.env['CHECK_CA_FILE'] ?? '');
+  for (const path of [relocated, files, user.root, user.env['DASHBOARD_DIR']])
     if (path?.startsWith('/var/lib/tocsin/')) made.push(path, `${path}.stamp`);
   return user;
 }
@@ -112,6 +113,25 @@ function run({ node, root, owner, env }: ServiceUser): unknown {
     // What was built anew is copied anew.
     await put('home/tocsin/packages/own/dist/own.js', `export const own = 'second, and longer';\n`);
     expect(run(await prepare(root))).toEqual({ ...expected, own: 'second, and longer' });
+  });
+
+  it('get files that no link in their folder can divert', async () => {
+    const root = await makeCheckout();
+    await chmod(join(folder.path, 'home'), 0o700);
+    const user = await prepare(root);
+    const ofRoot = await put('of-root', 'a secret of root');
+    await chmod(ofRoot, 0o600);
+    const plant = `
+      const { rmSync, symlinkSync } = require('node:fs');
+      const { CHECK_CA_FILE, HOME } = process.env;
+      for (const file of [CHECK_CA_FILE, HOME + '/CHECK_CA_FILE'])
+        try { rmSync(file, { force: true }); symlinkSync(${JSON.stringify(ofRoot)}, file); } catch {}
+    `;
+    expect(spawnSync(user.node, ['-e', plant], { ...user.owner, env: user.env, cwd: '/' }).status).toBe(0);
+    const expected = { uid: user.owner?.uid, own: 'first', files: ['ca', 'page', 'key'] };
+    expect(run(await prepare(root))).toEqual(expected);
+    const { uid, mode } = await stat(ofRoot);
+    expect([await readFile(ofRoot, 'utf8'), uid, mode & 0o777]).toEqual(['a secret of root', 0, 0o600]);
   });
 
   it('run from the checkout where everybody can read it', async () => {

@@ -1,7 +1,8 @@
-import { chmod, chown, copyFile, realpath, stat } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { EmbeddedError } from '../embedded-error.ts';
 import { copyIfChanged, copyOnce } from '../readable-copy.ts';
+import { replaceFile } from '../replace-file.ts';
 import { isReachable, isRoot, prepareServerFolder, systemFolder, systemName } from '../server-folder.ts';
 import type { Owner } from '../server-folder.ts';
 import { copyApp } from './app-folder.ts';
@@ -36,7 +37,7 @@ export interface ServiceUserOptions {
 
 /**
  * Services need no rights of root: as root they run as nobody, as PostgreSQL and Redis do. Whatever they read, and that user cannot, is
- * copied: programs and pages below `/var/lib/tocsin`, certificates and keys to a folder of that user. Throws an `EmbeddedError`.
+ * copied to folders of root below `/var/lib/tocsin`; copies of certificates and keys can be read by that user only. Throws an `EmbeddedError`.
  */
 export async function prepareServiceUser(options: ServiceUserOptions): Promise<ServiceUser> {
   const { root, services, dataDir, env, node = process.execPath } = options;
@@ -87,10 +88,8 @@ async function readableFiles(env: NodeJS.ProcessEnv, home: string, owner: Owner)
   const changed: NodeJS.ProcessEnv = {};
   const copyFor = async (name: string, file: string): Promise<string> => {
     if (await isReadable(file, owner)) return resolve(file);
-    const copy = join(home, name);
-    await copyFile(file, copy);
-    await chown(copy, owner.uid, owner.gid);
-    await chmod(copy, 0o400);
+    const copy = join(await systemFolder(systemName('files', home)), name);
+    await replaceFile(copy, await readFile(file), { mode: 0o400, owner });
     return copy;
   };
   for (const name of FILE_SETTINGS) {
