@@ -5,6 +5,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { errorCode } from '@tocsin/runtime/error-code';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
 import { until } from '../testing/until.ts';
 
@@ -52,21 +53,28 @@ async function childrenOf(parent: number): Promise<Process[]> {
     pids.map(async (pid): Promise<Process[]> => {
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
       if (Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2]) !== parent) return [];
-      const status = await readFile(`/proc/${pid}/status`, 'utf8');
-      const descriptors = await readdir(`/proc/${pid}/fd`);
-      const links = await Promise.all(
-        descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')),
-      );
-      return [
-        {
-          command: (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' '),
-          uid: Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]),
-          listensOn: links.flatMap((link) => sockets.get(link) ?? []),
+      return readProcess(pid, sockets).then(
+        (process) => [process],
+        (error: unknown) => {
+          // It has ended meanwhile.
+          if (['ENOENT', 'ESRCH'].includes(errorCode(error) ?? '')) return [];
+          throw error;
         },
-      ];
+      );
     }),
   );
   return found.flat();
+}
+
+async function readProcess(pid: string, sockets: ReadonlyMap<string, string>): Promise<Process> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const descriptors = await readdir(`/proc/${pid}/fd`);
+  const links = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')));
+  return {
+    command: (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' '),
+    uid: Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]),
+    listensOn: links.flatMap((link) => sockets.get(link) ?? []),
+  };
 }
 
 /** By the link of their descriptor. */
