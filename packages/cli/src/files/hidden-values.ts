@@ -1,16 +1,27 @@
+import { createHash } from 'node:crypto';
 import { secretVariable } from '@tocsin/contracts/secret-variable';
 import { escapePlaceholders } from './interpolate.ts';
 
-/** Values that are kept out of a file: variables of the environment stand for them. */
+/** Of the hexadecimal SHA-256 of what a value belongs to. */
+const DIGITS = 8;
+
+/** Values that are kept out of the file of a source: variables of the environment stand for them. */
 export class HiddenValues {
   /** The values by variable. */
   readonly variables = new Map<string, string>();
+  readonly #source: string;
 
-  /** @param words what the variable is named by. @returns what stands in the file */
-  hide(words: string, value: string): string {
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** @param path the field that holds the value, such as `['headers', 'Authorization']`. @returns what stands in the file */
+  hide(monitorKey: string, path: readonly [string, ...string[]], value: string): string {
     // It tells nothing, and a variable must not be empty.
     if (value === '') return value;
-    const variable = secretVariable(words, this.variables);
+    const id = JSON.stringify([this.#source, monitorKey, ...path]);
+    const digits = createHash('sha256').update(id).digest('hex').slice(0, DIGITS);
+    const variable = secretVariable(`${monitorKey}_${path.at(-1)}`, digits);
     this.variables.set(variable, value);
     return `\${${variable}}`;
   }
@@ -29,7 +40,7 @@ export function hideHeaders(
   const shown = Object.entries(headers).map(([name, value]): [string, string] => {
     if (staysAsItIs(value)) return [name, value];
     if (OPEN.has(name.toLowerCase())) return [name, escapePlaceholders(value)];
-    return [name, hidden.hide(`${monitorKey}_${name}`, value)];
+    return [name, hidden.hide(monitorKey, ['headers', name], value)];
   });
   return Object.fromEntries(shown);
 }

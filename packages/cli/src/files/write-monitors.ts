@@ -31,7 +31,7 @@ export function writeMonitors(
 ): WrittenFile {
   const toText = hasVariables ? asItIs : escapePlaceholders;
   const isVariable = (value: string): boolean => hasVariables && value.includes('${');
-  const hidden = new HiddenValues();
+  const hidden = new HiddenValues(source);
   const written = monitors.map(({ externalId, fields }): WrittenMonitor => {
     const { headers, body, ...rest } = fields;
     const own = mapTexts(ownFields(externalId, rest), toText) as WrittenMonitor;
@@ -40,7 +40,7 @@ export function writeMonitors(
       ? mapTexts(given, toText)
       : hideHeaders(externalId, given, hidden, isVariable);
     const hideBody = (text: string): string =>
-      withSecrets || isVariable(text) ? toText(text) : hidden.hide(`${externalId}_body`, text);
+      withSecrets || isVariable(text) ? toText(text) : hidden.hide(externalId, ['body'], text);
     return {
       ...own,
       ...(Object.keys(given).length > 0 && { headers: shownHeaders }),

@@ -62,8 +62,8 @@ test('values of headers are not in it, and come from the environment', () => {
   const command = monitorCurl(monitor, ORIGIN);
   expect(command).not.toMatch(/s3cret|hidden/);
   const args = argumentsOf(command, {
-    TOCSIN_SECRET_CHECKOUT_AUTHORIZATION: 'Bearer $x `y`',
-    TOCSIN_SECRET_CHECKOUT_X_ODD_KEY: 'k',
+    TOCSIN_SECRET_CHECKOUT_AUTHORIZATION_099A8057: 'Bearer $x `y`',
+    TOCSIN_SECRET_CHECKOUT_X_ODD_KEY_099A8057: 'k',
   });
   expect(bodyOf(args)).toMatchObject({
     headers: { Authorization: 'Bearer $x `y`', "X-'odd'-Key": 'k' },
@@ -72,7 +72,9 @@ test('values of headers are not in it, and come from the environment', () => {
 
 test('nothing is sent where a header has no value', () => {
   const monitor = monitorWith({ headers: { Authorization: 'Bearer s3cret' } });
-  expect(() => argumentsOf(monitorCurl(monitor, ORIGIN))).toThrow(/TOCSIN_SECRET_CHECKOUT_AUTHORIZATION/);
+  expect(() => argumentsOf(monitorCurl(monitor, ORIGIN))).toThrow(
+    /TOCSIN_SECRET_CHECKOUT_AUTHORIZATION_099A8057/,
+  );
 });
 
 test('whatever a monitor holds arrives as it is', () => {

@@ -48,8 +48,8 @@ monitors:
     timeout: 5
     method: POST
     headers:
-      Authorization: \${TOCSIN_SECRET_CHECKOUT_EU_AUTHORIZATION}
-      no: \${TOCSIN_SECRET_CHECKOUT_EU_NO}
+      Authorization: \${TOCSIN_SECRET_CHECKOUT_EU_AUTHORIZATION_099A8057}
+      no: \${TOCSIN_SECRET_CHECKOUT_EU_NO_099A8057}
     body: |
       {"ping": true}
       {"pong": "it's"}

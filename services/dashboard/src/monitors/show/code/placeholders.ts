@@ -3,20 +3,28 @@ import type { Monitor } from '@tocsin/contracts/monitor';
 import { secretVariable } from '@tocsin/contracts/secret-variable';
 
 const MOST_CHARACTERS = 40;
+/** Of the monitor's id: the last ones are random. */
+const DIGITS = 8;
 
 /**
- * The names of environment variables that stand for the values of a monitor's headers, which may be secret: made of the monitor's name
- * and the header's, so that monitors in one file do not share them by chance, each different.
+ * The names of environment variables that stand for the values of a monitor's headers, which may be secret: made of the names of the
+ * monitor and the header, and of the monitor's id, so that two monitors never share one.
  * @returns by header
  */
-export function headerVariables({ name, headers }: Pick<Monitor, 'name' | 'headers'>): Map<string, string> {
+export function headerVariables({
+  id,
+  name,
+  headers,
+}: Pick<Monitor, 'id' | 'name' | 'headers'>): Map<string, string> {
   const variables = new Map<string, string>();
   const taken = new Set<string>();
   for (const header of Object.keys(headers ?? {})) {
     const words = `${toWords(name) || 'monitor'}_${toWords(header) || 'header'}`;
-    const variable = secretVariable(words, taken);
-    taken.add(variable);
-    variables.set(header, variable);
+    const variable = secretVariable(words, id.slice(-DIGITS));
+    let different = variable;
+    for (let count = 2; taken.has(different); count += 1) different = `${variable}_${count}`;
+    taken.add(different);
+    variables.set(header, different);
   }
   return variables;
 }
