@@ -36,10 +36,15 @@ export const apiKeySchema = z
     expiresAt: timestamp.nullable().describe('Null: it never expires.'),
     lastUsedAt: timestamp.nullable().describe('Null: never used. Written about a second later.'),
     createdBy: z
-      .strictObject({ id: z.uuid(), name: z.string(), email: z.string() })
+      .strictObject({
+        id: z.uuid(),
+        name: z.string(),
+        email: z.string().nullable().describe('Null for members: only owners see it.'),
+        removed: z.boolean().describe('Whether the user has been removed since.'),
+      })
       .nullable()
       .describe(
-        'The user who created it, who may have been removed since. Null: it comes from the settings or from `npm start`, or is older than this field.',
+        'The user who created it, with the name and address at that time. Null: it comes from the settings or from `npm start`, or is older than this field.',
       ),
     createdAt: timestamp,
   })

@@ -143,7 +143,7 @@ export const API_KEY: ApiKey = {
   scopes: 'read,write',
   expiresAt: null,
   lastUsedAt: at('11:59:58.000'),
-  createdBy: { id: USER.id, name: USER.name, email: USER.email },
+  createdBy: { id: USER.id, name: USER.name, email: USER.email, removed: false },
   createdAt: at('09:00:00.000'),
 };
 

@@ -25,7 +25,8 @@ interface ApiKeyRow {
   readonly createdAt: Date;
 }
 
-export function toApiKey(row: ApiKeyRow): ApiKey {
+/** @param creatorRemoved whether the user who created the key has been removed since */
+export function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
   const { id, name, scopes, createdBy, createdByName, createdByEmail } = row;
   return {
     id,
@@ -34,7 +35,9 @@ export function toApiKey(row: ApiKeyRow): ApiKey {
     expiresAt: row.expiresAt?.toISOString() ?? null,
     lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
     createdBy:
-      createdBy === null ? null : { id: createdBy, name: createdByName ?? '', email: createdByEmail ?? '' },
+      createdBy === null
+        ? null
+        : { id: createdBy, name: createdByName ?? '', email: createdByEmail, removed: creatorRemoved },
     createdAt: row.createdAt.toISOString(),
   };
 }

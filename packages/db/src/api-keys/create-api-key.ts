@@ -47,7 +47,7 @@ export async function createApiKey(
     return created;
   });
   if (!row) throw new Error('no row came back');
-  return { apiKey: toApiKey(row), key };
+  return { apiKey: toApiKey(row, false), key };
 }
 
 /** Until the transaction ends nobody removes the user: that removal takes this key along. */

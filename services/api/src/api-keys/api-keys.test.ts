@@ -42,7 +42,7 @@ describe('API keys', () => {
       scopes: 'read,write',
       expiresAt: null,
       lastUsedAt: null,
-      createdBy: { id: user.id, name: 'Test user', email: user.email },
+      createdBy: { id: user.id, name: 'Test user', email: null, removed: false },
       createdAt: expect.any(String),
     });
     expect(isApiKey(key)).toBe(true);
@@ -51,6 +51,15 @@ describe('API keys', () => {
     const response = await agent.get(KEYS);
     expect(response.text).not.toContain(key);
     expect((await list())[0]).toEqual(apiKey);
+  });
+
+  test('show the address of who created them to owners alone', async () => {
+    const { apiKey } = await create();
+    const owner = await signIn(api);
+    const { body } = await owner.get(KEYS);
+    const createdBy = { id: user.id, name: 'Test user', email: user.email, removed: false };
+    expect((body as { apiKeys: ApiKey[] }).apiKeys[0]).toEqual({ ...apiKey, createdBy });
+    expect((await agent.get(KEYS)).text).not.toContain('@');
   });
 
   test('that nobody created in the dashboard name nobody', async () => {

@@ -1,3 +1,4 @@
+import type { ApiKey } from '@tocsin/contracts/api-key';
 import { createApiKeySchema } from '@tocsin/contracts/api-key';
 import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
 import { apiKeyNotFound, deleteApiKey } from '@tocsin/db/api-keys/delete-api-key';
@@ -27,7 +28,9 @@ export function apiKeysRouter(context: ApiContext): Router {
 
 function listHandler({ db }: ApiContext): RequestHandler {
   return async function answerList(_req, res) {
-    res.json({ apiKeys: await listApiKeys(db, callerOf(res).accountId) });
+    const { accountId, role } = callerOf(res);
+    const apiKeys = await listApiKeys(db, accountId);
+    res.json({ apiKeys: role === 'owner' ? apiKeys : apiKeys.map(withoutEmail) });
   };
 }
 
@@ -35,15 +38,24 @@ function listHandler({ db }: ApiContext): RequestHandler {
 function createHandler({ db }: ApiContext): RequestHandler {
   return async function answerCreate(req, res) {
     const { name, expiresAt } = parseFields(createApiKeySchema, bodyOf(req));
-    const { accountId, userId: createdBy } = callerOf(res);
+    const { accountId, userId: createdBy, role } = callerOf(res);
     const { apiKey, key } = await createApiKey(db, {
       accountId,
       name,
       expiresAt: expiresAt ?? null,
       createdBy,
     });
-    res.status(201).location(`${req.baseUrl}/${apiKey.id}`).json({ apiKey, key });
+    res
+      .status(201)
+      .location(`${req.baseUrl}/${apiKey.id}`)
+      .json({ apiKey: role === 'owner' ? apiKey : withoutEmail(apiKey), key });
   };
+}
+
+/** Members see no addresses of other users. */
+function withoutEmail(apiKey: ApiKey): ApiKey {
+  const { createdBy } = apiKey;
+  return { ...apiKey, createdBy: createdBy && { ...createdBy, email: null } };
 }
 
 function deleteHandler({ db }: ApiContext): RequestHandler {

@@ -93,7 +93,7 @@ describe('users', () => {
       expect((body as { apiKeys: unknown[] }).apiKeys).toEqual([
         expect.objectContaining({
           id,
-          createdBy: { id: member.id, name: 'Test user', email: member.email },
+          createdBy: { id: member.id, name: 'Test user', email: member.email, removed: true },
         }),
       ]);
     });

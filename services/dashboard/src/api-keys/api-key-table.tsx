@@ -77,13 +77,20 @@ function Expiry({ at }: { readonly at: string | null }): ReactNode {
   );
 }
 
-function Creator({ name, email }: NonNullable<ApiKey['createdBy']>): ReactNode {
+function Creator({ name, email, removed }: NonNullable<ApiKey['createdBy']>): ReactNode {
   return (
-    <Tooltip label={email}>
-      <Text component="span" size="sm">
-        {name}
-      </Text>
-    </Tooltip>
+    <>
+      <Tooltip label={email} disabled={email === null}>
+        <Text component="span" size="sm">
+          {name}
+        </Text>
+      </Tooltip>
+      {removed && (
+        <Badge color="orange" variant="light" ml={6}>
+          Removed
+        </Badge>
+      )}
+    </>
   );
 }
 

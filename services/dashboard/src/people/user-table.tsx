@@ -130,20 +130,31 @@ interface RevokeKeysProps {
   readonly onChange: (revokes: boolean) => void;
 }
 
-/** Nothing for a user who has created no key. */
+/** Also names how many keys nobody is recorded for: this user may have created them. */
 function RevokeKeys({ userId, revokes, onChange }: RevokeKeysProps): ReactNode {
   // What is about to be revoked, not what was there a while ago.
   const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });
   const names = keys?.filter(({ createdBy }) => createdBy?.id === userId).map(({ name }) => name);
-  if (names?.length === 0) return null;
+  const unrecorded = keys?.filter(({ createdBy }) => createdBy === null).length ?? 0;
   return (
-    <Checkbox
-      mt="sm"
-      checked={revokes}
-      onChange={(event) => onChange(event.currentTarget.checked)}
-      label={describeKeys(names)}
-      description="Pipelines and tools that use them are refused from their next request on. Revoked keys cannot be brought back."
-    />
+    <>
+      {names?.length !== 0 && (
+        <Checkbox
+          mt="sm"
+          checked={revokes}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+          label={describeKeys(names)}
+          description="Pipelines and tools that use them are refused from their next request on. Revoked keys cannot be brought back."
+        />
+      )}
+      {unrecorded > 0 && (
+        <Text mt="sm" size="sm" c="var(--text-quiet)">
+          {unrecorded === 1
+            ? 'One API key without a recorded creator stays.'
+            : `${unrecorded} API keys without a recorded creator stay.`}
+        </Text>
+      )}
+    </>
   );
 }
 
