@@ -2,29 +2,24 @@ import { describe, expect, test } from '@jest/globals';
 import { MIGRATIONS } from '@tocsin/db/migrate';
 import { readMigrations, type Migration } from '@tocsin/db/migrations/read-migrations';
 
-/** Tables that may be large, or that every recorded check writes. */
-const LARGE = new Set([
-  'attempts',
-  'channel_monitors',
-  'check_rollups',
-  'deliveries',
-  'events',
-  'incidents',
-  'monitor_regions',
-  'monitors',
-  'schedule_spans',
-  'status_changes',
-  'triggers',
-]);
+/** Tables with a few rows for each person. Every other may be large, or every recorded check writes to it. */
+const SMALL = new Set(['accounts', 'api_keys', 'invitations', 'user_logins', 'users']);
 
-/** Tables with a few rows for each person, whose indices may be dropped in a transaction. */
-const SMALL = ['user_logins'];
+/**
+ * What the previous release has and can do without, each with the reason. Nothing else is dropped: its services still run during the
+ * migration and after it. A column is named with its table.
+ */
+const UNNEEDED = new Set([
+  // It relied on this one to delete the incidents of a monitor: `markOrphanedIncidents` finds those that it leaves.
+  'incidents_monitor_id_monitors_id_fk',
+]);
 
 /** Statements that may stand beside each other in a migration that builds indices: each can be run again after a crash. */
 const CONCURRENT = /^(CREATE (UNIQUE )?INDEX CONCURRENTLY "|DROP INDEX CONCURRENTLY IF EXISTS ")/;
 
 /** What may be done to a large table in a transaction: none of it reads or writes rows while it holds its lock. */
 const BRIEF = [
+  /^LOCK TABLE "\w+" IN ACCESS EXCLUSIVE MODE;?$/,
   /^ALTER TABLE "\w+" ADD COLUMN "\w+" (?!.*\b(DEFAULT|NOT NULL|UNIQUE|CHECK|REFERENCES|GENERATED)\b)/,
   /^ALTER TABLE "\w+" ADD COLUMN "\w+" [\w() ]+ DEFAULT ('[^']*'(::\w+)?|\d+|true|false)( NOT NULL)?;?$/,
   /^ALTER TABLE "\w+" DROP (COLUMN|CONSTRAINT) "\w+";?$/,
@@ -32,34 +27,60 @@ const BRIEF = [
   /^ALTER TABLE "\w+" ADD CONSTRAINT .* NOT VALID;?$/,
 ];
 
-/** Why the services could not go on during a migration; empty: they can (docs/runbooks/upgrade.md). */
-function faultsOf({ isConcurrent, statements }: Pick<Migration, 'isConcurrent' | 'statements'>): string[] {
-  if (isConcurrent) return statements.filter((statement) => !CONCURRENT.test(statement));
+const migrations = readMigrations(MIGRATIONS);
+
+/** The table of each index, as far as migrations name it. */
+const tableOfIndex = new Map(
+  migrations
+    .flatMap(({ statements }) => statements)
+    .flatMap((statement) => {
+      const [, index, table] =
+        /^CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?"(\w+)" ON "(\w+)"/.exec(statement) ?? [];
+      return index === undefined || table === undefined ? [] : [[index, table] as const];
+    }),
+);
+
+/**
+ * Why services of this release and the previous one could not go on during a migration and after it; empty: they can
+ * (docs/runbooks/upgrade.md).
+ */
+function faultsOf(
+  { isConcurrent, statements }: Pick<Migration, 'isConcurrent' | 'statements'>,
+  unneeded: ReadonlySet<string> = UNNEEDED,
+): string[] {
+  const dropsNeeded = (statement: string): boolean => {
+    const name = droppedBy(statement);
+    return name !== null && !unneeded.has(name) && !SMALL.has(tableOfIndex.get(name) ?? '');
+  };
+  if (isConcurrent) {
+    return statements.filter((statement) => !CONCURRENT.test(statement) || dropsNeeded(statement));
+  }
   const created = new Set(
     statements.map((statement) => /^CREATE TABLE "(\w+)"/.exec(statement)?.[1] ?? null),
   );
   return statements.map(withoutComments).filter((statement) => {
     const table =
-      /^(?:CREATE (?:UNIQUE )?INDEX .* ON|ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO) "(\w+)"/.exec(
+      /^(?:CREATE (?:UNIQUE )?INDEX .* ON|ALTER TABLE|LOCK TABLE|UPDATE|DELETE FROM|INSERT INTO) "(\w+)"/.exec(
         statement,
-      )?.[1];
-    if (table === undefined) return !statement.startsWith('CREATE TABLE ') && !isSmallIndexDropped(statement);
-    if (created.has(table) || !LARGE.has(table)) return false;
-    return !BRIEF.some((form) => form.test(statement));
+      )?.[1] ?? tableOfIndex.get(/^DROP INDEX "(\w+)"/.exec(statement)?.[1] ?? '');
+    if (table === undefined) return !statement.startsWith('CREATE TABLE ');
+    if (created.has(table)) return false;
+    if (dropsNeeded(statement)) return true;
+    return !SMALL.has(table) && !BRIEF.some((form) => form.test(statement));
   });
+}
+
+/** The index, constraint or column that a statement drops; null: none. */
+function droppedBy(statement: string): string | null {
+  const [, table, column] = /^ALTER TABLE "(\w+)" DROP COLUMN "(\w+)"/.exec(statement) ?? [];
+  if (table !== undefined && column !== undefined) return `${table}.${column}`;
+  const form = /^(?:ALTER TABLE "\w+" DROP CONSTRAINT|DROP INDEX(?: CONCURRENTLY)?(?: IF EXISTS)?) "(\w+)"/;
+  return form.exec(statement)?.[1] ?? null;
 }
 
 function withoutComments(statement: string): string {
   return statement.replace(/^--.*\n/gm, '');
 }
-
-/** The table of an index that is dropped is not named, but the name of the index begins with it. */
-function isSmallIndexDropped(statement: string): boolean {
-  const index = /^DROP INDEX "(\w+)"/.exec(statement)?.[1];
-  return index !== undefined && SMALL.some((table) => index.startsWith(`${table}_`));
-}
-
-const migrations = readMigrations(MIGRATIONS);
 
 test.each(migrations.slice(9).map((migration) => [migration.tag, migration] as const))(
   'services go on during %s',
@@ -79,7 +100,18 @@ describe('services could not go on during', () => {
       'an index of a large table in a transaction',
       ['CREATE INDEX "x" ON "deliveries" USING btree ("state")'],
     ],
-    ['an index that is dropped in a transaction', ['DROP INDEX "x"']],
+    ['an index of an unknown table that is dropped', ['DROP INDEX "user_logins_x"']],
+    ['an index of a large table that is dropped in a transaction', ['DROP INDEX "events_x"']],
+    [
+      'an index that services of the previous release need',
+      ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_due_idx"'],
+    ],
+    ['a column that they need', ['ALTER TABLE "monitors" DROP COLUMN "url"']],
+    [
+      'a constraint that they need',
+      ['ALTER TABLE "monitors" DROP CONSTRAINT "monitors_account_id_accounts_id_fk"'],
+    ],
+    ['a change of a table that is not known to be small', ['UPDATE "user_logins_x" SET "x" = 1']],
     ['a constraint that is validated at once', ['ALTER TABLE "monitors" ADD CONSTRAINT "x" CHECK (true)']],
     ['a column of another type', ['ALTER TABLE "attempts" ALTER COLUMN "number" SET DATA TYPE bigint']],
     [
@@ -101,6 +133,14 @@ describe('services could not go on during', () => {
   });
 });
 
+test('services go on while something is dropped that the previous release can do without', () => {
+  const unneeded = new Set(['deliveries_due_idx', 'monitors.url']);
+  const statements = ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_due_idx"'];
+  expect(faultsOf({ isConcurrent: true, statements }, unneeded)).toEqual([]);
+  const inTransaction = ['ALTER TABLE "monitors" DROP COLUMN "url"'];
+  expect(faultsOf({ isConcurrent: false, statements: inTransaction }, unneeded)).toEqual([]);
+});
+
 test('services go on while a small table, or a new one, is changed', () => {
   const statements = [
     'CREATE TABLE "x" (\n\t"id" uuid PRIMARY KEY NOT NULL\n);',
@@ -108,6 +148,7 @@ test('services go on while a small table, or a new one, is changed', () => {
     'CREATE INDEX "x_idx" ON "x" USING btree ("id")',
     'ALTER TABLE "api_keys" ADD COLUMN "x" uuid',
     'CREATE INDEX "keys_idx" ON "api_keys" USING btree ("x")',
+    'DROP INDEX "user_logins_user_idx"',
     'ALTER TABLE "monitors" ADD COLUMN "x" text',
     'ALTER TABLE "monitors" ADD COLUMN "y" integer DEFAULT 0 NOT NULL',
   ];

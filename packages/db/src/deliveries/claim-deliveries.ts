@@ -170,10 +170,15 @@ function isOldest(name: string): SQL {
 const runningAttempts = sql`(
   select count(*) as count from deliveries l where ${channelIf('leased', 'l')} = c.id and l.leased_until > now())`;
 
+/**
+ * The row is looked up by its id in a query of its own (`offset 0`): next to the other conditions, the planner could read the whole
+ * backlog of the channel in `deliveries_due_idx`.
+ */
 function dueOne(deliveryId: string): SQL {
+  const byId = sql`(select * from deliveries where id = ${deliveryId} offset 0)`;
   const isHead = sql`d.id = (select h.id from (${headOf(sql`d.channel_id`, sql`d.monitor_id`)}) h)`;
-  return sql`select d.id from deliveries d join channels c on c.id = d.channel_id
-    where d.id = ${deliveryId} and ${isDue('d')} and (d.test or (
+  return sql`select d.id from ${byId} d join channels c on c.id = d.channel_id
+    where ${isDue('d')} and (d.test or (
       c.enabled and (d.round_attempt_count > 0 or (${isHead} and ${isOldest('d')}))
       and ${runningAttempts} < case when c.failing_since is null then ${MOST_PER_CHANNEL} else 1 end))`;
 }

@@ -65,6 +65,23 @@ export const deliveries = pgTable(
   },
   (table) => [
     unique('deliveries_fan_out_key').on(table.statusChangeId, table.event, table.channelId),
+    // Only services of the previous release use these four. They still run after the migration, so the next release drops them.
+    index('deliveries_due_idx')
+      .on(table.channelId, table.nextAttemptAt)
+      .where(sql`${table.state} = 'pending'`),
+    index('deliveries_repeated_idx')
+      .on(table.channelId, table.nextAttemptAt)
+      .where(
+        sql`case when ${table.state} = 'pending' then ${table.roundAttemptCount} > 0 or ${table.test} end`,
+      ),
+    index('deliveries_leased_idx')
+      .on(table.channelId)
+      .where(sql`${table.leasedUntil} is not null`),
+    index('deliveries_first_attempt_idx')
+      .on(table.channelId, table.monitorId, table.timestamp)
+      .where(
+        sql`case when ${table.state} = 'pending' and not ${table.test} then ${table.roundAttemptCount} end = 0`,
+      ),
     index('deliveries_pending_idx')
       .on(channelIf('pending'), table.nextAttemptAt, table.id)
       .where(sql`${channelIf('pending')} is not null`),

@@ -46,6 +46,10 @@ export const statusChanges = pgTable(
     createdAt: instant('created_at').notNull().default(clockNow),
   },
   (table) => [
+    // Only services of the previous release use this one. They still run after the migration, so the next release drops it.
+    index('status_changes_due_idx')
+      .on(table.monitorId, table.timestamp)
+      .where(sql`${table.dispatchedAt} is null`),
     index('status_changes_undispatched_idx')
       .on(monitorIfDue(), table.timestamp)
       .where(sql`${monitorIfDue()} is not null`),
