@@ -244,6 +244,44 @@ describe('housekeeping', () => {
     await pool.query('drop trigger refuse on sessions');
   });
 
+  test('that is ended after a task failed still reports the failure', async () => {
+    const { pool } = api.database;
+    await pool.query(`
+      create function refuse_once() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
+    await pool.query(
+      'create trigger refuse_once before delete on sessions for each statement execute function refuse_once()',
+    );
+    const shutdown = new AbortController();
+    const logger = createSilentLogger();
+    const failed = jest.spyOn(logger, 'error').mockImplementation(() => {
+      shutdown.abort();
+      return logger;
+    });
+    try {
+      await expect(keepHouse({ ...options, logger }, shutdown.signal)).rejects.toThrow(
+        'Failed maintenance tasks: 1',
+      );
+      expect(failed).toHaveBeenCalledTimes(1);
+    } finally {
+      await pool.query('drop trigger refuse_once on sessions');
+    }
+  });
+
+  test('deletes the incidents of a monitor that a service of the previous release deleted', async () => {
+    const { pool } = api.database;
+    const { id } = await commitMonitor(api);
+    await pool.query(
+      `insert into incidents (id, account_id, monitor_id, opened_at, region)
+       values (gen_random_uuid(), $1, $2, now(), 'default')`,
+      [api.account.id, id],
+    );
+    // Without a tombstone, as it relied on a foreign key that deleted incidents too.
+    await pool.query('delete from monitors where id = $1', [id]);
+    await keepHouse(options);
+    expect((await pool.query('select from incidents where monitor_id = $1', [id])).rowCount).toBe(0);
+    expect((await pool.query('select from deleted_monitors')).rowCount).toBe(0);
+  });
+
   test('is done by the leader, and by nobody else', async () => {
     await api.database.pool.query(`drop table ${nameOf(6)}`);
     const standby = startHousekeeping({ ...options, isLeader: () => false });

@@ -1,5 +1,6 @@
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
 import type { Database } from '@tocsin/db/database/open';
+import { markOrphanedIncidents } from '@tocsin/db/deleted-monitors/mark-orphaned-incidents';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { deleteFinished } from '@tocsin/db/deliveries/delete-finished';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
@@ -41,7 +42,7 @@ export function startHousekeeping(options: HousekeepingOptions): Loop {
  * Runs every maintenance task once. Several processes may do so at once. A task that fails does not stop the others, and what is old
  * is deleted only while this process' clock agrees with that of Postgres.
  * @param signal ends it after the current batch
- * @throws AggregateError of the tasks that failed; each is logged
+ * @throws AggregateError of the tasks that failed, also where the signal ended it; each is logged
  */
 export async function keepHouse(
   options: HousekeepingOptions,
@@ -50,7 +51,7 @@ export async function keepHouse(
   const { databaseClock, logger } = options;
   const failures: unknown[] = [];
   for (const { name, deletesByAge, work } of tasks(options, signal)) {
-    if (signal.aborted) return;
+    if (signal.aborted) break;
     try {
       // Read for each task: the one before may have taken long, and what a wrong clock deletes is lost.
       const { now, agrees } = await databaseClock.read();
@@ -81,6 +82,7 @@ function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: Abort
     byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),
     byAge('delete expired sessions', () => deleteExpiredSessions(db, signal)),
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
+    always('mark orphaned incidents', () => markOrphanedIncidents(db, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
     // Last: a partition that is in use is dropped in a later round, and no other task waits for it.
     byAge('drop expired events', (now) =>
