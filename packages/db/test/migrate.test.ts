@@ -3,14 +3,17 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
 import { MIGRATIONS, migrate } from '@tocsin/db/migrate';
-import type { MigrationWait } from '@tocsin/db/migrations/apply-migrations';
+import type { MigrationReport, MigrationWait } from '@tocsin/db/migrations/apply-migrations';
 import { readMigrations } from '@tocsin/db/migrations/read-migrations';
+import { createUser } from '@tocsin/db/users/create-user';
+import { userLogins } from '@tocsin/db/users/table';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
-import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { checkOf, makeMonitor, openTestContext, untilWaiting, type TestContext } from './harness.ts';
 
 const all = readMigrations(MIGRATIONS);
 const PATIENCE = { lockTimeoutMs: 100, pauseMs: 10, maxWaitMs: 600_000 };
@@ -63,6 +66,26 @@ async function addMonitor(): Promise<string> {
   return (await makeMonitor({ ...context, accountId })).id;
 }
 
+/** Waits until a migrator waits for a lock. */
+async function untilMigrationWaits(): Promise<void> {
+  await until('the migration to wait', async () => {
+    const { rowCount } = await context.db.execute(sql`
+      select from pg_stat_activity where datname = current_database() and application_name = 'tocsin migrations'
+        and wait_event_type = 'Lock'`);
+    return rowCount === 1;
+  });
+}
+
+async function pidOf(client: Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid ?? NaN;
+}
+
+/** Whether a migration has said that it waits for this session. */
+function hasNamed(pid: number): boolean {
+  return waits.some(({ blockedBy }) => blockedBy.some((session) => session.pid === pid));
+}
+
 async function countApplied(): Promise<number> {
   const { rowCount } = await context.db.execute(sql`select from drizzle.__drizzle_migrations`);
   return rowCount ?? 0;
@@ -94,17 +117,10 @@ describe('while another transaction holds a lock that a migration needs', () => 
     await holder.query('begin');
     await holder.query(`lock table ${table} in row exclusive mode`);
     const migrating = migrate(context.url, { patience: PATIENCE, onWait });
-    await until('the migration to wait', async () => {
-      const { rowCount } = await context.db.execute(sql`
-        select from pg_stat_activity where datname = current_database() and application_name = 'tocsin migrations'
-          and wait_event_type = 'Lock'`);
-      return rowCount === 1;
-    });
+    await untilMigrationWaits();
     expect(await recordChecks(context.db, [checkOf(id)])).toMatchObject([{ kind: 'recorded' }]);
-    const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid');
-    await until('the migration to name the session', () =>
-      waits.some(({ blockedBy }) => blockedBy.some(({ pid }) => pid === rows[0]?.pid)),
-    );
+    const pid = await pidOf(holder);
+    await until('the migration to name the session', () => hasNamed(pid));
     expect(new Set(waits.map(({ migration }) => migration))).toEqual(new Set([tag]));
     expect(await recordChecks(context.db, [checkOf(id)])).toMatchObject([{ kind: 'recorded' }]);
     await holder.query('commit');
@@ -119,21 +135,173 @@ describe('while another transaction holds a lock that a migration needs', () => 
     await migrate(context.url, { folder: await migrationsUntil(8) });
     await holder.query('begin');
     await holder.query(`lock table ${table} in row exclusive mode`);
+    const pid = await pidOf(holder);
     const patience = {
       ...PATIENCE,
-      /** Too long is as soon as the migrator has seen who is in its way. */
+      /** Too long is as soon as the migrator has seen this session: autovacuum may be in its way before. */
       get maxWaitMs() {
-        return waits.some(({ blockedBy }) => blockedBy.length > 0) ? 0 : Infinity;
+        return hasNamed(pid) ? 0 : Infinity;
       },
     };
     await expect(migrate(context.url, { patience, onWait })).rejects.toThrow(
-      /^Migration \d{4}_[a-z-]+ did not get its locks\. They are held by: session \d+, a report, idle in transaction, /,
+      /^Migration \d{4}_[a-z-]+ did not get its locks\. They are held by: .*session \d+, a report, idle in transaction, /,
     );
     expect(await countApplied()).toBe(applied);
     await holder.query('commit');
     await migrate(context.url);
     expect(await countApplied()).toBe(all.length);
   });
+});
+
+test('all migrations of a run together wait for so long, not each of them', async () => {
+  await migrate(context.url, { folder: await migrationsUntil(8) });
+  await holder.query('begin');
+  await holder.query('lock table deliveries in row exclusive mode');
+  await holder.query('savepoint later');
+  await holder.query('lock table monitors in row exclusive mode');
+  const pid = await pidOf(holder);
+  let clock = 0;
+  const steps: Readonly<Record<string, string>> = {
+    '0008_sets-and-keys': 'rollback to savepoint later',
+    '0010_claim-indices': 'select',
+  };
+  const seen = new Set<string>();
+  const migrating = migrate(context.url, {
+    patience: PATIENCE,
+    now: () => clock,
+    onWait: (wait) => {
+      onWait(wait);
+      const { migration, blockedBy } = wait;
+      const step = steps[migration];
+      if (step === undefined || !blockedBy.some((session) => session.pid === pid)) return;
+      if (!seen.has(migration)) {
+        clock += 400_000;
+        void holder.query(step);
+      }
+      seen.add(migration);
+      // Where each had a time of its own, the run would succeed in the end.
+      if (waits.filter((other) => other.migration === '0010_claim-indices').length > 50)
+        void holder.query('commit');
+    },
+  });
+  await expect(migrating).rejects.toThrow(
+    /^Migration 0010_claim-indices did not get its locks\..* a report, /,
+  );
+  expect([...seen]).toEqual(Object.keys(steps));
+  expect(await countApplied()).toBe(10);
+});
+
+test('a run that has waited too long for its turn fails', async () => {
+  await holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
+  const patience = { ...PATIENCE, maxWaitMs: 0 };
+  await expect(migrate(context.url, { patience })).rejects.toThrow(/^Another migration is still running/);
+});
+
+test('a migration holds no table while it waits for monitors', async () => {
+  await migrate(context.url, { folder: await migrationsUntil(9) });
+  await holder.query('begin');
+  await holder.query('lock table monitors in row exclusive mode');
+  const migrating = migrate(context.url, { patience: { ...PATIENCE, lockTimeoutMs: 120_000 } });
+  await untilMigrationWaits();
+  const { rows } = await context.db.execute(sql`
+    select l.relation::regclass::text as held from pg_locks l join pg_stat_activity a using (pid)
+    where a.datname = current_database() and a.application_name = 'tocsin migrations' and l.granted and l.locktype = 'relation'
+      and l.relation in (select oid from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p'))`);
+  await holder.query('commit');
+  await migrating;
+  expect(rows).toEqual([]);
+});
+
+describe('a run that is interrupted', () => {
+  test.each([
+    ['monitors', 9],
+    ['deliveries', 10],
+  ])('while it waits for %s ends its statement, and can be run again', async (table, applied) => {
+    await migrate(context.url, { folder: await migrationsUntil(9) });
+    await holder.query('begin');
+    await holder.query(`lock table ${table} in row exclusive mode`);
+    const interruption = new AbortController();
+    const migrating = migrate(context.url, {
+      patience: { ...PATIENCE, lockTimeoutMs: 120_000 },
+      signal: interruption.signal,
+    });
+    const ended = expect(migrating).rejects.toThrow(/^The migration was interrupted\. Run it again/);
+    await untilMigrationWaits();
+    interruption.abort();
+    await ended;
+    expect(await countApplied()).toBe(applied);
+    await holder.query('commit');
+    await migrate(context.url);
+    expect(await countApplied()).toBe(all.length);
+  });
+
+  test('while it waits for its turn ends', async () => {
+    await holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
+    const interrupted = migrate(context.url, { signal: AbortSignal.abort() });
+    await expect(interrupted).rejects.toThrow(/^The migration was interrupted\./);
+  });
+});
+
+test('an index whose building a deadlock ended is built again', async () => {
+  await migrate(context.url);
+  const folder = await migrationsUntil(
+    all.length,
+    'CREATE INDEX CONCURRENTLY "by_name" ON "monitors" ("name")',
+  );
+  const writer = new Client({ connectionString: context.url });
+  await writer.connect();
+  try {
+    await writer.query('begin');
+    await writer.query('lock table monitors in row exclusive mode');
+    const migrating = migrate(context.url, { folder, patience: PATIENCE, onWait });
+    const ended = expect(migrating).resolves.toBeUndefined();
+    await untilMigrationWaits();
+    // It waits for the migrator, and the migrator for its snapshot; the migrator is the one that finds out.
+    await holder.query(`set deadlock_timeout = '1h'`);
+    const pid = await pidOf(holder);
+    const waiting = holder.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
+    const canceled = expect(waiting).rejects.toThrow('canceling statement');
+    await untilWaiting(context, 2);
+    await writer.query('commit');
+    await until('a deadlock', async () => {
+      const { rows } = await context.db.execute<{ deadlocks: number }>(
+        sql`select deadlocks::int as deadlocks from pg_stat_database where datname = current_database()`,
+      );
+      return (rows[0]?.deadlocks ?? 0) > 0;
+    });
+    await context.db.execute(sql`select pg_cancel_backend(${pid})`);
+    await canceled;
+    await ended;
+  } finally {
+    await writer.end();
+  }
+  const { rows } = await context.db.execute(sql`
+    select indisvalid as valid from pg_index where indexrelid = 'by_name'::regclass`);
+  expect(rows).toEqual([{ valid: true }]);
+});
+
+test('a run reports the logins that it deletes', async () => {
+  await migrate(context.url, { folder: await migrationsUntil(11) });
+  const { id: accountId } = await ensureAccount(context.db);
+  const user = {
+    accountId,
+    role: 'owner',
+    name: 'Ada',
+    email: 'ada@example.com',
+    emailVerified: true,
+  } as const;
+  const { id: userId } = await createUser(context.db, { ...user, passwordHash: 'hash' });
+  for (const [minute, subject] of ['first', 'second', 'third'].entries()) {
+    const createdAt = new Date(Date.UTC(2026, 0, 1, 0, minute));
+    await context.db.insert(userLogins).values({ userId, providerId: 'oidc', subject, createdAt });
+  }
+  const reports: MigrationReport[] = [];
+  await migrate(context.url, { onReport: (report) => reports.push(report) });
+  const deleted = ['second', 'third'].map((subject) => ({ user_id: userId, provider_id: 'oidc', subject }));
+  expect(reports).toEqual([
+    { migration: '0011_logins-and-key-creators', rows: expect.arrayContaining(deleted) },
+  ]);
+  expect(reports[0]?.rows).toHaveLength(2);
 });
 
 test('an index whose building was interrupted is built again, one that was built is left alone', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join, relative } from 'node:path';
 import { migrate } from '@tocsin/db/migrate';
+import type { MigrationReport } from '@tocsin/db/migrations/apply-migrations';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { parseRegionQueueUrls } from '@tocsin/runtime/settings';
@@ -25,11 +26,15 @@ export type OnStop = (stop: () => Promise<void>) => void;
 export async function openStores(settings: StartSettings, dataDir: string, onStop: OnStop): Promise<Stores> {
   const database = await openDatabase(settings, dataDir, onStop);
   const queue = await openQueue(settings, dataDir, database.url, onStop);
-  await prepare('database', () => migrate(settings.DATABASE_DIRECT_URL ?? database.url));
+  await prepare('database', () => migrate(settings.DATABASE_DIRECT_URL ?? database.url, { onReport: tellDeletedRows }));
   for (const url of new Set([queue.url, ...parseRegionQueueUrls().values()])) {
     await prepare('queue', () => migrateQueue(url));
   }
   return { databaseUrl: database.url, queueUrl: queue.url, database: database.told, queue: queue.told };
+}
+
+function tellDeletedRows({ migration, rows }: MigrationReport): void {
+  process.stderr.write(`The migration ${migration} deleted ${rows.length} rows: ${JSON.stringify(rows)}\n`);
 }
 
 async function prepare(store: string, migrate: () => Promise<void>): Promise<void> {

@@ -7,12 +7,18 @@ import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/se
 /*
  * A command, not a part of the service: brings the database, and queues that are on Postgres, to this version's schema. Run it
  * before the services of a new version (docs/runbooks/upgrade.md); safe to run again, and by several at once. Exits 0 when done.
+ * SIGTERM and SIGINT cancel the running statement: the server would go on with it, and the next run would wait for it.
  */
 const logger = createLogger({ service: 'migrate', secrets: secretValues() });
+const interruption = new AbortController();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => interruption.abort());
 try {
   const env = parseEnv(settings.pick({ DATABASE_URL: true, DATABASE_DIRECT_URL: true, QUEUE_URL: true }));
   await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, {
     onWait: (wait) => logger.warn('A migration waits for locks that other sessions hold', wait),
+    onReport: ({ migration, rows }) =>
+      logger.warn('A migration deleted rows', { migration, count: rows.length, rows }),
+    signal: interruption.signal,
   });
   for (const url of new Set([env.QUEUE_URL, ...parseRegionQueueUrls().values()])) await migrateQueue(url);
   logger.info('The schema is that of this version');
