@@ -150,14 +150,51 @@ describe('a channel with a long backlog', () => {
   const setEnabled = (enabled: boolean): Promise<Channel> =>
     updateChannel(context.db, context.accountId, channelId, { enabled });
 
-  test('is disabled at once; it is enabled only when all of the backlog is held', async () => {
+  test('is disabled at once, and enabled when all of the backlog is held', async () => {
     expect(await setEnabled(false)).toMatchObject({ enabled: false });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
-    await expect(setEnabled(true)).rejects.toMatchObject({ code: 'unavailable' });
-    await holdForDisabledChannels(context.db);
-    expect(await countStates()).toEqual({ held: LONG });
     expect(await setEnabled(true)).toMatchObject({ enabled: true });
+    expect(await countStates()).toEqual({ held: LONG });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
+  });
+
+  test('keeps what a request held that could not hold all of it in time', async () => {
+    await setEnabled(false);
+    const tooLate = AbortSignal.abort();
+    const enabling = updateChannel(context.db, context.accountId, channelId, { enabled: true }, tooLate);
+    await expect(enabling).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await countStates()).toEqual({ held: 2_000, pending: LONG - 2_000 });
+    expect(await channel()).toMatchObject({ enabled: false });
+    expect(await setEnabled(true)).toMatchObject({ enabled: true });
+    expect(await countStates()).toEqual({ held: LONG });
+  });
+
+  test('is held although the deliveries of another channel cannot be held', async () => {
+    const other = await makeChannel(context, []);
+    const ids = [channelId, other];
+    await context.db.execute(sql`update channels set enabled = false`);
+    await context.db.execute(sql`
+      update deliveries set channel_id = ${other} where id in (select id from deliveries limit 10)`);
+    // Whichever channel comes first, one of the two rounds has it after the one that fails.
+    for (const failing of ids) {
+      await context.db.execute(sql`update deliveries set state = 'pending', next_attempt_at = now()
+        where id = any(array(select id from deliveries where state = 'held' limit 1000))`);
+      await context.db.execute(sql`
+        create or replace function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`);
+      await context.db.execute(
+        sql.raw(`
+        create trigger refuse before update on deliveries for each row when (old.channel_id = '${failing}')
+        execute function refuse()`),
+      );
+      try {
+        await expect(holdForDisabledChannels(context.db)).rejects.toThrow('could not be held: 1');
+      } finally {
+        await context.db.execute(sql`drop trigger refuse on deliveries`);
+      }
+      const { rows } = await context.db.execute(sql`
+        select from deliveries where state = 'pending' and channel_id <> ${failing}`);
+      expect(rows).toHaveLength(0);
+    }
   });
 
   test('is disabled after 72 h without one success, and by 410', async () => {

@@ -21,14 +21,23 @@ export async function holdPendingDeliveries(tx: Transaction, channelId: string):
 }
 
 /**
- * Holds what the other disabled channels still had to send, in one transaction for each thousand.
+ * Holds what the other disabled channels still had to send, in one transaction for each thousand. A channel that fails does not stop
+ * the others.
  * @param signal ends it after the current transaction; the next call continues
+ * @throws AggregateError of the channels that failed
  */
 export async function holdForDisabledChannels(db: Database, signal?: AbortSignal): Promise<void> {
   const { rows } = await db.execute<{ id: string }>(sql`
     select c.id from channels c where not c.enabled and c.deleted_at is null
       and exists (select from deliveries where ${channelIf('pending')} = c.id and not test)`);
-  for (const { id } of rows) await holdAllIfDisabled(db, id, signal);
+  const failures: unknown[] = [];
+  for (const { id } of rows) {
+    await holdAllIfDisabled(db, id, signal).catch((error: unknown) => failures.push(error));
+    if (signal?.aborted === true) break;
+  }
+  if (failures.length > 0) {
+    throw new AggregateError(failures, `Channels whose deliveries could not be held: ${failures.length}`);
+  }
 }
 
 /** Whether anything of a channel is neither sent nor held. */
@@ -39,7 +48,11 @@ export async function hasPendingDeliveries(db: Queryable, channelId: string): Pr
   return rowCount === 1;
 }
 
-async function holdAllIfDisabled(
+/**
+ * Holds what a disabled channel still had to send, in one transaction for each thousand; nothing where the channel is enabled.
+ * @param signal ends it after the current transaction; the next call continues
+ */
+export async function holdAllIfDisabled(
   db: Database,
   channelId: string,
   signal: AbortSignal | undefined,
