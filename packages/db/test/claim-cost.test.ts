@@ -7,9 +7,8 @@ import {
 import { updateChannel } from '@tocsin/db/channels/update-channel';
 import type { Transaction } from '@tocsin/db/database/open';
 import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
-import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { sql } from 'drizzle-orm';
-import { alertOf, endLeases, makeChannel, recordOutcome } from './delivery-steps.ts';
+import { alertOf, endLeases, makeChannel, recordOutcome, redeliverAll } from './delivery-steps.ts';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
@@ -159,9 +158,7 @@ describe('a released backlog of one monitor', () => {
     }
     await addStatusChanges(BACKLOG, channelId);
     await addDeliveries(BACKLOG, { channelId, state: 'held' });
-    const { accountId } = context;
-    const ever = { since: new Date(0), until: new Date('2100-01-01') };
-    expect(await redeliverUndelivered(context.db, accountId, channelId, ever)).toHaveLength(BACKLOG);
+    expect(await redeliverAll(context, channelId)).toHaveLength(BACKLOG);
     const seen: string[] = [];
     for (let round = 0; round < 3; round += 1) {
       const { claimed, rowsRead } = await claim();

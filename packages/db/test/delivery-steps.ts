@@ -1,6 +1,7 @@
 import { createChannel } from '@tocsin/db/channels/create-channel';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { recordAttempt, type AttemptOutcome } from '@tocsin/db/deliveries/record-attempt';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
@@ -62,6 +63,18 @@ export async function recordOutcome(
     responseExcerpt: null,
     outcome,
   });
+}
+
+/** Releases what is undelivered in a span of time, to the end. @returns the ids */
+export async function redeliverAll(
+  context: TestContext,
+  channelId: string,
+  range = { since: new Date(0), until: new Date('2100-01-01') },
+): Promise<string[]> {
+  const ids: string[] = [];
+  const slices = redeliverUndelivered(context.db, context.accountId, channelId, range);
+  for await (const released of slices) ids.push(...released.ids);
+  return ids;
 }
 
 /** Every lease has run out: the notifiers that held them were killed. */

@@ -9,7 +9,15 @@ import { listDeliveries } from '@tocsin/db/deliveries/list-deliveries';
 import { redeliver, redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import { sql } from 'drizzle-orm';
 import { readDeliveryLog } from './delivery-log.ts';
-import { alertOf, claimOne, endLeases, makeAccount, makeChannel, recordOutcome } from './delivery-steps.ts';
+import {
+  alertOf,
+  claimOne,
+  endLeases,
+  makeAccount,
+  makeChannel,
+  recordOutcome,
+  redeliverAll,
+} from './delivery-steps.ts';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 const EVER = { since: new Date(0), until: new Date('2100-01-01') };
@@ -105,8 +113,8 @@ describe('redeliver', () => {
     await updateChannel(context.db, accountId, channelId, { enabled: false });
     const refusal = { code: 'conflict', message: expect.stringContaining('enable it first') };
     await expect(redeliver(context.db, accountId, id)).rejects.toMatchObject(refusal);
-    await expect(redeliverUndelivered(context.db, accountId, channelId, EVER)).rejects.toMatchObject(refusal);
-    const foreign = redeliverUndelivered(context.db, other, channelId, EVER);
+    await expect(redeliverAll(context, channelId)).rejects.toMatchObject(refusal);
+    const foreign = redeliverAll({ ...context, accountId: other }, channelId);
     await expect(foreign).rejects.toMatchObject({ code: 'not_found' });
   });
 });
@@ -118,7 +126,7 @@ describe('redeliverUndelivered', () => {
     await alertOf(context, monitorId, 'UP');
     await updateChannel(context.db, accountId, channelId, { enabled: true });
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
-    const ids = await redeliverUndelivered(context.db, accountId, channelId, EVER);
+    const ids = await redeliverAll(context, channelId);
     const log = await readDeliveryLog(context.db, channelId);
     expect(ids).toEqual(log.map(({ id }) => id));
     const seen: string[] = [];
@@ -130,6 +138,26 @@ describe('redeliverUndelivered', () => {
     expect(seen).toEqual(['monitor.down', 'incident.created', 'monitor.up', 'incident.resolved']);
   });
 
+  test('continues where an earlier call stopped, however long the range is', async () => {
+    const other = await makeChannel(context, []);
+    await context.db.execute(sql`
+      insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state, next_attempt_at)
+      select gen_random_uuid(), ${accountId}, ${other}, gen_random_uuid(), ${monitorId}, 'monitor.down',
+        now() - (3000 - i) * interval '1 minute', i, 'held', null
+      from generate_series(1, 2500) i`);
+    const seen: (readonly string[])[] = [];
+    for (const remaining of [1_500, 500, 0]) {
+      const slices = redeliverUndelivered(context.db, accountId, other, EVER);
+      const { value } = await slices.next();
+      await slices.return();
+      seen.push(value?.ids ?? []);
+      expect(value).toMatchObject({ remaining });
+    }
+    expect(new Set(seen.slice(0, 2).flat()).size).toBe(2_000);
+    const { rows } = await context.db.execute(sql`select from deliveries where state = 'held'`);
+    expect(rows).toHaveLength(0);
+  });
+
   test('takes what is undelivered in [since, until), and nothing that runs or is a test', async () => {
     const delivered = await spent('delivered');
     const [, second] = await readDeliveryLog(context.db, channelId);
@@ -137,7 +165,7 @@ describe('redeliverUndelivered', () => {
     const testId = await createTestDelivery(context.db, accountId, channelId, 'default');
     await giveUpTestDelivery(context.db, testId);
     const from = (since: Date, until: Date): Promise<string[]> =>
-      redeliverUndelivered(context.db, accountId, channelId, { since, until });
+      redeliverAll(context, channelId, { since, until });
     expect(await from(EVER.since, second.timestamp)).toEqual([]);
     expect(await from(second.timestamp, EVER.until)).toEqual([second.id]);
     expect(await from(new Date(second.timestamp.getTime() + 1), EVER.until)).toEqual([]);
@@ -170,8 +198,8 @@ describe('redeliverUndelivered', () => {
     }
     await updateChannel(context.db, accountId, channelId, { enabled: true });
     const [one, other] = await Promise.all([
-      redeliverUndelivered(context.db, accountId, channelId, EVER),
-      redeliverUndelivered(context.db, accountId, channelId, EVER),
+      redeliverAll(context, channelId),
+      redeliverAll(context, channelId),
       alertOf(context, monitorId, 'DOWN'),
       updateChannel(context.db, accountId, channelId, { name: 'renamed' }),
     ]);

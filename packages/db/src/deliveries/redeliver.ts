@@ -42,32 +42,44 @@ export async function redeliver(db: Database, accountId: string, id: string): Pr
   });
 }
 
+/** What one transaction of a redelivery released. */
+interface Released {
+  /** Oldest event first. */
+  readonly ids: readonly string[];
+  /** Deliveries that later transactions are to release, without those that wait for their first attempt anyway. */
+  readonly remaining: number;
+}
+
 /**
  * Makes a channel's undelivered deliveries due again, test events apart: those whose stamp is in `since` (inclusive) to
  * `until` (exclusive) and of which no attempt is under way. In one transaction for each thousand, the oldest first: those that
- * are released stay so if a later transaction fails.
- * @returns their ids, oldest event first
+ * are released stay so if a later transaction fails, or the caller takes no more. What waits for its first attempt anyway, as what
+ * an earlier call released, comes last: so the next call continues where the caller stopped.
+ * @returns what each transaction released, once it has committed; at least one
  * @throws AppError not_found; conflict where the channel is disabled
  */
-export async function redeliverUndelivered(
+export async function* redeliverUndelivered(
   db: Database,
   accountId: string,
   channelId: string,
   range: { readonly since: Date; readonly until: Date },
-): Promise<string[]> {
+): AsyncGenerator<Released, void, undefined> {
+  const waitsForFirst = sql<boolean>`${deliveries.state} = 'pending' and ${deliveries.roundAttemptCount} = 0`;
   const found = await db
-    .select({ id: deliveries.id })
+    .select({ id: deliveries.id, waitsForFirst })
     .from(deliveries)
     .where(isUndelivered(channelId, range))
-    .orderBy(asc(deliveries.timestamp), asc(deliveries.id));
-  const released: string[] = [];
+    .orderBy(asc(waitsForFirst), asc(deliveries.timestamp), asc(deliveries.id));
+  const needed = found.filter((delivery) => !delivery.waitsForFirst).length;
   let from = 0;
   do {
     const ids = found.slice(from, from + RELEASED_AT_ONCE).map(({ id }) => id);
-    released.push(...(await release(db, accountId, channelId, ids, range)));
     from += RELEASED_AT_ONCE;
+    yield {
+      ids: await release(db, accountId, channelId, ids, range),
+      remaining: Math.max(0, needed - from),
+    };
   } while (from < found.length);
-  return released;
 }
 
 /** @returns those that were released, in the given order: meanwhile others may have been delivered, or be under way */

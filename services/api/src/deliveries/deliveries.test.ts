@@ -13,6 +13,8 @@ const DELIVERIES = '/api/dashboard/deliveries';
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 const EVER = { since: '2000-01-01T00:00:00Z', until: '2100-01-01T00:00:00+01:00' };
 let api: TestApi;
+/** It was asked to stop. */
+let stopping: TestApi;
 let member: TestAgent;
 let stranger: TestAgent;
 let hints: string[] = [];
@@ -28,10 +30,25 @@ beforeAll(async () => {
       addDeliveries: async (ids) => void hints.push(...ids),
     },
   });
+  stopping = await openTestApi({ shutdown: AbortSignal.abort() });
   member = await signIn(api, { role: 'member' });
   stranger = await signIn(api, { accountId: api.other.id });
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  await stopping.close();
+  await api.close();
+});
+
+/** Held deliveries of a channel, a minute apart. */
+async function addHeld({ database, account }: TestApi, channel: string, count: number): Promise<void> {
+  await database.pool.query(
+    `insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state, next_attempt_at)
+     select gen_random_uuid(), $1, $2, gen_random_uuid(), gen_random_uuid(), 'monitor.down',
+       timestamptz '2026-01-01' + i * interval '1 minute', i, 'held', null
+     from generate_series(1, $3::int) i`,
+    [account.id, channel, count],
+  );
+}
 
 beforeEach(async () => {
   const monitor = await newMonitor(api);
@@ -144,6 +161,44 @@ describe('redelivery', () => {
     ).toEqual({
       count: 0,
     });
+  });
+
+  test('of a channel ends early where it takes too long or the api stops; the same request continues', async () => {
+    const user = await signIn(stopping, { role: 'member' });
+    const { channel } = await newChannel(user, { allMonitors: false });
+    await addHeld(stopping, channel.id, 2_500);
+    const releases: unknown[] = [];
+    for (let request = 0; request < 3; request += 1) {
+      const { status, body, headers } = await user.post(`${CHANNELS}/${channel.id}/redeliver`).send(EVER);
+      const { rowCount } = await stopping.database.pool.query(`select from deliveries where state = 'held'`);
+      releases.push([status, body, 'retry-after' in headers, rowCount]);
+    }
+    expect(releases).toEqual([
+      [202, { count: 1_000 }, true, 1_500],
+      [202, { count: 1_000 }, true, 500],
+      [202, { count: 1_000 }, false, 0],
+    ]);
+  });
+
+  test('of a channel that is disabled meanwhile tells, and hints at, what was released before', async () => {
+    await addHeld(api, channelId, 1_500);
+    await api.database.pool.query(`
+      create function disable_channel() returns trigger language plpgsql as $$ begin
+        update channels set enabled = false where id = new.channel_id; return null;
+      end $$`);
+    await api.database.pool.query(`
+      create trigger disable_channel after update on deliveries for each row when (new.payload = '1000')
+      execute function disable_channel()`);
+    try {
+      const response = await member.post(`${CHANNELS}/${channelId}/redeliver`).send(EVER);
+      expect([response.status, response.body]).toEqual([202, { count: 1_000 }]);
+      expect(response.headers).toHaveProperty('retry-after');
+      expect(hints).toHaveLength(1_000);
+    } finally {
+      await api.database.pool.query('drop trigger disable_channel on deliveries');
+    }
+    const again = await member.post(`${CHANNELS}/${channelId}/redeliver`).send(EVER);
+    expect(again.status).toBe(409);
   });
 
   test('of a disabled channel is a 409 that says what to do', async () => {

@@ -1,4 +1,5 @@
 import { redeliverySchema } from '@tocsin/contracts/channel-delivery';
+import { AppError } from '@tocsin/contracts/errors';
 import { findChannelRow } from '@tocsin/db/channels/find-channel-row';
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import type { RequestHandler } from 'express';
@@ -9,15 +10,36 @@ import { pathIdOf } from '../http/path-id.ts';
 import { callerOf } from '../http/request-state.ts';
 import { hintDeliveries } from './hint-deliveries.ts';
 
-/** Makes the undelivered deliveries of a channel and a span of time due again. */
+/** How long a request releases deliveries. Clients wait for it. */
+const RELEASE_WITHIN_MS = 10_000;
+/** The relay finds the rest; so many hints are enough to be prompt. */
+const MAX_HINTS = 1_000;
+
+/**
+ * Makes the undelivered deliveries of a channel and a span of time due again. Where that takes too long, or ends early, the response
+ * has `Retry-After`: the same request continues.
+ */
 export function redeliverChannelHandler(context: ApiContext): RequestHandler {
   return async function answerRedeliver(req, res) {
     const { accountId } = callerOf(res);
     const channelId = pathIdOf(req);
     await findChannelRow(context.db, accountId, channelId);
     const range = parseFields(redeliverySchema, bodyOf(req));
-    const ids = await redeliverUndelivered(context.db, accountId, channelId, range);
-    hintDeliveries(context, ids);
-    res.status(202).json({ count: ids.length });
+    const ending = AbortSignal.any([context.shutdown, AbortSignal.timeout(RELEASE_WITHIN_MS)]);
+    let count = 0;
+    let remaining = 0;
+    try {
+      for await (const released of redeliverUndelivered(context.db, accountId, channelId, range)) {
+        hintDeliveries(context, released.ids.slice(0, Math.max(0, MAX_HINTS - count)));
+        count += released.ids.length;
+        remaining = released.remaining;
+        if (ending.aborted) break;
+      }
+    } catch (error) {
+      // Somebody disabled the channel meanwhile. What was released before is told; the next request says why the rest was not.
+      if (count === 0 || !(error instanceof AppError)) throw error;
+    }
+    if (remaining > 0) res.set('Retry-After', '1');
+    res.status(202).json({ count });
   };
 }
