@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { connect, createServer, Socket, type AddressInfo, type Server } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { acquireLeaderLease } from '@tocsin/db/database/leader-lease';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { migrate } from '@tocsin/db/migrate';
@@ -9,12 +9,14 @@ import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/
 import { startStandby } from '@tocsin/embedded/testing/standby';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+import { connectPostgres } from '@tocsin/runtime/postgres/connect';
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let testDatabase: TestDatabase;
 let standby: PostgresServer;
-/** Of a port where nobody listens. */
+/** Of a port where nobody listens: it is the one of a client, so that no other process takes it meanwhile. */
 let down: string;
+let reserved: { readonly server: Server; readonly client: Socket };
 const opened: OpenDatabase[] = [];
 
 beforeAll(async () => {
@@ -23,13 +25,17 @@ beforeAll(async () => {
   standby = await startStandby(folder.path, testDatabase.url);
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  down = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  server.close();
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  await once(client, 'connect');
+  reserved = { server, client };
+  down = `127.0.0.1:${client.localPort}`;
 });
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((database) => database.close()));
 });
 afterAll(async () => {
+  reserved.client.destroy();
+  reserved.server.close();
   await standby.stop();
   await folder.remove();
   await testDatabase.drop();
@@ -92,6 +98,32 @@ describe('an address with several hosts', () => {
     await database.db.transaction((tx) => tx.execute('select 1'));
   });
 
+  test('is looked through once: further connections go to the same server at once', async () => {
+    const proxy = await TcpProxy.start(testDatabase.url);
+    const { pool } = open(urlOf([down, hostOf(proxy.through(testDatabase.url))], 'read-write'));
+    const first = await pool.connect();
+    const acceptedForFirst = proxy.accepted;
+    const second = await pool.connect();
+    first.release();
+    second.release();
+    await proxy.stop();
+    // The session that looked for the server, and the two connections.
+    expect([acceptedForFirst, proxy.accepted]).toEqual([2, 3]);
+  });
+
+  test('is looked through within the given time: the hosts share it', async () => {
+    const proxy = await TcpProxy.start(testDatabase.url);
+    proxy.blackHole();
+    const silent = hostOf(proxy.through(testDatabase.url));
+    const connecting = connectPostgres(urlOf([silent, silent, silent], null), {
+      applicationName: 'test',
+      connectWithinMs: 400,
+    });
+    const failure = `${silent}: no answer within 0.1 s`;
+    await expect(connecting).rejects.toThrow([failure, failure, failure].join('; '));
+    await proxy.stop();
+  });
+
   test('names each host, and why it was not taken', async () => {
     const ofStandby = hostOf(standby.url);
     await expect(open(urlOf([down, ofStandby], 'read-write')).ping()).rejects.toThrow(
@@ -112,6 +144,20 @@ describe('an address with several hosts', () => {
     expect(await acquireLeaderLease(urlOf([primary()], null), 7, signal)).toBeNull();
     await lease?.release();
   });
+});
+
+test('connections send the first TCP keep-alive after 10 s, not after two hours', async () => {
+  const setKeepAlive = jest.spyOn(Socket.prototype, 'setKeepAlive');
+  try {
+    await open(testDatabase.url).ping();
+    await open(urlOf([primary(), primary()], 'read-write')).ping();
+    const lease = await acquireLeaderLease(testDatabase.url, 9, new AbortController().signal);
+    await lease?.release();
+    // One of the first pool; of the second, one that looks for the server and one that is used; one of the lease.
+    expect(setKeepAlive.mock.calls).toEqual(Array.from({ length: 4 }, () => [true, 10_000]));
+  } finally {
+    setKeepAlive.mockRestore();
+  }
 });
 
 describe('an address with one host, a standby', () => {

@@ -98,7 +98,7 @@ export const settings = z.object({
   }),
   DATABASE_URL: described(databaseUrl, {
     description:
-      'PostgreSQL, the truth. `npm start` runs an embedded one if this is not set. Several servers of which one is the primary: host1:5432,host2:5432, and ?target_session_attrs=read-write at the end.',
+      'PostgreSQL, the truth. `npm start` runs an embedded one if this is not set. Several servers of which one is the primary: host1:5432,host2:5432 (not ?host=host1,host2), and ?target_session_attrs=read-write, primary or any at the end.',
     secret: true,
     example: 'postgres://tocsin:password@db.example.com:5432/tocsin',
   }),

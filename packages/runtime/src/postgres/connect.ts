@@ -2,10 +2,11 @@ import { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
 import { parsePostgresUrl, type PostgresAddress, type PostgresHost, type TargetSession } from './address.ts';
 
-/** One server has this long for a connection; of several each has less, so that the next one is reached soon. */
 const CONNECT_WITHIN_MS = 10_000;
-const CONNECT_TO_ONE_OF_SEVERAL_WITHIN_MS = 3_000;
 const END_WITHIN_MS = 1_000;
+
+/** TCP keep-alive of every connection; without a delay the kernel begins after two hours. */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 } as const;
 
 export interface ConnectOptions {
   /** Shown in `pg_stat_activity`. */
@@ -14,6 +15,8 @@ export interface ConnectOptions {
   readonly options?: string;
   /** Replaces the one of the address. */
   readonly session?: TargetSession;
+  /** How long connecting may take, to all servers together. Default 10 s. */
+  readonly connectWithinMs?: number;
   /** Ends the attempt, which then rejects with its reason. */
   readonly signal?: AbortSignal;
 }
@@ -41,7 +44,9 @@ export async function connectToAddress(
 ): Promise<PostgresSession> {
   const { hosts } = address;
   const session = options.session ?? address.session;
-  const withinMs = hosts.length === 1 ? CONNECT_WITHIN_MS : CONNECT_TO_ONE_OF_SEVERAL_WITHIN_MS;
+  const { connectWithinMs = CONNECT_WITHIN_MS } = options;
+  // Several share the time, so that the last one is reached too; a part is left to whoever uses the session.
+  const withinMs = hosts.length === 1 ? connectWithinMs : connectWithinMs / (hosts.length + 1);
   const failures: string[] = [];
   for (const host of hosts) {
     try {
@@ -72,7 +77,7 @@ async function connectToHost(
   const config: ClientConfig = {
     connectionString: host.url,
     application_name: applicationName,
-    keepAlive: true,
+    ...KEEP_ALIVE,
     ...(options !== undefined && { options }),
     stream: () => socket,
   };
@@ -80,7 +85,7 @@ async function connectToHost(
   // Whoever waits for the client learns of its errors.
   client.on('error', () => undefined);
   const late = setTimeout(
-    () => socket.destroy(new Error(`no answer within ${withinMs / 1_000} s`)),
+    () => socket.destroy(new Error(`no answer within ${(withinMs / 1_000).toFixed(1)} s`)),
     withinMs,
   );
   const abort = (): void => void socket.destroy();

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
 import { callbackify } from 'node:util';
-import { Client, Pool, type PoolConfig } from 'pg';
+import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { parsePostgresUrl, type PostgresAddress, type PostgresHost } from './address.ts';
-import { checkSession, connectToAddress, endSession } from './connect.ts';
+import { checkSession, connectToAddress, endSession, KEEP_ALIVE } from './connect.ts';
 
 /** A place in the pool, and a connection, are waited for this long. */
 const CONNECT_WITHIN_MS = 10_000;
@@ -10,12 +10,17 @@ const CONNECT_WITHIN_MS = 10_000;
 /** What pg's pool is told, but for the address, and what this module sees to. */
 export type PostgresPoolConfig = Omit<
   PoolConfig,
-  'connectionString' | 'connectionTimeoutMillis' | 'keepAlive' | 'stream' | 'Client'
+  'connectionString' | 'connectionTimeoutMillis' | keyof typeof KEEP_ALIVE | 'stream' | 'Client'
 > & {
   readonly application_name: string;
   readonly Client?: typeof Client;
   /** A connection breaks when its server says nothing for this long, idle or not; not given: never. */
   readonly silentMs?: number;
+  /**
+   * How often a query is sent over a connection that is checked out for long, such as one that waits for notifications. With a
+   * multiple of it as `silentMs`, only dead connections break. Not given: never.
+   */
+  readonly heartbeatMs?: number;
 };
 
 export interface PostgresPool {
@@ -26,20 +31,39 @@ export interface PostgresPool {
 
 /** Opens a pool on the servers of an address; connections are made when first needed, each with the first server that fits. */
 export function openPostgresPool(url: string, config: PostgresPoolConfig): PostgresPool {
-  const { silentMs, Client: Base = Client, ...rest } = config;
+  const { silentMs, heartbeatMs, Client: Base = Client, ...rest } = config;
   const address = parsePostgresUrl(url);
   const sockets = new Sockets(silentMs);
   const pool = new Pool({
     ...rest,
     connectionString: address.hosts[0]?.url,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
-    keepAlive: true,
+    ...KEEP_ALIVE,
     stream: () => sockets.open(),
     Client: isPlain(address) ? Base : selectingClient(Base, address, sockets.abandoned),
   });
   // A session that ends between two statements of a transaction fails the next one; unheard, it would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  if (heartbeatMs !== undefined) sendHeartbeats(pool, heartbeatMs);
   return { pool, abandon: () => sockets.abandon() };
+}
+
+function sendHeartbeats(pool: Pool, everyMs: number): void {
+  const timers = new WeakMap<PoolClient, NodeJS.Timeout>();
+  pool.on('acquire', (client) => {
+    let waiting = false;
+    const timer = setInterval(() => {
+      if (waiting) return;
+      waiting = true;
+      // After an error no more are sent: whoever uses the connection learns that it is broken.
+      client.query('select 1').then(
+        () => (waiting = false),
+        () => undefined,
+      );
+    }, everyMs);
+    timers.set(client, timer.unref());
+  });
+  pool.on('release', (_error, client) => clearInterval(timers.get(client)));
 }
 
 function isPlain({ hosts, session }: PostgresAddress): boolean {
@@ -65,10 +89,12 @@ function selectingClient(
 
     async #connectToOne(): Promise<Client> {
       const { stream } = this.connection;
-      // Before the pool listens: whoever waits for this learns of it.
-      this.on('error', () => undefined);
+      let found: PostgresHost | undefined;
+      // Also before the pool listens. After a failover the broken connections say that another server is to be found.
+      this.on('error', () => finder.forget(found));
       try {
-        const { host, port } = new Client({ connectionString: (await finder.find()).url });
+        found = await finder.find();
+        const { host, port } = new Client({ connectionString: found.url });
         // The pool gave up meanwhile.
         if (stream.destroyed) throw new Error('The connection is no longer needed');
         Object.assign(this, { host, port });
@@ -77,6 +103,7 @@ function selectingClient(
         await checkSession(this, address.session);
         return this;
       } catch (error) {
+        finder.forget(found);
         // Ended, so that the loss of its connection is no further error.
         this.end().catch(() => undefined);
         stream.destroy();
@@ -86,37 +113,40 @@ function selectingClient(
   };
 }
 
-/** Finds the server of an address by a session that is ended again. The one that was taken last is tried first. */
+/** Knows which server of an address fits, and finds it by a session that is ended again. */
 class HostFinder {
   readonly #address: PostgresAddress;
   readonly #signal: AbortSignal;
-  #last: PostgresHost | undefined;
+  #known: PostgresHost | undefined;
   #finding: Promise<PostgresHost> | undefined;
 
   constructor(address: PostgresAddress, signal: AbortSignal) {
     this.#address = address;
     this.#signal = signal;
+    // There is nothing to find: the pool's own connection shows whether the server fits.
+    if (address.hosts.length === 1) this.#known = address.hosts[0];
   }
 
-  /** However many ask at a time, one session is made. */
-  find(): Promise<PostgresHost> {
+  /** The server that was found last; otherwise, however many ask at a time, one session looks for it. */
+  async find(): Promise<PostgresHost> {
+    if (this.#known !== undefined) return this.#known;
     this.#finding ??= this.#probe().finally(() => {
       this.#finding = undefined;
     });
     return this.#finding;
   }
 
+  /** A connection with this server failed: the next one looks again which server fits. */
+  forget(host: PostgresHost | undefined): void {
+    if (host === this.#known && this.#address.hosts.length > 1) this.#known = undefined;
+  }
+
   async #probe(): Promise<PostgresHost> {
-    const { hosts, session } = this.#address;
-    const [only, ...others] = hosts;
-    // Its own connection tells.
-    if (only !== undefined && others.length === 0) return only;
-    const ordered = this.#last ? [this.#last, ...hosts.filter((host) => host !== this.#last)] : hosts;
-    const probe = await connectToAddress(
-      { hosts: ordered, session },
-      { applicationName: 'tocsin probe', signal: this.#signal },
-    );
-    this.#last = probe.host;
+    const probe = await connectToAddress(this.#address, {
+      applicationName: 'tocsin probe',
+      signal: this.#signal,
+    });
+    this.#known = probe.host;
     await endSession(probe);
     return probe.host;
   }
@@ -138,6 +168,8 @@ class Sockets {
 
   open(): Socket {
     const socket = new Socket();
+    // It may break before its client connects and listens: an error that nobody hears ends the process.
+    socket.on('error', () => undefined);
     const silentMs = this.#silentMs;
     if (silentMs !== undefined) {
       // A half-open connection must not hang its user.
