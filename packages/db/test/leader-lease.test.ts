@@ -98,6 +98,18 @@ describe('a lease', () => {
     expect(lost).toBe(1);
   });
 
+  test('that was lost already says so to who asks late, one that was released does not', async () => {
+    const lost = await lead(proxy.through(database.url), SHORT);
+    proxy.blackHole();
+    const next = await lead(database.url);
+    let calls = 0;
+    lost.onLost(() => (calls += 1));
+    await until('the loss is reported', () => calls === 1);
+    await next.release();
+    next.onLost(() => (calls += 1));
+    expect(calls).toBe(1);
+  });
+
   test('is released although its connection is dead', async () => {
     const lease = await lead(proxy.through(database.url));
     proxy.blackHole();

@@ -28,6 +28,14 @@ class Lock {
     };
   };
 
+  /** The lease is over; its callback does not run before `reportLoss`. */
+  expire(): void {
+    this.holder = null;
+    this.reportLoss = this.#lose;
+  }
+
+  reportLoss: (() => void) | undefined;
+
   lose(): void {
     this.holder = null;
     this.#lose?.();
@@ -84,6 +92,33 @@ describe('createLeaderLoop', () => {
     lock.lose();
     expect(signals[0]?.aborted).toBe(true);
     await until('the next run', () => signals.length === 2);
+  });
+
+  it('reports each loss once, also where the watch notices it before the callback', async () => {
+    let log = '';
+    const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+    const lock = new Lock();
+    let [elected, lost] = [0, 0];
+    const loop = createLeaderLoop({
+      name: 'test',
+      acquire: lock.acquire,
+      onElected: () => (elected += 1),
+      onLost: () => (lost += 1),
+      work: async () => undefined,
+      everyMs: 1,
+      retryMs: 2,
+      logger: createLogger({ service: 'test', format: 'json', stream }),
+    });
+    loops.push(loop);
+    await until('the loop leads', () => elected === 1 && loop.isLeader());
+    lock.expire();
+    await until('the loop leads again', () => elected === 2 && loop.isLeader());
+    expect(lost).toBe(1);
+    lock.reportLoss?.();
+    expect(lost).toBe(1);
+    lock.lose();
+    await until('the loop leads once more', () => elected === 3 && loop.isLeader());
+    expect([lost, log.match(/Lost the lead of test/g)?.length]).toEqual([2, 2]);
   });
 
   it('waits for the running work before it gives up the lead', async () => {

@@ -11,7 +11,7 @@ export interface LeaderLease {
   isAlive(): boolean;
   /** Gives leadership up. Never rejects because it is lost already, and never waits for a dead connection. */
   release(): Promise<void>;
-  /** Calls back once, when the lease is lost without `release`. Without it, a loss shows at the next run or retry. */
+  /** Calls back once when the lease is lost without `release`, at once if it already is. Without it, a loss shows at the next retry. */
   onLost?(callback: () => void): void;
 }
 
@@ -30,6 +30,10 @@ export interface LeaderLoopOptions {
   readonly retryMs?: number;
   /** How long an election may take. Default 10 s. */
   readonly acquireWithinMs?: number;
+  /** Called each time this process becomes the leader, before the first run of the work. */
+  readonly onElected?: () => void;
+  /** Called once for each lease that is lost, however the loss is noticed. */
+  readonly onLost?: () => void;
   readonly logger: Logger;
   /** Called with each error of the work after it was logged, e.g. to count it. */
   readonly onError?: (error: unknown) => void;
@@ -51,6 +55,8 @@ export interface LeaderLoop {
 export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
   const { name, logger } = options;
   let lease: LeaderLease | null = null;
+  /** The last lease whose loss was reported. */
+  let reported: LeaderLease | null = null;
   let standby = false;
   let worker: Loop | undefined;
 
@@ -62,6 +68,7 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
     async work(signal) {
       if (lease !== null) {
         if (lease.isAlive()) return;
+        reportLoss(lease);
         await resign();
       }
       const acquired = await elect(signal);
@@ -70,15 +77,21 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
       lease = acquired;
       // Asked to stop while acquiring: `stop` releases it.
       if (signal.aborted) return;
-      acquired.onLost?.(() => void lost());
       logger.info(`Leading ${name}`);
-      worker = createLoop({
+      options.onElected?.();
+      const working = createLoop({
         name,
         everyMs: options.everyMs,
         logger,
         // A lost lease may be noticed here before its callback runs.
         work: async (signal) => (acquired.isAlive() ? options.work(signal) : undefined),
         ...(options.onError && { onError: options.onError }),
+      });
+      worker = working;
+      acquired.onLost?.(() => {
+        reportLoss(acquired);
+        void working.stop();
+        watch.wake();
       });
     },
   });
@@ -109,10 +122,12 @@ export function createLeaderLoop(options: LeaderLoopOptions): LeaderLoop {
     }
   }
 
-  async function lost(): Promise<void> {
+  /** The watch may notice that a lease is over before its callback runs. */
+  function reportLoss(lost: LeaderLease): void {
+    if (lost === reported) return;
+    reported = lost;
     logger.warn(`Lost the lead of ${name}`);
-    await worker?.stop();
-    watch.wake();
+    options.onLost?.();
   }
 
   async function resign(): Promise<void> {

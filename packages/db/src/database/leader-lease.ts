@@ -6,7 +6,7 @@ export interface LeaderLease {
   isAlive(): boolean;
   /** Ends the session, within a second whatever its connection does. */
   release(): Promise<void>;
-  /** Called once when the lease is lost without `release`. */
+  /** Called once when the lease is lost without `release`, at once if it already is. */
   onLost(callback: () => void): void;
 }
 
@@ -68,6 +68,7 @@ class SessionLease implements LeaderLease {
   readonly #timing: LeaseTiming;
   #validUntil: number;
   #over = false;
+  #lost = false;
   #expiry: NodeJS.Timeout | undefined;
   #nextHeartbeat: NodeJS.Timeout | undefined;
   #notify: (() => void) | undefined;
@@ -88,7 +89,8 @@ class SessionLease implements LeaderLease {
   }
 
   onLost(callback: () => void): void {
-    this.#notify = callback;
+    if (this.#lost) callback();
+    else this.#notify = callback;
   }
 
   async release(): Promise<void> {
@@ -118,6 +120,7 @@ class SessionLease implements LeaderLease {
   #lose(): void {
     if (this.#over) return;
     this.#end();
+    this.#lost = true;
     this.#session.socket.destroy();
     this.#notify?.();
   }

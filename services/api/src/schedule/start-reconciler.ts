@@ -18,21 +18,9 @@ export function startReconciler(reconciler: Reconciler, databaseUrl: string, log
     everyMs: EVERY_MS,
     retryMs: TAKE_OVER_EVERY_MS,
     logger,
-    acquire: async (signal) => {
-      const lease = await acquireLeaderLease(databaseUrl, ADVISORY_LOCKS.reconciler, signal);
-      if (lease === null) return null;
-      reconciler.begin();
-      return {
-        isAlive: () => lease.isAlive(),
-        release: () => lease.release(),
-        onLost: (callback) => {
-          lease.onLost(() => {
-            reconciler.end();
-            callback();
-          });
-        },
-      };
-    },
+    acquire: (signal) => acquireLeaderLease(databaseUrl, ADVISORY_LOCKS.reconciler, signal),
+    onElected: () => reconciler.begin(),
+    onLost: () => reconciler.end(),
     work: (signal) => reconciler.run(signal),
   });
   return {
