@@ -92,7 +92,7 @@ export class JobWorker {
   #more = true;
   #halted = false;
   #running = 0;
-  #lastProgressAt = Date.now();
+  #lastProgressAt = performance.now();
 
   /** @param maxConcurrency see `JobWorkerOptions` */
   constructor(worker: StoredWorker, queueName: string, maxConcurrency: number = worker.concurrency) {
@@ -166,12 +166,12 @@ export class JobWorker {
 
   /** That something of a job was done: one may last long and not be stuck. */
   noteProgress(): void {
-    this.#lastProgressAt = Date.now();
+    this.#lastProgressAt = performance.now();
   }
 
   /** Milliseconds since a job of this worker, or a part of one, last started or ended. */
   get idleMs(): number {
-    return Date.now() - this.#lastProgressAt;
+    return performance.now() - this.#lastProgressAt;
   }
 
   /** Resolves once the store answers and the worker takes jobs. */

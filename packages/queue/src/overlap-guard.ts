@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { withDeadline } from './deadline.ts';
 import { KEY_PREFIX } from './queue-names.ts';
 import type { RedisClient } from './redis-client.ts';
 
-/** Lets go of a check that was entered. */
+/** Lets go of a check that was entered. Where the store fails, it tries again until the hold is over, and rejects then. */
 export type Leave = () => Promise<void>;
 
 /**
@@ -29,6 +30,24 @@ export interface OverlapGuard {
 
 /** A process that was killed leaves its row to others: they delete those that are over so often. */
 const SWEEP_EVERY_MS = 60_000;
+/** After a failed attempt to leave: a check of a few seconds may end while the connection is being made again. */
+const LEAVE_AGAIN_MS = 1_000;
+
+/** @param forMs after which the hold is over by itself */
+function retryUntilOver(leave: Leave, forMs: number): Leave {
+  const overAt = performance.now() + forMs;
+  return async () => {
+    for (;;) {
+      try {
+        return await leave();
+      } catch (error) {
+        if (performance.now() >= overAt) throw error;
+      }
+      // The process does not wait for it.
+      await delay(LEAVE_AGAIN_MS, undefined, { ref: false });
+    }
+  };
+}
 
 /** @param leave undoes what `entering` does, and nothing where another job is in */
 async function enterInTime(
@@ -70,7 +89,7 @@ export class RedisOverlapGuard implements OverlapGuard {
     const enter = async (): Promise<boolean> =>
       (await this.#client.eval(ENTER_SCRIPT, 1, key, jobId, forMs)) === 1;
     const leave = async (): Promise<void> => void (await this.#client.eval(LEAVE_SCRIPT, 1, key, jobId));
-    return enterInTime(enter(), leave, withinMs);
+    return enterInTime(enter(), retryUntilOver(leave, forMs), withinMs);
   }
 }
 
@@ -106,7 +125,7 @@ export class PostgresOverlapGuard implements OverlapGuard {
       );
     };
     this.#sweep();
-    return enterInTime(enter(), leave, withinMs);
+    return enterInTime(enter(), retryUntilOver(leave, forMs), withinMs);
   }
 
   #sweep(): void {

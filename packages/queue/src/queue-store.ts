@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { checkSession } from '@tocsin/runtime/postgres/connect';
 import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
 import {
   createPostgresBackend,
@@ -34,7 +35,7 @@ export interface QueueStore {
   countWorkers(queue: StoredQueue): Promise<number>;
   /** The store's clock, epoch milliseconds. */
   readClock(): Promise<number>;
-  /** Throws where the store does not answer. */
+  /** Throws where the store does not answer, or, Postgres, only reads. */
   ping(): Promise<void>;
   /** Closes the connections; queues and workers are closed by who opened them. */
   close(): Promise<void>;
@@ -44,7 +45,7 @@ export interface QueueStore {
 const CONNECT_DEADLINE_MS = 2_000;
 
 const CLOSE_WITHIN_MS = 2_000;
-/** Longer than any statement of a queue takes; idle connections are closed before. */
+/** Longer than any statement of a queue takes; idle connections are closed before, and those that wait send heartbeats. */
 const SILENT_CONNECTION_MS = 20_000;
 
 /** Settings of every queue: nobody reads BullMQ's event stream, so it is kept short. */
@@ -55,6 +56,7 @@ const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
  * @param onError errors of connections, which mend themselves
  * @param setting the variable that the address is from, for messages
  * @param connectWithinMs how long to wait for a connection that is being made
+ * @param silentMs how long a connection to Postgres may be silent before it is replaced
  * @throws SettingsError where the address is malformed
  */
 export function openQueueStore(
@@ -62,9 +64,10 @@ export function openQueueStore(
   onError: (error: Error) => void,
   setting?: string,
   connectWithinMs: number = CONNECT_DEADLINE_MS,
+  silentMs: number = SILENT_CONNECTION_MS,
 ): QueueStore {
   const address = parseStoreUrl(url, setting);
-  if (address.kind === 'postgres') return new PostgresQueueStore(address.url, onError);
+  if (address.kind === 'postgres') return new PostgresQueueStore(address.url, onError, silentMs);
   const connect = (role: 'producer' | 'worker'): RedisClient => {
     const client = connectRedis(address, role);
     client.on('error', onError);
@@ -159,11 +162,13 @@ class PostgresQueueStore implements QueueStore {
   readonly #pool: Pool;
   readonly #pools: Pool[] = [];
   readonly #onError: (error: Error) => void;
+  readonly #silentMs: number;
 
-  constructor(url: string, onError: (error: Error) => void) {
+  constructor(url: string, onError: (error: Error) => void, silentMs: number) {
     this.#url = url;
     this.#onError = onError;
-    this.#pool = this.#openPool(SILENT_CONNECTION_MS);
+    this.#silentMs = silentMs;
+    this.#pool = this.#openPool();
     this.overlapGuard = new PostgresOverlapGuard(this.#pool);
   }
 
@@ -178,8 +183,7 @@ class PostgresQueueStore implements QueueStore {
   }
 
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker {
-    // One of its connections waits for notifications, and is silent while there are none.
-    const connection = connectionOf(this.#openPool(undefined));
+    const connection = connectionOf(this.#openPool());
     const worker = new Worker(name, processor, { ...options, connection }, createPostgresBackend);
     worker.on('error', this.#onError);
     return worker as unknown as StoredWorker;
@@ -197,7 +201,7 @@ class PostgresQueueStore implements QueueStore {
   }
 
   async ping(): Promise<void> {
-    await this.#pool.query('select 1');
+    await checkSession(this.#pool, 'read-write');
   }
 
   async close(): Promise<void> {
@@ -206,12 +210,14 @@ class PostgresQueueStore implements QueueStore {
     await withDeadline(ended, CLOSE_WITHIN_MS, 'closing the connections').catch(() => undefined);
   }
 
-  #openPool(silentMs: number | undefined): Pool {
+  #openPool(): Pool {
     const { pool } = openPostgresPool(this.#url, {
       max: 5,
       application_name: 'tocsin queue',
       options: '-c search_path=bullmq',
-      ...(silentMs !== undefined && { silentMs }),
+      silentMs: this.#silentMs,
+      // One connection of a worker waits for notifications: without heartbeats it would be silent, and nobody would know it dead.
+      heartbeatMs: this.#silentMs / 4,
     });
     pool.on('error', this.#onError);
     this.#pools.push(pool);

@@ -49,7 +49,7 @@ export function openQueueStores(
 function withoutRepetition(onError: (error: Error) => void): (error: Error) => void {
   const toldAt = new Map<string, number>();
   return (error) => {
-    const now = Date.now();
+    const now = performance.now();
     if (now - (toldAt.get(error.message) ?? -Infinity) < SAME_ERROR_EVERY_MS) return;
     // Messages may hold ports or ids: what was told long ago is forgotten.
     for (const [message, at] of toldAt) if (now - at >= SAME_ERROR_EVERY_MS) toldAt.delete(message);

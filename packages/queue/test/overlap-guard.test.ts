@@ -40,6 +40,26 @@ describe.each(['redis', 'postgres'] as const)('the overlap guard on %s', (kind) 
     proxy.heal();
     await until('the next job enters', () => guard.enter(REGION, monitorId, 'job-2', HOUR_MS, PATIENT_MS));
   });
+
+  test('is released although the connection broke meanwhile', async () => {
+    const monitorId = randomUUID();
+    const leave = await guard.enter(REGION, monitorId, 'job-1', HOUR_MS, PATIENT_MS);
+    const refuses = (): Promise<boolean> =>
+      guard.enter(REGION, randomUUID(), 'job-2', 1, 1_000).then(
+        () => false,
+        (error: unknown) => !String(error).includes('took longer than'),
+      );
+    // Every connection breaks as soon as something is sent.
+    proxy.failsAt = { text: '', how: 'close' };
+    await until('the store refuses what is asked', refuses);
+    const leaving = leave?.().catch(() => 'failed');
+    await until('the store still refuses what is asked', refuses);
+    proxy.failsAt = null;
+    expect(await leaving).toBeUndefined();
+    await until('the next job enters', () =>
+      guard.enter(REGION, monitorId, 'job-2', HOUR_MS, PATIENT_MS).catch(() => null),
+    );
+  });
 });
 
 test('rows that killed checkers left in Postgres are deleted, those of running checks are not', async () => {
