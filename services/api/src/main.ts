@@ -227,7 +227,11 @@ function createScheduleKeeper(
       const isLeader = (): boolean => leader.isLeader();
       registerLeadership(parts.metrics, () => leader.leadership());
       const retentionDays = env.EVENT_RETENTION_DAYS;
-      const databaseClock = new DatabaseClock({ readClock: () => readClock(db), logger });
+      const databaseClock = new DatabaseClock({
+        readClock: () => readClock(db),
+        readWatermark: async () => (await readRollupState(db))?.rolledUntil ?? null,
+        logger,
+      });
       const housekeeping = startHousekeeping({ db, databaseClock, retentionDays, isLeader, logger });
       const rollUps = startRollUps({ db, databaseClock, isLeader, logger });
       const windows = startPlanningWindows({ db, isLeader, logger });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
+import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { listPartitions } from '@tocsin/db/database/partitions';
 import { scheduleSpans } from '@tocsin/db/schedule-spans/table';
 import { createTrigger } from '@tocsin/db/triggers/create-trigger';
@@ -26,7 +27,12 @@ let options: HousekeepingOptions;
 beforeAll(async () => {
   api = await openTestApi();
   const logger = createSilentLogger();
-  const databaseClock = new DatabaseClock({ readClock: async () => trueNow() + shiftMs, logger });
+  const databaseClock = new DatabaseClock({
+    readClock: async () => trueNow() + shiftMs,
+    // These tests roll up nothing.
+    readWatermark: async () => null,
+    logger,
+  });
   options = { db: api.context.db, databaseClock, retentionDays: 90, isLeader: () => true, logger };
 });
 afterAll(async () => {
@@ -104,6 +110,25 @@ describe('housekeeping', () => {
     const names = await partitions();
     expect([names.includes(nameOf(-92)), names.includes(nameOf(-29))]).toEqual([false, true]);
     await api.database.pool.query(`drop table ${nameOf(-29)}`);
+  });
+
+  test('deletes nothing after the one clock of Postgres and this process jumped 100 days ahead', async () => {
+    for (const days of [-92, -3]) await addPartition(days);
+    await rolledUpUntil(0);
+    const { db } = api.context;
+    const jumped = new DatabaseClock({
+      readClock: async () => trueNow() + shiftMs + 100 * DAY_MS,
+      readWatermark: async () => (await readRollupState(db))?.rolledUntil ?? null,
+      logger: options.logger,
+    });
+    clock.mockImplementation(() => trueNow() + shiftMs + 100 * DAY_MS);
+    try {
+      await keepHouse({ ...options, databaseClock: jumped });
+    } finally {
+      clock.mockImplementation(() => trueNow() + shiftMs);
+    }
+    expect(await partitions()).toEqual(expect.arrayContaining([nameOf(-92), nameOf(-3), nameOf(0)]));
+    for (const days of [-92, -3]) await api.database.pool.query(`drop table ${nameOf(days)}`);
   });
 
   test('keeps a day of events, however old, until all that its rollups need is rolled up', async () => {

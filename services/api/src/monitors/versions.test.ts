@@ -153,7 +153,11 @@ describe('Idempotency-Key', () => {
     expect(await countOf('day')).toBe(2);
     await api.database.pool.query(age, ['25 hours', 'day']);
     const { db, logger } = api.context;
-    const databaseClock = new DatabaseClock({ readClock: () => readClock(db), logger });
+    const databaseClock = new DatabaseClock({
+      readClock: () => readClock(db),
+      readWatermark: async () => null,
+      logger,
+    });
     await keepHouse({ db, logger, databaseClock, retentionDays: 90, isLeader: () => true });
     const { rows } = await api.database.pool.query("select key from idempotency_keys where key = 'day'");
     expect(rows).toEqual([]);

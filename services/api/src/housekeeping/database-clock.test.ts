@@ -1,0 +1,75 @@
+import { PassThrough } from 'node:stream';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { createLogger } from '@tocsin/runtime/logger';
+import { DatabaseClock } from './database-clock.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const START = Date.UTC(2026, 10, 20, 12);
+
+/** One machine: its clock is also that of Postgres. */
+const machine = { now: START, upMs: 0, watermark: new Date(START - HOUR_MS) as Date | null };
+let log = '';
+function open(): DatabaseClock {
+  Object.assign(machine, { now: START, upMs: 0, watermark: new Date(START - HOUR_MS) });
+  log = '';
+  jest.spyOn(Date, 'now').mockImplementation(() => machine.now);
+  jest.spyOn(performance, 'now').mockImplementation(() => machine.upMs);
+  return restart();
+}
+function restart(): DatabaseClock {
+  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+  return new DatabaseClock({
+    readClock: async () => machine.now,
+    readWatermark: async () => machine.watermark,
+    logger: createLogger({ service: 'test', format: 'json', stream }),
+  });
+}
+const agrees = async (clock: DatabaseClock): Promise<boolean> => (await clock.read()).agrees;
+const logged = (): number => log.match(/Nothing is deleted or rolled up for 24 hours/g)?.length ?? 0;
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+test('the clock of a machine that jumps 100 days ahead is not trusted, also after a restart, until it is corrected', async () => {
+  const clock = open();
+  expect(await agrees(clock)).toBe(true);
+  machine.now += 100 * DAY_MS;
+  expect(await agrees(clock)).toBe(false);
+  machine.now += DAY_MS - 1;
+  machine.upMs += DAY_MS - 1;
+  expect(await agrees(clock)).toBe(false);
+  expect(logged()).toBe(1);
+  const restarted = restart();
+  expect(await agrees(restarted)).toBe(false);
+  machine.now -= 100 * DAY_MS;
+  expect(await agrees(restarted)).toBe(true);
+  expect(logged()).toBe(2);
+});
+
+test('after an outage of weeks the clock is trusted again after 24 hours, and stays so while the backlog is rolled up', async () => {
+  const clock = open();
+  machine.now += 30 * DAY_MS;
+  expect(await agrees(clock)).toBe(false);
+  machine.now += DAY_MS;
+  machine.upMs += DAY_MS;
+  expect(await agrees(clock)).toBe(true);
+  machine.watermark = new Date(START + 10 * DAY_MS);
+  expect(await agrees(clock)).toBe(true);
+  machine.watermark = new Date(machine.now - HOUR_MS);
+  expect(await agrees(clock)).toBe(true);
+  // The next jump counts from its own beginning.
+  machine.now += 100 * DAY_MS;
+  expect(await agrees(clock)).toBe(false);
+});
+
+test('an outage of four days, and a system that has rolled up nothing yet, are no reason for doubt', async () => {
+  const clock = open();
+  machine.now = START - HOUR_MS + 4 * DAY_MS;
+  expect(await agrees(clock)).toBe(true);
+  machine.now += 1;
+  expect(await agrees(clock)).toBe(false);
+  machine.watermark = null;
+  expect(await agrees(clock)).toBe(true);
+});
