@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { registerClockOffset } from '@tocsin/runtime/clock-offset';
-import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
+import { createLogger, createSilentLogger, type Logger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { ClockGuard } from './clock-guard.ts';
 
@@ -14,6 +14,11 @@ afterEach(() => {
 });
 
 const off = (aheadMs: number) => async () => Date.now() - aheadMs;
+function newLog(): { logger: Logger; read: () => string } {
+  let log = '';
+  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
+  return { logger: createLogger({ service: 'test', format: 'json', stream }), read: () => log };
+}
 const away = (): Promise<number> => Promise.reject(new Error('away'));
 
 test.each<[string, (() => Promise<number>)[], number]>([
@@ -35,15 +40,13 @@ test.each<[string, (() => Promise<number>)[], number, string]>([
   ['a minute slow', [off(-60_000), off(-60_000)], -60, '60 s behind'],
   ['an hour slow', [off(-3_600_000), off(-3_600_500)], -3_600, '3600 s behind'],
 ])('no checks are taken by a clock that is %s, which is logged', async (_, clocks, seconds, words) => {
-  let log = '';
-  const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
-  const logger = createLogger({ service: 'test', format: 'json', stream });
+  const { logger, read } = newLog();
   const guard = new ClockGuard({ clocks, logger });
   await guard.look();
   expect([guard.isRight, await offsetOf(guard)]).toEqual([false, seconds]);
   await expect(guard.check()).rejects.toThrow(`the clock is ${words} the stores' clocks`);
   await guard.look();
-  expect(log.match(/it takes no checks until/g)).toHaveLength(1);
+  expect(read().match(/it takes no checks until/g)).toHaveLength(1);
 });
 
 /** As the metric shows it, in seconds. */
@@ -54,15 +57,18 @@ async function offsetOf(guard: ClockGuard): Promise<number> {
   return Number(/^tocsin_clock_offset_seconds (.*)$/m.exec(text)?.[1]);
 }
 
-test('nobody knows before a store has answered; what was seen stays true while none does', async () => {
+test('no checks are taken, and the checker is not ready, before a store has answered; what was seen stays true while none does', async () => {
   let clocks = [away, away];
+  const { logger, read } = newLog();
   const guard = new ClockGuard({
     clocks: [0, 1].map((index) => () => clocks[index]?.() ?? away()),
-    logger: createSilentLogger(),
+    logger,
   });
   await guard.look();
+  await guard.look();
   expect([guard.isRight, guard.offset]).toEqual([false, null]);
-  await guard.check();
+  await expect(guard.check()).rejects.toThrow('the clock is not known yet');
+  expect(read().match(/takes no checks until one does/g)).toHaveLength(1);
   clocks = [off(60_000), away];
   await guard.look();
   expect([guard.isRight, guard.offset?.aheadMs]).toEqual([false, 60_000]);
@@ -72,4 +78,16 @@ test('nobody knows before a store has answered; what was seen stays true while n
   clocks = [away, off(0)];
   await guard.look();
   expect(guard.isRight).toBe(true);
+  await guard.check();
+});
+
+test('a clock that was wrong by more than 10 s is right again below 8 s', async () => {
+  let aheadMs = 0;
+  const guard = new ClockGuard({ clocks: [() => off(aheadMs)()], logger: createSilentLogger() });
+  const seen: boolean[] = [];
+  for (aheadMs of [10_000, 10_001, 9_999, 8_001, 8_000, 9_999]) {
+    await guard.look();
+    seen.push(guard.isRight);
+  }
+  expect(seen).toEqual([true, false, false, false, true, true]);
 });

@@ -4,6 +4,8 @@ import { measureClockOffset, type ClockOffset } from '@tocsin/runtime/clock-offs
 import type { Logger } from '@tocsin/runtime/logger';
 
 const ANSWER_WITHIN_MS = 2_000;
+/** A clock that was wrong is right again below this: one that differs by just the maximum does not start and stop the checks. */
+const RIGHT_AGAIN_MS = 0.8 * MAX_CLOCK_OFFSET_MS;
 
 export interface ClockGuardOptions {
   /** The clocks of the stores, epoch milliseconds. */
@@ -14,11 +16,14 @@ export interface ClockGuardOptions {
 /**
  * Knows whether this process' clock is right. A checker whose clock is fast would take checks before their time. BullMQ starts
  * due jobs by its worker's clock, not by the store's, so one whose clock is slow would take them late, or never. The clock is
- * wrong where it differs from every store's in the same direction: a store with a wrong clock stops nobody.
+ * wrong where it differs from every store's in the same direction. A store with a wrong clock therefore stops nobody, as long as
+ * another machine has the clock of another store. Where all stores are on one server, its wrong clock halts every checker.
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
   #offset: Pick<ClockOffset, 'aheadMs' | 'behindMs'> | null = null;
+  /** Null before the first look. */
+  #state: 'unknown' | 'right' | 'wrong' | null = null;
 
   constructor(options: ClockGuardOptions) {
     this.#options = options;
@@ -31,39 +36,53 @@ export class ClockGuard {
 
   /** Whether checks may be taken: the clock is known to be right. */
   get isRight(): boolean {
-    return this.#offset !== null && this.#wrong() === null;
+    return this.#state === 'right';
   }
 
   /** Looks at all clocks that answer; where none does, what was seen last stays true. */
   async look(): Promise<void> {
-    const { clocks, logger } = this.#options;
-    const before = this.#wrong();
-    const looks = clocks.map((clock) => withDeadline(measureClockOffset(clock), ANSWER_WITHIN_MS, 'a clock'));
+    const looks = this.#options.clocks.map((clock) =>
+      withDeadline(measureClockOffset(clock), ANSWER_WITHIN_MS, 'a clock'),
+    );
     const settled = await Promise.allSettled(looks);
     const answered = settled.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []));
-    if (answered.length === 0) return;
-    this.#offset = {
-      aheadMs: Math.min(...answered.map(({ aheadMs }) => aheadMs)),
-      behindMs: Math.min(...answered.map(({ behindMs }) => behindMs)),
-    };
-    const wrong = this.#wrong();
-    if ((wrong === null) === (before === null)) return;
-    if (wrong !== null)
-      logger.error(`This process' clock is ${wrong}: it takes no checks until that is mended`);
-    else logger.info("This process' clock is right again: it takes checks");
+    if (answered.length > 0) {
+      this.#offset = {
+        aheadMs: Math.min(...answered.map(({ aheadMs }) => aheadMs)),
+        behindMs: Math.min(...answered.map(({ behindMs }) => behindMs)),
+      };
+    }
+    const before = this.#state;
+    this.#state = this.#evaluate();
+    if (this.#state !== before) this.#report(before);
   }
 
-  /** Throws while the clock is known to be wrong. */
+  /** Throws unless the clock is known to be right. */
   async check(): Promise<void> {
     await Promise.resolve();
-    const wrong = this.#wrong();
-    if (wrong !== null) throw new Error(`the clock is ${wrong}`);
+    if (!this.isRight) throw new Error(`the clock is ${this.#difference()}`);
   }
 
-  /** As "60 s ahead of the stores' clocks"; null: right, or unknown. */
-  #wrong(): string | null {
-    const { aheadMs, behindMs } = this.#offset ?? { aheadMs: 0, behindMs: 0 };
-    if (Math.max(aheadMs, behindMs) <= MAX_CLOCK_OFFSET_MS) return null;
+  #evaluate(): 'unknown' | 'right' | 'wrong' {
+    if (this.#offset === null) return 'unknown';
+    const { aheadMs, behindMs } = this.#offset;
+    const maxMs = this.#state === 'wrong' ? RIGHT_AGAIN_MS : MAX_CLOCK_OFFSET_MS;
+    return Math.max(aheadMs, behindMs) > maxMs ? 'wrong' : 'right';
+  }
+
+  #report(before: 'unknown' | 'right' | 'wrong' | null): void {
+    const { logger } = this.#options;
+    if (this.#state === 'unknown')
+      logger.warn('No store has answered what time it is: this process takes no checks until one does');
+    else if (this.#state === 'wrong')
+      logger.error(`This process' clock is ${this.#difference()}: it takes no checks until that is mended`);
+    else if (before !== null) logger.info("This process' clock is right: it takes checks");
+  }
+
+  /** As "60 s ahead of the stores' clocks". */
+  #difference(): string {
+    if (this.#offset === null) return 'not known yet';
+    const { aheadMs, behindMs } = this.#offset;
     const seconds = Math.round(Math.max(aheadMs, behindMs) / 1_000);
     return `${seconds} s ${aheadMs > behindMs ? 'ahead of' : 'behind'} the stores' clocks`;
   }
