@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { checkSession } from '@tocsin/runtime/postgres/connect';
 import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
 import {
@@ -11,7 +12,7 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import { Cluster } from 'ioredis';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { withDeadline } from './deadline.ts';
 import { PostgresOverlapGuard, RedisOverlapGuard, type OverlapGuard } from './overlap-guard.ts';
 import { KEY_PREFIX } from './queue-names.ts';
@@ -45,6 +46,7 @@ export interface QueueStore {
 const CONNECT_DEADLINE_MS = 2_000;
 
 const CLOSE_WITHIN_MS = 2_000;
+const CONNECT_AGAIN_MS = 1_000;
 /** Longer than any statement of a queue takes; idle connections are closed before, and those that wait send heartbeats. */
 const SILENT_CONNECTION_MS = 20_000;
 
@@ -174,7 +176,7 @@ class PostgresQueueStore implements QueueStore {
 
   openQueue(name: string): StoredQueue {
     const options: QueueOptions<PostgresConnectionOptions> = {
-      connection: connectionOf(this.#pool),
+      connection: connectionOf(this.#pool, this.#onError),
       ...QUEUE_OPTIONS,
     };
     const queue = new Queue(name, options, createPostgresBackend);
@@ -183,7 +185,7 @@ class PostgresQueueStore implements QueueStore {
   }
 
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker {
-    const connection = connectionOf(this.#openPool());
+    const connection = connectionOf(this.#openPool(), this.#onError);
     const worker = new Worker(name, processor, { ...options, connection }, createPostgresBackend);
     worker.on('error', this.#onError);
     return worker as unknown as StoredWorker;
@@ -225,7 +227,30 @@ class PostgresQueueStore implements QueueStore {
   }
 }
 
-/** A pool is welcome to BullMQ; only its type of one is narrower than pg's. */
-function connectionOf(pool: Pool): PostgresConnectionOptions {
-  return pool as unknown as PostgresConnectionOptions;
+/**
+ * A pool as BullMQ takes it, for one queue or worker. BullMQ never forgets that its first connection failed, and a worker then
+ * retries without a pause, so that nothing else runs in the process: its first connection is waited for.
+ */
+function connectionOf(pool: Pool, onError: (error: Error) => void): PostgresConnectionOptions {
+  let connected = false;
+  const connect = async (): Promise<PoolClient> => {
+    for (;;) {
+      try {
+        const client = await pool.connect();
+        connected = true;
+        return client;
+      } catch (error) {
+        if (connected || pool.ending) throw error;
+        onError(error as Error);
+      }
+      await delay(CONNECT_AGAIN_MS, undefined, { ref: false });
+    }
+  };
+  return {
+    connect,
+    query: pool.query.bind(pool),
+    on: pool.on.bind(pool),
+    end: pool.end.bind(pool),
+    options: pool.options,
+  };
 }

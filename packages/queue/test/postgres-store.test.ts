@@ -49,6 +49,36 @@ test('a worker takes jobs again after all of its connections died silently', asy
   }
 });
 
+test('workers and producers that started while Postgres was unavailable work as soon as it answers', async () => {
+  const proxy = await TcpProxy.start(database.url);
+  // Every connection breaks as soon as something is sent.
+  proxy.failsAt = { text: '', how: 'close' };
+  let errors = 0;
+  const stores = openQueueStores(proxy.through(database.url), new Map(), () => (errors += 1));
+  const producers = new Producers(stores, PATIENT_MS);
+  const seen: string[] = [];
+  const worker = startJobWorker(stores.main, {
+    kind: 'delivery',
+    region: null,
+    concurrency: 1,
+    process: async ({ deliveryId }) => void seen.push(deliveryId),
+    onFailed: ignore,
+  });
+  try {
+    const id = randomUUID();
+    const adding = producers.addDeliveries([id]);
+    await until('a connection has failed', () => errors > 0);
+    proxy.failsAt = null;
+    await adding;
+    await until('the job', () => seen.includes(id));
+  } finally {
+    await worker.close();
+    await producers.close();
+    await stores.close();
+    await proxy.stop();
+  }
+});
+
 test('a store that only reads, as a standby does, is not ready', async () => {
   const client = new Client({ connectionString: database.url });
   await client.connect();
