@@ -1,6 +1,6 @@
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { touchApiKeys } from '@tocsin/db/api-keys/touch-api-keys';
-import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
+import { readRollupState, writeClockDoubt } from '@tocsin/db/check-rollups/rollup-state';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { Database } from '@tocsin/db/database/open';
 import { readClock } from '@tocsin/db/database/read-clock';
@@ -229,7 +229,8 @@ function createScheduleKeeper(
       const retentionDays = env.EVENT_RETENTION_DAYS;
       const databaseClock = new DatabaseClock({
         readClock: () => readClock(db),
-        readWatermark: async () => (await readRollupState(db))?.rolledUntil ?? null,
+        readState: () => readRollupState(db),
+        writeDoubt: (doubtedMs) => writeClockDoubt(db, doubtedMs),
         logger,
       });
       const housekeeping = startHousekeeping({ db, databaseClock, retentionDays, isLeader, logger });

@@ -8,12 +8,19 @@ export interface RollupState {
   readonly rolledUntil: Date;
   /** Gaps of the last hour that is, by region; regions without any are left out. */
   readonly lastGaps: Readonly<Record<string, number>>;
+  /** How long leading apis have run, in all, while `rolledUntil` was older than the clock of Postgres explains; in milliseconds. */
+  readonly clockDoubtedMs: number;
 }
 
 /** Null before the first roll-up. */
 export async function readRollupState(db: Queryable): Promise<RollupState | null> {
   const [state] = await db.select().from(checkRollupState);
   return state ?? null;
+}
+
+/** Keeps how long the clock has been doubted; nothing before the first roll-up. */
+export async function writeClockDoubt(db: Database, clockDoubtedMs: number): Promise<void> {
+  await db.update(checkRollupState).set({ clockDoubtedMs });
 }
 
 /**

@@ -50,6 +50,8 @@ export const checkRollupState = pgTable(
     rolledUntil: instant('rolled_until').notNull(),
     /** Gaps of the last hour rolled up, by region; regions without any are left out. */
     lastGaps: jsonb('last_gaps').$type<Record<string, number>>().notNull().default({}),
+    /** How long leaders have run, in all, while `rolledUntil` was older than the clock of Postgres explains; 0 where it is recent. */
+    clockDoubtedMs: integer('clock_doubted_ms').notNull().default(0),
   },
   (table) => [check('check_rollup_state_one_row', sql`${table.singleton}`)],
 );

@@ -3,15 +3,16 @@ import { afterEach, expect, jest, test } from '@jest/globals';
 import { createLogger } from '@tocsin/runtime/logger';
 import { DatabaseClock } from './database-clock.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const START = Date.UTC(2026, 10, 20, 12);
 
 /** One machine: its clock is also that of Postgres. */
-const machine = { now: START, upMs: 0, watermark: new Date(START - HOUR_MS) as Date | null };
+const machine = { now: START, upMs: 0, watermark: new Date(START - HOUR_MS) as Date | null, doubtedMs: 0 };
 let log = '';
 function open(): DatabaseClock {
-  Object.assign(machine, { now: START, upMs: 0, watermark: new Date(START - HOUR_MS) });
+  Object.assign(machine, { now: START, upMs: 0, watermark: new Date(START - HOUR_MS), doubtedMs: 0 });
   log = '';
   jest.spyOn(Date, 'now').mockImplementation(() => machine.now);
   jest.spyOn(performance, 'now').mockImplementation(() => machine.upMs);
@@ -21,12 +22,25 @@ function restart(): DatabaseClock {
   const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
   return new DatabaseClock({
     readClock: async () => machine.now,
-    readWatermark: async () => machine.watermark,
+    readState: async () =>
+      machine.watermark && { rolledUntil: machine.watermark, clockDoubtedMs: machine.doubtedMs },
+    writeDoubt: async (doubtedMs) => {
+      machine.doubtedMs = doubtedMs;
+    },
     logger: createLogger({ service: 'test', format: 'json', stream }),
   });
 }
+/** The leader reads the clock every minute. */
+async function leadFor(clock: DatabaseClock, ms: number): Promise<void> {
+  for (let led = 0; led < ms; led += MINUTE_MS) {
+    machine.now += MINUTE_MS;
+    machine.upMs += MINUTE_MS;
+    await clock.read();
+  }
+}
 const agrees = async (clock: DatabaseClock): Promise<boolean> => (await clock.read()).agrees;
-const logged = (): number => log.match(/Nothing is deleted or rolled up for 24 hours/g)?.length ?? 0;
+const logged = (): number =>
+  log.match(/Nothing is deleted or rolled up until an api has led for 24 hours/g)?.length ?? 0;
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -37,8 +51,7 @@ test('the clock of a machine that jumps 100 days ahead is not trusted, also afte
   expect(await agrees(clock)).toBe(true);
   machine.now += 100 * DAY_MS;
   expect(await agrees(clock)).toBe(false);
-  machine.now += DAY_MS - 1;
-  machine.upMs += DAY_MS - 1;
+  await leadFor(clock, DAY_MS - MINUTE_MS);
   expect(await agrees(clock)).toBe(false);
   expect(logged()).toBe(1);
   const restarted = restart();
@@ -52,14 +65,46 @@ test('after an outage of weeks the clock is trusted again after 24 hours, and st
   const clock = open();
   machine.now += 30 * DAY_MS;
   expect(await agrees(clock)).toBe(false);
-  machine.now += DAY_MS;
-  machine.upMs += DAY_MS;
+  await leadFor(clock, DAY_MS);
   expect(await agrees(clock)).toBe(true);
   machine.watermark = new Date(START + 10 * DAY_MS);
-  expect(await agrees(clock)).toBe(true);
+  expect([await agrees(clock), await agrees(restart())]).toEqual([true, true]);
   machine.watermark = new Date(machine.now - HOUR_MS);
   expect(await agrees(clock)).toBe(true);
   // The next jump counts from its own beginning.
+  machine.now += 100 * DAY_MS;
+  expect(await agrees(clock)).toBe(false);
+});
+
+test('an api that runs for a few hours at a time trusts the clock again, too', async () => {
+  open();
+  machine.now += 30 * DAY_MS;
+  for (let day = 1; day <= 3; day += 1) {
+    const clock = restart();
+    expect(await agrees(clock)).toBe(false);
+    await leadFor(clock, 8 * HOUR_MS);
+    machine.now += 16 * HOUR_MS;
+  }
+  expect(await agrees(restart())).toBe(true);
+});
+
+test('time in which another api may have led does not count', async () => {
+  const clock = open();
+  machine.now += 30 * DAY_MS;
+  expect(await agrees(clock)).toBe(false);
+  machine.now += 2 * DAY_MS;
+  machine.upMs += 2 * DAY_MS;
+  expect(await agrees(clock)).toBe(false);
+});
+
+test('a watermark that an api saw become old is no reason for doubt, but a later jump is', async () => {
+  const clock = open();
+  machine.watermark = null;
+  expect(await agrees(clock)).toBe(true);
+  // The first roll-up begins with the first monitor.
+  machine.watermark = new Date(START - 30 * DAY_MS);
+  await leadFor(clock, HOUR_MS);
+  expect(await agrees(clock)).toBe(true);
   machine.now += 100 * DAY_MS;
   expect(await agrees(clock)).toBe(false);
 });
@@ -69,7 +114,7 @@ test('an outage of four days, and a system that has rolled up nothing yet, are n
   machine.now = START - HOUR_MS + 4 * DAY_MS;
   expect(await agrees(clock)).toBe(true);
   machine.now += 1;
-  expect(await agrees(clock)).toBe(false);
+  expect(await agrees(restart())).toBe(false);
   machine.watermark = null;
   expect(await agrees(clock)).toBe(true);
 });

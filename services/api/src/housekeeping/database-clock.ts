@@ -1,3 +1,4 @@
+import type { RollupState } from '@tocsin/db/check-rollups/rollup-state';
 import { measureClockOffset } from '@tocsin/runtime/clock-offset';
 import type { Logger } from '@tocsin/runtime/logger';
 
@@ -6,14 +7,18 @@ const MAX_DIFFERENCE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Hours are rolled up soon after they end. A watermark that is older means a long outage, or a clock that jumped ahead. */
 const MAX_WATERMARK_AGE_MS = 4 * 24 * HOUR_MS;
-/** Then an operator has this long, by a clock that does not jump, to find the clock wrong. */
+/** Then an operator has this much running time of the leading api, by a clock that does not jump, to find the clock wrong. */
 const TRUSTED_AFTER_MS = 24 * HOUR_MS;
+/** Leaders read the clock every minute. After a longer pause another process may have led. */
+const MAX_PAUSE_MS = 120_000;
 
 export interface DatabaseClockOptions {
   /** Postgres' clock, epoch milliseconds. */
   readonly readClock: () => Promise<number>;
-  /** Until when events are rolled up: it advances only while the clock is trusted. Null: no hour is rolled up yet. */
-  readonly readWatermark: () => Promise<Date | null>;
+  /** How far events are rolled up, which advances only while the clock is trusted. Null: no hour is rolled up yet. */
+  readonly readState: () => Promise<Pick<RollupState, 'rolledUntil' | 'clockDoubtedMs'> | null>;
+  /** Keeps for the next process how long the clock has been doubted, in milliseconds. */
+  readonly writeDoubt: (doubtedMs: number) => Promise<void>;
   readonly logger: Logger;
 }
 
@@ -31,15 +36,18 @@ export interface ClockReading {
 export class DatabaseClock {
   readonly #options: DatabaseClockOptions;
   #agreed = true;
-  /** By `performance.now()`; null while the watermark is recent. */
-  #jumpSeenAt: number | null = null;
+  #isDoubted = false;
+  /** What the last reading said, if it was trusted: by both clocks. */
+  #trusted: { readonly now: number; readonly at: number } | null = null;
+  /** The last reading, by `performance.now()`. */
+  #readAt = -Infinity;
 
   constructor(options: DatabaseClockOptions) {
     this.#options = options;
   }
 
   async read(): Promise<ClockReading> {
-    const { readClock, readWatermark, logger } = this.#options;
+    const { readClock, logger } = this.#options;
     const { theirs: now, aheadMs, behindMs } = await measureClockOffset(readClock);
     const agrees = Math.max(aheadMs, behindMs) <= MAX_DIFFERENCE_MS;
     if (agrees !== this.#agreed) {
@@ -52,23 +60,40 @@ export class DatabaseClock {
         );
       }
     }
-    const mayHaveJumped = this.#mayHaveJumped(now, await readWatermark());
-    return { now, agrees: agrees && !mayHaveJumped };
+    const isTrusted = await this.#isTrusted(now);
+    return { now, agrees: agrees && isTrusted };
   }
 
-  #mayHaveJumped(now: number, watermark: Date | null): boolean {
-    if (watermark === null || now - watermark.getTime() <= MAX_WATERMARK_AGE_MS) {
-      this.#jumpSeenAt = null;
-      return false;
+  async #isTrusted(now: number): Promise<boolean> {
+    const { readState, writeDoubt, logger } = this.#options;
+    const at = performance.now();
+    const pausedMs = at - this.#readAt;
+    this.#readAt = at;
+    const state = await readState();
+    const doubtedMs = state?.clockDoubtedMs ?? 0;
+    const isRecent = state === null || now - state.rolledUntil.getTime() <= MAX_WATERMARK_AGE_MS;
+    if (isRecent || this.#wentOnSteadily(now, at) || doubtedMs >= TRUSTED_AFTER_MS) {
+      if (isRecent && doubtedMs > 0) await writeDoubt(0);
+      this.#isDoubted = false;
+      this.#trusted = { now, at };
+      return true;
     }
-    if (this.#jumpSeenAt === null) {
-      this.#jumpSeenAt = performance.now();
-      this.#options.logger.error(
+    this.#trusted = null;
+    if (!this.#isDoubted) {
+      logger.error(
         'No checks were rolled up for days: after a long outage, or because the clock of Postgres jumped ahead. Nothing is ' +
-          'deleted or rolled up for 24 hours. If the clock is wrong, correct it now.',
-        { clock: new Date(now), rolledUpUntil: watermark },
+          'deleted or rolled up until an api has led for 24 hours. If the clock is wrong, correct it now.',
+        { clock: new Date(now), rolledUpUntil: state.rolledUntil, ledForMs: doubtedMs },
       );
-    }
-    return performance.now() - this.#jumpSeenAt < TRUSTED_AFTER_MS;
+    } else if (pausedMs <= MAX_PAUSE_MS) await writeDoubt(Math.round(doubtedMs + pausedMs));
+    this.#isDoubted = true;
+    return false;
+  }
+
+  /** Whether Postgres' clock has not jumped since a reading that was trusted, however old the watermark became meanwhile. */
+  #wentOnSteadily(now: number, at: number): boolean {
+    if (this.#trusted === null) return false;
+    const drift = now - this.#trusted.now - (at - this.#trusted.at);
+    return Math.abs(drift) <= MAX_DIFFERENCE_MS;
   }
 }

@@ -30,7 +30,8 @@ beforeAll(async () => {
   const databaseClock = new DatabaseClock({
     readClock: async () => trueNow() + shiftMs,
     // These tests roll up nothing.
-    readWatermark: async () => null,
+    readState: async () => null,
+    writeDoubt: async () => undefined,
     logger,
   });
   options = { db: api.context.db, databaseClock, retentionDays: 90, isLeader: () => true, logger };
@@ -118,7 +119,8 @@ describe('housekeeping', () => {
     const { db } = api.context;
     const jumped = new DatabaseClock({
       readClock: async () => trueNow() + shiftMs + 100 * DAY_MS,
-      readWatermark: async () => (await readRollupState(db))?.rolledUntil ?? null,
+      readState: () => readRollupState(db),
+      writeDoubt: async () => undefined,
       logger: options.logger,
     });
     clock.mockImplementation(() => trueNow() + shiftMs + 100 * DAY_MS);

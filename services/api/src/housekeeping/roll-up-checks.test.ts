@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { readClock } from '@tocsin/db/database/read-clock';
-import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
+import { readRollupState, writeClockDoubt } from '@tocsin/db/check-rollups/rollup-state';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import { DatabaseClock } from './database-clock.ts';
+import { DatabaseClock, type DatabaseClockOptions } from './database-clock.ts';
 import { startRollUps } from './roll-up-checks.ts';
 import { registerRollupMetrics } from './rollup-metrics.ts';
 
@@ -17,7 +17,7 @@ let api: TestApi;
 let databaseClock: DatabaseClock;
 beforeAll(async () => {
   api = await openTestApi();
-  databaseClock = new DatabaseClock({ readClock: () => readClock(api.context.db), readWatermark, logger });
+  databaseClock = new DatabaseClock({ readClock: () => readClock(api.context.db), ...rollups, logger });
 });
 afterAll(() => api.close());
 beforeEach(() => api.database.pool.query('delete from check_rollup_state'));
@@ -29,8 +29,10 @@ const fallBehind = (): Promise<unknown> =>
 const rolledUntil = async (): Promise<number> =>
   (await readRollupState(api.context.db))?.rolledUntil.getTime() ?? 0;
 
-const readWatermark = async (): Promise<Date | null> =>
-  (await readRollupState(api.context.db))?.rolledUntil ?? null;
+const rollups: Pick<DatabaseClockOptions, 'readState' | 'writeDoubt'> = {
+  readState: () => readRollupState(api.context.db),
+  writeDoubt: (doubtedMs) => writeClockDoubt(api.context.db, doubtedMs),
+};
 
 /** The end of the last hour that is settled. */
 const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS;
@@ -68,7 +70,7 @@ async function rollUpByClock(aheadMs: number): Promise<number> {
       readings += 1;
       return Date.now() + aheadMs;
     },
-    readWatermark,
+    ...rollups,
     logger,
   });
   const leader = startRollUps({ db, databaseClock: clock, isLeader: () => true, logger });

@@ -155,7 +155,8 @@ describe('Idempotency-Key', () => {
     const { db, logger } = api.context;
     const databaseClock = new DatabaseClock({
       readClock: () => readClock(db),
-      readWatermark: async () => null,
+      readState: async () => null,
+      writeDoubt: async () => undefined,
       logger,
     });
     await keepHouse({ db, logger, databaseClock, retentionDays: 90, isLeader: () => true });
