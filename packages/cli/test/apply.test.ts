@@ -179,11 +179,11 @@ test('export writes a file that changes nothing, and adopts what has no source',
   expect(await keysOf('out')).toEqual(['out-a']);
   const hidden = await tocsin(folder, ['export', '--source', 'out', '--adopt', '-o', 'two.yaml']);
   expect(hidden.err).toMatch(
-    /set: TOCSIN_SECRET_FREE_BIRD_1_X_KEY_2336B0C8, TOCSIN_SECRET_FREE_BIRD_1_BODY_278F82E4\. --secrets/,
+    /set: TOCSIN_SECRET_FREE_BIRD_1_X_KEY_2336B0C8E1F29828, TOCSIN_SECRET_FREE_BIRD_1_BODY_278F82E44B66FDE5\. --secrets/,
   );
   const written = await readFile(join(folder, 'two.yaml'), 'utf8');
   expect(written).toMatch(/^# yaml-language-server: \$schema=http:\/\/127[\d.:]+\/schemas\/tocsin\.json\n/);
-  expect(written).toContain('body: ${TOCSIN_SECRET_FREE_BIRD_1_BODY_278F82E4}\n');
+  expect(written).toContain('body: ${TOCSIN_SECRET_FREE_BIRD_1_BODY_278F82E44B66FDE5}\n');
   expect(await keysOf('out')).toContain('free-bird-1');
   const shown = await tocsin(folder, ['export', '--source', 'out', '--secrets', '-o', 'three.yaml']);
   expect(shown.code).toBe(0);
@@ -212,7 +212,7 @@ test('no monitor makes an exported file read other variables of the environment'
   const folder = await folderWith();
   const hidden = await tocsin(folder, ['export', '--source', 'hostile ${HOME}', '-o', 'hidden.yaml']);
   expect(hidden.err).toMatch(
-    /TOCSIN_SECRET_AWS_SECRET_ACCESS_KEY_[0-9A-F]{8}, TOCSIN_SECRET_TOCSIN_API_KEY_[0-9A-F]{8}/,
+    /TOCSIN_SECRET_AWS_SECRET_ACCESS_KEY_[0-9A-F]{16}, TOCSIN_SECRET_TOCSIN_API_KEY_[0-9A-F]{16}/,
   );
   const written = await readFile(join(folder, 'hidden.yaml'), 'utf8');
   const read = [...written.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name);

@@ -22,9 +22,9 @@ async function importSample(
 
 test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay out of the file', async () => {
   const env = {
-    TOCSIN_SECRET_SHOP_2_X_API_KEY_EAFE5F5E: 's3cret',
-    TOCSIN_SECRET_SHOP_2_AUTHORIZATION_28889D92: 'Basic x',
-    TOCSIN_SECRET_SHOP_2_BODY_084F0CD2: '{"ping": true}',
+    TOCSIN_SECRET_SHOP_2_X_API_KEY_EAFE5F5E8A6210F8: 's3cret',
+    TOCSIN_SECRET_SHOP_2_AUTHORIZATION_28889D9247AB5997: 'Basic x',
+    TOCSIN_SECRET_SHOP_2_BODY_084F0CD239284833: '{"ping": true}',
   };
   const { ran, set, text } = await importSample('uptime-kuma', 'uptime-kuma.json', env);
   expect(set?.source).toBe('uptime-kuma');
@@ -64,7 +64,7 @@ test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay 
     '  Paused: left out: it is paused',
     '  Delete: left out: method DELETE is not one of',
     '  Bad URL: left out: url must not contain a user name',
-    'set: TOCSIN_SECRET_SHOP_2_X_API_KEY_EAFE5F5E, TOCSIN_SECRET_SHOP_2_AUTHORIZATION_28889D92, TOCSIN_SECRET_SHOP_2_BODY_084F0CD2. --secrets',
+    'set: TOCSIN_SECRET_SHOP_2_X_API_KEY_EAFE5F5E8A6210F8, TOCSIN_SECRET_SHOP_2_AUTHORIZATION_28889D9247AB5997, TOCSIN_SECRET_SHOP_2_BODY_084F0CD239284833. --secrets',
   ])
     expect(ran.err).toContain(remark);
   const shown = await importSample('uptime-kuma', 'uptime-kuma.json', {}, ['--secrets']);
@@ -74,7 +74,7 @@ test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay 
 });
 
 test('Gatus: what maps is mapped, and what does not is told', async () => {
-  const env = { API_TOKEN: 't', TOCSIN_SECRET_CORE_BACK_END_BODY_B049605F: '{"check": "all"}' };
+  const env = { API_TOKEN: 't', TOCSIN_SECRET_CORE_BACK_END_BODY_B049605F07C239B6: '{"check": "all"}' };
   const { ran, set } = await importSample('gatus', 'gatus.yaml', env, ['--source', 'old']);
   expect(set?.source).toBe('old');
   expect(set?.monitors.map(({ fields }) => fields)).toEqual([
