@@ -95,3 +95,12 @@ export const redeliverySchema = z
   })
   .refine(({ since, until }) => since < until, { path: ['until'], error: 'must be later than since' })
   .meta({ id: 'Redelivery' });
+
+/** Response of "redeliver a channel's undelivered ones". */
+export const redeliveryResultSchema = z
+  .strictObject({
+    count: z.int().min(0).describe('How many deliveries this request made due again.'),
+    more: z.boolean().describe('Whether others are still to be made due. The same request continues.'),
+  })
+  .meta({ id: 'RedeliveryResult' });
+export type RedeliveryResult = z.infer<typeof redeliveryResultSchema>;

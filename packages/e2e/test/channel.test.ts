@@ -243,13 +243,14 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
     enabled: true,
     disabledReason: null,
   });
-  expect(await ask(202, 'POST', `${path}/redeliver`, range)).toEqual({ count: 8 });
+  expect(await ask(202, 'POST', `${path}/redeliver`, range)).toEqual({ count: 8, more: false });
   await untilSeen('the range to be delivered', async () =>
     (await logOf(channel.id)).slice(0, 8).every(({ state }) => state === 'delivered'),
   );
   expect((await logOf(channel.id)).slice(8).map(({ state }) => state)).toEqual(['held', 'held']);
   expect(await ask(202, 'POST', `${path}/redeliver`, { ...range, until: '2999-01-01T00:00:00Z' })).toEqual({
     count: 2,
+    more: false,
   });
   await untilSeen('the rest to be delivered', async () =>
     (await logOf(channel.id)).every(({ state }) => state === 'delivered'),

@@ -1,8 +1,8 @@
-import { z } from 'zod';
 import {
   deliveriesQuerySchema,
   deliveryDetailSchema,
   deliverySchema,
+  redeliveryResultSchema,
   redeliverySchema,
 } from '../channel-delivery.ts';
 import { DASHBOARD, many, nothing, one } from './envelope.ts';
@@ -30,14 +30,14 @@ export const deliveryOperations: Operations = {
     tag,
     summary: 'Send what a channel did not get again',
     description:
-      'Every `held`, `failed` or `pending` delivery with a stamp in the range is due at once, in order; not test events, nor what is being sent just now.',
+      'Every `held`, `failed` or `pending` delivery with a stamp in the range is due at once, in order; not test events, nor what is being sent just now. A request takes some ten seconds at most. If deliveries are left then, `more` is `true` and the response has `Retry-After`: repeat the request.',
     needs: 'member',
     kind: 'channel',
     body: redeliverySchema,
     bodyExample: { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z' },
     ok: 202,
-    answer: one('count', z.int().min(0).describe('How many deliveries are due again.')),
-    answerExample: { count: 3 },
+    answer: redeliveryResultSchema,
+    answerExample: { count: 3, more: false },
     refusals: ['conflict'],
   },
   [`GET ${DASHBOARD}/deliveries/:id`]: {

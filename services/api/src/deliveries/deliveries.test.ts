@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/channel-delivery';
+import {
+  deliveryDetailSchema,
+  deliverySchema,
+  redeliveryResultSchema,
+} from '@tocsin/contracts/channel-delivery';
 import type { Delivery } from '@tocsin/contracts/channel-delivery';
 import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel } from '../testing/channels.ts';
@@ -152,14 +156,15 @@ describe('redelivery', () => {
     await first();
     const path = `${CHANNELS}/${channelId}/redeliver`;
     const { status, body } = await member.post(path).send(EVER);
-    expect([status, body]).toEqual([202, { count: 2 }]);
+    expect([status, body]).toEqual([202, { count: 2, more: false }]);
     expect(hints).toEqual(deliveries.map(({ id }) => id));
     const span = { since: deliveries[1]?.timestamp, until: EVER.until };
-    expect((await member.post(path).send(span)).body).toEqual({ count: 1 });
+    expect((await member.post(path).send(span)).body).toEqual({ count: 1, more: false });
     expect(
       (await member.post(path).send({ since: EVER.since, until: deliveries[0]?.timestamp })).body,
     ).toEqual({
       count: 0,
+      more: false,
     });
   });
 
@@ -171,12 +176,12 @@ describe('redelivery', () => {
     for (let request = 0; request < 3; request += 1) {
       const { status, body, headers } = await user.post(`${CHANNELS}/${channel.id}/redeliver`).send(EVER);
       const { rowCount } = await stopping.database.pool.query(`select from deliveries where state = 'held'`);
-      releases.push([status, body, 'retry-after' in headers, rowCount]);
+      releases.push([status, redeliveryResultSchema.parse(body), 'retry-after' in headers, rowCount]);
     }
     expect(releases).toEqual([
-      [202, { count: 1_000 }, true, 1_500],
-      [202, { count: 1_000 }, true, 500],
-      [202, { count: 1_000 }, false, 0],
+      [202, { count: 1_000, more: true }, true, 1_500],
+      [202, { count: 1_000, more: true }, true, 500],
+      [202, { count: 1_000, more: false }, false, 0],
     ]);
   });
 
@@ -191,7 +196,7 @@ describe('redelivery', () => {
       execute function disable_channel()`);
     try {
       const response = await member.post(`${CHANNELS}/${channelId}/redeliver`).send(EVER);
-      expect([response.status, response.body]).toEqual([202, { count: 1_000 }]);
+      expect([response.status, response.body]).toEqual([202, { count: 1_000, more: true }]);
       expect(response.headers).toHaveProperty('retry-after');
       expect(hints).toHaveLength(1_000);
     } finally {

@@ -1,4 +1,4 @@
-import { redeliverySchema } from '@tocsin/contracts/channel-delivery';
+import { redeliverySchema, type RedeliveryResult } from '@tocsin/contracts/channel-delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { findChannelRow } from '@tocsin/db/channels/find-channel-row';
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
@@ -16,8 +16,8 @@ const RELEASE_WITHIN_MS = 10_000;
 const MAX_HINTS = 1_000;
 
 /**
- * Makes the undelivered deliveries of a channel and a span of time due again. Where that takes too long, or ends early, the response
- * has `Retry-After`: the same request continues.
+ * Makes the undelivered deliveries of a channel and a span of time due again. If the time runs out or it ends early, the response has
+ * `more: true` and `Retry-After`: the same request continues.
  */
 export function redeliverChannelHandler(context: ApiContext): RequestHandler {
   return async function answerRedeliver(req, res) {
@@ -39,7 +39,8 @@ export function redeliverChannelHandler(context: ApiContext): RequestHandler {
       // Somebody disabled the channel meanwhile. What was released before is told; the next request says why the rest was not.
       if (count === 0 || !(error instanceof AppError)) throw error;
     }
-    if (remaining > 0) res.set('Retry-After', '1');
-    res.status(202).json({ count });
+    const result: RedeliveryResult = { count, more: remaining > 0 };
+    if (result.more) res.set('Retry-After', '1');
+    res.status(202).json(result);
   };
 }
