@@ -1,8 +1,9 @@
-import type { Attempt, Delivery, DeliveryDetail } from '@tocsin/contracts/channel-delivery';
+import type { Attempt, Delivery, DeliveryDetail, RedeliveryResult } from '@tocsin/contracts/channel-delivery';
 import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channel';
 import type { DeliveryState } from '@tocsin/contracts/vocabulary';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { request } from '../api/request.ts';
+import { redeliverAll } from './redeliver-all.ts';
 import { refreshAfterMs } from './refresh-after.ts';
 
 const PATH = '/api/dashboard/channels';
@@ -93,10 +94,10 @@ export async function redeliver(deliveryId: string): Promise<Delivery> {
   return (await request<{ delivery: Delivery }>('POST', `${DELIVERIES}/${deliveryId}/redeliver`)).delivery;
 }
 
-/** Everything undelivered whose stamp is from `since` on and before `until`. @returns how many */
-export async function redeliverRange(
+/** Makes everything undelivered whose stamp is from `since` on and before `until` due again, in as many requests as it takes. */
+export function redeliverRange(
   channelId: string,
   range: { readonly since: string; readonly until: string },
-): Promise<number> {
-  return (await request<{ count: number }>('POST', `${PATH}/${channelId}/redeliver`, { body: range })).count;
+): Promise<RedeliveryResult> {
+  return redeliverAll(() => request('POST', `${PATH}/${channelId}/redeliver`, { body: range }));
 }

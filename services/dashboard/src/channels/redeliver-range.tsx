@@ -6,12 +6,12 @@ import { redeliverySchema } from '@tocsin/contracts/channel-delivery';
 import type { Channel } from '@tocsin/contracts/channel';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { isAboutFields } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { describeError } from '../api/api-error.ts';
 import { formatUtc } from '../components/format-time.ts';
 import { useApiForm } from '../components/use-api-form.ts';
 import { localToIso, readerZone, toLocal } from '../components/zoned-time.ts';
 import { channelQuery, redeliverRange } from './queries.ts';
+import { describeRedelivery } from './redeliver-all.ts';
 
 const HOUR_MS = 3_600_000;
 const NO_MOMENT = 'Give a date, and a time that the clocks show on it.';
@@ -61,14 +61,19 @@ function RangeForm({
     initialValues: lastHours(24, zone),
     toBody: (values) => toBody(values, zone),
   });
-  const { mutate, error, isPending } = useMutation({
+  const { mutate, isPending } = useMutation({
     mutationFn: (values: Range) => redeliverRange(channel.id, toBody(values, zone)),
-    onSuccess: async (count) => {
-      notifications.show({ message: describeCount(count) });
+    onSuccess: (result) => {
+      notifications.show({ message: describeRedelivery(result) });
       onDone();
-      await queryClient.invalidateQueries({ queryKey: channelQuery(channel.id).queryKey });
     },
-    onError: (failure) => form.applyErrors(failure),
+    onError: (failure) => {
+      // A long range takes minutes: the dialog may be closed by now, so the error is shown outside it.
+      if (!form.applyErrors(failure))
+        notifications.show({ color: 'red', message: describeError(failure), autoClose: false });
+    },
+    // After an error, too: some deliveries may be due again.
+    onSettled: () => queryClient.invalidateQueries({ queryKey: channelQuery(channel.id).queryKey }),
   });
   return (
     <form noValidate onSubmit={form.onSubmit((values) => mutate(values))}>
@@ -102,7 +107,6 @@ function RangeForm({
             }
           />
         ))}
-        {error !== null && !isAboutFields(error) && <ErrorNotice error={error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onDone}>
             Cancel
@@ -133,9 +137,4 @@ function describeUtc(local: string, zone: string): string {
 
 function isMoment(local: string, zone: string): boolean {
   return localToIso(local, zone) !== null;
-}
-
-function describeCount(count: number): string {
-  if (count === 0) return 'Nothing undelivered is in this span.';
-  return count === 1 ? '1 delivery is due again.' : `${count} deliveries are due again.`;
 }

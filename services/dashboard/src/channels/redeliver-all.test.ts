@@ -1,0 +1,77 @@
+import { expect, test } from '@jest/globals';
+import type { RedeliveryResult } from '@tocsin/contracts/channel-delivery';
+import { ApiError } from '../api/api-error.ts';
+import { describeRedelivery, redeliverAll } from './redeliver-all.ts';
+
+const DISABLED = new ApiError({
+  status: 409,
+  title: 'Conflict',
+  detail: 'This channel is disabled: enable it first.',
+  instance: 'request-3',
+});
+
+/** Responses of the api in order, and how many of them were requested. */
+function fakeClient(...responses: readonly (RedeliveryResult | ApiError)[]): {
+  redeliverSome: () => Promise<RedeliveryResult>;
+  requests: () => number;
+} {
+  let requests = 0;
+  return {
+    redeliverSome: () => {
+      const response = responses[requests];
+      requests += 1;
+      if (response === undefined) return Promise.reject(new Error('one request too many'));
+      return response instanceof ApiError ? Promise.reject(response) : Promise.resolve(response);
+    },
+    requests: () => requests,
+  };
+}
+
+test('the request is repeated while there is more, and the counts are added up', async () => {
+  const { redeliverSome, requests } = fakeClient(
+    { count: 1_000, more: true },
+    { count: 1_000, more: true },
+    { count: 500, more: false },
+  );
+  expect(await redeliverAll(redeliverSome)).toEqual({ count: 2_500, more: false });
+  expect(requests()).toBe(3);
+});
+
+test('one request is enough if there is no more', async () => {
+  const { redeliverSome, requests } = fakeClient({ count: 3, more: false });
+  expect(await redeliverAll(redeliverSome)).toEqual({ count: 3, more: false });
+  expect(requests()).toBe(1);
+});
+
+test('a request that releases nothing is the last one, and the result says that there is more', async () => {
+  const { redeliverSome, requests } = fakeClient({ count: 1_000, more: true }, { count: 0, more: true });
+  expect(await redeliverAll(redeliverSome)).toEqual({ count: 1_000, more: true });
+  expect(requests()).toBe(2);
+});
+
+test('a failed repetition is an error with the count so far', async () => {
+  const { redeliverSome } = fakeClient({ count: 1_000, more: true }, { count: 200, more: true }, DISABLED);
+  const error: unknown = await redeliverAll(redeliverSome).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({
+    status: 409,
+    title: 'Conflict',
+    message:
+      '1200 deliveries are due again. The request for the others failed. This channel is disabled: enable it first.',
+    requestId: 'request-3',
+  });
+});
+
+test('a first request that fails is its own error', async () => {
+  await expect(redeliverAll(fakeClient(DISABLED).redeliverSome)).rejects.toBe(DISABLED);
+});
+
+test.each([
+  [{ count: 0, more: false }, 'Nothing undelivered is in this span.'],
+  [{ count: 1, more: false }, '1 delivery is due again.'],
+  [{ count: 2, more: false }, '2 deliveries are due again.'],
+  [{ count: 2, more: true }, '2 deliveries are due again. Others are being sent: try again in a minute.'],
+  [{ count: 0, more: true }, 'No delivery is due again. Others are being sent: try again in a minute.'],
+])('%j is told as "%s"', (result, text) => {
+  expect(describeRedelivery(result)).toBe(text);
+});
