@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { RedeliveryResult } from '@tocsin/contracts/channel-delivery';
 import type { PlannedCall } from '../plan/plan-calls.ts';
 import { cutMaintenance, planMaintenance } from './maintenance.ts';
 import type { Scene } from './scene.ts';
@@ -67,13 +68,19 @@ async function make(scene: Scene, call: PlannedCall): Promise<void> {
   }
 }
 
-/** Makes what a channel has not got due again. */
+/** Makes what a channel has not got due again, in as many requests as it takes. */
 export async function redeliver({ api }: Scene, channelId: string): Promise<void> {
   const hourMs = 3_600_000;
-  await api.request('POST', `/api/dashboard/channels/${channelId}/redeliver`, {
+  const range = {
     since: new Date(Date.now() - hourMs).toISOString(),
     until: new Date(Date.now() + hourMs).toISOString(),
-  });
+  };
+  let result: Partial<RedeliveryResult>;
+  do {
+    const { body } = await api.request('POST', `/api/dashboard/channels/${channelId}/redeliver`, range);
+    // Without these fields it is an error, such as a 409 of a disabled channel.
+    result = body as Partial<RedeliveryResult>;
+  } while (result.more && result.count !== 0);
 }
 
 /** @returns when Postgres says that it was changed */
