@@ -1,20 +1,12 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { checkSession } from '@tocsin/runtime/postgres/connect';
 import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
-import {
-  createPostgresBackend,
-  Queue,
-  Worker,
-  type PostgresConnectionOptions,
-  type Processor,
-  type QueueOptions,
-  type WorkerOptions,
-} from 'bullmq';
+import { Queue, Worker, type Processor, type QueueOptions, type WorkerOptions } from 'bullmq';
 import { Cluster } from 'ioredis';
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import { withDeadline } from './deadline.ts';
 import { PostgresOverlapGuard, RedisOverlapGuard, type OverlapGuard } from './overlap-guard.ts';
+import { StoreConnection } from './postgres-connection.ts';
 import { KEY_PREFIX } from './queue-names.ts';
 import { connectRedis, type RedisClient } from './redis-client.ts';
 import { parseStoreUrl } from './store-url.ts';
@@ -46,7 +38,6 @@ export interface QueueStore {
 const CONNECT_DEADLINE_MS = 2_000;
 
 const CLOSE_WITHIN_MS = 2_000;
-const CONNECT_AGAIN_MS = 1_000;
 /** Longer than any statement of a queue takes; idle connections are closed before, and those that wait send heartbeats. */
 const SILENT_CONNECTION_MS = 20_000;
 
@@ -175,19 +166,19 @@ class PostgresQueueStore implements QueueStore {
   }
 
   openQueue(name: string): StoredQueue {
-    const options: QueueOptions<PostgresConnectionOptions> = {
-      connection: connectionOf(this.#pool, this.#onError),
-      ...QUEUE_OPTIONS,
-    };
-    const queue = new Queue(name, options, createPostgresBackend);
+    const connection = new StoreConnection(this.#pool, this.#onError, 'producer');
+    const options = { connection: connection.pool, ...QUEUE_OPTIONS };
+    const queue = new Queue(name, options, connection.backendFactory);
     queue.on('error', this.#onError);
     return queue as unknown as StoredQueue;
   }
 
   openWorker(name: string, processor: Processor<object, void>, options: StoreWorkerOptions): StoredWorker {
-    const connection = connectionOf(this.#openPool(), this.#onError);
-    const worker = new Worker(name, processor, { ...options, connection }, createPostgresBackend);
+    const connection = new StoreConnection(this.#openPool(), this.#onError, 'worker');
+    const workerOptions = { ...options, connection: connection.pool };
+    const worker = new Worker(name, processor, workerOptions, connection.backendFactory);
     worker.on('error', this.#onError);
+    worker.on('closing', () => connection.stopWaiting());
     return worker as unknown as StoredWorker;
   }
 
@@ -225,32 +216,4 @@ class PostgresQueueStore implements QueueStore {
     this.#pools.push(pool);
     return pool;
   }
-}
-
-/**
- * A pool as BullMQ takes it, for one queue or worker. BullMQ never forgets that its first connection failed, and a worker then
- * retries without a pause, so that nothing else runs in the process: its first connection is waited for.
- */
-function connectionOf(pool: Pool, onError: (error: Error) => void): PostgresConnectionOptions {
-  let connected = false;
-  const connect = async (): Promise<PoolClient> => {
-    for (;;) {
-      try {
-        const client = await pool.connect();
-        connected = true;
-        return client;
-      } catch (error) {
-        if (connected || pool.ending) throw error;
-        onError(error as Error);
-      }
-      await delay(CONNECT_AGAIN_MS, undefined, { ref: false });
-    }
-  };
-  return {
-    connect,
-    query: pool.query.bind(pool),
-    on: pool.on.bind(pool),
-    end: pool.end.bind(pool),
-    options: pool.options,
-  };
 }
