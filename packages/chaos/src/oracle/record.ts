@@ -46,7 +46,7 @@ export interface NeighbourFacts {
 }
 
 /** What the services met of the neighbour: without it, it proves nothing. */
-export interface NeighbourMet {
+interface NeighbourMet {
   /** Results that Postgres refused. */
   readonly refusals: number;
   /** Lookups of names that never resolve, by replica. */

@@ -26,7 +26,9 @@ export type OnStop = (stop: () => Promise<void>) => void;
 export async function openStores(settings: StartSettings, dataDir: string, onStop: OnStop): Promise<Stores> {
   const database = await openDatabase(settings, dataDir, onStop);
   const queue = await openQueue(settings, dataDir, database.url, onStop);
-  await prepare('database', () => migrate(settings.DATABASE_DIRECT_URL ?? database.url, { onReport: tellDeletedRows }));
+  await prepare('database', () =>
+    migrate(settings.DATABASE_DIRECT_URL ?? database.url, { onReport: tellDeletedRows }),
+  );
   for (const url of new Set([queue.url, ...parseRegionQueueUrls().values()])) {
     await prepare('queue', () => migrateQueue(url));
   }
