@@ -11,6 +11,19 @@ function check(monitorId: string): CheckRecord {
   return { monitorId } as CheckRecord;
 }
 
+/** A check that counts how often its monitor is read. A loop that never leaves its turn ends with an error. */
+function countedCheck(monitorId: string): { check: CheckRecord; looks: () => number } {
+  let looks = 0;
+  const counted = {
+    get monitorId() {
+      looks += 1;
+      if (looks > 10_000) throw new Error('the result was looked at 10,000 times');
+      return monitorId;
+    },
+  };
+  return { check: counted as CheckRecord, looks: () => looks };
+}
+
 const recorded: CheckOutcome = {
   kind: 'recorded',
   timestamp: 1,
@@ -265,6 +278,26 @@ describe('Recorder', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
+  test('results that wait for an isolated one of their monitor are not looked at all the time', async () => {
+    let tries = 0;
+    const recorder = new Recorder({
+      record: async (checks) => {
+        tries += 1;
+        if (tries <= 2) throw sqlError(tries === 1 ? '57014' : '55P03');
+        return checks.map(() => recorded);
+      },
+      ensurePartitions: async () => undefined,
+      logger,
+      onBatch: () => undefined,
+      refusedWaitMs: 200,
+    });
+    const first = recorder.record(check('a'));
+    const later = countedCheck('a');
+    await Promise.all([first, recorder.record(later.check)]);
+    expect(tries).toBe(4);
+    expect(later.looks()).toBeLessThan(30);
+  });
+
   test('where Postgres refuses every result none is dropped: the cause is not in the results', async () => {
     let isRefused = true;
     const { recorder, batches } = recorderOn((ids) => (isRefused ? sqlError('42P01') : acceptAll(ids)));
@@ -355,6 +388,29 @@ describe('Recorder', () => {
     hanging.abandon();
     busy.abandon();
     await Promise.all([hanging.close(), busy.close(), ...pending]);
+  });
+
+  test('closing rejects a result that waits for an isolated one of its monitor, while a partition is made', async () => {
+    let finish: (() => void) | undefined;
+    const { recorder } = recorderOn(
+      (ids) =>
+        ids.length > 1
+          ? sqlError('57014')
+          : sqlError('23514', 'no partition of relation "events" found for row'),
+      () =>
+        new Promise((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const isolated = ['a', 'b'].map((id) => recorder.record(check(id)));
+    await until('a partition is made', () => finish !== undefined);
+    const pending = [...isolated, recorder.record(countedCheck('a').check)].map((result) =>
+      expect(result).rejects.toThrow(RecorderClosedError),
+    );
+    recorder.abandon();
+    const closed = recorder.close();
+    setImmediate(() => finish?.());
+    await Promise.all([closed, ...pending]);
   });
 
   test('a result that comes in the turn in which another settled is recorded too', async () => {

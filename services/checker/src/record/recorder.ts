@@ -5,7 +5,6 @@ import { isDataError, isMissingPartition, isRefusal, isTimeout } from '@tocsin/d
 import type { Logger } from '@tocsin/runtime/logger';
 import { BATCH_EVERY_MS, nextBatchAt } from './batch-pace.ts';
 import {
-  BUSY_WAIT_MS,
   postpone,
   RecorderClosedError,
   rejectAll,
@@ -39,6 +38,8 @@ const MAX_ISOLATED = 2_000;
 /** A statement of a few results takes milliseconds. */
 const ISOLATED_STATEMENT_TIMEOUT_MS = 1_000;
 const REFUSED_WAIT_MS = 1_000;
+/** The longest delay that a timer takes; nothing depends on its end. */
+const MAX_IDLE_MS = 2 ** 31 - 1;
 /** Results may wait for Postgres this long before the process says that it is not ready. */
 const STALLED_AFTER_MS = 10_000;
 
@@ -56,6 +57,8 @@ export class Recorder {
   #recorded = 0;
   readonly #suspects: Suspects;
   readonly #closing = new AbortController();
+  /** Ends the wait for a result that is due; null: the recorder does not wait for one. */
+  #idle: AbortController | null = null;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -70,6 +73,7 @@ export class Recorder {
         this.#stalledSince = null;
         onRefused?.();
       },
+      onReleased: () => this.#idle?.abort(),
       refusedWaitMs,
       closing: this.#closing.signal,
     });
@@ -79,6 +83,7 @@ export class Recorder {
   record(check: CheckRecord): Promise<RecordedOutcome> {
     return new Promise((resolve, reject) => {
       this.#entries.push({ check, resolve, reject, busyTimes: 0, notBefore: 0 });
+      this.#idle?.abort();
       this.#flushing ??= this.#flushAll();
     });
   }
@@ -106,14 +111,19 @@ export class Recorder {
     clearTimeout(timer);
   }
 
-  /** Rejects what Postgres does not take at once, so that the jobs behind it go back. */
+  /** Rejects every result that is not recorded yet, so that the jobs behind it go back. */
   abandon(): void {
     this.#closing.abort();
+    this.#idle?.abort();
   }
 
   async #flushAll(): Promise<void> {
     await this.#waitUnlessClosing(BATCH_EVERY_MS);
     while (this.#entries.length > 0) {
+      if (this.#closing.signal.aborted) {
+        rejectAll(this.#entries.splice(0), new RecorderClosedError());
+        break;
+      }
       for (const suspect of this.#take(Infinity, (entry) => this.#suspects.isSuspect(entry))) {
         this.#suspects.add([suspect], null);
       }
@@ -125,9 +135,8 @@ export class Recorder {
       const startedAt = performance.now();
       const busy = await this.#flush(batch);
       const nextAt = nextBatchAt(startedAt, performance.now());
-      if (this.#closing.signal.aborted) rejectAll(busy, new RecorderClosedError());
       // Before newer results, so that those of one monitor keep their order.
-      else this.#entries.unshift(...busy);
+      this.#entries.unshift(...busy);
       if (this.#entries.length < MAX_BATCH_SIZE) await this.#waitUnlessClosing(nextAt - performance.now());
     }
     // In the same turn as the last look at the entries: a result that comes later starts anew.
@@ -136,7 +145,7 @@ export class Recorder {
 
   /** The oldest wanted results, one of each monitor, without those of monitors that were just busy or have a result isolated. */
   #take(limit: number, isWanted: (entry: Entry) => boolean): Entry[] {
-    const now = this.#closing.signal.aborted ? Infinity : performance.now();
+    const now = performance.now();
     const taken: Entry[] = [];
     const rest: Entry[] = [];
     const passed = new Set<string>();
@@ -151,11 +160,30 @@ export class Recorder {
     return taken;
   }
 
+  /** Waits until a result may be due: time has passed, another result has come, or `Suspects` has released a monitor. */
   async #waitForDue(): Promise<void> {
-    const next = this.#entries.reduce((earliest, { notBefore }) => Math.min(earliest, notBefore), Infinity);
-    // Not longer than a newcomer would wait for company: its monitor may be free.
-    const delayMs = Math.min(Math.max(1, next - performance.now()), BUSY_WAIT_MS.first);
-    await this.#waitUnlessClosing(delayMs);
+    const delayMs = this.#nextDueAt() - performance.now();
+    const idle = new AbortController();
+    this.#idle = idle;
+    await wait(Math.min(Math.max(1, delayMs), MAX_IDLE_MS), undefined, { signal: idle.signal }).catch(
+      () => undefined,
+    );
+    this.#idle = null;
+    // Others may follow it into the same batch.
+    if (idle.signal.aborted) await this.#waitUnlessClosing(BATCH_EVERY_MS);
+  }
+
+  /** When the first busy monitor is to be tried again, by `performance.now()`; Infinity: all results wait for `Suspects`. */
+  #nextDueAt(): number {
+    const passed = new Set<string>();
+    let dueAt = Infinity;
+    for (const entry of this.#entries) {
+      const { monitorId } = entry.check;
+      // A monitor's later results wait for its first one.
+      if (!passed.has(monitorId) && !this.#suspects.holds(entry)) dueAt = Math.min(dueAt, entry.notBefore);
+      passed.add(monitorId);
+    }
+    return dueAt;
   }
 
   async #waitUnlessClosing(ms: number): Promise<void> {

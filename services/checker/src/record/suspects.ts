@@ -14,6 +14,8 @@ interface SuspectsOptions {
   readonly logger: Logger;
   /** Called for each result that is dropped because Postgres refuses it. */
   readonly onRefused: () => void;
+  /** Called when monitors are no longer held, so that their later results may be written. */
+  readonly onReleased: () => void;
   /** How long a result that was refused waits before it is tried again, times two for each time. */
   readonly refusedWaitMs: number;
   readonly closing: AbortSignal;
@@ -213,6 +215,7 @@ export class Suspects {
 
   #release(entries: readonly Entry[]): void {
     for (const { check } of entries) this.#held.delete(check.monitorId);
+    this.#options.onReleased();
   }
 }
 
