@@ -64,7 +64,7 @@ describe('a free permit goes to', () => {
     for (const name of ['a/1', 'a/2', 'a/3', 'b/4', 'a/5', 'b/6', 'c/7']) await request(name);
     await release(0);
     await release(1);
-    expect(names().slice(4)).toEqual(['c/7', 'a/5']);
+    expect(names().slice(4)).toEqual(['c/7', 'b/6']);
   });
 
   test('the first request of an account that fits', async () => {
@@ -81,6 +81,27 @@ test('requests of one account for several hosts take turns', async () => {
   for (const name of ['a/5', 'a/5', 'a/5', 'a/6', 'a/7']) await request(name);
   for (const index of [0, 1, 2]) await release(index);
   expect(names().slice(4)).toEqual(['a/5', 'a/6', 'a/7']);
+});
+
+test('accounts that hold equally many permits take turns', async () => {
+  limiter = new FairLimiter<Kind>({ limit: 1, limits: { account: 1, host: 1 }, sharedBy: 'account' });
+  for (const name of ['x/0', 'a/1', 'a/1', 'a/1', 'b/2', 'b/2', 'c/3']) await request(name);
+  for (const index of [0, 1, 2, 3, 4, 5]) await release(index);
+  expect(names()).toEqual(['x/0', 'a/1', 'b/2', 'c/3', 'a/1', 'b/2', 'a/1']);
+});
+
+test('a release looks at few of the waiting accounts', async () => {
+  await request('a/1');
+  const accounts = Array.from({ length: 1_000 }, (_, index) => `waiting-${index}`);
+  for (const account of [...accounts, ...accounts]) void limiter.acquire({ account, host: account }, 60_000);
+  const looksUp = jest.spyOn(Map.prototype, 'get');
+  try {
+    started[0]?.release();
+    expect(looksUp.mock.calls.length).toBeLessThan(100);
+  } finally {
+    looksUp.mockRestore();
+  }
+  expect([limiter.held, limiter.waiting]).toEqual([4, 1_996]);
 });
 
 describe('a release looks at few of the waiting requests', () => {

@@ -31,7 +31,7 @@ interface Usage {
 
 /**
  * A semaphore that one owner cannot use up: each owner holds a limited number of permits, and a free permit goes to the waiting owner
- * that holds the fewest. Owners of the same kind are told apart by name.
+ * that holds the fewest. Owners that hold equally many take turns. Owners of the same kind are told apart by name.
  */
 export class FairLimiter<Kind extends string> {
   readonly #options: FairLimiterOptions<Kind>;
@@ -40,6 +40,8 @@ export class FairLimiter<Kind extends string> {
   #held = 0;
   /** By owner of the kind that shares. */
   readonly #queues = new Map<string, Lines<Kind>>();
+  /** The owners with a queue, by how many permits they hold; those with the same number take turns. */
+  readonly #byHeld = new Map<number, Set<string>>();
   #waiting = 0;
 
   constructor(options: FairLimiterOptions<Kind>) {
@@ -156,11 +158,25 @@ export class FairLimiter<Kind extends string> {
     for (const kind of this.#kinds) {
       const owner = owners[kind];
       const usage = this.#usage[kind].get(owner) ?? { held: 0, waiting: 0 };
+      const rank = rankOf(usage);
       usage.held += held;
       usage.waiting += waiting;
+      if (kind === this.#options.sharedBy) this.#move(owner, rank, rankOf(usage));
       if (usage.held === 0 && usage.waiting === 0) this.#usage[kind].delete(owner);
       else this.#usage[kind].set(owner, usage);
     }
+  }
+
+  /** Moves an owner between the sets of `#byHeld`. */
+  #move(owner: string, from: number | null, to: number | null): void {
+    if (from === to) return;
+    const left = from === null ? undefined : this.#byHeld.get(from);
+    left?.delete(owner);
+    if (from !== null && left?.size === 0) this.#byHeld.delete(from);
+    if (to === null) return;
+    const joined = this.#byHeld.get(to);
+    if (joined) joined.add(owner);
+    else this.#byHeld.set(to, new Set([owner]));
   }
 
   /** The name of the line that requests of these owners wait in. */
@@ -211,26 +227,29 @@ export class FairLimiter<Kind extends string> {
 
   /** Of the owners that hold the fewest permits, the first request that fits. */
   #next(): Waiter<Kind> | null {
-    const { sharedBy } = this.#options;
-    let best: Waiter<Kind> | null = null;
-    let fewest = Infinity;
-    for (const [owner, lines] of this.#queues) {
-      const held = this.#usage[sharedBy].get(owner)?.held ?? 0;
-      if (held >= fewest || !this.#hasRoom(sharedBy, owner)) continue;
-      const fitting = this.#firstFitting(lines);
-      if (fitting === null) continue;
-      best = fitting;
-      fewest = held;
+    const ascending = Array.from(this.#byHeld).toSorted(([one], [other]) => one - other);
+    for (const [, owners] of ascending) {
+      for (const owner of owners) {
+        // All of them hold as many.
+        if (!this.#hasRoom(this.#options.sharedBy, owner)) break;
+        const fitting = this.#firstFitting(this.#queues.get(owner));
+        if (fitting !== null) return fitting;
+      }
     }
-    return best;
+    return null;
   }
 
   /** Looks at one request of each line: the others of a line have the same owners. */
-  #firstFitting(lines: Lines<Kind>): Waiter<Kind> | null {
-    for (const line of lines.values()) {
+  #firstFitting(lines: Lines<Kind> | undefined): Waiter<Kind> | null {
+    for (const line of lines?.values() ?? []) {
       const [first] = line;
       if (first !== undefined && this.#fits(first.owners)) return first;
     }
     return null;
   }
+}
+
+/** How many permits an owner with waiting requests holds; null: none of its requests wait. */
+function rankOf({ held, waiting }: Usage): number | null {
+  return waiting > 0 ? held : null;
 }
