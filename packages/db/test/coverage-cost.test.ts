@@ -111,6 +111,16 @@ describe('what recording a batch reads of maintenance', () => {
     expect(read).toBeLessThan(10 * BATCH);
   });
 
+  test('little, however many windows of other accounts have begun', async () => {
+    const other = randomUUID();
+    await context.db.insert(accounts).values({ id: other, name: 'Other' });
+    await insertWindows(other, 5_000, 'running', await insertMonitors(other, 1));
+    await insertWindows(context.accountId, 1, 'running', batch.slice(0, 50));
+    const { read, entered } = await recordBatch();
+    expect(entered).toBe(50);
+    expect(read).toBeLessThan(10 * BATCH);
+  });
+
   test('little, however many past windows the monitors were in', async () => {
     await insertWindows(context.accountId, 300, 'ended', batch);
     await insertWindows(context.accountId, 2, 'running', batch.slice(0, 50));
@@ -131,4 +141,13 @@ test('a monitor is covered by a window of its own account alone that has begun a
   const monitors = [covered, past, future, alone].map((id) => ({ id, accountId: context.accountId }));
   const found = await context.db.transaction((tx) => readCovered(tx, monitors));
   expect([...found]).toEqual([covered]);
+});
+
+// Last: the planner knows the table from here on.
+test('recording a batch reads few windows of an account, however many of them have begun', async () => {
+  await insertWindows(context.accountId, 5_000, 'running', await insertMonitors(context.accountId, 1));
+  await context.db.execute(sql`analyze maintenance_windows`);
+  const { read, entered } = await recordBatch();
+  expect(entered).toBe(0);
+  expect(read).toBeLessThan(10 * BATCH);
 });

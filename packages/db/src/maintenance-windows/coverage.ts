@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { columnOf } from '../database/arrays.ts';
+import { arrayOf, columnOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
 
 /**
@@ -15,18 +15,24 @@ const MAX_PROBES = 20;
 /**
  * Which of these monitors a maintenance window covers now.
  *
- * Other accounts must not make this slow, whatever Postgres knows of its tables: it asks each window of the account that has begun for
- * the monitor, or where those are many, reads the monitor's windows, past ones too. `limit` and `offset` keep the planner from reading
- * all assignments at once, and the statement is not prepared: a plan made for small tables would outlive them.
+ * Other accounts must not make this slow, whatever Postgres knows of its tables. It reads the windows of the account that have begun, and
+ * looks for the monitor in each. Where those are many, it reads the monitor's windows instead, past ones too. `order by`, `limit` and
+ * `offset` keep the planner from reading whole tables, and the statement is not prepared: a plan made for small tables would outlive
+ * them.
  */
 export async function readCovered(
   tx: Transaction,
   monitors: readonly { readonly id: string; readonly accountId: string }[],
 ): Promise<ReadonlySet<string>> {
   if (monitors.length === 0) return new Set();
+  const accountIds = new Set(monitors.map(({ accountId }) => accountId));
   const { rows } = await tx.execute<{ id: string }>(sql`
     with begun as materialized (
-      select w.account_id, array_agg(w.id) as ids from maintenance_windows w where ${HAS_BEGUN} group by w.account_id
+      select account.id as account_id, array(
+          select w.id from maintenance_windows w where w.account_id = account.id and ${HAS_BEGUN}
+          order by w.occurrence_starts_at limit ${MAX_PROBES + 1}
+        ) as ids
+      from unnest(${arrayOf('uuid', [...accountIds])}) as account (id)
     )
     select m.id from unnest(
       ${columnOf(monitors, 'uuid', ({ id }) => id)},

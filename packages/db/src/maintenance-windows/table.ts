@@ -36,6 +36,9 @@ export const maintenanceWindows = pgTable(
     index('maintenance_windows_due_idx')
       .on(table.occurrenceStartsAt, table.occurrenceEndsAt)
       .where(sql`${table.state} <> 'ended'`),
+    index('maintenance_windows_account_due_idx')
+      .on(table.accountId, table.occurrenceStartsAt, table.occurrenceEndsAt)
+      .where(sql`${table.state} <> 'ended'`),
   ],
 );
 export type MaintenanceWindowRow = typeof maintenanceWindows.$inferSelect;
