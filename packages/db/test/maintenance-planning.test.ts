@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { accounts } from '@tocsin/db/accounts/table';
 import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { planWindow } from '@tocsin/db/maintenance-windows/plan-window';
@@ -31,11 +33,16 @@ beforeEach(async () => {
 afterEach(() => context.close());
 
 /** Windows of ten minutes whose stored occurrence began so long ago. @returns their ids */
-async function insertWindows(count: number, rrule: string | null, startedMsAgo: number): Promise<string[]> {
+async function insertWindows(
+  count: number,
+  rrule: string | null,
+  startedMsAgo: number,
+  accountId = context.accountId,
+): Promise<string[]> {
   const { rows } = await context.db.execute<{ id: string }>(sql`
     insert into maintenance_windows (id, account_id, name, starts_at, ends_at, rrule, time_zone, state,
       occurrence_starts_at, occurrence_ends_at)
-    select gen_random_uuid(), ${context.accountId}, 'w', s, s + interval '10 minutes', ${rrule}, 'UTC',
+    select gen_random_uuid(), ${accountId}, 'w', s, s + interval '10 minutes', ${rrule}, 'UTC',
       'scheduled', s, s + interval '10 minutes'
     from generate_series(1, ${count}::int),
       lateral (select date_trunc('second', now()) - ${startedMsAgo} * interval '1 millisecond' as s) l
@@ -107,10 +114,52 @@ test('one round is bounded, begins what is due first, and the next one goes on',
   await advanceWindows(context.db, { budgetMs: 0 });
   expect(await statesOf([due])).toEqual(['running']);
   expect(await statesOf(cheap)).toEqual(['ended']);
-  for (const expected of [2, 1, 0]) {
+  expect(await countOver()).toBe(2);
+  for (const expected of [1, 0]) {
     await advanceWindows(context.db, { budgetMs: 0 });
     expect(await countOver()).toBe(expected);
   }
+});
+
+/** What ends a window without a look at its rule. */
+const endNow: typeof planWindow = (row) => ({
+  row,
+  state: 'ended',
+  next: null,
+  ended: null,
+  missed: [],
+  broken: false,
+});
+
+test.each([
+  ['without a rule', null],
+  ['with a cheap rule', 'FREQ=DAILY'],
+  ['with a costly rule', COSTLY],
+])('an account with many windows %s that are over delays no other', async (_, rrule) => {
+  await insertWindows(600, rrule, 2 * HOUR_MS);
+  const other = randomUUID();
+  await context.db.insert(accounts).values({ id: other, name: 'Other' });
+  await insertWindows(1, rrule, HOUR_MS, other);
+  const planned: string[] = [];
+  const plan: typeof planWindow = (row, now) => {
+    planned.push(row.accountId);
+    return endNow(row, now);
+  };
+  await advanceWindows(context.db, { plan, budgetMs: Infinity });
+  expect(planned.slice(0, 2).toSorted()).toEqual([context.accountId, other].toSorted());
+});
+
+test('occurrences without a costly rule are ended before a costly rule is evaluated', async () => {
+  await insertWindows(1, COSTLY, 2 * HOUR_MS);
+  await insertWindows(1, 'FREQ=DAILY', HOUR_MS);
+  const steps: string[] = [];
+  const plan: typeof planWindow = (row, now) => {
+    steps.push(row.rrule === COSTLY ? 'costly rule' : 'cheap rule');
+    return endNow(row, now);
+  };
+  const db = around(context.db, () => steps.push('write'));
+  await advanceWindows(db, { plan });
+  expect(steps).toEqual(['cheap rule', 'write', 'costly rule', 'write']);
 });
 
 test('after a long absence the next occurrence is found at once, and the first missed ones are noted', async () => {

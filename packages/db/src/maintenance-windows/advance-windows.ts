@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { and, asc, lte, ne, sql } from 'drizzle-orm';
+import { and, lte, ne, not, sql } from 'drizzle-orm';
 import { columnOf } from '../database/arrays.ts';
 import type { Database } from '../database/open.ts';
 import { readDatabaseClock } from './database-clock.ts';
@@ -12,15 +12,19 @@ import {
   type MaintenanceWindowRow,
 } from './table.ts';
 
-/** What is left is the next call's. */
+/** How long one call may plan. What is left is the next call's. */
 const BUDGET_MS = 500;
+/** The same for windows whose rule may be costly: monitors leave maintenance between calls. */
+const COSTLY_BUDGET_MS = 100;
 /** Plans that wait to be written together: no end waits longer than this, and for one rule's evaluation. */
 const WRITE_EVERY_MS = 50;
 /** Windows that are read at a time. */
 const READ_AT_ONCE = 500;
+/** Rules that may take tens of milliseconds. */
+const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 
 export interface AdvanceOptions {
-  /** How long one call may plan. Default: 500 ms. */
+  /** How long one call may plan, for cheap and for costly rules each; one window of both at least. Default: 500 ms and 100 ms. */
   readonly budgetMs?: number;
   /** Evaluates the rule of a window. */
   readonly plan?: typeof planWindow;
@@ -42,12 +46,11 @@ export interface AdvancedWindows {
  * "Maintenance"). In this order and by one reading of the clock, so that a monitor whose window ends when
  * another begins stays covered. Safe in several processes at once; a window that is locked elsewhere is left for the next call.
  *
- * Rules are evaluated outside of any transaction and one at a time, the cheap ones first, so that neither this process nor other
- * windows wait for a costly one.
+ * Rules are evaluated outside of any transaction and one at a time, so that this process does not wait for a costly one. Windows without
+ * a costly rule are ended first, and accounts take turns, so that no account delays the windows of others.
  */
 export async function advanceWindows(db: Database, options: AdvanceOptions = {}): Promise<AdvancedWindows> {
-  const { budgetMs = BUDGET_MS, plan = planWindow, behindMs = 0 } = options;
-  const startedAt = performance.now();
+  const { budgetMs, plan = planWindow, behindMs = 0 } = options;
   const now = new Date((await readDatabaseClock(db)).getTime() - behindMs);
   const startedLate = await beginOccurrences(db, now);
   const endedLate: number[] = [];
@@ -61,20 +64,25 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
     }
   };
 
-  let plans: WindowPlan[] = [];
-  let writtenAt = startedAt;
-  for (const row of await findOver(db, now)) {
-    plans.push(plan(row, now));
-    await nextTurn();
-    const time = performance.now();
-    if (time - writtenAt >= WRITE_EVERY_MS) {
-      await write(plans);
-      plans = [];
-      writtenAt = performance.now();
+  const planOver = async (kind: 'cheap' | 'costly', withinMs: number): Promise<void> => {
+    const startedAt = performance.now();
+    let plans: WindowPlan[] = [];
+    let writtenAt = startedAt;
+    for (const row of await findOver(db, now, kind)) {
+      plans.push(plan(row, now));
+      await nextTurn();
+      const time = performance.now();
+      if (time - writtenAt >= WRITE_EVERY_MS) {
+        await write(plans);
+        plans = [];
+        writtenAt = performance.now();
+      }
+      if (time - startedAt >= withinMs) break;
     }
-    if (time - startedAt >= budgetMs) break;
-  }
-  await write(plans);
+    await write(plans);
+  };
+  await planOver('cheap', budgetMs ?? BUDGET_MS);
+  await planOver('costly', budgetMs ?? COSTLY_BUDGET_MS);
   return { startedLate, endedLate, brokenIds };
 }
 
@@ -91,17 +99,21 @@ async function beginOccurrences(db: Database, now: Date): Promise<number[]> {
   return rows.map(({ late }) => late);
 }
 
-/** The windows whose occurrence is over: first those without a rule, last those whose rule may be costly. */
-async function findOver(db: Database, now: Date): Promise<MaintenanceWindowRow[]> {
-  const { rrule } = maintenanceWindows;
+/**
+ * Windows whose occurrence is over. Accounts take turns; each begins with the window that ended first. The order of accounts is random, so
+ * that none is always the last one of a call, and processes that plan at the same time begin with different windows.
+ * @param kind whether their rule may be costly
+ */
+async function findOver(db: Database, now: Date, kind: 'cheap' | 'costly'): Promise<MaintenanceWindowRow[]> {
+  const { accountId, id, occurrenceEndsAt, rrule, state } = maintenanceWindows;
+  const isCostly = sql`coalesce(${rrule} ~ ${COSTLY_RULE}, false)`;
   return db
     .select()
     .from(maintenanceWindows)
-    .where(and(ne(maintenanceWindows.state, 'ended'), lte(maintenanceWindows.occurrenceEndsAt, now)))
+    .where(and(ne(state, 'ended'), lte(occurrenceEndsAt, now), kind === 'costly' ? isCostly : not(isCostly)))
     .orderBy(
-      sql`case when ${rrule} is null then 0 when ${rrule} ~ 'COUNT=|BYSETPOS=|FREQ=YEARLY' then 2 else 1 end`,
-      asc(maintenanceWindows.occurrenceEndsAt),
-      asc(maintenanceWindows.id),
+      sql`row_number() over (partition by ${accountId} order by ${occurrenceEndsAt}, ${id})`,
+      sql`random()`,
     )
     .limit(READ_AT_ONCE);
 }
