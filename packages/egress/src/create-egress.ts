@@ -52,7 +52,7 @@ export interface Egress {
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
   const lookup = createFairLookup({
-    lookup: options.lookup === undefined ? createNameResolver() : endingWithCallback(options.lookup),
+    lookup: options.lookup === undefined ? createNameResolver() : endingWithResult(options.lookup),
   });
   const { checkUrlLookupMs = CHECK_URL_LOOKUP_MS } = options;
   const guard = { policy, lookup };
@@ -66,13 +66,13 @@ export function createEgress(options: EgressOptions): Egress {
   };
 }
 
-function endingWithCallback(lookup: LookupAll): StartLookup {
-  return (hostname, options, callback, ended) => {
+function endingWithResult(lookup: LookupAll): StartLookup {
+  return (hostname, options, { onResult, onEnd }) => {
     lookup(hostname, options, (error, addresses) => {
-      callback(error, addresses);
-      ended();
+      onResult(error, addresses);
+      onEnd(true);
     });
-    return ended;
+    return { askAgain: () => undefined, stop: () => onEnd(true) };
   };
 }
 

@@ -1,7 +1,8 @@
 import type { LookupAddress } from 'node:dns';
-import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
+import { FairLimiter, type Owners, type Release } from '@tocsin/runtime/fair-limiter';
 import type { LookupAll } from './guarded-lookup.ts';
-import { failure, type StartLookup } from './name-resolver.ts';
+import { KnownNames } from './known-names.ts';
+import { failure, type RunningLookup, type StartLookup } from './name-resolver.ts';
 
 type Options = Parameters<LookupAll>[1];
 type Callback = Parameters<LookupAll>[2];
@@ -15,6 +16,11 @@ export interface LookupOwner {
   readonly redirected: boolean;
   /** When the answer is of no more use, by `performance.now()`. */
   readonly deadline: number;
+  /**
+   * Called with true if the lookup has to wait for others of its account, and with false when it begins. It fails if it cannot begin a
+   * second before the deadline. A failure while it waits says nothing about the name.
+   */
+  readonly onWaiting?: (isWaiting: boolean) => void;
 }
 
 /** `dns.lookup` on behalf of an owner. */
@@ -25,35 +31,46 @@ export type OwnedLookup = (
   callback: Callback,
 ) => void;
 
-/** A lookup that takes longer hangs: it counts as suspect from then on, and makes its name slow. */
-const SLOW_MS = 1_000;
-/** A lookup that takes longer fails. */
+/** A lookup that takes longer hangs. */
+const HANGS_AFTER_MS = 1_000;
+/** How long after it began to wait a request for a name fails. */
 const LOOKUP_WITHIN_MS = 10_000;
+/** How long a forwarder keeps a question that nobody answers (dnsmasq: 10 s), also after the lookup has ended here. */
+const FORWARDER_KEEPS_MS = 10_000;
 /** Owners end by timers of their own at their deadline. A lookup is given up a little later, so that they report the time-out. */
 const AFTER_DEADLINE_MS = 100;
-/** A timer that fires later than this shows that the process was short of CPU: the lookup gets a little more time, once. */
+/** A timer that fires later than this shows that the process was short of CPU: the request gets a little more time, once. */
 const LATE_MS = 500;
-/** Names whose speed is remembered, of those that accounts gave and of those that targets gave; the one seen longest ago is forgotten. */
-const MAX_NAMES = 50_000;
+const EXTRA_MS = 1_000;
+/** Requests for the same name that end at different times are ended together within this time. */
+const END_EVERY_MS = 50;
+
+/** How many lookups of names that were answered the last time may be under way. One that hangs leaves after a second. */
+const KNOWN_LIMITS = { limit: 1_000, limits: { account: 600, resource: 4 } } as const;
 
 /**
- * How many lookups may be under way at a time. They cost this process next to nothing; the limits protect the name servers, and with
- * them everybody whose names they resolve: dnsmasq, for one, forwards 150 questions at a time.
+ * How many lookups of other names may be under way. They cost this process next to nothing. The limits protect the name servers, and with
+ * them everybody whose names they resolve: dnsmasq forwards 150 questions at a time and refuses more. A lookup asks two questions (A and
+ * AAAA), so one account has at most 110 open questions for such names.
  */
-const LIMITS = {
-  /** Names that were fast the last time. */
-  fast: { limit: 1_000, limits: { account: 600, resource: 4 } },
-  /** First lookups of names that accounts gave. One that hangs leaves after a second. */
-  first: { limit: 64, limits: { account: 24, resource: 2 } },
-  /** Names that were slow the last time, first lookups of names that targets gave, and lookups that hang. */
-  suspect: { limit: 1_000, limits: { account: 200, resource: 1 } },
-  /** Names that did not resolve the last time. They have limits of their own, so that no other name waits for them. */
-  failed: { limit: 1_000, limits: { account: 200, resource: 1 } },
+const UNCERTAIN_LIMITS = {
+  /** Those that hang do not count here. */
+  limit: 10_000,
+  limits: {
+    /** Includes lookups of known names that hang. */
+    account: 55,
+    /**
+     * The same, but without first lookups that do not hang yet. The rest is for first lookups, by account: names that were not answered
+     * the last time, and new names that targets gave, may be without number.
+     */
+    suspect: 30,
+    resource: 1,
+  },
 } as const;
+/** The resource of lookups that hang: they count against their account only. */
+const NO_RESOURCE = '';
 
-type Kind = keyof typeof LIMITS;
-type Limiter = FairLimiter<'account' | 'resource'>;
-type Speed = 'fast' | 'slow' | 'failed';
+type Kind = 'known' | 'first' | 'suspect';
 
 export interface FairLookupOptions {
   readonly lookup: StartLookup;
@@ -62,27 +79,21 @@ export interface FairLookupOptions {
 }
 
 /**
- * Looks names up so that those that hang delay no other: a name is looked up once for everybody who asks meanwhile, a lookup has a
- * deadline, and names that are known to be fast do not wait for others. Of the rest each account and each of its resources has a few
- * at a time. A lookup whose turn does not come fails like one that no name server answered.
+ * Looks names up so that those that hang do not delay others: a name is looked up once for everybody who asks at the same time, a lookup
+ * has a deadline, and names that were answered the last time do not wait for others. Each account and each of its resources may look up
+ * a limited number of other names at a time. A lookup whose turn does not come fails with `EAI_AGAIN`; its owner is told that it waited.
  */
 export function createFairLookup({ lookup, now = () => performance.now() }: FairLookupOptions): OwnedLookup {
-  const limiters: Readonly<Record<Kind, Limiter>> = {
-    fast: new FairLimiter({ ...LIMITS.fast, sharedBy: 'account' }),
-    first: new FairLimiter({ ...LIMITS.first, sharedBy: 'account' }),
-    suspect: new FairLimiter({ ...LIMITS.suspect, sharedBy: 'account' }),
-    failed: new FairLimiter({ ...LIMITS.failed, sharedBy: 'account' }),
-  };
-  const speeds = new NameSpeeds();
+  const permits = new LookupPermits();
+  const names = new KnownNames(now);
   /** By name and kind of question. */
   const running = new Map<string, SharedLookup>();
 
   return (hostname, options, owner, callback) => {
     const key = `${hostname} ${options.family ?? 0} ${options.hints ?? 0}`;
-    const begin = (kind: Kind, release: Release): void => {
+    const begin = (permit: LookupPermit): void => {
       const onOver = (): void => void running.delete(key);
-      const { suspect } = limiters;
-      const shared = new SharedLookup({ hostname, owner, kind, release, suspect, speeds, now, onOver });
+      const shared = new SharedLookup({ hostname, permit, names, now, onOver });
       running.set(key, shared);
       shared.join(owner, callback);
       shared.start(lookup, options);
@@ -93,173 +104,233 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
       return shared !== undefined;
     };
     if (join()) return;
-    const kind = kindOf(speeds.get(hostname), owner);
-    const release = limiters[kind].tryAcquire(owner);
-    if (release !== null) {
-      begin(kind, release);
+    const kind = kindOf(names.wasAnswered(owner.account, hostname), owner);
+    const permit = permits.tryAcquire(kind, owner);
+    if (permit !== null) {
+      begin(permit);
       return;
     }
     const wait = async (): Promise<void> => {
-      const withinMs = Math.max(0, owner.deadline + AFTER_DEADLINE_MS - now());
-      const permit = await limiters[kind].acquire(owner, withinMs);
-      if (permit === null) callback(failure('EAI_AGAIN', hostname), []);
+      owner.onWaiting?.(true);
+      // A lookup that begins later may have too little time for an answer.
+      const permit = await permits.acquire(kind, owner, owner.deadline - HANGS_AFTER_MS - now());
+      if (permit === null) return callback(failure('EAI_AGAIN', hostname), []);
+      owner.onWaiting?.(false);
       // Somebody else may have begun it meanwhile.
-      else if (join()) permit();
-      else begin(kind, permit);
+      if (join()) permit.release();
+      else begin(permit);
     };
     void wait();
   };
 }
 
-function kindOf(speed: Speed | undefined, owner: LookupOwner): Kind {
-  if (speed === 'fast' || speed === 'failed') return speed;
-  return speed === 'slow' || owner.redirected ? 'suspect' : 'first';
+/** @param wasAnswered null: the account has not looked the name up yet */
+function kindOf(wasAnswered: boolean | null, { redirected }: LookupOwner): Kind {
+  if (wasAnswered === null) return redirected ? 'suspect' : 'first';
+  return wasAnswered ? 'known' : 'suspect';
+}
+
+/** The permits of all lookups. */
+class LookupPermits {
+  readonly #known = new FairLimiter({ ...KNOWN_LIMITS, sharedBy: 'account', soleOwnerMayUseAll: true });
+  readonly #uncertain = new FairLimiter({ ...UNCERTAIN_LIMITS, sharedBy: 'account' });
+  #firsts = 0;
+
+  tryAcquire(kind: Kind, owner: LookupOwner): LookupPermit | null {
+    const release =
+      kind === 'known'
+        ? this.#known.tryAcquire(owner)
+        : this.#uncertain.tryAcquire(this.#uncertainOwners(kind, owner));
+    return release === null ? null : this.#permit(owner, release);
+  }
+
+  /** @returns null when no permit was free within `withinMs` */
+  async acquire(kind: Kind, owner: LookupOwner, withinMs: number): Promise<LookupPermit | null> {
+    const waitMs = Math.max(0, withinMs);
+    const release = await (kind === 'known'
+      ? this.#known.acquire(owner, waitMs)
+      : this.#uncertain.acquire(this.#uncertainOwners(kind, owner), waitMs));
+    return release === null ? null : this.#permit(owner, release);
+  }
+
+  #uncertainOwners(
+    kind: Kind,
+    { account, resource }: LookupOwner,
+  ): Owners<'account' | 'suspect' | 'resource'> {
+    if (kind === 'suspect') return { account, suspect: account, resource };
+    // A name of its own: the limit of suspect lookups does not apply.
+    this.#firsts += 1;
+    return { account, suspect: `first ${this.#firsts}`, resource };
+  }
+
+  #permit({ account }: LookupOwner, release: Release): LookupPermit {
+    const owners = { account, suspect: account, resource: NO_RESOURCE };
+    return new LookupPermit(release, () => this.#uncertain.charge(owners));
+  }
+}
+
+class LookupPermit {
+  #release: Release;
+  #charge: (() => Release) | null;
+
+  constructor(release: Release, charge: () => Release) {
+    this.#release = release;
+    this.#charge = charge;
+  }
+
+  /** From now on the lookup counts against the uncertain lookups of its account, but against nobody else's. */
+  makeHanging(): void {
+    if (this.#charge === null) return;
+    const before = this.#release;
+    this.#release = this.#charge();
+    this.#charge = null;
+    before();
+  }
+
+  release(): void {
+    this.#release();
+  }
 }
 
 interface SharedLookupOptions {
   readonly hostname: string;
-  /** Who began it. */
-  readonly owner: LookupOwner;
-  readonly kind: Kind;
-  /** Releases its permit. */
-  readonly release: Release;
-  readonly suspect: Limiter;
-  readonly speeds: NameSpeeds;
+  readonly permit: LookupPermit;
+  readonly names: KnownNames;
   readonly now: () => number;
   /** Called before the callbacks: nobody may join any more. */
   readonly onOver: () => void;
+}
+
+/** Somebody who waits for a lookup. */
+interface Waiter {
+  readonly owner: LookupOwner;
+  readonly callback: Callback;
+  endsAt: number;
+  isExtended: boolean;
 }
 
 /** A lookup under way, and those who wait for it. */
 class SharedLookup {
   readonly #options: SharedLookupOptions;
   readonly #startedAt: number;
-  readonly #callbacks: Callback[] = [];
-  #release: Release;
-  /** The latest deadline of those who wait, but not beyond what a lookup may take. */
-  #endsAt = 0;
-  #isExtended = false;
-  /** Whether only targets gave the name. */
-  #redirected = true;
-  #hangs = false;
+  readonly #waiters = new Set<Waiter>();
+  #askedAt: number;
   #isOver = false;
   #hasEnded = false;
-  #stop: (() => void) | null = null;
-  readonly #slowTimer: NodeJS.Timeout;
+  #running: RunningLookup | null = null;
+  readonly #hangTimer: NodeJS.Timeout;
   #endTimer: NodeJS.Timeout | undefined;
+  /** When `#endTimer` fires. */
+  #nextEnd = Infinity;
 
   constructor(options: SharedLookupOptions) {
     this.#options = options;
-    this.#release = options.release;
     this.#startedAt = options.now();
-    this.#slowTimer = setTimeout(() => afterReading(() => this.#hang()), SLOW_MS);
+    this.#askedAt = this.#startedAt;
+    this.#hangTimer = setTimeout(() => afterReading(() => this.#hang()), HANGS_AFTER_MS);
   }
 
   join(owner: LookupOwner, callback: Callback): void {
-    this.#callbacks.push(callback);
-    this.#redirected &&= owner.redirected;
-    const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, this.#startedAt + LOOKUP_WITHIN_MS);
-    this.#endsAt = Math.max(this.#endsAt, endsAt);
+    const now = this.#options.now();
+    const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, now + LOOKUP_WITHIN_MS);
+    this.#waiters.add({ owner, callback, endsAt, isExtended: false });
+    if (endsAt < this.#nextEnd) this.#awaitEnd(endsAt);
+    // Whoever joins a lookup that hangs has a question asked as if it were the first.
+    if (now - this.#askedAt <= HANGS_AFTER_MS) return;
+    this.#askedAt = now;
+    this.#running?.askAgain();
   }
 
   start(lookup: StartLookup, options: Options): void {
-    this.#awaitEnd();
-    this.#stop = lookup(
-      this.#options.hostname,
-      options,
-      (error, addresses) => this.#answer(error, addresses),
-      () => this.#end(),
-    );
+    this.#running = lookup(this.#options.hostname, options, {
+      onResult: (error, addresses) => this.#finish(error, addresses),
+      onRetry: (retryInMs) => this.#failThoseBefore(this.#options.now() + retryInMs),
+      onEnd: (isAnswered) => this.#end(isAnswered),
+    });
   }
 
-  #awaitEnd(): void {
-    const { now } = this.#options;
+  #awaitEnd(endsAt: number): void {
+    this.#nextEnd = endsAt;
+    clearTimeout(this.#endTimer);
     this.#endTimer = setTimeout(
-      () => {
-        const lateMs = now() - this.#endsAt;
-        // Somebody with a later deadline has joined.
-        if (lateMs < 0) return this.#awaitEnd();
-        if (lateMs <= LATE_MS || this.#isExtended) return afterReading(() => this.#giveUp());
-        this.#isExtended = true;
-        this.#endsAt = now() + SLOW_MS;
-        this.#awaitEnd();
-      },
-      Math.max(0, this.#endsAt - now()),
+      () => afterReading(() => this.#endDue()),
+      Math.max(0, endsAt - this.#options.now()),
     );
   }
 
-  /** Leaves its permit to lookups that do not hang. From then on it counts against the suspect lookups of its owner, but of no other. */
+  /** Fails those whose time is over. */
+  #endDue(): void {
+    if (this.#isOver) return;
+    const now = this.#options.now();
+    for (const waiter of this.#waiters) {
+      if (waiter.isExtended || now - waiter.endsAt <= LATE_MS) continue;
+      waiter.isExtended = true;
+      waiter.endsAt = now + EXTRA_MS;
+    }
+    this.#fail((waiter) => waiter.endsAt <= now);
+    if (this.#isOver) return;
+    const endings = Array.from(this.#waiters, ({ endsAt }) => endsAt);
+    const earliest = endings.reduce((one, other) => Math.min(one, other), Infinity);
+    this.#awaitEnd(Math.max(earliest, now + END_EVERY_MS));
+  }
+
+  /** The name servers failed. Those whose deadline comes before the next question learn of it now. */
+  #failThoseBefore(retryAt: number): void {
+    if (!this.#isOver) this.#fail(({ owner }) => owner.deadline <= retryAt);
+  }
+
+  #fail(isDue: (waiter: Waiter) => boolean): void {
+    const due = Array.from(this.#waiters).filter(isDue);
+    for (const waiter of due) this.#waiters.delete(waiter);
+    if (this.#waiters.size === 0) this.#close();
+    this.#tell(due, failure('EAI_AGAIN', this.#options.hostname), []);
+    if (this.#isOver) this.#running?.stop();
+  }
+
+  /** From then on it counts against the uncertain lookups of its account. */
   #hang(): void {
-    if (this.#hasEnded) return;
-    this.#hangs = true;
-    const { kind, suspect, owner } = this.#options;
-    if (!this.#isOver) this.#note(kind === 'failed' ? 'failed' : 'slow');
-    if (kind !== 'fast' && kind !== 'first') return;
-    const release = this.#release;
-    this.#release = suspect.charge(owner);
-    release();
-  }
-
-  #answer(error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
-    if (this.#isOver) return;
-    if (this.#hangs && error?.code === 'EAI_AGAIN') this.#noteFailure();
-    else this.#note(this.#hangs ? 'slow' : 'fast');
-    this.#finish(error, addresses);
-  }
-
-  #giveUp(): void {
-    if (this.#isOver) return;
-    // Before it is slow it says nothing about the name.
-    if (this.#hangs) this.#noteFailure();
-    this.#finish(failure('EAI_AGAIN', this.#options.hostname), []);
-    this.#stop?.();
+    if (!this.#hasEnded) this.#options.permit.makeHanging();
   }
 
   #finish(error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
+    if (this.#isOver) return;
+    this.#close();
+    this.#tell(Array.from(this.#waiters), error, addresses);
+  }
+
+  #close(): void {
     this.#isOver = true;
     clearTimeout(this.#endTimer);
     this.#options.onOver();
-    for (const callback of this.#callbacks) callback(error, addresses);
+  }
+
+  #tell(waiters: readonly Waiter[], error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
+    const { names, hostname, now } = this.#options;
+    const hangs = now() - this.#startedAt >= HANGS_AFTER_MS;
+    for (const { owner, callback } of waiters) {
+      const { account, redirected } = owner;
+      const isUndecided = error?.code === 'EAI_AGAIN' && !hangs;
+      if (error?.code === 'ENOTFOUND') names.forget(account, hostname);
+      else if (!isUndecided) names.note(account, hostname, error === null, redirected);
+      // It may have been too short of time, but such names must not escape the limits.
+      else if (names.wasAnswered(account, hostname) === true) names.forget(account, hostname);
+      callback(error, addresses);
+    }
   }
 
   /** No name server is asked any more. */
-  #end(): void {
+  #end(isAnswered: boolean): void {
     this.#hasEnded = true;
-    clearTimeout(this.#slowTimer);
-    this.#release();
-  }
-
-  /** A name that was fast until now has failed once only. */
-  #noteFailure(): void {
-    this.#note(this.#options.kind === 'fast' ? 'slow' : 'failed');
-  }
-
-  #note(speed: Speed): void {
-    const { speeds, hostname } = this.#options;
-    speeds.note(hostname, speed, this.#redirected);
+    clearTimeout(this.#hangTimer);
+    const { permit, now } = this.#options;
+    const keptForMs = isAnswered ? 0 : this.#startedAt + FORWARDER_KEEPS_MS - now();
+    if (keptForMs <= 0) return permit.release();
+    permit.makeHanging();
+    setTimeout(() => permit.release(), keptForMs).unref();
   }
 }
 
 /** Calls it once the answers that have arrived by now are read: a timer may be late because the process was short of CPU. */
 function afterReading(work: () => void): void {
   setImmediate(work);
-}
-
-/** How long the last lookup of each name took. */
-class NameSpeeds {
-  readonly #given = new Map<string, Speed>();
-  /** Of names that only targets gave. They can be without number. */
-  readonly #redirected = new Map<string, Speed>();
-
-  get(hostname: string): Speed | undefined {
-    return this.#given.get(hostname) ?? this.#redirected.get(hostname);
-  }
-
-  note(hostname: string, speed: Speed, redirected: boolean): void {
-    const speeds = redirected && !this.#given.has(hostname) ? this.#redirected : this.#given;
-    speeds.delete(hostname);
-    speeds.set(hostname, speed);
-    const [oldest] = speeds.keys();
-    if (speeds.size > MAX_NAMES && oldest !== undefined) speeds.delete(oldest);
-  }
 }

@@ -119,7 +119,8 @@ describe('without an allowance nothing reaches loopback', () => {
     ['0177.0.0.1', 'ENOTFOUND'],
   ])('the real resolver with the raw host %s', async (host, code) => {
     const resolve = createNameResolver({ configFile: '/dev/null', servers: [names.address] });
-    const lookup: LookupAll = (...query) => void resolve(...query, () => undefined);
+    const lookup: LookupAll = (hostname, options, onResult) =>
+      void resolve(hostname, options, { onResult, onRetry: () => undefined, onEnd: () => undefined });
     const egress = createEgress({ allowCidrs: [], lookup });
     const raw = { host, hostname: host, port: portOf(plain) };
     await expect(get(egress, 'http://replaced.test/', raw)).rejects.toMatchObject({ code });

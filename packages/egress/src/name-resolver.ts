@@ -12,12 +12,14 @@ const ASK_AGAIN_AFTER_MS = 3_000;
 const PATIENT_MS = 5_000;
 /** A resolver with more answers than this adapts its time-out to them. */
 const MAX_PATIENT_ANSWERS = 2;
-/** How often each name server may say that it failed. glibc asks as often. */
-const MAX_FAILURES_PER_SERVER = 2;
+/** When every server refuses, fails or cannot be reached, the lookup pauses for this long, then asks again. The last pause repeats. */
+const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
+/** How often a failed question for IPv4 addresses is repeated when the name has IPv6 addresses. */
+const MAX_IPV4_RETRIES = 2;
 /** A search domain that takes longer is passed over. */
 const SEARCH_DOMAIN_WITHIN_MS = 3_000;
-/** Once one family has addresses, a server that ignores questions for the other must not delay the check (RFC 8305, section 3). */
-const OTHER_FAMILY_WITHIN_MS = 250;
+/** Once there are IPv4 addresses, a server that ignores questions for IPv6 must not delay the check (RFC 8305, section 3). */
+const IPV6_WITHIN_MS = 250;
 /** How often the files and the interfaces are read again at most. */
 const REREAD_AFTER_MS = 5_000;
 const DEFAULT_NDOTS = 1;
@@ -47,23 +49,39 @@ interface NameConfig {
   readonly ndots: number;
 }
 
-/**
- * `dns.lookup` whose questions may outlive its callback.
- * @param ended called once, when no name server is asked any more: together with the callback or later
- * @returns a function that stops the lookup: the callback is not called after that, and `ended` is
- */
+/** What a lookup reports. */
+export interface LookupEvents {
+  /** Called at most once, and not after `stop`. */
+  readonly onResult: Parameters<LookupAll>[2];
+  /** Every name server refused, failed or could not be reached. The next question follows after `retryInMs`. */
+  readonly onRetry: (retryInMs: number) => void;
+  /**
+   * Called once, when no question is open any more: together with `onResult` or later.
+   * @param isAnswered false if a question was never answered: the name servers may still be busy with it
+   */
+  readonly onEnd: (isAnswered: boolean) => void;
+}
+
+/** A lookup under way. */
+export interface RunningLookup {
+  /** Sends the open questions again now. */
+  askAgain(): void;
+  /** Stops waiting for responses. `onEnd` is still called. */
+  stop(): void;
+}
+
+/** `dns.lookup` whose questions may outlive its result. */
 export type StartLookup = (
   hostname: string,
   options: Parameters<LookupAll>[1],
-  callback: Parameters<LookupAll>[2],
-  ended: () => void,
-) => () => void;
+  events: LookupEvents,
+) => RunningLookup;
 
 /**
  * Resolves names as `dns.lookup` does - `/etc/hosts` first, then the name servers with the search domains of `/etc/resolv.conf` - but on
  * sockets instead of threads. libuv has a fixed number of threads and cannot cancel `getaddrinfo`, so a few names whose servers never
- * answer stop every other lookup of the process. Here they cost a little memory. A lookup that no server answers does not end by itself:
- * it asks again until it is stopped.
+ * answer stop every other lookup of the process. Here they cost a little memory. While no server answers, or all of them fail, a lookup
+ * asks again until it is stopped.
  */
 export function createNameResolver(options: NameResolverOptions = {}): StartLookup {
   const { now = () => performance.now(), interfaces = os.networkInterfaces } = options;
@@ -82,7 +100,7 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
     servers = servers.renewed(serverAddresses(options), name);
   };
 
-  return (hostname, { family, hints = 0 }, callback, ended) => {
+  return (hostname, { family, hints = 0 }, events) => {
     const name = hostname.replace(/\.$/, '').toLowerCase();
     refresh(name);
     const wanted: readonly Family[] =
@@ -92,27 +110,20 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
       const found = local.filter((address) => wanted.includes(address.family as Family));
       // As from a name server, never before this function returns.
       const immediate = setImmediate(() => {
-        if (found.length > 0) callback(null, found);
-        else callback(failure('ENOTFOUND', hostname), []);
-        ended();
+        if (found.length > 0) events.onResult(null, found);
+        else events.onResult(failure('ENOTFOUND', hostname), []);
+        events.onEnd(true);
       });
-      return () => {
-        clearImmediate(immediate);
-        ended();
+      return {
+        askAgain: () => undefined,
+        stop: () => {
+          clearImmediate(immediate);
+          events.onEnd(true);
+        },
       };
     }
     const names = hostname.endsWith('.') ? [name] : candidates(name, config);
-    const lookup = new NameLookup(
-      names,
-      wanted,
-      () => servers,
-      ended,
-      (error, addresses) => {
-        if (error === null) callback(null, addresses);
-        else callback(failure(codeOf(error), hostname), []);
-      },
-    );
-    return () => lookup.stop();
+    return new NameLookup(hostname, names, wanted, () => servers, events);
   };
 }
 
@@ -322,34 +333,43 @@ function candidates(name: string, { search, ndots }: NameConfig): readonly strin
   return name.split('.').length - 1 >= ndots ? [name, ...within] : [...within, name];
 }
 
-/** Looks for the first of some names that has addresses. */
-class NameLookup {
+/** Looks for the first of some names that has addresses. Starts over if a failure may be temporary. */
+class NameLookup implements RunningLookup {
+  readonly #hostname: string;
   readonly #names: readonly string[];
   readonly #families: readonly Family[];
   readonly #servers: () => NameServers;
-  readonly #ended: () => void;
-  readonly #callback: (error: unknown, addresses: LookupAddress[]) => void;
+  readonly #events: LookupEvents;
   #questions: readonly Question[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** Questions that a server may still answer, those that nobody waits for included. */
+  /** Questions that a server may still answer, including those that nobody waits for. */
   #open = 0;
+  #isAnswered = true;
   /** Why earlier names have no addresses. */
   #failed: unknown;
+  #retries = 0;
+  #isRetrying = false;
   #over = false;
 
   constructor(
+    hostname: string,
     names: readonly string[],
     families: readonly Family[],
     servers: () => NameServers,
-    ended: () => void,
-    callback: (error: unknown, addresses: LookupAddress[]) => void,
+    events: LookupEvents,
   ) {
+    this.#hostname = hostname;
     this.#names = names;
     this.#families = families;
     this.#servers = servers;
-    this.#ended = ended;
-    this.#callback = callback;
+    this.#events = events;
     this.#ask(0);
+  }
+
+  askAgain(): void {
+    if (this.#over) return;
+    if (this.#isRetrying) this.#ask(0);
+    else for (const question of this.#questions) question.askAgain();
   }
 
   stop(): void {
@@ -358,6 +378,8 @@ class NameLookup {
 
   /** Asks for one of the names, and then for those after it. */
   #ask(index: number): void {
+    this.#clearTimer();
+    this.#isRetrying = false;
     const name = this.#names[index] ?? '';
     const isLast = index === this.#names.length - 1;
     const found = new Map<Family, LookupAddress[]>();
@@ -365,8 +387,11 @@ class NameLookup {
     let failed: unknown;
     const settle = (): void => {
       const addresses = this.#families.flatMap((family) => found.get(family) ?? []);
-      if (addresses.length > 0) this.#finish(() => this.#callback(null, addresses));
-      else this.#fail(failed, isLast ? null : index + 1);
+      // Without IPv4 addresses the target may be unreachable from here.
+      const lacksIpv4 = !found.has(4) && isTemporary(failed) && this.#retries < MAX_IPV4_RETRIES;
+      if (addresses.length === 0) this.#fail(failed, isLast ? null : index + 1);
+      else if (lacksIpv4) this.#retry();
+      else this.#finish(() => this.#events.onResult(null, addresses));
     };
     const answered = (family: Family, error: unknown, addresses: readonly string[]): void => {
       pending -= 1;
@@ -375,9 +400,11 @@ class NameLookup {
           family,
           addresses.map((address) => ({ address, family })),
         );
-      else if (failed === undefined || codeOf(failed) === 'ENOTFOUND') failed = error;
+      else if (!isTemporary(failed)) failed = error;
       if (pending === 0) settle();
-      else if (found.size === 1) this.#setTimer(settle, OTHER_FAMILY_WITHIN_MS);
+      else if (found.has(4)) this.#setTimer(settle, IPV6_WITHIN_MS);
+      // The packet may be lost: the question for IPv4 addresses is repeated once before the lookup does without them.
+      else if (found.has(6)) this.#setTimer(settle, 2 * this.#servers().answerWithinMs);
     };
     // A search domain whose servers hang must not keep the name itself from being asked for, which comes last then.
     if (!isLast && isWithin(name, this.#names.at(-1)))
@@ -386,9 +413,10 @@ class NameLookup {
         else this.#fail(timedOut(), this.#names.length - 1);
       }, SEARCH_DOMAIN_WITHIN_MS);
     this.#open += this.#families.length;
-    const closed = (): void => {
+    const closed = (isAnswered: boolean): void => {
       this.#open -= 1;
-      if (this.#over && this.#open === 0) this.#ended();
+      this.#isAnswered &&= isAnswered;
+      if (this.#over && this.#open === 0) this.#events.onEnd(this.#isAnswered);
     };
     this.#questions = this.#families.map(
       (family) => new Question(name, family, this.#servers, answered, closed),
@@ -399,26 +427,51 @@ class NameLookup {
   #fail(error: unknown, next: number | null): void {
     this.#drop();
     // A failure that may be temporary outweighs names that do not exist.
-    if (this.#failed === undefined || codeOf(this.#failed) === 'ENOTFOUND') this.#failed = error;
-    if (next === null) this.#finish(() => this.#callback(this.#failed, []));
-    else this.#ask(next);
+    if (!isTemporary(this.#failed)) this.#failed = error;
+    if (next !== null) this.#ask(next);
+    else if (isTemporary(this.#failed)) this.#retry();
+    else this.#finish(() => this.#events.onResult(failure('ENOTFOUND', this.#hostname), []));
+  }
+
+  /** Asks for all names again after a pause. */
+  #retry(): void {
+    this.#drop();
+    const delayMs = RETRY_AFTER_MS[Math.min(this.#retries, RETRY_AFTER_MS.length - 1)] ?? 0;
+    this.#retries += 1;
+    this.#failed = undefined;
+    this.#isRetrying = true;
+    this.#setTimer(() => this.#ask(0), delayMs);
+    this.#events.onRetry(delayMs);
   }
 
   #finish(tell: () => void = () => undefined): void {
     this.#over = true;
     this.#drop();
     tell();
+    // Between two attempts no question is open that could end the lookup.
+    if (this.#open === 0) this.#events.onEnd(this.#isAnswered);
   }
 
   /** Waits no longer for the questions under way. */
   #drop(): void {
-    clearTimeout(this.#timer);
+    this.#clearTimer();
     for (const question of this.#questions) question.drop();
   }
 
+  /** Responses that have arrived are read before the timer counts: the process may have been short of CPU. */
   #setTimer(work: () => void, delayMs: number): void {
+    this.#clearTimer();
+    const timer = setTimeout(() => {
+      setImmediate(() => {
+        if (this.#timer === timer) work();
+      });
+    }, delayMs);
+    this.#timer = timer;
+  }
+
+  #clearTimer(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(work, delayMs);
+    this.#timer = undefined;
   }
 }
 
@@ -428,10 +481,11 @@ class Question {
   readonly #family: Family;
   readonly #servers: () => NameServers;
   readonly #answered: (family: Family, error: unknown, addresses: readonly string[]) => void;
-  readonly #closed: () => void;
+  readonly #closed: (isAnswered: boolean) => void;
   #asked = 0;
   #pending = 0;
   #failures = 0;
+  #isAnswered = false;
   #over = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -440,7 +494,7 @@ class Question {
     family: Family,
     servers: () => NameServers,
     answered: (family: Family, error: unknown, addresses: readonly string[]) => void,
-    closed: () => void,
+    closed: (isAnswered: boolean) => void,
   ) {
     this.#name = name;
     this.#family = family;
@@ -453,6 +507,10 @@ class Question {
   drop(): void {
     this.#over = true;
     clearTimeout(this.#timer);
+  }
+
+  askAgain(): void {
+    if (!this.#over) this.#ask(true);
   }
 
   #ask(patiently: boolean): void {
@@ -468,18 +526,19 @@ class Question {
     }, withinMs);
     server?.ask(this.#name, this.#family, patiently, (error, addresses) => {
       this.#pending -= 1;
+      this.#isAnswered ||= error?.code !== dns.TIMEOUT;
       if (!this.#over) this.#judge(error, addresses);
-      if (this.#over && this.#pending === 0) this.#closed();
+      if (this.#over && this.#pending === 0) this.#closed(this.#isAnswered);
     });
   }
 
   #judge(error: NodeJS.ErrnoException | null, addresses: readonly string[]): void {
-    if (error === null || codeOf(error) === 'ENOTFOUND') this.#settle(error, addresses);
+    if (error === null || !isTemporary(error)) this.#settle(error, addresses);
     else if (error.code === dns.TIMEOUT) {
       if (this.#pending === 0) this.#ask(true);
     } else {
       this.#failures += 1;
-      if (this.#failures < MAX_FAILURES_PER_SERVER * this.#servers().count) this.#ask(false);
+      if (this.#failures < this.#servers().count) this.#ask(false);
       else if (this.#pending === 0) this.#settle(error, []);
     }
   }
@@ -495,14 +554,15 @@ function isWithin(name: string, bare: string | undefined): boolean {
 }
 
 /**
- * The families to ask for, in the order to connect in: of those that an interface has an address of, as `AI_ADDRCONFIG` has it, but for
- * link-local addresses, over which nothing with a name is reached. Where there is no such address, both. IPv6 comes first, unless all
- * IPv6 addresses are unique local ones: those reach no public address.
+ * The families to ask for, in the order to connect in: those that an interface has an address of, as with `AI_ADDRCONFIG`. Link-local
+ * IPv6 addresses do not count: no name is reached over them. Link-local IPv4 addresses do: pods of IPv6 clusters on AWS reach IPv4
+ * targets through one. If no address counts, both families. IPv6 comes first, unless all IPv6 addresses are unique local ones: those
+ * reach no public address.
  */
 function routedFamilies(interfaces: ReturnType<typeof os.networkInterfaces>): readonly Family[] {
   const addresses = Object.values(interfaces)
     .flatMap((all) => all ?? [])
-    .filter(({ internal, address }) => !internal && !/^(169\.254\.|fe[89ab])/i.test(address));
+    .filter(({ internal, address }) => !internal && !/^fe[89ab]/i.test(address));
   const isGlobal = addresses.some(({ family, address }) => family === 'IPv6' && !/^f[cd]/i.test(address));
   const order: readonly Family[] = isGlobal || addresses.length === 0 ? [6, 4] : [4, 6];
   const families = order.filter((family) => addresses.some((one) => one.family === `IPv${family}`));
@@ -514,10 +574,11 @@ function isFamily(address: string): Family | null {
   return family === 0 ? null : (family as Family);
 }
 
-/** A name that does not exist or has no addresses is `ENOTFOUND`; any other failure may be temporary, as with getaddrinfo. */
-function codeOf(error: unknown): 'ENOTFOUND' | 'EAI_AGAIN' {
-  const { code } = (error ?? {}) as { readonly code?: unknown };
-  return code === dns.NOTFOUND || code === dns.NODATA || code === dns.BADNAME ? 'ENOTFOUND' : 'EAI_AGAIN';
+/** Whether this is an error other than that the name does not exist or has no addresses. */
+function isTemporary(error: unknown): boolean {
+  if (error === undefined) return false;
+  const { code } = error as { readonly code?: unknown };
+  return code !== dns.NOTFOUND && code !== dns.NODATA && code !== dns.BADNAME;
 }
 
 /** Whether a server has sent this error. */

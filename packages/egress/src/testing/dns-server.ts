@@ -45,6 +45,14 @@ export class DnsServer {
   readonly zone = new Map<string, DnsAnswer>();
   /** What was asked, in order: the name and `A` or `AAAA`. */
   readonly asked: string[] = [];
+  /** The questions that nobody answers, as in `asked`. */
+  readonly silent = new Set<string>();
+  /** As long as there are this many of them, the server refuses all other questions, as a forwarder does. */
+  maxSilent = Infinity;
+  /** The questions to ignore the next time, as in `asked`. */
+  readonly lost = new Set<string>();
+  /** The questions to refuse the next time. */
+  readonly refused = new Set<string>();
   readonly #questions = new Map<string, number>();
   readonly #socket: Socket;
 
@@ -56,9 +64,10 @@ export class DnsServer {
     });
   }
 
-  static async start(zone: Readonly<Record<string, DnsAnswer>>): Promise<DnsServer> {
+  /** @param port 0: any */
+  static async start(zone: Readonly<Record<string, DnsAnswer>>, port = 0): Promise<DnsServer> {
     const socket = createSocket('udp4');
-    socket.bind(0, '127.0.0.1');
+    socket.bind(port, '127.0.0.1');
     await once(socket, 'listening');
     const server = new DnsServer(socket);
     for (const [name, answer] of Object.entries(zone)) server.zone.set(name, answer);
@@ -107,9 +116,15 @@ export class DnsServer {
   #answer(query: Buffer): Buffer | null {
     const { name, type, end } = readQuestion(query);
     if (type === A) this.#questions.set(name, this.questions(name) + 1);
-    this.asked.push(`${name} ${type === A ? 'A' : 'AAAA'}`);
-    const answer = this.zone.get(name);
-    if (answer === 'silence' || (answer === 'no IPv6' && type === AAAA)) return null;
+    const question = `${name} ${type === A ? 'A' : 'AAAA'}`;
+    this.asked.push(question);
+    if (this.lost.delete(question)) return null;
+    const isFull = this.silent.size >= this.maxSilent && !this.silent.has(question);
+    const answer = this.refused.delete(question) || isFull ? 'refusal' : this.zone.get(name);
+    if (answer === 'silence' || (answer === 'no IPv6' && type === AAAA)) {
+      this.silent.add(question);
+      return null;
+    }
     const records = this.#records(name, type, this.questions(name));
     const header = Buffer.alloc(HEADER_BYTES);
     query.copy(header, 0, 0, 2);

@@ -1,0 +1,54 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { KnownNames } from './known-names.ts';
+
+const LIMIT = 2_000;
+const HOUR_MS = 3_600_000;
+
+let clock: number;
+let names: KnownNames;
+beforeEach(() => {
+  clock = 0;
+  names = new KnownNames(() => clock, { given: LIMIT, redirected: LIMIT });
+});
+
+function noteMany(account: string, from: number, to: number): void {
+  for (let index = from; index < to; index += 1) names.note(account, `${index}.example`, true, false);
+}
+
+function known(account: string, from: number, to: number): number {
+  let count = 0;
+  for (let index = from; index < to; index += 1)
+    if (names.wasAnswered(account, `${index}.example`) !== null) count += 1;
+  return count;
+}
+
+test('a name is known to the account that looked it up, until it no longer exists', () => {
+  names.note('one', 'shop.example', true, false);
+  names.note('one', 'dead.example', false, false);
+  expect(names.wasAnswered('one', 'shop.example')).toBe(true);
+  expect(names.wasAnswered('one', 'dead.example')).toBe(false);
+  expect(names.wasAnswered('two', 'shop.example')).toBeNull();
+  names.forget('one', 'shop.example');
+  expect(names.wasAnswered('one', 'shop.example')).toBeNull();
+});
+
+test('more names than fit, looked up in turn, leave most of them known', () => {
+  for (let round = 0; round < 2; round += 1) noteMany('one', 0, LIMIT + 100);
+  expect(known('one', 0, LIMIT + 100)).toBe(LIMIT);
+});
+
+test('an account does not displace more than its share of the names of others', () => {
+  noteMany('one', 0, 100);
+  noteMany('two', 0, LIMIT + 100);
+  expect(known('one', 0, 100)).toBe(100);
+  noteMany('one', 0, LIMIT);
+  expect([known('one', 0, LIMIT), known('two', 0, LIMIT)]).toEqual([LIMIT / 2, LIMIT / 2]);
+});
+
+test('a name that is no longer looked up makes room for a new one', () => {
+  noteMany('one', 0, LIMIT);
+  clock = HOUR_MS;
+  names.note('one', 'new.example', true, false);
+  expect(names.wasAnswered('one', 'new.example')).toBe(true);
+  expect(known('one', 0, LIMIT)).toBe(LIMIT - 1);
+});

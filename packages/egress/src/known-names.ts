@@ -1,0 +1,102 @@
+/** How many names are remembered: of those that accounts gave, and of those that only targets gave. */
+const LIMITS = { given: 200_000, redirected: 50_000 };
+/** A name that was not looked up for this long may be forgotten for a new one. */
+const STALE_AFTER_MS = 3_600_000;
+
+interface KnownName {
+  readonly wasAnswered: boolean;
+  readonly notedAt: number;
+}
+
+/** Whether the last lookup of each name was answered, for each account. */
+export class KnownNames {
+  readonly #given: NameTable;
+  /** Names that only targets gave. There is no limit to their number. */
+  readonly #redirected: NameTable;
+
+  /** @param now milliseconds of a monotonic clock */
+  constructor(now: () => number, limits = LIMITS) {
+    this.#given = new NameTable(limits.given, now);
+    this.#redirected = new NameTable(limits.redirected, now);
+  }
+
+  /** Null: unknown. */
+  wasAnswered(account: string, name: string): boolean | null {
+    return (this.#given.get(account, name) ?? this.#redirected.get(account, name))?.wasAnswered ?? null;
+  }
+
+  /** @param redirected whether the target gave the name, and not the account */
+  note(account: string, name: string, wasAnswered: boolean, redirected: boolean): void {
+    const names = redirected && this.#given.get(account, name) === undefined ? this.#redirected : this.#given;
+    names.set(account, name, wasAnswered);
+  }
+
+  forget(account: string, name: string): void {
+    this.#given.delete(account, name);
+    this.#redirected.delete(account, name);
+  }
+}
+
+/** A limited number of names, shared fairly: an account with more than its share replaces only its own names. */
+class NameTable {
+  readonly #limit: number;
+  readonly #now: () => number;
+  /** By account, the name looked up longest ago first. */
+  readonly #accounts = new Map<string, Map<string, KnownName>>();
+  #size = 0;
+
+  constructor(limit: number, now: () => number) {
+    this.#limit = limit;
+    this.#now = now;
+  }
+
+  get(account: string, name: string): KnownName | undefined {
+    return this.#accounts.get(account)?.get(name);
+  }
+
+  set(account: string, name: string, wasAnswered: boolean): void {
+    this.delete(account, name);
+    if (this.#size >= this.#limit && !this.#makeRoom(account)) return;
+    const names = this.#accounts.get(account) ?? new Map<string, KnownName>();
+    this.#accounts.set(account, names);
+    names.set(name, { wasAnswered, notedAt: this.#now() });
+    this.#size += 1;
+  }
+
+  delete(account: string, name: string): void {
+    const names = this.#accounts.get(account);
+    if (names?.delete(name) !== true) return;
+    this.#size -= 1;
+    if (names.size === 0) this.#accounts.delete(account);
+  }
+
+  /** @returns false if the account has its share, all of it in use: then a new name must not replace one that is */
+  #makeRoom(account: string): boolean {
+    const held = this.#accounts.get(account)?.size ?? 0;
+    if (held < Math.floor(this.#limit / Math.max(1, this.#accounts.size))) {
+      this.#deleteOldest(this.#largest());
+      return true;
+    }
+    const [oldest] = this.#accounts.get(account)?.values() ?? [];
+    if (oldest === undefined || this.#now() - oldest.notedAt < STALE_AFTER_MS) return false;
+    this.#deleteOldest(account);
+    return true;
+  }
+
+  #deleteOldest(account: string): void {
+    const [name] = this.#accounts.get(account)?.keys() ?? [];
+    if (name !== undefined) this.delete(account, name);
+  }
+
+  /** The account with the most names. */
+  #largest(): string {
+    let largest = '';
+    let most = 0;
+    for (const [account, { size }] of this.#accounts) {
+      if (size <= most) continue;
+      largest = account;
+      most = size;
+    }
+    return largest;
+  }
+}
