@@ -1,13 +1,9 @@
 /** What the bodies of all probes of a process may take. The container may use 1 GiB. */
 const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
 
-/** The probe has no result: this process has no memory left for the body. That says nothing about the target. */
+/** The probe has no result: a limit of this process ended it. That says nothing about the target. */
 export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
-
-  constructor() {
-    super('the checker has no memory left for the body');
-  }
 }
 
 /**

@@ -62,7 +62,7 @@ const NO_TIMINGS: Timings = { dns: null, tcp: null, tls: null, firstByte: null, 
  * @param signal ends the probe at shutdown
  * @param bodies the memory that this probe shares with others; default: its own
  * @throws ProbeAbortedError once `signal` aborts
- * @throws ProbeThrottledError where `bodies` has no memory left
+ * @throws ProbeThrottledError if `bodies` has no memory left, or the account has too many lookups that hang to begin this one
  */
 export async function probe(
   target: ProbeTarget,
@@ -97,9 +97,17 @@ async function exchange(
   const cookies = new CheckCookies();
   let request = firstRequest(url, target.method, target.headers, target.body);
   for (let redirects = 0; ; redirects += 1) {
-    const owner = { ...target.owner, redirected: redirects > 0, deadline: deadline.endsAt };
+    let waitsForLookup = false;
+    const owner: LookupOwner = {
+      ...target.owner,
+      redirected: redirects > 0,
+      deadline: deadline.endsAt,
+      onWaiting: (isWaiting) => (waitsForLookup = isWaiting),
+    };
     const hop = await requestHop(request, egress, owner, deadline, chooseBodyUse, lease);
-    if (lease.isRefused) throw new ProbeThrottledError();
+    if (lease.isRefused) throw new ProbeThrottledError('the checker has no memory left for the body');
+    if (waitsForLookup && deadline.state !== 'aborted')
+      throw new ProbeThrottledError('too many lookups of this account hang');
     if (hop.failure !== null) return failed(target, hop, hop.failure, deadline, redirects);
     if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
       return judged(target, hop, deadline);
