@@ -10,6 +10,7 @@ import { isSeen } from './is-seen.ts';
 
 type PostgresFault = Extract<FaultAction, { type: 'postgres' }>['what'];
 
+const READY_WITHIN_MS = 30_000;
 const TOO_MANY_CONNECTIONS = '53300';
 const TRY_EVERY_MS = 50;
 /** Connections that are asked for at the same time. */
@@ -27,7 +28,7 @@ export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: n
       await stores.startPostgres();
       break;
     case 'standby':
-      return serveAsStandby(scene, firedAt, lastsMs);
+      return serveAsStandby(scene, lastsMs);
     case 'terminate':
       await endSessions(scene);
       break;
@@ -37,27 +38,36 @@ export async function firePostgres(scene: Scene, what: PostgresFault, lastsMs: n
   return { firedAt, endedAt: Date.now() };
 }
 
-/** As after a failover that is not complete: Postgres only reads, until a replica of each service said that it is not ready. */
-async function serveAsStandby(
-  { stores, slots, deadline }: Scene,
-  firedAt: number,
-  lastsMs: number,
-): Promise<Firing> {
+/**
+ * As after a failover that is not complete: Postgres only reads, until a replica of each service said that it is not ready. Not before
+ * one of each is ready: an api cannot start meanwhile, and one try after another would keep it from ever starting.
+ */
+async function serveAsStandby({ stores, slots, deadline }: Scene, lastsMs: number): Promise<Firing> {
   const services = [...new Set(slots.map(({ plan }) => plan.service))];
+  const readyBy = Date.now() + READY_WITHIN_MS;
+  const areReady = await Promise.all(
+    services.map((service) => isSeen(readyBy, () => isOneReady(slots, service, true))),
+  );
+  if (areReady.includes(false)) return { missed: 'a service was never ready' };
+  const firedAt = Date.now();
   await stores.endPostgres('clean');
   await stores.startPostgresAsStandby();
   const isNoticed = await Promise.all([
     wait(lastsMs).then(() => true),
-    ...services.map((service) => isSeen(deadline, () => isOneUnready(slots, service))),
+    ...services.map((service) => isSeen(deadline, () => isOneReady(slots, service, false))),
   ]);
   await stores.promotePostgres();
   if (isNoticed.every((seen) => seen)) return { firedAt, endedAt: Date.now() };
   return { missed: 'a service never said that it was not ready' };
 }
 
-async function isOneUnready(slots: readonly Slot[], service: ServiceName): Promise<boolean> {
+async function isOneReady(
+  slots: readonly Slot[],
+  service: ServiceName,
+  isReadyExpected: boolean,
+): Promise<boolean> {
   const running = slots.filter(({ plan, isReady }) => plan.service === service && isReady);
-  return (await Promise.all(running.map(readReadiness))).includes(false);
+  return (await Promise.all(running.map(readReadiness))).includes(isReadyExpected);
 }
 
 /** Ends the sessions of all services. @throws Error where there are none */

@@ -36,7 +36,12 @@ test.each<[string, CampaignRecord, RegExp]>([
   [
     'a slow target that is checked no more',
     { ...good, endedAt: START + 85_000 },
-    /^redirecting-0 had no check for 76 s after .*:09.000Z$/,
+    /^silent-0 had no check for 76 s after .*:09.000Z$/,
+  ],
+  [
+    'a target that redirects and was never checked',
+    withNeighbour('redirecting', { eventStamps: [] }),
+    /^redirecting-0 was never checked$/,
   ],
   [
     'a delivery to a channel of another account',

@@ -21,7 +21,7 @@ export function wrongNeighbour(record: CampaignRecord): Violation[] {
 
 function complaintsAbout(record: CampaignRecord, one: NeighbourFacts): string[] {
   const { key, kind } = one.plan;
-  const { visits, eventStamps, upEvents } = one;
+  const { visits, eventStamps } = one;
   switch (kind) {
     case 'unreadable':
       return visits.length + eventStamps.length === 0
@@ -33,12 +33,15 @@ function complaintsAbout(record: CampaignRecord, one: NeighbourFacts): string[] 
         ? []
         : [`${key} has ${eventStamps.length} events that Postgres refused`];
     case 'redirecting':
+      // Its names hang, so its lookups wait for each other: a check may be missed as throttled.
+      return [...neverUp(one), ...(eventStamps.length > 0 ? [] : [`${key} was never checked`])];
     case 'silent':
-      return [
-        ...(upEvents === 0 ? [] : [`${key} was UP ${upEvents} times, and its target never answers`]),
-        ...unchecked(record, one),
-      ];
+      return [...neverUp(one), ...unchecked(record, one)];
   }
+}
+
+function neverUp({ plan, upEvents }: NeighbourFacts): string[] {
+  return upEvents === 0 ? [] : [`${plan.key} was UP ${upEvents} times, and its target never answers`];
 }
 
 /** After the last fault it is checked in time: it has a share too. */
