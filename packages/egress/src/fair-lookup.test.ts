@@ -367,7 +367,7 @@ describe('names of redirects that hang', () => {
     expect(names()).toEqual(['1.dead']);
   });
 
-  test('are as any other once they were answered', async () => {
+  test('do not wait any more once they were answered', async () => {
     await makeKnown('cdn.example');
     for (const name of many(100, 'dead')) ask(name, redirected('one'));
     const before = names().length;

@@ -1,17 +1,20 @@
 import dns, { type LookupAddress } from 'node:dns';
-import { readFileSync, statSync } from 'node:fs';
-import { isIP } from 'node:net';
 import os from 'node:os';
 import type { LookupAll } from './guarded-lookup.ts';
+import {
+  candidates,
+  configReader,
+  localAddresses,
+  routedFamilies,
+  type Family,
+  type NameFiles,
+} from './name-config.ts';
+import { NameServers } from './name-server.ts';
 
 /** A name server that has not answered by then is passed over: the next one, or the same one, is asked as well. */
 const ANSWER_WITHIN_MS = 1_500;
 /** How long after the second question of a lookup the third is sent, and so on. */
 const ASK_AGAIN_AFTER_MS = 3_000;
-/** How long c-ares waits for the answer to a repeated question. It does not take longer times. */
-const PATIENT_MS = 5_000;
-/** A resolver with more answers than this adapts its time-out to them. */
-const MAX_PATIENT_ANSWERS = 2;
 /** When every server refuses, fails or cannot be reached, the lookup pauses for this long, then asks again. The last pause repeats. */
 const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
 /** How often a failed question for IPv4 addresses is repeated when the name has IPv6 addresses. */
@@ -22,16 +25,7 @@ const SEARCH_DOMAIN_WITHIN_MS = 3_000;
 const IPV6_WITHIN_MS = 250;
 /** How often the files and the interfaces are read again at most. */
 const REREAD_AFTER_MS = 5_000;
-const DEFAULT_NDOTS = 1;
-const MAX_NDOTS = 15;
-
-type Family = 4 | 6;
-
-export interface NameResolverOptions {
-  /** Default: `/etc/hosts`. */
-  readonly hostsFile?: string;
-  /** Default: `/etc/resolv.conf`. c-ares reads its name servers. */
-  readonly configFile?: string;
+export interface NameResolverOptions extends NameFiles {
   /** Replaces the system's name servers, each as `127.0.0.1:5353`; for tests. */
   readonly servers?: readonly string[];
   /** How long a server has to answer before the next one is asked as well; default 1.5 s. */
@@ -40,13 +34,6 @@ export interface NameResolverOptions {
   readonly interfaces?: typeof os.networkInterfaces;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
-}
-
-/** What the system says about names, apart from its name servers. */
-interface NameConfig {
-  readonly hosts: ReadonlyMap<string, readonly LookupAddress[]>;
-  readonly search: readonly string[];
-  readonly ndots: number;
 }
 
 /** What a lookup reports. */
@@ -132,205 +119,6 @@ function serverAddresses({ servers }: NameResolverOptions): readonly (string | n
   if (servers !== undefined) return servers;
   const found = new dns.Resolver().getServers();
   return found.length < 2 || found.some((address) => address.includes('%')) ? [null] : found;
-}
-
-interface PatientResolver {
-  readonly resolver: dns.Resolver;
-  readonly createdAt: number;
-  answers: number;
-}
-
-type Answered = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
-
-/**
- * One name server. Node has c-ares return a failure of a server as the answer, so each server has resolvers of its own. c-ares also
- * shortens its time-outs to a multiple of what a server took so far, and drops answers that come later. So a question is repeated on a
- * resolver that has not seen enough answers yet to do so.
- */
-class NameServer {
-  readonly address: string | null;
-  readonly #answerWithinMs: number;
-  readonly #now: () => number;
-  #quick: dns.Resolver;
-  #patient: PatientResolver | null = null;
-  /** When it was asked what it has not answered since, nor anything else; null: it answers. */
-  #silentSince: number | null = null;
-
-  constructor(address: string | null, answerWithinMs: number, now: () => number) {
-    this.address = address;
-    this.#answerWithinMs = answerWithinMs;
-    this.#now = now;
-    this.#quick = this.#resolver(answerWithinMs);
-  }
-
-  /** Whether it has answered nothing for as long as an answer may take. */
-  get isSilent(): boolean {
-    return this.#silentSince !== null && this.#now() - this.#silentSince > this.#answerWithinMs;
-  }
-
-  /** Replaces the socket, and with it the port that answers must be sent to. */
-  renew(): void {
-    this.#quick = this.#resolver(this.#answerWithinMs);
-  }
-
-  ask(name: string, family: Family, patiently: boolean, answered: Answered): void {
-    this.#silentSince ??= this.#now();
-    const patient = patiently ? this.#patientResolver() : null;
-    const resolver = patient?.resolver ?? this.#quick;
-    const done: Answered = (error, addresses) => {
-      if (error === null || isAnswer(error)) {
-        this.#silentSince = null;
-        if (patient !== null) patient.answers += 1;
-      }
-      answered(error, addresses);
-    };
-    if (family === 4) resolver.resolve4(name, done);
-    else resolver.resolve6(name, done);
-  }
-
-  #patientResolver(): PatientResolver {
-    const now = this.#now();
-    const old = this.#patient;
-    if (old !== null && old.answers < MAX_PATIENT_ANSWERS && now - old.createdAt < REREAD_AFTER_MS)
-      return old;
-    return (this.#patient = { resolver: this.#resolver(PATIENT_MS), createdAt: now, answers: 0 });
-  }
-
-  #resolver(timeout: number): dns.Resolver {
-    const resolver = new dns.Resolver({ timeout, tries: 1 });
-    if (this.address !== null) resolver.setServers([this.address]);
-    return resolver;
-  }
-}
-
-class NameServers {
-  readonly #servers: readonly NameServer[];
-  readonly #answerWithinMs: number;
-  readonly #now: () => number;
-
-  constructor(
-    addresses: readonly (string | null)[],
-    answerWithinMs: number,
-    now: () => number,
-    known: readonly NameServer[] = [],
-  ) {
-    this.#answerWithinMs = answerWithinMs;
-    this.#now = now;
-    this.#servers = addresses.map(
-      (address) =>
-        known.find((one) => one.address === address) ?? new NameServer(address, answerWithinMs, now),
-    );
-  }
-
-  get count(): number {
-    return this.#servers.length;
-  }
-
-  get answerWithinMs(): number {
-    return this.#answerWithinMs;
-  }
-
-  /** In the order in which to ask: as configured, but those that are silent last. */
-  inOrder(): readonly NameServer[] {
-    if (this.#servers.length === 1 || !this.#servers.some((one) => one.isSilent)) return this.#servers;
-    return this.#servers.toSorted((one, other) => Number(one.isSilent) - Number(other.isSilent));
-  }
-
-  /** The same for what is configured now. Silent servers are asked for this name, to see whether they answer again. */
-  renewed(addresses: readonly (string | null)[], name: string): NameServers {
-    const renewed = new NameServers(addresses, this.#answerWithinMs, this.#now, this.#servers);
-    for (const server of renewed.#servers) {
-      server.renew();
-      if (renewed.count > 1 && server.isSilent) server.ask(name, 4, false, () => undefined);
-    }
-    return renewed;
-  }
-}
-
-/** Reads both files, each again only after it was changed. A file that is not there or cannot be read is empty. */
-function configReader({
-  hostsFile = '/etc/hosts',
-  configFile = '/etc/resolv.conf',
-}: NameResolverOptions): () => NameConfig {
-  const readHosts = whenChanged(hostsFile, parseHosts);
-  const readSearch = whenChanged(configFile, parseSearch);
-  return () => ({ hosts: readHosts(), ...readSearch() });
-}
-
-function whenChanged<Parsed>(file: string, parse: (text: string) => Parsed): () => Parsed {
-  let stamp = '';
-  let parsed = parse('');
-  return () => {
-    try {
-      const { mtimeMs, ino, size } = statSync(file);
-      const found = `${mtimeMs} ${ino} ${size}`;
-      if (found !== stamp) {
-        parsed = parse(readFileSync(file, 'utf8'));
-        stamp = found;
-      }
-    } catch {
-      stamp = '';
-      parsed = parse('');
-    }
-    return parsed;
-  };
-}
-
-function parseHosts(text: string): NameConfig['hosts'] {
-  const hosts = new Map<string, LookupAddress[]>();
-  for (const line of text.split('\n')) {
-    const [address = '', ...names] = line.replace(/#.*$/, '').trim().split(/\s+/);
-    const family = isFamily(address);
-    if (family === null) continue;
-    for (const name of names) {
-      const key = name.replace(/\.$/, '').toLowerCase();
-      const known = hosts.get(key);
-      if (known === undefined) hosts.set(key, [{ address, family }]);
-      else if (!known.some((other) => other.address === address)) known.push({ address, family });
-    }
-  }
-  return hosts;
-}
-
-/** The directives of resolv.conf(5) that are not about servers; of several `search` or `domain` lines the last one counts. */
-function parseSearch(text: string): Pick<NameConfig, 'search' | 'ndots'> {
-  let search: readonly string[] = [];
-  let ndots = DEFAULT_NDOTS;
-  for (const line of text.split('\n')) {
-    const [directive = '', ...values] = line
-      .replace(/[#;].*$/, '')
-      .trim()
-      .split(/\s+/);
-    if (directive === 'search') search = values;
-    else if (directive === 'domain') search = values.slice(0, 1);
-    else if (directive === 'options') {
-      const given = values
-        .map((value) => /^ndots:(\d{1,2})$/.exec(value)?.[1])
-        .find((value) => value !== undefined);
-      if (given !== undefined) ndots = Math.min(Number(given), MAX_NDOTS);
-    }
-  }
-  const domains = search
-    .map((domain) => domain.replace(/\.$/, '').toLowerCase())
-    .filter((domain) => domain !== '');
-  return { search: domains, ndots };
-}
-
-/** Of `localhost` and the names below it no name server is asked (RFC 6761). Null: the name is not known here. */
-function localAddresses(name: string, hosts: NameConfig['hosts']): readonly LookupAddress[] | null {
-  const known = hosts.get(name);
-  if (known !== undefined) return known;
-  if (name !== 'localhost' && !name.endsWith('.localhost')) return null;
-  return [
-    { address: '::1', family: 6 },
-    { address: '127.0.0.1', family: 4 },
-  ];
-}
-
-/** The names to ask for, in the order of resolv.conf(5): one with few dots is tried within the search domains first. */
-function candidates(name: string, { search, ndots }: NameConfig): readonly string[] {
-  const within = search.map((domain) => `${name}.${domain}`);
-  return name.split('.').length - 1 >= ndots ? [name, ...within] : [...within, name];
 }
 
 /** Looks for the first of some names that has addresses. Starts over if a failure may be temporary. */
@@ -553,37 +341,11 @@ function isWithin(name: string, bare: string | undefined): boolean {
   return name !== bare && name.startsWith(`${bare}.`);
 }
 
-/**
- * The families to ask for, in the order to connect in: those that an interface has an address of, as with `AI_ADDRCONFIG`. Link-local
- * IPv6 addresses do not count: no name is reached over them. Link-local IPv4 addresses do: pods of IPv6 clusters on AWS reach IPv4
- * targets through one. If no address counts, both families. IPv6 comes first, unless all IPv6 addresses are unique local ones: those
- * reach no public address.
- */
-function routedFamilies(interfaces: ReturnType<typeof os.networkInterfaces>): readonly Family[] {
-  const addresses = Object.values(interfaces)
-    .flatMap((all) => all ?? [])
-    .filter(({ internal, address }) => !internal && !/^fe[89ab]/i.test(address));
-  const isGlobal = addresses.some(({ family, address }) => family === 'IPv6' && !/^f[cd]/i.test(address));
-  const order: readonly Family[] = isGlobal || addresses.length === 0 ? [6, 4] : [4, 6];
-  const families = order.filter((family) => addresses.some((one) => one.family === `IPv${family}`));
-  return families.length === 0 ? order : families;
-}
-
-function isFamily(address: string): Family | null {
-  const family = isIP(address);
-  return family === 0 ? null : (family as Family);
-}
-
 /** Whether this is an error other than that the name does not exist or has no addresses. */
 function isTemporary(error: unknown): boolean {
   if (error === undefined) return false;
   const { code } = error as { readonly code?: unknown };
   return code !== dns.NOTFOUND && code !== dns.NODATA && code !== dns.BADNAME;
-}
-
-/** Whether a server has sent this error. */
-function isAnswer({ code }: NodeJS.ErrnoException): boolean {
-  return code !== dns.TIMEOUT && code !== dns.CONNREFUSED && code !== dns.CANCELLED;
 }
 
 function timedOut(): NodeJS.ErrnoException {

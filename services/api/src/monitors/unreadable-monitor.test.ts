@@ -102,7 +102,7 @@ describe('a monitor that no key opens', () => {
     ]);
   });
 
-  test('the placeholder is a value as any other where the monitor can be read', async () => {
+  test('the placeholder is an ordinary value if the monitor can be read', async () => {
     const { id } = await newMonitor(api, { method: 'POST', body: 'a' });
     const response = await api.as().put(`${MONITORS}/${id}`).send({ body: '(unreadable)' });
     expect([response.status, response.body]).toMatchObject([200, { monitor: { body: '(unreadable)' } }]);

@@ -24,7 +24,7 @@ export class RecorderClosedError extends Error {
 }
 
 /** How long a busy monitor is left alone: the results of others are recorded meanwhile. */
-export const BUSY_WAIT_MS = { first: 10, max: 160 } as const;
+const BUSY_WAIT_MS = { first: 10, max: 160 } as const;
 export const RETRY_MS = { first: 100, max: 2_000 } as const;
 
 /** Puts off the entries whose monitor is busy. */

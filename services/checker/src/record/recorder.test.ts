@@ -320,7 +320,7 @@ describe('Recorder', () => {
     await expect(bad).rejects.toThrow('refused');
   });
 
-  test('a monitor whose result was refused is as any other once one of it is recorded', async () => {
+  test('a monitor is no longer suspect once one of its results is recorded', async () => {
     let isRefused = true;
     const { recorder, batches } = recorderOn((ids) =>
       isRefused && ids.includes('a') ? sqlError('P0001') : acceptAll(ids),
