@@ -63,10 +63,11 @@ beforeEach(() => {
 
 /** 200, or the code of the error. */
 function get(setting: string, host: string): Promise<number | string | undefined> {
-  const agent = createEgress({ allowCidrs: parseCidrs(setting) }).httpAgent(testOwner('test'));
+  const { port } = server.address() as AddressInfo;
+  const egress = createEgress({ allowCidrs: parseCidrs(setting) });
+  const createConnection = egress.connectionTo(new URL(`http://${host}:${port}/`), testOwner('test'));
   return new Promise((resolve) => {
-    const { port } = server.address() as AddressInfo;
-    const request = http.get(`http://${host}:${port}/`, { agent }, (response) => {
+    const request = http.get({ createConnection }, (response) => {
       response.resume();
       resolve(response.statusCode);
     });

@@ -1,5 +1,4 @@
 import http from 'node:http';
-import https from 'node:https';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createEgress, type Egress } from './create-egress.ts';
@@ -25,20 +24,15 @@ beforeAll(async () => {
 });
 afterAll(() => ground.close());
 
-/** What comes of a GET through the agents: a vector's outcome, or what else happened. */
-async function outcomeOf(url: string, { httpAgent, httpsAgent }: Egress): Promise<string> {
+/** What comes of a GET through the guard: a vector's outcome, or what else happened. */
+async function outcomeOf(url: string, { connectionTo }: Egress): Promise<string> {
   const parsed = parseUrl(url);
   if (parsed?.protocol !== 'http:' && parsed?.protocol !== 'https:') return 'no URL';
-  const secure = parsed.protocol === 'https:';
   return new Promise((resolve) => {
-    const request = (secure ? https : http).get(
-      parsed,
-      { agent: (secure ? httpsAgent : httpAgent)(testOwner(url)) },
-      (response) => {
-        response.resume();
-        response.on('end', () => resolve(response.statusCode === 200 ? 'public' : `${response.statusCode}`));
-      },
-    );
+    const request = http.get({ createConnection: connectionTo(parsed, testOwner(url)) }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode === 200 ? 'public' : `${response.statusCode}`));
+    });
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EGRESS_BLOCKED' && GUARDED.test(error.message)) resolve('blocked');
       else resolve(error.code === 'ENOTFOUND' ? 'unknown name' : `${error.code}: ${error.message}`);
@@ -71,7 +65,7 @@ test('each half of it holds at least 300 too, of every class, and both make the 
   expect(new Set(together)).toEqual(new Set(ATTACK_VECTORS));
 });
 
-describe('through the agents, over http and https, and told beforehand', () => {
+describe('through the guard, over http and https, and told beforehand', () => {
   afterEach(() => {
     expect(ground.canaryConnections).toBe(0);
     expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);

@@ -1,14 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
-import type http from 'node:http';
-import type https from 'node:https';
 import { isIP } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { createAddressPolicy, type AddressPolicy } from './address-policy.ts';
 import { EgressBlockedError } from './egress-blocked-error.ts';
 import { createFairLookup, type LookupOwner, type OwnedLookup } from './fair-lookup.ts';
-import { GuardedHttpAgent, GuardedHttpsAgent } from './guarded-agent.ts';
+import { openConnection, type CreateConnection, type Origin } from './guarded-connection.ts';
 import { blockedError, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
 import { createNameResolver, type StartLookup } from './name-resolver.ts';
 import { createOwnAddresses, type OwnAddresses } from './own-addresses.ts';
@@ -33,20 +31,21 @@ export interface EgressOptions {
 
 /** The one way out to addresses that users gave (design §6). */
 export interface Egress {
-  /** An agent for requests of this owner: whoever makes one says on whose behalf, so that lookups that hang delay no other account. */
-  readonly httpAgent: (owner: LookupOwner) => http.Agent;
-  readonly httpsAgent: (owner: LookupOwner) => https.Agent;
+  /**
+   * Opens the connection of a request to this origin. Every request names its owner, so that lookups that hang delay no other account.
+   */
+  readonly connectionTo: (origin: Origin, owner: LookupOwner) => CreateConnection;
   readonly policy: AddressPolicy;
   /**
    * Why this URL could not be reached through the guard now, as a sentence; null where it could. For telling a user at
-   * once; the agents judge again at connect time. A name that does not resolve, or not within 3 s, is no refusal.
+   * once; each connection is judged again when it is opened. A name that does not resolve, or not within 3 s, is no refusal.
    * @param account on whose behalf the name is looked up
    */
   checkUrl(url: string, account: string): Promise<string | null>;
 }
 
 /**
- * Builds the guarded agents of one purpose (checks, or webhooks).
+ * Builds the guarded connections of one purpose (checks, or webhooks).
  * @throws TypeError where `allowCidrs` holds no CIDR or `extraCa` no readable certificate
  */
 export function createEgress(options: EgressOptions): Egress {
@@ -55,11 +54,9 @@ export function createEgress(options: EgressOptions): Egress {
     lookup: options.lookup === undefined ? createNameResolver() : endingWithResult(options.lookup),
   });
   const { checkUrlLookupMs = CHECK_URL_LOOKUP_MS } = options;
-  const guard = { policy, lookup };
-  const secureContext = createSecureContext(options.extraCa ?? null);
+  const guard = { policy, lookup, secureContext: createSecureContext(options.extraCa ?? null) };
   return {
-    httpAgent: (owner) => new GuardedHttpAgent(guard, owner),
-    httpsAgent: (owner) => new GuardedHttpsAgent(guard, owner, secureContext),
+    connectionTo: (origin, owner) => () => openConnection(origin, guard, owner),
     policy,
     checkUrl: (url, account) =>
       refusalOf(url, policy, (host) => resolveBriefly(host, account, lookup, checkUrlLookupMs)),

@@ -32,8 +32,9 @@ afterEach(() => {
 function get(host: string): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     const request = http.get(
-      `http://${host}:${ground.port}/`,
-      { agent: egress.httpAgent(testOwner(host)) },
+      {
+        createConnection: egress.connectionTo(new URL(`http://${host}:${ground.port}/`), testOwner(host)),
+      },
       (response) => {
         response.resume();
         resolve(response.statusCode);
@@ -87,9 +88,9 @@ test('a public address that refuses is no way to the private one beside it', asy
   const egressOfTwo = createEgress({ allowCidrs: ['127.200.0.2'], lookup: ground.dns.lookup });
   ground.dns.zone.set('refusing.attack.test', ['127.200.0.2', '127.0.0.1', '::1']);
   const code = await new Promise((resolve) => {
-    const url = `http://refusing.attack.test:${ground.port}/`;
+    const url = new URL(`http://refusing.attack.test:${ground.port}/`);
     http
-      .get(url, { agent: egressOfTwo.httpAgent(testOwner('test')) })
+      .get({ createConnection: egressOfTwo.connectionTo(url, testOwner('test')) })
       .on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
   });
   expect(code).toBe('ECONNREFUSED');

@@ -30,16 +30,11 @@ export function firstRequest(
   return { url, method, headers, body: sent ? Buffer.from(body) : null, cookies: null };
 }
 
-/** Node's options for a request through the guarded agents. User name and password of a URL are never sent. */
+/** Node's options for a request over http or https through the egress guard. User name and password of a URL are never sent. */
 export function requestOptions(request: HopRequest, egress: Egress, owner: LookupOwner): RequestOptions {
   const { url, method } = request;
-  const { hostname, port, protocol } = url;
   return {
-    agent: protocol === 'https:' ? egress.httpsAgent(owner) : egress.httpAgent(owner),
-    protocol,
-    hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
-    // Text, for Node takes a port of 0 for the default port.
-    port: port === '' ? null : port,
+    createConnection: egress.connectionTo(url, owner),
     path: url.pathname + url.search,
     method,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -67,5 +62,7 @@ function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string
   if (!names.has('accept-encoding')) raw.push('Accept-Encoding', 'identity');
   if (cookies !== null && !names.has('cookie')) raw.push('Cookie', cookies);
   if (METHODS_WITH_BODY.has(method)) raw.push('Content-Length', String(body?.length ?? 0));
+  // Without an agent, Node would promise to keep the connection of a request with a body.
+  raw.push('Connection', 'close');
   return raw;
 }

@@ -137,15 +137,20 @@ describe('the request', () => {
   ])('%s with body %j sends %j', async (method, body, sent, length) => {
     const seen: unknown[] = [];
     const target = await targets.http((request, response) => {
-      const { 'content-length': contentLength, 'content-type': type, 'x-latin': latin } = request.headers;
+      const {
+        connection,
+        'content-length': contentLength,
+        'content-type': type,
+        'x-latin': latin,
+      } = request.headers;
       withBody(request, (text) => {
-        seen.push([request.method, text, contentLength, type, latin]);
+        seen.push([request.method, text, contentLength, type, latin, connection]);
         response.end();
       });
     });
     const headers = { 'X-Latin': 'caf\u00e9' };
     expect(await check(target.origin, egress, { method, body, headers })).toMatchObject({ status: 'UP' });
-    expect(seen).toEqual([[method, sent, length, undefined, 'caf\u00e9']]);
+    expect(seen).toEqual([[method, sent, length, undefined, 'caf\u00e9', 'close']]);
   });
 
   test('keeps path and query as written, without fragment, user name and password', async () => {

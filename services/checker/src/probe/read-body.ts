@@ -22,7 +22,6 @@ type OnRead = (result: ReadBody | string) => void;
 type Hold = (bytes: number) => boolean;
 
 /**
-/**
  * Reads a body to its end, or until it exceeds 1 MiB or 65,536 chunks, and keeps the bytes. It does not wait for the rest: the caller
  * closes the connection.
  * @param hold whether there is memory for this many bytes of the body; if not, the reading ends

@@ -87,16 +87,25 @@ describe('sendWebhook', () => {
 
   test('looks the name up on behalf of the account and the channel, until the deadline', async () => {
     const owners: LookupOwner[] = [];
-    const httpsAgent: Egress['httpsAgent'] = (owner) => {
+    const connectionTo: Egress['connectionTo'] = (url, owner) => {
       owners.push(owner);
-      return egress.httpsAgent(owner);
+      return egress.connectionTo(url, owner);
     };
     const before = performance.now();
-    await send(ok, { egress: { ...egress, httpsAgent } });
+    await send(ok, { egress: { ...egress, connectionTo } });
     expect(owners).toEqual([
       { account: 'account-1', resource: 'channel-1', redirected: false, deadline: expect.any(Number) },
     ]);
     expect(owners[0]?.deadline).toBeGreaterThanOrEqual(before + NO_DEADLINE_MS);
+  });
+
+  test('names the receiver without the default port', async () => {
+    const connectionTo: Egress['connectionTo'] = (url, owner) => {
+      expect([url.hostname, url.port]).toEqual(['hooks.test', '']);
+      return egress.connectionTo(new URL(receiver.url('/')), owner);
+    };
+    await send(ok, { url: 'https://hooks.test/hook', egress: { ...egress, connectionTo } });
+    expect(receiver.received[0]?.headers.host).toBe('hooks.test');
   });
 
   test.each([

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import type { Agent } from 'node:https';
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/webhook';
@@ -7,6 +6,7 @@ import { parseRetryAfter } from '@tocsin/core/delivery/retry-schedule';
 import { sanitiseDetail } from '@tocsin/core/check/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/fair-lookup';
+import type { CreateConnection } from '@tocsin/egress/guarded-connection';
 import { got, type Request } from 'got';
 import { signatureHeaders } from './sign.ts';
 
@@ -73,7 +73,9 @@ export async function sendWebhook(
     deadline: started + deadlineMs,
   };
   try {
-    return await exchange(request, egress.httpsAgent(owner), deadlineMs, finish);
+    const url = new URL(request.url);
+    if (url.protocol !== 'https:') return finish({ error: 'the URL of the channel is not HTTPS' });
+    return await exchange(request, url, egress.connectionTo(url, owner), deadlineMs, finish);
   } catch (error) {
     return finish({ error: describe(error, deadlineMs) });
   }
@@ -81,21 +83,22 @@ export async function sendWebhook(
 
 async function exchange(
   request: WebhookRequest,
-  agent: Agent,
+  url: URL,
+  createConnection: CreateConnection,
   deadlineMs: number,
   finish: (answer: Partial<WebhookAnswer>) => WebhookAnswer,
 ): Promise<WebhookAnswer> {
-  if (new URL(request.url).protocol !== 'https:')
-    return finish({ error: 'the URL of the channel is not HTTPS' });
   if (request.secrets.length === 0) return finish({ error: 'the secret of the channel cannot be opened' });
-  const stream = got.stream.post(request.url, {
+  const stream = got.stream.post(url, {
     body: request.payload,
     headers: {
+      // Without an agent, Node takes 80 for the default port, and would write it here.
+      host: url.host,
       'content-type': 'application/json',
       'user-agent': WEBHOOK_USER_AGENT,
       ...signatureHeaders(request.id, request.claimedAt, request.payload, request.secrets),
     },
-    agent: { https: agent },
+    createConnection,
     followRedirect: false,
     throwHttpErrors: false,
     decompress: false,

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
 import type { LookupAddress } from 'node:dns';
+import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type net from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { createEgress, type Egress } from './create-egress.ts';
 import { EgressBlockedError } from './egress-blocked-error.ts';
+import type { Origin } from './guarded-connection.ts';
 import type { LookupAll } from './guarded-lookup.ts';
 import { createNameResolver } from './name-resolver.ts';
 import { DnsServer } from './testing/dns-server.ts';
@@ -54,13 +56,16 @@ async function listening<Server extends net.Server>(server: Server): Promise<Ser
   return server;
 }
 
-/** The status of a GET through these agents; `url` may be a raw host for what the URL parser would rewrite. */
-function get(egress: Egress, url: string, options: http.RequestOptions = {}): Promise<number | undefined> {
-  const isHttps = url.startsWith('https:');
+/** The status of a GET through the guard; an `Origin` may have a raw host that the URL parser would rewrite. */
+function get(
+  egress: Egress,
+  to: string | Origin,
+  options: http.RequestOptions = {},
+): Promise<number | undefined> {
+  const origin = typeof to === 'string' ? new URL(to) : to;
   return new Promise((resolve, reject) => {
-    const owner = testOwner(url);
-    const agent = isHttps ? egress.httpsAgent(owner) : egress.httpAgent(owner);
-    const request = (isHttps ? https : http).get(url, { ...options, agent }, (response) => {
+    const createConnection = egress.connectionTo(origin, testOwner(origin.hostname));
+    const request = http.get({ ...options, createConnection }, (response) => {
       response.resume();
       response.on('end', () => resolve(response.statusCode));
     });
@@ -122,8 +127,8 @@ describe('without an allowance nothing reaches loopback', () => {
     const lookup: LookupAll = (hostname, options, onResult) =>
       void resolve(hostname, options, { onResult, onRetry: () => undefined, onEnd: () => undefined });
     const egress = createEgress({ allowCidrs: [], lookup });
-    const raw = { host, hostname: host, port: portOf(plain) };
-    await expect(get(egress, 'http://replaced.test/', raw)).rejects.toMatchObject({ code });
+    const raw = { protocol: 'http:', hostname: host, port: `${portOf(plain)}` };
+    await expect(get(egress, raw)).rejects.toMatchObject({ code });
     expect(connections).toBe(0);
   });
 
@@ -133,6 +138,9 @@ describe('without an allowance nothing reaches loopback', () => {
       lookup: ((_host, _options, callback) => callback(null, '127.0.0.1', 4)) as net.LookupFunction,
       family: 4,
       localAddress: '127.0.0.1',
+      host: '127.0.0.1',
+      hostname: '127.0.0.1',
+      socketPath: '/var/run/docker.sock',
     };
     await expect(get(egress, `http://private.test:${portOf(plain)}/`, options)).rejects.toThrow(
       EgressBlockedError,
@@ -177,6 +185,21 @@ describe('an allowance', () => {
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
     await expect(get(egress, `http://both.test:${portOf(onlyIPv4)}/`)).resolves.toBe(200);
     onlyIPv4.close();
+  });
+
+  test.each([
+    ['http://127.9.9.9/', 80],
+    ['https://127.9.9.9/', 443],
+    ['https://127.9.9.9:80/', 80],
+    ['http://127.9.9.9:443/', 443],
+  ])('connects for %s to port %i', async (url, expected) => {
+    const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
+    const socket = egress.connectionTo(new URL(url), testOwner(url))();
+    // Whether anybody listens there does not matter.
+    socket.on('error', () => undefined);
+    const [, port] = (await once(socket, 'connectionAttempt')) as [string, number];
+    socket.destroy();
+    expect(port).toBe(expected);
   });
 
   test('opens a new connection for each request', async () => {
