@@ -7,6 +7,7 @@ import { processesOf } from '@tocsin/embedded/program/sweep';
 
 /** Every monitor once: their interval is 5 s. */
 const SMALL = ['http-1000', '--rate', '10', '--seconds', '5'];
+/** The benchmark measures by `/proc`, which other systems do not have. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 let folder: string;

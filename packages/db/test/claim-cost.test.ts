@@ -9,18 +9,12 @@ import type { Transaction } from '@tocsin/db/database/open';
 import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
 import { sql } from 'drizzle-orm';
 import { alertOf, endLeases, makeChannel, recordOutcome, redeliverAll } from './delivery-steps.ts';
-import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { makeMonitor, keepStatistics, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
 beforeAll(async () => {
   context = await openTestContext();
-  // What the planner knows of a table is what a test tells it, not what it was when autovacuum came by.
-  await context.db.execute(sql`
-    do $$ declare name text; begin
-      for name in select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' loop
-        execute format('alter table %I set (autovacuum_enabled = false)', name);
-      end loop;
-    end $$`);
+  await keepStatistics(context);
 });
 afterAll(() => context.close());
 

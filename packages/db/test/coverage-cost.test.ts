@@ -5,18 +5,12 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Transaction } from '@tocsin/db/database/open';
 import { readCovered } from '@tocsin/db/maintenance-windows/coverage';
 import { sql } from 'drizzle-orm';
-import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
+import { checkOf, makeMonitor, keepStatistics, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
 beforeAll(async () => {
   context = await openTestContext();
-  // The planner knows these tables as they were when they were empty.
-  await context.db.execute(sql`
-    do $$ declare name text; begin
-      for name in select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' loop
-        execute format('alter table %I set (autovacuum_enabled = false)', name);
-      end loop;
-    end $$`);
+  await keepStatistics(context);
   await context.db.execute(sql`vacuum analyze`);
   // Prepared statements get a plan for good after five executions.
   const { id } = await makeMonitor(context);

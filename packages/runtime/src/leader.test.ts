@@ -1,5 +1,4 @@
 import { PassThrough } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLeaderLoop } from './leader.ts';
 import type { LeaderLease, LeaderLoop } from './leader.ts';
@@ -9,10 +8,12 @@ import { until } from './testing/until.ts';
 /** One lock in memory, with leases that can be lost. */
 class Lock {
   holder: object | null = null;
+  requests = 0;
   released = 0;
   #lose: (() => void) | undefined;
 
   readonly acquire = async (): Promise<LeaderLease | null> => {
+    this.requests += 1;
     if (this.holder !== null) return null;
     const mine = {};
     this.holder = mine;
@@ -67,7 +68,8 @@ describe('createLeaderLoop', () => {
     const first = lead(lock, async () => void (runs.first += 1));
     await until('the first loop has run three times', () => runs.first > 2);
     const second = lead(lock, async () => void (runs.second += 1));
-    await sleep(10);
+    const before = lock.requests;
+    await until('the second loop has asked for the lock three times', () => lock.requests >= before + 3);
     expect([first.isLeader(), second.isLeader(), runs.second]).toEqual([true, false, 0]);
     await first.stop();
     expect(lock.released).toBe(1);

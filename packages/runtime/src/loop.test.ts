@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createSilentLogger } from './logger.ts';
 import { createLoop } from './loop.ts';
@@ -8,6 +7,15 @@ import { until } from './testing/until.ts';
 const logger = createSilentLogger();
 const HOUR_MS = 3_600_000;
 let loop: Loop | undefined;
+
+function useFakeTimers(): void {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+}
+
+/** Resolves once every promise that can settle without a timer has settled. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 afterEach(async () => {
   jest.useRealTimers();
@@ -30,6 +38,7 @@ describe('createLoop', () => {
   });
 
   it('never overlaps, and a wake during a run means one more run right after it', async () => {
+    useFakeTimers();
     let runs = 0;
     let active = 0;
     let release: (() => void) | undefined;
@@ -49,18 +58,21 @@ describe('createLoop', () => {
     loop.wake();
     expect(runs).toBe(1);
     release?.();
-    await until('the second run', () => runs === 2);
+    await settle();
+    jest.advanceTimersByTime(1);
+    expect(runs).toBe(2);
     release?.();
-    await until('the second run has ended', () => active === 0);
-    await sleep(5);
+    await settle();
+    expect(active).toBe(0);
+    jest.advanceTimersByTime(HOUR_MS / 2);
     expect(runs).toBe(2);
     loop.wake();
-    await until('the third run', () => runs === 3);
+    expect(runs).toBe(3);
     release?.();
   });
 
   it('makes one run of a burst of wakes, whether one runs or none', async () => {
-    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    useFakeTimers();
     let runs = 0;
     let release: (() => void) | undefined;
     loop = createLoop({
@@ -76,7 +88,7 @@ describe('createLoop', () => {
     const burst = async (): Promise<void> => {
       for (let wakes = 0; wakes < 20; wakes += 1) {
         loop?.wake();
-        await new Promise((resolve) => setImmediate(resolve));
+        await settle();
       }
     };
     await burst();
@@ -87,7 +99,7 @@ describe('createLoop', () => {
     jest.advanceTimersByTime(1);
     expect(runs).toBe(2);
     release?.();
-    await new Promise((resolve) => setImmediate(resolve));
+    await settle();
     await burst();
     jest.advanceTimersByTime(499);
     expect(runs).toBe(2);
@@ -97,8 +109,9 @@ describe('createLoop', () => {
   });
 
   it('aborts and awaits the running work when stopped, and runs no more', async () => {
+    useFakeTimers();
     let runs = 0;
-    let ended = false;
+    let finish: (() => void) | undefined;
     loop = createLoop({
       name: 'test',
       everyMs: 1,
@@ -106,14 +119,17 @@ describe('createLoop', () => {
       async work(signal) {
         runs += 1;
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
-        await sleep(5);
-        ended = true;
+        await new Promise<void>((resolve) => (finish = resolve));
       },
     });
-    await loop.stop();
-    expect(ended).toBe(true);
+    let hasStopped = false;
+    const stopping = loop.stop().then(() => (hasStopped = true));
+    await settle();
+    expect(hasStopped).toBe(false);
+    finish?.();
+    await stopping;
     loop.wake();
-    await sleep(5);
+    jest.advanceTimersByTime(HOUR_MS);
     expect(runs).toBe(1);
   });
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import { parseProcSize, parseProcStat, readUsage } from './proc.ts';
 
+/** Other systems have no `/proc`. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 describe('parseProcStat', () => {

@@ -101,6 +101,7 @@ function run({ node, root, owner, env }: ServiceUser): unknown {
   return JSON.parse(stdout);
 }
 
+// Only root can start a process as another user.
 (isRoot() ? describe : describe.skip)('services that root starts', () => {
   it('run as another user, with the files of a checkout that only root can read', async () => {
     const root = await makeCheckout();

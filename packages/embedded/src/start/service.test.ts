@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { EmbeddedError } from '../embedded-error.ts';
 import { isRunning } from '../processes.ts';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
@@ -26,6 +25,7 @@ beforeEach(async () => {
   onSaid = () => undefined;
 });
 afterEach(async () => {
+  jest.useRealTimers();
   await service?.stop();
   await folder.remove();
 });
@@ -78,13 +78,14 @@ describe('Service', () => {
     const running = create('works');
     await running.start();
     await until('the first process is up', () => pids().length === 1);
-    // Between its end and its restart, which is due 20 ms later.
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    // Between its end and its restart.
     const stopped = new Promise<void>((resolve) => {
       onSaid = () => setImmediate(() => resolve(running.stop()));
     });
     process.kill(pids()[0] ?? 0, 'SIGKILL');
     await stopped;
-    await sleep(60);
+    expect(jest.getTimerCount()).toBe(0);
     expect(pids()).toHaveLength(1);
   });
 

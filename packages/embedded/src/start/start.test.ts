@@ -96,6 +96,7 @@ function addressOf(local: string): string {
   return `${host}:${Number.parseInt(port, 16)}`;
 }
 
+// Who listens where is read from `/proc`, which other systems do not have.
 (process.platform === 'linux' ? describe : describe.skip)('npm start', () => {
   it('listens on this machine alone, prints each address, and runs nothing as root', async () => {
     const { pid, output } = await start({});

@@ -42,7 +42,7 @@ afterEach(() => {
   expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
 });
 
-function send(url: string): Promise<WebhookAnswer> {
+function send(url: string, through: Egress = egress): Promise<WebhookAnswer> {
   return sendWebhook(
     {
       id: 'delivery-1',
@@ -53,7 +53,7 @@ function send(url: string): Promise<WebhookAnswer> {
       secrets: SECRETS,
       claimedAt: new Date(),
     },
-    egress,
+    through,
     NO_DEADLINE_MS,
   );
 }
@@ -139,16 +139,7 @@ test('a UNIX socket is no receiver', async () => {
 test('with the canary allowed the same webhook reaches it once', async () => {
   const open = createEgress({ allowCidrs: ['127.0.0.1'], extraCa: ground.ca });
   const url = `https://127.0.0.1:${ground.port}/`;
-  const request = {
-    id: 'delivery-1',
-    accountId: url,
-    channelId: url,
-    url,
-    payload: '{}',
-    secrets: SECRETS,
-    claimedAt: new Date(),
-  };
-  const answer = await sendWebhook(request, open, NO_DEADLINE_MS);
+  const answer = await send(url, open);
   expect([answer.statusCode, ground.canaryConnections, ground.watch.take()]).toEqual([200, 1, ['127.0.0.1']]);
   ground.canaryConnections = 0;
 });

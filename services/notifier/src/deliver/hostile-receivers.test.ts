@@ -7,7 +7,7 @@ import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
 import { until } from '@tocsin/embedded/testing/until';
 import { holdTimeouts, NO_DEADLINE_MS } from '../testing/deadlines.ts';
-import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
+import { sendWebhook, type WebhookAnswer, type WebhookRequest } from './send-webhook.ts';
 
 const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 const OK = 'HTTP/1.1 200 OK\r\n';
@@ -88,9 +88,8 @@ function trickle(head: string, drop: string): (socket: net.Socket) => void {
   };
 }
 
-/** Sends to it; whatever comes back is bounded, fit to be shown, and leaves no connection behind. */
-async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<WebhookAnswer> {
-  const request = {
+function requestTo(url: string): WebhookRequest {
+  return {
     id: 'delivery-1',
     accountId: 'account-1',
     channelId: 'channel-1',
@@ -99,7 +98,11 @@ async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<
     secrets: [SECRET],
     claimedAt: new Date(),
   };
-  const answer = await sendWebhook(request, egress, deadlineMs ?? NO_DEADLINE_MS);
+}
+
+/** Sends to it; whatever comes back is bounded, fit to be shown, and leaves no connection behind. */
+async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<WebhookAnswer> {
+  const answer = await sendWebhook(requestTo(url), egress, deadlineMs ?? NO_DEADLINE_MS);
   for (const text of [answer.error ?? '', answer.responseExcerpt ?? '']) {
     expect(text.length).toBeLessThanOrEqual(500);
     expect(text).not.toMatch(/\p{Cc}/u);
@@ -203,16 +206,7 @@ describe('a connection', () => {
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     for (const options of [other, { ...certificate, ...old }]) {
       const { url } = await listen(tls.createServer(options));
-      const request = {
-        id: 'delivery-1',
-        accountId: 'account-1',
-        channelId: 'channel-1',
-        url,
-        payload: '{}',
-        secrets: [SECRET],
-        claimedAt: new Date(),
-      };
-      expect(await sendWebhook(request, trusting, NO_DEADLINE_MS)).toMatchObject({
+      expect(await sendWebhook(requestTo(url), trusting, NO_DEADLINE_MS)).toMatchObject({
         statusCode: null,
         error: expect.stringMatching(/./),
       });
