@@ -27,7 +27,7 @@ class NameServer {
   readonly #now: () => number;
   #quick: dns.Resolver;
   #patient: PatientResolver | null = null;
-  /** When it was asked what it has not answered since, nor anything else; null: it answers. */
+  /** When the first question since the server's last answer was sent; null: none has been sent since. */
   #silentSince: number | null = null;
 
   constructor(address: string | null, answerWithinMs: number, now: () => number) {

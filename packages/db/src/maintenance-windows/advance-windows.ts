@@ -24,11 +24,11 @@ const READ_AT_ONCE = 500;
 const COSTLY_RULE = 'COUNT=|BYSETPOS=|FREQ=YEARLY';
 
 export interface AdvanceOptions {
-  /** How long one call may plan, for cheap and for costly rules each; one window of both at least. Default: 500 ms and 100 ms. */
+  /** Time limit for cheap rules and again for costly ones; at least one window of each kind is planned. Default: 500 and 100 ms. */
   readonly budgetMs?: number;
   /** Evaluates the rule of a window. */
   readonly plan?: typeof planWindow;
-  /** Leaves what falls due to others for this long, in milliseconds. Default: 0. */
+  /** Handles only what became due at least this many milliseconds ago, so that other processes go first. Default: 0. */
   readonly behindMs?: number;
 }
 

@@ -19,7 +19,7 @@ export interface WindowPlan {
   readonly next: Occurrence | null;
   /** The occurrence that is over; null: there was none. */
   readonly ended: Occurrence | null;
-  /** Those that nobody noticed since. */
+  /** Later occurrences that also passed while no service was running to carry them out. */
   readonly missed: readonly Occurrence[];
   /** Its rule cannot be read any more. */
   readonly broken: boolean;

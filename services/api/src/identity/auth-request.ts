@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 /** Set by us on every request, from what Express makes of `TRUST_PROXY`: a client cannot choose its own address. */
 export const CLIENT_IP_HEADER = 'x-tocsin-client-ip';
 
-/** What better-auth reads of the head of a request. It is not told the client's idea of our own address, nor anything unknown. */
+/** The request headers that better-auth receives. It gets no others, such as `Host`, with which a client could forge our address. */
 const HEADERS = [
   'cookie',
   'origin',

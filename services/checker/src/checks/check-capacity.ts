@@ -14,7 +14,7 @@ const MAX_SLOW_MONITORS = 200_000;
 /** A check may start an interval and 15 s late, and another process may run every other one. */
 const REMEMBERED_INTERVALS = 2;
 const REMEMBERED_RESERVE_MS = 60_000;
-/** Slow permits per fast one, and at least: a region whose network fails has as many slow checks as it starts within their timeouts. */
+/** Slow permits per fast permit, and their minimum. If a region's network fails, each check is slow until it times out. */
 const SLOW_PER_FAST = 8;
 const MIN_SLOW = 4_000;
 /** What one account, or one host, may hold of the slow permits while others hold or request some. */

@@ -213,7 +213,7 @@ function isJobTooLate({ slot, intervalSeconds }: CheckJob): boolean {
   return isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now());
 }
 
-/** Until the check is too late, and no longer than a check of use to statistics may be late. */
+/** How long a check may wait for a permit: until it would be too late, and never longer than the maximum lateness of any check. */
 function maxWaitMs({ intervalSeconds }: CheckTarget, { slot }: CheckJob): number {
   return Math.min(slot + intervalSeconds * 1_000 + GRACE_MS - Date.now(), MOST_LATE_MS);
 }

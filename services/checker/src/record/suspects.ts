@@ -52,8 +52,9 @@ const MAX_DOUBLINGS = 5;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Writes the results that Postgres refuses, apart from all others and in transactions of their own. Batches are halved until the refused
- * results are found; those are tried alone a few times and dropped. A time-out, a deadlock or a lack of resources never drops a result.
+ * Writes the results that Postgres refuses, apart from all others and in transactions of their own. Batches are halved until the
+ * refused results are found. A result with invalid data is dropped at once. Any other result is dropped after five lasting refusals, once
+ * other results have been recorded. A time-out, a deadlock or a lack of resources never drops a result.
  */
 export class Suspects {
   readonly #options: SuspectsOptions;

@@ -75,7 +75,9 @@ export class ClockGuard {
     if (this.#state === 'unknown')
       logger.warn('No store has answered what time it is: this process takes no checks until one does');
     else if (this.#state === 'wrong')
-      logger.error(`This process' clock is ${this.#difference()}: it takes no checks until that is mended`);
+      logger.error(
+        `This process' clock is ${this.#difference()}: it takes no checks until the clock is corrected`,
+      );
     else if (before !== null) logger.info("This process' clock is right: it takes checks");
   }
 

@@ -14,8 +14,8 @@ import { traceCheckJob } from '../checks/trace-check.ts';
 import { runTriggeredCheck } from '../triggers/triggered-check.ts';
 
 /**
- * Jobs that one process runs at the same time, besides those that only wait for slow targets. What else is limited are the checks
- * (`CheckCapacity`), and the api limits the triggers of an account.
+ * Jobs that one process runs at the same time, besides those that only wait for slow targets. `CheckCapacity` limits the
+ * checks themselves, and the api limits the triggers of each account.
  */
 const CHECK_JOBS = 500;
 const TRIGGER_JOBS = 200;

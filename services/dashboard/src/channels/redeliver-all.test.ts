@@ -67,7 +67,7 @@ test('a first request that fails is its own error', async () => {
 });
 
 test.each([
-  [{ count: 0, more: false }, 'Nothing undelivered is in this span.'],
+  [{ count: 0, more: false }, 'No undelivered alerts in this time range.'],
   [{ count: 1, more: false }, '1 delivery is due again.'],
   [{ count: 2, more: false }, '2 deliveries are due again.'],
   [{ count: 2, more: true }, '2 deliveries are due again. Others are being sent: try again in a minute.'],

@@ -26,7 +26,7 @@ export async function redeliverAll(
 /** What to tell a person of a redelivery. */
 export function describeRedelivery({ count, more }: RedeliveryResult): string {
   if (more) return `${describeCount(count)} Others are being sent: try again in a minute.`;
-  return count === 0 ? 'Nothing undelivered is in this span.' : describeCount(count);
+  return count === 0 ? 'No undelivered alerts in this time range.' : describeCount(count);
 }
 
 function withCount(error: unknown, count: number): unknown {
