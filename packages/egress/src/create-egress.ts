@@ -35,7 +35,6 @@ export interface Egress {
    * Opens the connection of a request to this origin. Every request names its owner, so that lookups that hang delay no other account.
    */
   readonly connectionTo: (origin: Origin, owner: LookupOwner) => CreateConnection;
-  readonly policy: AddressPolicy;
   /**
    * Why this URL could not be reached through the guard now, as a sentence; null where it could. For telling a user at
    * once; each connection is judged again when it is opened. A name that does not resolve, or not within 3 s, is no refusal.
@@ -57,7 +56,6 @@ export function createEgress(options: EgressOptions): Egress {
   const guard = { policy, lookup, secureContext: createSecureContext(options.extraCa ?? null) };
   return {
     connectionTo: (origin, owner) => () => openConnection(origin, guard, owner),
-    policy,
     checkUrl: (url, account) =>
       refusalOf(url, policy, (host) => resolveBriefly(host, account, lookup, checkUrlLookupMs)),
   };

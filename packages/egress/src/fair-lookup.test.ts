@@ -116,6 +116,23 @@ test('a name is looked up once for all who ask meanwhile, and again for who asks
   expect(names()).toEqual(['shop.example']);
 });
 
+test('a lookup that cannot begin fails, leaves its permit, and the next one is made', () => {
+  let begins = 0;
+  const broken = createFairLookup({
+    now: () => Date.now(),
+    lookup: () => {
+      begins += 1;
+      throw new Error('too many open files');
+    },
+  });
+  const codes: unknown[] = [];
+  for (let count = 0; count < 100; count += 1) {
+    const owner = { account: 'one', resource: 'shop', redirected: true, deadline: Date.now() + 20_000 };
+    broken('shop.example', { all: true }, owner, (error) => codes.push(error?.code));
+  }
+  expect([begins, new Set(codes), codes.length]).toEqual([100, new Set(['EAI_AGAIN']), 100]);
+});
+
 describe('a lookup that is not answered', () => {
   test('is stopped after ten seconds, and its late answer changes nothing', () => {
     ask('dead.example', { deadline: Date.now() + 60_000 });

@@ -242,11 +242,17 @@ class SharedLookup {
   }
 
   start(lookup: StartLookup, options: Options): void {
-    this.#running = lookup(this.#options.hostname, options, {
-      onResult: (error, addresses) => this.#finish(error, addresses),
-      onRetry: (retryInMs) => this.#failThoseBefore(this.#options.now() + retryInMs),
-      onEnd: (isAnswered) => this.#end(isAnswered),
-    });
+    try {
+      this.#running = lookup(this.#options.hostname, options, {
+        onResult: (error, addresses) => this.#finish(error, addresses),
+        onRetry: (retryInMs) => this.#failThoseBefore(this.#options.now() + retryInMs),
+        onEnd: (isAnswered) => this.#end(isAnswered),
+      });
+    } catch (cause) {
+      // Such as a process without free file descriptors.
+      this.#end(true);
+      this.#finish(Object.assign(failure('EAI_AGAIN', this.#options.hostname), { cause }), []);
+    }
   }
 
   #awaitEnd(endsAt: number): void {

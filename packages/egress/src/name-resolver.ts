@@ -82,9 +82,13 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
   const refresh = (name: string): void => {
     if (now() - readAt < REREAD_AFTER_MS) return;
     readAt = now();
-    config = readConfig();
-    families = routedFamilies(interfaces());
-    servers = servers.renewed(serverAddresses(options), name);
+    try {
+      config = readConfig();
+      families = routedFamilies(interfaces());
+      servers = servers.renewed(serverAddresses(options), name);
+    } catch {
+      // Such as a process without free file descriptors. What was read before still holds.
+    }
   };
 
   return (hostname, { family, hints = 0 }, events) => {

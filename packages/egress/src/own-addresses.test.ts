@@ -25,6 +25,25 @@ test('the addresses of all interfaces, read again after ten seconds', () => {
   expect([own(), reads]).toEqual([['127.0.0.1', '8.8.8.8', '2606:4700::1'], 2]);
 });
 
+test('those that were read last, where the system cannot tell them', () => {
+  let now = 0;
+  let isFailing = true;
+  const own = createOwnAddresses(
+    () => {
+      if (isFailing) throw new Error('too many open files');
+      return { lo: [addressOf('127.0.0.1')] };
+    },
+    () => now,
+  );
+  // Without any, a connection must not be judged.
+  for (let times = 0; times < 2; times += 1) expect(own).toThrow('too many open files');
+  isFailing = false;
+  expect(own()).toEqual(['127.0.0.1']);
+  isFailing = true;
+  now = 10_000;
+  expect(own()).toEqual(['127.0.0.1']);
+});
+
 test('of a loopback interface the whole IPv4 range, of any other the address alone', () => {
   const ranged = { ...addressOf('8.8.4.5', '8.8.4.5/24'), internal: true };
   const ipv6: NetworkInterfaceInfo = {

@@ -11,12 +11,21 @@ export function createOwnAddresses(
   interfaces: () => ReturnType<typeof os.networkInterfaces> = os.networkInterfaces,
   nowMs: () => number = () => performance.now(),
 ): OwnAddresses {
-  let addresses: readonly string[] = [];
+  let addresses: readonly string[] | null = null;
   let readAt = Number.NEGATIVE_INFINITY;
+  const read = (): readonly string[] => {
+    try {
+      return Object.values(interfaces()).flatMap((all) => (all ?? []).map(ownRange));
+    } catch (error) {
+      // Such as a process without free file descriptors. What was read before still holds; without it, nothing may be reached.
+      if (addresses === null) throw error;
+      return addresses;
+    }
+  };
   return () => {
-    if (nowMs() - readAt >= KEEP_MS) {
+    if (addresses === null || nowMs() - readAt >= KEEP_MS) {
+      addresses = read();
       readAt = nowMs();
-      addresses = Object.values(interfaces()).flatMap((all) => (all ?? []).map(ownRange));
     }
     return addresses;
   };
