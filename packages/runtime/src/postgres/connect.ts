@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig } from 'pg';
 import { parsePostgresUrl, type PostgresAddress, type PostgresHost, type TargetSession } from './address.ts';
 
@@ -45,8 +46,7 @@ export async function connectToAddress(
   const { hosts } = address;
   const session = options.session ?? address.session;
   const { connectWithinMs = CONNECT_WITHIN_MS } = options;
-  // Several share the time, so that the last one is reached too; a part is left to whoever uses the session.
-  const withinMs = hosts.length === 1 ? connectWithinMs : connectWithinMs / (hosts.length + 1);
+  const withinMs = shareOfHost(address, connectWithinMs);
   const failures: string[] = [];
   for (const host of hosts) {
     try {
@@ -58,6 +58,23 @@ export async function connectToAddress(
     }
   }
   throw new Error(`No server of the address can be used: ${failures.join('; ')}`);
+}
+
+/**
+ * How much of the time for connecting one host may take, in milliseconds. Several share it, so that the last one is reached too; a part
+ * is left to whoever uses the session.
+ */
+export function shareOfHost({ hosts }: PostgresAddress, connectWithinMs: number): number {
+  return hosts.length === 1 ? connectWithinMs : connectWithinMs / (hosts.length + 1);
+}
+
+/** Ends a connection whose server does not answer in time. @returns ends the waiting */
+export function limitAnswer(socket: Duplex, withinMs: number): () => void {
+  const late = setTimeout(
+    () => socket.destroy(new Error(`no answer within ${(withinMs / 1_000).toFixed(1)} s`)),
+    withinMs,
+  );
+  return () => clearTimeout(late);
 }
 
 /** Where a name has several addresses and none answers, Node's error has a code alone. */
@@ -84,10 +101,7 @@ async function connectToHost(
   const client = new Client(config);
   // Whoever waits for the client learns of its errors.
   client.on('error', () => undefined);
-  const late = setTimeout(
-    () => socket.destroy(new Error(`no answer within ${(withinMs / 1_000).toFixed(1)} s`)),
-    withinMs,
-  );
+  const answered = limitAnswer(socket, withinMs);
   const abort = (): void => void socket.destroy();
   signal?.addEventListener('abort', abort, { once: true });
   try {
@@ -98,7 +112,7 @@ async function connectToHost(
     socket.destroy();
     throw error;
   } finally {
-    clearTimeout(late);
+    answered();
     signal?.removeEventListener('abort', abort);
   }
 }

@@ -2,7 +2,14 @@ import { Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { parsePostgresUrl, type PostgresAddress, type PostgresHost } from './address.ts';
-import { checkSession, connectToAddress, endSession, KEEP_ALIVE } from './connect.ts';
+import {
+  checkSession,
+  connectToAddress,
+  endSession,
+  KEEP_ALIVE,
+  limitAnswer,
+  shareOfHost,
+} from './connect.ts';
 
 /** A place in the pool, and a connection, are waited for this long. */
 const CONNECT_WITHIN_MS = 10_000;
@@ -90,6 +97,7 @@ function selectingClient(
     async #connectToOne(): Promise<Client> {
       const { stream } = this.connection;
       let found: PostgresHost | undefined;
+      let answered: (() => void) | undefined;
       // Also before the pool listens. After a failover the broken connections say that another server is to be found.
       this.on('error', () => finder.forget(found));
       try {
@@ -98,6 +106,8 @@ function selectingClient(
         // The pool gave up meanwhile.
         if (stream.destroyed) throw new Error('The connection is no longer needed');
         Object.assign(this, { host, port });
+        // The server that was found last may be gone by now.
+        answered = limitAnswer(stream, shareOfHost(address, CONNECT_WITHIN_MS));
         await super.connect();
         // It may have become a standby since it was found.
         await checkSession(this, address.session);
@@ -108,6 +118,8 @@ function selectingClient(
         this.end().catch(() => undefined);
         stream.destroy();
         throw error;
+      } finally {
+        answered?.();
       }
     }
   };
