@@ -1,4 +1,8 @@
-import { setMaxListeners } from 'node:events';
+/**
+ * The deadlines that end with a signal. A listener for each would slow down all others: Node walks through the listeners of a signal to
+ * add or remove one.
+ */
+const deadlinesOf = new WeakMap<AbortSignal, Set<Deadline>>();
 
 /**
  * The one clock of a probe: it ends the whole exchange after `timeoutMs`, or when the process shuts down, by calling
@@ -12,18 +16,26 @@ export class Deadline {
   /** What ends the present step; it is called at most once. */
   interrupt: (() => void) | null = null;
   readonly #timer: NodeJS.Timeout;
-  readonly #signal: AbortSignal | undefined;
-  readonly #onAbort = (): void => this.#end('aborted');
+  readonly #others: Set<Deadline> | undefined;
 
   constructor(timeoutMs: number, signal: AbortSignal | undefined) {
     this.endsAt = this.startedAt + timeoutMs;
     this.#timer = setTimeout(() => this.#end('expired'), timeoutMs);
-    this.#signal = signal;
     if (signal === undefined) return;
     if (signal.aborted) this.state = 'aborted';
-    // Hundreds of probes share the signal of a process; Node would take that for a leak.
-    setMaxListeners(Infinity, signal);
-    signal.addEventListener('abort', this.#onAbort);
+    this.#others = Deadline.#endingWith(signal);
+    this.#others.add(this);
+  }
+
+  static #endingWith(signal: AbortSignal): Set<Deadline> {
+    const known = deadlinesOf.get(signal);
+    if (known !== undefined) return known;
+    const deadlines = new Set<Deadline>();
+    deadlinesOf.set(signal, deadlines);
+    signal.addEventListener('abort', () => {
+      for (const deadline of deadlines) deadline.#end('aborted');
+    });
+    return deadlines;
   }
 
   /**
@@ -36,7 +48,7 @@ export class Deadline {
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#others?.delete(this);
     this.interrupt = null;
   }
 
