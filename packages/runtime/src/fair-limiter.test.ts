@@ -200,17 +200,6 @@ test('whoever waits can be refused at once', async () => {
   expect([refused, limiter.waiting]).toEqual([['e/5', 'f/6'], 0]);
 });
 
-test('a forced permit counts, so that others wait until the limits hold again', async () => {
-  for (const name of ['a/1', 'b/2', 'c/3', 'd/4']) await request(name);
-  const forced = limiter.force({ account: 'e', host: '5' });
-  await request('f/6');
-  await release(0);
-  expect([limiter.held, limiter.waiting]).toEqual([4, 1]);
-  forced();
-  await settle();
-  expect(names().slice(4)).toEqual(['f/6']);
-});
-
 test('nothing is kept of owners that hold no permit', async () => {
   for (let index = 0; index < 1_000; index += 1)
     limiter.tryAcquire({ account: `${index}`, host: `${index}` })?.();

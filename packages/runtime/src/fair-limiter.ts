@@ -73,11 +73,6 @@ export class FairLimiter<Kind extends string> {
     return this.#fits(owners) ? this.#take(owners) : null;
   }
 
-  /** Takes a permit whether or not one is free: for work that already runs. Others wait until usage is back below the limits. */
-  force(owners: Owners<Kind>): Release {
-    return this.#take(owners);
-  }
-
   /**
    * Counts work that already runs against the limits of its owners, but not against the total: its owners get fewer permits, the others
    * as many as before.
@@ -107,7 +102,7 @@ export class FairLimiter<Kind extends string> {
         this.#dequeue(waiter);
         resolve(null);
         // Whoever is the sole owner now may use more.
-        this.#serve();
+        if (this.#options.soleOwnerMayUseAll === true) this.#serve();
       }, withinMs);
       this.#enqueue(waiter);
     });
