@@ -242,6 +242,13 @@ test('a check is not slow because of what comes before its probe', async () => {
   expect(capacity.isSlow('shop')).toBe(false);
 });
 
+test('a slow check that is given up before its probe has ended is remembered as slow', async () => {
+  await start('hangs');
+  await pass(1_000);
+  running.get('hangs')?.release();
+  expect(capacity.isSlow('hangs')).toBe(true);
+});
+
 test('a fast check that waits in vain is late', async () => {
   await startAll(many(CONCURRENCY, 'fast'));
   await start('waits', { withinMs: 500 });

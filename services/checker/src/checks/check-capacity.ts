@@ -195,6 +195,8 @@ export class CheckCapacity {
         clearTimeout(timer);
         release();
         if (isProbed) this.#recording -= 1;
+        // It was given up, such as while it waited for a name.
+        else if (wasSlow) this.#noteSpeed(claim, true);
         this.#noteBacklog();
       },
     };

@@ -50,7 +50,7 @@ export interface CheckHooks {
 /**
  * Probes a target, records the result and announces what follows: one check, scheduled or triggered.
  * @throws JobReturnedError where the process shuts down before the result was recorded
- * @throws ProbeThrottledError where there was no memory for the body
+ * @throws ProbeThrottledError where there was no memory for the body, or too many lookups of the account hang to look the name up
  */
 export function runCheck(
   context: CheckContext,

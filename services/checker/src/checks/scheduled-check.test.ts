@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitor';
 import { phaseMs } from '@tocsin/core/schedule/phase';
@@ -23,8 +23,9 @@ import { createCheckerMetrics } from '../metrics.ts';
 import { BodyBudget } from '../probe/body-budget.ts';
 import { Recorder, type RecorderOptions } from '../record/recorder.ts';
 import { TargetCache, type LoadTargets } from '../targets/target-cache.ts';
+import { runTriggeredCheck } from '../triggers/triggered-check.ts';
 import { CheckCapacity } from './check-capacity.ts';
-import { ScheduledChecks } from './scheduled-check.ts';
+import { ScheduledChecks, type ScheduledCheckContext } from './scheduled-check.ts';
 
 const INTERVAL_MS = 60_000;
 const logger = createSilentLogger();
@@ -78,14 +79,18 @@ interface Changes {
   readonly bodies?: BodyBudget;
 }
 
-function scheduledChecks({
+function scheduledChecks(changes?: Changes): ScheduledChecks {
+  return new ScheduledChecks(contextOf(changes));
+}
+
+function contextOf({
   record = (batch) => recordChecks(context.db, batch),
   load = (ids) => loadCheckTargets(context, ids),
   capacity = new CheckCapacity({ concurrency: 100 }),
   bodies = new BodyBudget(),
-}: Changes = {}): ScheduledChecks {
+}: Changes = {}): ScheduledCheckContext {
   registry = createMetrics();
-  return new ScheduledChecks({
+  return {
     region: 'default',
     targets: new TargetCache(load),
     capacity,
@@ -103,7 +108,7 @@ function scheduledChecks({
     tracer: null,
     overlapGuard: { enter: async () => async () => undefined },
     logger,
-  });
+  };
 }
 
 /** Runs the job of a planned slot: 0 is that of a moment ago, -1 the one before. */
@@ -345,6 +350,16 @@ describe('a check counts as throttled', () => {
     expect([await countOf('missed'), target.requests.get('/')]).toEqual([{ throttled: 1 }, 1]);
     const { rows } = await context.db.execute(`select 1 from events where monitor_id = '${monitorId}'`);
     expect(rows).toEqual([]);
+  });
+
+  test('and a triggered check is counted as skipped', async () => {
+    await context.db.execute(
+      `update monitors set assertions = '{"bodyContains": "ok"}' where id = '${monitorId}'`,
+    );
+    const takeTrigger = async () => ({ monitorId, region: 'default', url: null });
+    const trigger = { triggerId: randomUUID() };
+    await runTriggeredCheck({ ...contextOf({ bodies: new BodyBudget(1) }), takeTrigger }, trigger);
+    expect(await countOf('skipped')).toEqual({ throttled: 1 });
   });
 });
 

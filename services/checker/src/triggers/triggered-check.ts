@@ -1,5 +1,6 @@
 import type { JobPayload } from '@tocsin/contracts/jobs';
 import { runCheck, type CheckContext } from '../checks/check-runner.ts';
+import { ProbeThrottledError } from '../probe/body-budget.ts';
 
 /** A trigger that was taken: nobody else runs it. */
 interface TakenTrigger {
@@ -35,7 +36,9 @@ export async function runTriggeredCheck(
     triggerId: payload.triggerId,
     urlOverride: trigger.url,
   } as const;
-  await runCheck(context, target, request, {
-    trace: traceparent === undefined ? undefined : { parent: traceparent },
+  const trace = traceparent === undefined ? undefined : { parent: traceparent };
+  await runCheck(context, target, request, { trace }).catch((error: unknown) => {
+    if (!(error instanceof ProbeThrottledError)) throw error;
+    context.metrics.skipped.inc({ region: trigger.region, reason: 'throttled' });
   });
 }
