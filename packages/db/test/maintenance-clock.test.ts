@@ -254,6 +254,37 @@ describe('while no notifier looks at the windows', () => {
     await deleteMaintenanceWindow(context.db, context.accountId, window);
   });
 
+  test('an occurrence that is over, but was not ended yet, goes on with its new end', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await begin(context, window);
+    await moveWindow(context, window, HOUR_MS + 60_000);
+    const endsAt = new Date(Date.now() + HOUR_MS);
+    const after = await updateMaintenanceWindow(context.db, context.accountId, window, { endsAt });
+    expect(after).toMatchObject({ state: 'running', currentOccurrence: { endsAt: endsAt.toISOString() } });
+    expect(await outcomesOf(context, window)).toEqual([]);
+    await end(context, window);
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+  });
+
+  test('a change of the schedule and the monitors judges an occurrence by the monitors it had', async () => {
+    const id = await makeWatched(context, [checkOf]);
+    const another = await makeWatched(context, [checkOf]);
+    const window = await makeWindow(context, [id]);
+    await begin(context, window);
+    await moveWindow(context, window, HOUR_MS + 60_000);
+    const startsAt = new Date(Date.now() + DAY_MS);
+    await updateMaintenanceWindow(context.db, context.accountId, window, {
+      monitorIds: [another],
+      startsAt,
+      endsAt: new Date(startsAt.getTime() + HOUR_MS),
+    });
+    expect(await outcomesOf(context, window)).toEqual(['completed']);
+    await tick(context);
+    expect(await statusOf(id)).toBe('UP');
+    await deleteMaintenanceWindow(context.db, context.accountId, window);
+  });
+
   test('a check after the end of a window does not enter it', async () => {
     const id = await makeWatched(context, [checkOf]);
     const window = await makeWindow(context, [id]);

@@ -22,7 +22,10 @@ export async function replan(
   const occurrence = nextOccurrence(schedule, now);
   const stored = storedOccurrence(before);
   const hasBegun = stored !== null && stored.startsAt <= now;
-  const goesOn = currentOccurrence(before, now) !== null && occurrence !== null && occurrence.startsAt <= now;
+  // An occurrence that is over, but was not ended by the clock yet, goes on where its end alone is moved.
+  const mayGoOn =
+    currentOccurrence(before, now) !== null || stored?.startsAt.getTime() === occurrence?.startsAt.getTime();
+  const goesOn = hasBegun && mayGoOn && occurrence !== null && occurrence.startsAt <= now;
   if (hasBegun && !goesOn) {
     const isOver = stored.endsAt <= now;
     const outcome = isOver ? (await readOutcomes(tx, [before.id]))(before) : 'cut_short';

@@ -37,11 +37,13 @@ export async function updateMaintenanceWindow(
     const renamed = update.name !== undefined && update.name !== before.name;
     if (!rescheduled && !reassigned && !renamed) return toMaintenanceWindow(before, monitorIds);
 
+    // What became of an occurrence depends on the monitors that it had.
+    const plan = rescheduled ? await replan(tx, before, schedule) : {};
     if (reassigned && update.monitorIds) await assignMonitors(tx, accountId, id, update.monitorIds);
     const after = await writeWindow(tx, id, {
       name: update.name ?? before.name,
       ...schedule,
-      ...(rescheduled && (await replan(tx, before, schedule))),
+      ...plan,
     });
     return toMaintenanceWindow(after, (await readMonitorIds(tx, [id])).get(id) ?? []);
   });
