@@ -138,13 +138,31 @@ describe('redeliverUndelivered', () => {
     expect(seen).toEqual(['monitor.down', 'incident.created', 'monitor.up', 'incident.resolved']);
   });
 
-  test('continues where an earlier call stopped, however long the range is', async () => {
+  /** A channel with 2,500 held deliveries. */
+  async function makeBacklog(): Promise<string> {
     const other = await makeChannel(context, []);
     await context.db.execute(sql`
       insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state, next_attempt_at)
       select gen_random_uuid(), ${accountId}, ${other}, gen_random_uuid(), ${monitorId}, 'monitor.down',
         now() - (3000 - i) * interval '1 minute', i, 'held', null
       from generate_series(1, 2500) i`);
+    return other;
+  }
+
+  test('reads a part of a long backlog at a time, and says that more is left', async () => {
+    const other = await makeBacklog();
+    const last: number[] = [];
+    for (let calls = 0; calls < 3; calls += 1) {
+      for await (const { remaining } of redeliverUndelivered(context.db, accountId, other, EVER, 1_000))
+        last[calls] = remaining;
+    }
+    expect(last).toEqual([1, 1, 0]);
+    const { rows } = await context.db.execute(sql`select from deliveries where state = 'held'`);
+    expect(rows).toHaveLength(0);
+  });
+
+  test('continues where an earlier call stopped, however long the range is', async () => {
+    const other = await makeBacklog();
     const seen: (readonly string[])[] = [];
     for (const remaining of [1_500, 500, 0]) {
       const slices = redeliverUndelivered(context.db, accountId, other, EVER);

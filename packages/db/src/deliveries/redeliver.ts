@@ -11,6 +11,8 @@ import { toDelivery } from './to-delivery.ts';
 
 /** Deliveries that one transaction releases: it ends long before its timeout, and holds the channel for a moment only. */
 const RELEASED_AT_ONCE = 1_000;
+/** Deliveries that one call reads; the next call reads those that are left. */
+const MAX_READ = 50_000;
 
 /** A due delivery whose retry schedule starts over; its attempts go on counting (design §4 "Delivery"). */
 const AFRESH = {
@@ -63,13 +65,17 @@ export async function* redeliverUndelivered(
   accountId: string,
   channelId: string,
   range: { readonly since: Date; readonly until: Date },
+  maxRead: number = MAX_READ,
 ): AsyncGenerator<Released, void, undefined> {
   const waitsForFirst = sql<boolean>`${deliveries.state} = 'pending' and ${deliveries.roundAttemptCount} = 0`;
   const found = await db
     .select({ id: deliveries.id, waitsForFirst })
     .from(deliveries)
     .where(isUndelivered(channelId, range))
-    .orderBy(asc(waitsForFirst), asc(deliveries.timestamp), asc(deliveries.id));
+    .orderBy(asc(waitsForFirst), asc(deliveries.timestamp), asc(deliveries.id))
+    // One more shows whether there are others.
+    .limit(maxRead + 1);
+  const end = Math.min(found.length, maxRead);
   const needed = found.filter((delivery) => !delivery.waitsForFirst).length;
   let from = 0;
   do {
@@ -79,7 +85,7 @@ export async function* redeliverUndelivered(
       ids: await release(db, accountId, channelId, ids, range),
       remaining: Math.max(0, needed - from),
     };
-  } while (from < found.length);
+  } while (from < end);
 }
 
 /** @returns those that were released, in the given order: meanwhile others may have been delivered, or be under way */
