@@ -31,9 +31,9 @@ export async function updateChannel(
   holding: AbortSignal = AbortSignal.timeout(HOLD_WITHIN_MS),
 ): Promise<Channel> {
   if (update.enabled === true) {
-    await findChannelRow(db, accountId, id);
+    const { enabled } = await findChannelRow(db, accountId, id);
     // In transactions of its own: refusing the update must not undo it.
-    await holdAllIfDisabled(db, id, holding);
+    if (!enabled) await holdAllIfDisabled(db, id, holding);
   }
   return db.transaction(async (tx) => {
     const row = await lockChannelRow(tx, accountId, id);

@@ -38,12 +38,15 @@ export async function judgeMonitors(
     judged.map(({ id }) => id),
   );
   const now = (await readDatabaseClock(tx)).getTime();
-  const covered = await readCovered(tx, judged);
-  const moves = judged.flatMap((row) => {
-    if (covered.has(row.id)) return [];
+  const candidates = judged.flatMap((row) => {
     const change = judge(row, regions.get(row.id) ?? [], now);
     return change === null ? [] : [{ row, change }];
   });
+  const covered = await readCovered(
+    tx,
+    candidates.map(({ row }) => row),
+  );
+  const moves = candidates.filter(({ row }) => !covered.has(row.id));
   if (moves.length === 0) return new Map();
   const recorded = await recordStatusChanges(
     tx,
