@@ -7,6 +7,7 @@ import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Tracer } from '@tocsin/runtime/tracing';
 import type { Identity } from './identity/create-identity.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
+import type { TriggerLimits } from './monitors/trigger-limits.ts';
 import type { LiveStreams } from './stream/live-streams.ts';
 
 /** What the api was told by its settings. */
@@ -38,6 +39,8 @@ export interface ApiContext extends DbContext {
   readonly schedules: { touch(monitorId: string, regions: readonly string[], traceparent?: string): void };
   readonly identity: Identity;
   readonly streams: Pick<LiveStreams, 'open'>;
+  /** One for all routes of the process. */
+  readonly triggerLimits: Pick<TriggerLimits, 'admit'>;
   /** Told of every use of an API key. */
   readonly lastUsed: { note(apiKeyId: string): void };
   readonly settings: ApiSettings;

@@ -45,6 +45,7 @@ import { ScheduleApplier } from './schedule/schedule-applier.ts';
 import { createScheduleMetrics, registerLeadership } from './schedule/schedule-metrics.ts';
 import { startReconciler } from './schedule/start-reconciler.ts';
 import { traceSync } from './schedule/trace-sync.ts';
+import { TriggerLimits } from './monitors/trigger-limits.ts';
 import { LiveStreams } from './stream/live-streams.ts';
 
 const apiSettings = settings.pick({
@@ -153,6 +154,7 @@ async function start(logger: Logger): Promise<RunningService> {
     lastUsed,
     identity,
     streams,
+    triggerLimits: new TriggerLimits(),
     settings: requests,
     logger,
     metrics,

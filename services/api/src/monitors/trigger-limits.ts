@@ -8,6 +8,8 @@ const TRIGGER_LIMITS = { caller: 25, account: 100, process: 1_000 } as const;
 const RETRY_AFTER_SECONDS = 5;
 
 interface Slot {
+  /** Whom it counts for. */
+  readonly keys: readonly string[];
   /** By `performance.now()`. */
   readonly endsAt: number;
 }
@@ -38,24 +40,24 @@ export class TriggerLimits {
     if (ofProcess >= inAll) {
       throw unavailable(`This server runs ${inAll} triggered checks already. Try again soon.`);
     }
-    const slot = { endsAt: performance.now() + longestMs };
+    const slot = { keys, endsAt: performance.now() + longestMs };
     for (const key of keys) this.#slots.set(key, (this.#slots.get(key) ?? new Set()).add(slot));
-    return () => {
-      for (const key of keys) this.#remove(key, slot);
-    };
+    return () => this.#remove(slot);
   }
 
   #count(key: string): number {
     const now = performance.now();
     const slots = this.#slots.get(key) ?? new Set();
-    for (const slot of slots) if (slot.endsAt <= now) this.#remove(key, slot);
+    for (const slot of slots) if (slot.endsAt <= now) this.#remove(slot);
     return slots.size;
   }
 
-  #remove(key: string, slot: Slot): void {
-    const slots = this.#slots.get(key);
-    slots?.delete(slot);
-    if (slots?.size === 0) this.#slots.delete(key);
+  #remove(slot: Slot): void {
+    for (const key of slot.keys) {
+      const slots = this.#slots.get(key);
+      slots?.delete(slot);
+      if (slots?.size === 0) this.#slots.delete(key);
+    }
   }
 }
 

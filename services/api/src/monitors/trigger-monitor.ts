@@ -15,14 +15,12 @@ import { callerOf, stateOf } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { monitorIdOf } from './monitor-id.ts';
 import { parseTriggerBody } from './trigger-body.ts';
-import { TriggerLimits } from './trigger-limits.ts';
 
 /** No checker starts a triggered check later than this. */
 const START_WITHIN_MS = 5_000;
 
 /** Specification "6. Trigger an immediate check". */
 export function triggerMonitorHandler(context: ApiContext): RequestHandler {
-  const limits = new TriggerLimits();
   return async function answerTrigger(req, res) {
     const caller = callerOf(res);
     const { accountId } = caller;
@@ -35,7 +33,7 @@ export function triggerMonitorHandler(context: ApiContext): RequestHandler {
       );
     }
     requireReadable(context, monitor);
-    const end = limits.admit(caller, longestMs(monitor));
+    const end = context.triggerLimits.admit(caller, longestMs(monitor));
     let isOver = true;
     try {
       const triggerId = await requestCheck(context, monitor, url, stateOf(res).traceparent);

@@ -7,6 +7,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
+import { signIn } from '../testing/sign-in.ts';
 import { stopClock } from '../testing/stopped-clock.ts';
 import type { StoppedClock } from '../testing/stopped-clock.ts';
 import { openTestApi } from '../testing/test-api.ts';
@@ -237,6 +238,21 @@ describe('trigger', () => {
     clock.advance(65_000);
     expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([504]));
     expect((await api.as().post(trigger(other.id))).status).toBe(200);
+  });
+
+  test('keys and sessions count against the same limits', async () => {
+    const admit = jest.spyOn(api.context.triggerLimits, 'admit');
+    const { id } = await newMonitor(api);
+    const owner = await signIn(api);
+    expect((await api.as().post(trigger(id))).status).toBe(200);
+    expect((await owner.post(`/api/dashboard/monitors/${id}/trigger`)).status).toBe(200);
+    expect(admit.mock.calls.map(([caller]) => [caller.apiKeyId === null, caller.sessionId === null])).toEqual(
+      [
+        [false, true],
+        [true, false],
+      ],
+    );
+    admit.mockRestore();
   });
 
   test('the store takes no jobs: 503 with Retry-After, the CRUD works on', async () => {

@@ -20,6 +20,7 @@ import type { ApiContext, ApiSettings } from '../context.ts';
 import { authSecret } from '../identity/auth-secret.ts';
 import type { Identity, IdentityOptions } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/single-sign-on.ts';
+import { TriggerLimits } from '../monitors/trigger-limits.ts';
 import { LiveStreams } from '../stream/live-streams.ts';
 import type { StreamLimits } from '../stream/stream-limits.ts';
 import { judgedAgent } from './judged-agent.ts';
@@ -112,6 +113,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     secrets: new SecretBox([secretsKey]),
     identity,
     streams,
+    triggerLimits: new TriggerLimits(),
     producers: {
       addTrigger: () => Promise.reject(new Error('no queue')),
       addStatusChanges: () => Promise.resolve(),
