@@ -63,7 +63,13 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
               const { email, name } = profile;
               const sub = profile.sub ?? '';
               if (sub !== '' && isVerified(profile) && typeof email === 'string')
-                await acceptInvitationOf(settings.db, email, name?.trim() || email);
+                await acceptInvitationOf(settings.db, email, name?.trim() || email).catch(
+                  (error: unknown) => {
+                    // better-auth reports it as a refusal of the provider.
+                    settings.logger.error('Could not accept an invitation at sign-in', { error });
+                    throw error;
+                  },
+                );
               return sub;
             },
           },
