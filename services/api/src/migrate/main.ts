@@ -11,7 +11,8 @@ import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/se
  */
 const logger = createLogger({ service: 'migrate', secrets: secretValues() });
 const interruption = new AbortController();
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => interruption.abort());
+const interrupt = (): void => interruption.abort();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, interrupt);
 try {
   const env = parseEnv(settings.pick({ DATABASE_URL: true, DATABASE_DIRECT_URL: true, QUEUE_URL: true }));
   await migrate(env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, {
@@ -20,6 +21,8 @@ try {
       logger.warn('A migration deleted rows', { migration, count: rows.length, rows }),
     signal: interruption.signal,
   });
+  // BullMQ's migrations cannot be interrupted, so from here on a signal ends the process at once.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, interrupt);
   for (const url of new Set([env.QUEUE_URL, ...parseRegionQueueUrls().values()])) await migrateQueue(url);
   logger.info('The schema is that of this version');
 } catch (error) {
