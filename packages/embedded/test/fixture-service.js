@@ -5,6 +5,7 @@ if (behaviour === 'fails') {
   process.exit(1);
 }
 process.stdout.write(`${JSON.stringify({ level: 'info', message: `process ${process.pid}` })}\n`);
+process.stdout.write(`${JSON.stringify({ level: 'info', message: `folder ${process.cwd()}` })}\n`);
 process.send({ type: 'ready' });
 process.on('SIGTERM', () => process.exit(0));
 process.on('disconnect', () => process.exit(0));

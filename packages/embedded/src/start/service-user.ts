@@ -10,7 +10,7 @@ import { copyApp } from './app-folder.ts';
 /** Files that settings name, and that the services read themselves. */
 const FILE_SETTINGS = ['CHECK_CA_FILE', 'WEBHOOK_CA_FILE', 'NODE_EXTRA_CA_CERTS'];
 /** Addresses of PostgreSQL, which may name files: `?sslrootcert=/etc/…`. */
-const URL_SETTINGS = ['DATABASE_URL', 'DATABASE_DIRECT_URL'];
+const URL_SETTING = /^(DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL(_.+)?)$/;
 const FILE_PARAMETER = /([?&](sslrootcert|sslcert|sslkey)=)([^&]+)/g;
 
 /** How services are run. */
@@ -96,7 +96,7 @@ async function readableFiles(env: NodeJS.ProcessEnv, home: string, owner: Owner)
     const file = env[name] ?? '';
     if (file !== '') changed[name] = await copyFor(name, file);
   }
-  for (const name of URL_SETTINGS) {
+  for (const name of Object.keys(env).filter((key) => URL_SETTING.test(key))) {
     let url = env[name] ?? '';
     for (const [found, start = '', parameter = '', file = ''] of url.matchAll(FILE_PARAMETER)) {
       const copy = await copyFor(`${name}-${parameter}`, decodeURIComponent(file));

@@ -74,6 +74,12 @@ describe('Service', () => {
     ]);
   });
 
+  it('runs in our folder, so that relative paths in settings mean the same to it', async () => {
+    await create('works').start();
+    const line = `folder ${process.cwd()}`;
+    await until('it has logged its folder', () => readFileSync(logPath, 'utf8').includes(line));
+  });
+
   it('does not start again after it was stopped', async () => {
     const running = create('works');
     await running.start();

@@ -95,9 +95,9 @@ export class Service {
   #spawn(): ChildProcess {
     const { entry, env, log, name, say, node = process.execPath, owner, onReady } = this.#options;
     const child = spawn(node, [entry], {
-      ...owner,
+      // Another user may not be allowed into our folder. Ours stays, so that relative paths in settings mean what they say.
+      ...(owner !== undefined && { ...owner, cwd: dirname(entry) }),
       env,
-      cwd: dirname(entry),
       detached: process.platform !== 'win32',
       windowsHide: true,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
