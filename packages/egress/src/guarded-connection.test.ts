@@ -30,6 +30,7 @@ const NAMES: Readonly<Record<string, readonly LookupAddress[]>> = {
     { address: '10.0.0.1', family: 4 },
     { address: '127.0.0.1', family: 4 },
   ],
+  'public.test': [{ address: '8.8.8.8', family: 4 }],
   'empty.test': [],
 };
 
@@ -146,6 +147,14 @@ describe('without an allowance nothing reaches loopback', () => {
       EgressBlockedError,
     );
     expect(connections).toBe(0);
+  });
+
+  test('a name that cannot be judged fails the request, and not the process', async () => {
+    const ownAddresses = (): string[] => {
+      throw new Error('too many open files');
+    };
+    const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
+    await expect(get(egress, 'http://public.test/')).rejects.toThrow('too many open files');
   });
 
   test('the message says what is wrong and what to do', async () => {

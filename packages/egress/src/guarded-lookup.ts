@@ -44,14 +44,23 @@ export function createGuardedLookup(
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, owner, (error, addresses) => {
       if (error) return callback(error, []);
-      const reachable = reachableAddresses(hostname, addresses, policy);
-      if (reachable instanceof EgressBlockedError) return callback(reachable, []);
+      const reachable = orError(() => reachableAddresses(hostname, addresses, policy));
+      if (reachable instanceof Error) return callback(reachable, []);
       const [first] = reachable;
       if (first === undefined) return callback(noAddresses(hostname), []);
       if (options.all === true) return callback(null, reachable);
       return callback(null, first.address, first.family);
     });
   };
+}
+
+/** An exception in the callback of a resolver would end the process. */
+function orError<Value>(work: () => Value): Value | Error {
+  try {
+    return work();
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 function noAddresses(hostname: string): NodeJS.ErrnoException {
