@@ -76,7 +76,7 @@ describe('Service', () => {
 
   it('runs in our folder, so that relative paths in settings mean the same to it', async () => {
     await create('works').start();
-    const line = `folder ${process.cwd()}`;
+    const line = JSON.stringify(`folder ${process.cwd()}`);
     await until('it has logged its folder', () => readFileSync(logPath, 'utf8').includes(line));
   });
 
