@@ -21,6 +21,7 @@ try {
       logger.warn('A migration deleted rows', { migration, count: rows.length, rows }),
     signal: interruption.signal,
   });
+  interruption.signal.throwIfAborted();
   // BullMQ's migrations cannot be interrupted, so from here on a signal ends the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, interrupt);
   for (const url of new Set([env.QUEUE_URL, ...parseRegionQueueUrls().values()])) await migrateQueue(url);
