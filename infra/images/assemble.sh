@@ -5,11 +5,15 @@
 set -eu
 service=$1
 folder=$2
+case $service in
+  cli) package=@tocsin-monitor/cli ;;
+  *) package=@tocsin/$service ;;
+esac
 pnpm="npx --yes pnpm@12.21.0"
 cd "$(dirname "$0")/../.."
 
 # The versions are those of the lockfile; dependencies of development are left out.
-pnpm_config_inject_workspace_packages=true CI=true $pnpm --filter "@tocsin/$service" deploy --prod "$folder"
+pnpm_config_inject_workspace_packages=true CI=true $pnpm --filter "$package" deploy --prod "$folder"
 
 # The JavaScript alone: neither its sources nor its tests run there.
 rm -f "$folder/pnpm-lock.yaml" "$folder/pnpm-workspace.yaml" "$folder/tsconfig.json"
@@ -21,7 +25,7 @@ for part in "$folder" "$folder"/node_modules/.pnpm/@tocsin*/node_modules/@tocsin
 done
 
 # What is inside, for scanners of vulnerabilities and licences.
-$pnpm --filter "@tocsin/$service" sbom --prod --sbom-format cyclonedx --sbom-type application --out "$folder/sbom.cdx.json"
+$pnpm --filter "$package" sbom --prod --sbom-format cyclonedx --sbom-type application --out "$folder/sbom.cdx.json"
 
 if [ "$service" = api ]; then
   # Without it the api would answer no page: better to fail here.

@@ -15,6 +15,7 @@ const PROGRAMS = {
   test: './dist/test-run/main.js',
   demo: './dist/demo/main.js',
   tocsin: '../cli/dist/main.js',
+  'pack:cli': '../infra/dist/cli-package/main.js',
   bench: '../bench/dist/main.js',
   'test:images': '../infra/dist/images/main.js',
   'test:faults': '../chaos/dist/main.js',
@@ -24,6 +25,8 @@ const PROGRAMS = {
   'bench:dashboard': '../browser/dist/measure/main.js',
   screenshots: '../browser/dist/screenshots/main.js',
 };
+/** What these print on stdout is data. They need no dashboard. */
+const PRINTS_DATA = new Set(['tocsin', 'pack:cli']);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const [command, ...args] = process.argv.slice(2);
@@ -33,7 +36,7 @@ if (program === undefined)
 checkNode();
 install();
 build();
-if (command !== 'bench' && command !== 'tocsin') buildDashboard(root, runVite);
+if (command !== 'bench' && !PRINTS_DATA.has(command)) buildDashboard(root, runVite);
 const { main } = await import(program);
 await main(args);
 
@@ -96,9 +99,8 @@ function readIfThere(file) {
   }
 }
 
-/** What `tocsin` prints is data. */
 function say(line) {
-  (command === 'tocsin' ? process.stderr : process.stdout).write(`${line}\n`);
+  (PRINTS_DATA.has(command) ? process.stderr : process.stdout).write(`${line}\n`);
 }
 
 function fail(line) {

@@ -1,12 +1,22 @@
 #!/usr/bin/env node
-/* The command `tocsin`. What it does is in `src/`, built to `dist/`. */
-import { existsSync } from 'node:fs';
+/* Plain JavaScript without top-level await, so that an unsupported Node.js version still runs the check of its version. */
+import { existsSync, readFileSync } from 'fs';
 
 const program = new URL('../dist/main.js', import.meta.url);
-if (existsSync(program)) {
-  const { main } = await import(program.href);
-  await main(process.argv.slice(2));
+const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const [major, minor] = process.versions.node.split('.').map(Number);
+const [requiredMajor, requiredMinor] = engines.node.match(/\d+/g).map(Number);
+
+if (major < requiredMajor || (major === requiredMajor && minor < requiredMinor)) {
+  const required = `${requiredMajor}.${requiredMinor}`;
+  fail(`tocsin requires Node.js ${required} or later. This is ${process.versions.node}.`);
+} else if (!existsSync(program)) {
+  fail('tocsin is not built. Run `npm run -s tocsin -- --help` in the root of the repository.');
 } else {
-  process.stderr.write('tocsin is not built yet: run `npm run tocsin -- --help` once.\n');
+  void import(program.href).then(({ main }) => main(process.argv.slice(2)));
+}
+
+function fail(line) {
+  process.stderr.write(`${line}\n`);
   process.exitCode = 1;
 }

@@ -1,4 +1,5 @@
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
+import { readFileSync } from 'node:fs';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { apply, type ApplyFlags } from './apply/apply.ts';
 import { listEvents, type EventsFlags } from './events/list.ts';
@@ -45,6 +46,7 @@ Examples:
 export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => void): Command {
   const program = new Command('tocsin')
     .description('Monitors of Tocsin as code: apply files, see what differs, run checks, follow results.')
+    .version(readVersion(), '--version', 'print the version')
     .option('--server <url>', 'where Tocsin is (TOCSIN_URL)')
     .option('--api-key-file <file>', 'a file that holds the API key (TOCSIN_API_KEY_FILE)')
     .addHelpText('after', EXAMPLES)
@@ -72,6 +74,12 @@ export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => vo
   addFileCommands(program, terminal, connect, onExit);
   addLiveCommands(program, terminal, connect, onExit);
   return program;
+}
+
+/** Of `packages/cli` and of the published package alike: both have `package.json` beside the folder of this file. */
+function readVersion(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
 type Connect = () => Promise<ApiClient>;

@@ -1,8 +1,8 @@
 import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { run } from '@tocsin/cli/run';
-import type { Terminal } from '@tocsin/cli/terminal/terminal';
+import { run } from '@tocsin-monitor/cli/run';
+import type { Terminal } from '@tocsin-monitor/cli/terminal/terminal';
 import picocolors from 'picocolors';
 
 export interface FakeTerminal extends Terminal {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadSets, type FileSet } from '@tocsin/cli/files/load-sets';
+import { loadSets, type FileSet } from '@tocsin-monitor/cli/files/load-sets';
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-file';
 import { describe, expect, test } from '@jest/globals';
 import { folderWith } from './fake-terminal.ts';

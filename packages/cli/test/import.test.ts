@@ -1,6 +1,6 @@
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadSets, type FileSet } from '@tocsin/cli/files/load-sets';
+import { loadSets, type FileSet } from '@tocsin-monitor/cli/files/load-sets';
 import { expect, test } from '@jest/globals';
 import { folderWith, runIn, type Ran } from './fake-terminal.ts';
 

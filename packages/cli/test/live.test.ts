@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { AddressInfo } from 'node:net';
-import { tail, type TailFlags } from '@tocsin/cli/events/tail';
-import { createApiClient, type ApiClient } from '@tocsin/cli/http/api-client';
-import { trigger } from '@tocsin/cli/trigger/trigger';
-import { ApiError } from '@tocsin/cli/http/api-error';
-import { apply } from '@tocsin/cli/apply/apply';
-import { exportMonitors } from '@tocsin/cli/export/export';
+import { tail, type TailFlags } from '@tocsin-monitor/cli/events/tail';
+import { createApiClient, type ApiClient } from '@tocsin-monitor/cli/http/api-client';
+import { trigger } from '@tocsin-monitor/cli/trigger/trigger';
+import { ApiError } from '@tocsin-monitor/cli/http/api-error';
+import { apply } from '@tocsin-monitor/cli/apply/apply';
+import { exportMonitors } from '@tocsin-monitor/cli/export/export';
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitor';
 import type { Event } from '@tocsin/contracts/event';
 import { afterEach, expect, jest, test } from '@jest/globals';

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { spawn } from 'node:child_process';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import { confirm } from '@tocsin/cli/terminal/confirm';
-import { showProgress } from '@tocsin/cli/terminal/progress';
+import { confirm } from '@tocsin-monitor/cli/terminal/confirm';
+import { showProgress } from '@tocsin-monitor/cli/terminal/progress';
 import { expect, test } from '@jest/globals';
 
 const HIDE_CURSOR = '\u001b[?25l';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { loadSets } from '@tocsin/cli/files/load-sets';
+import { loadSets } from '@tocsin-monitor/cli/files/load-sets';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitor';
 import { parse } from 'yaml';
 import { monitorYaml } from './monitor-yaml.ts';
