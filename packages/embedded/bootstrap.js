@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildDashboard } from './build-dashboard.js';
+import { findForeignCommand } from './find-foreign-command.js';
 
 const PNPM = 'pnpm@12.21.0';
 const PROGRAMS = {
@@ -35,6 +36,7 @@ if (program === undefined)
   fail(`Usage: node packages/embedded/bootstrap.js ${Object.keys(PROGRAMS).join('|')}`);
 checkNode();
 install();
+checkCommand();
 build();
 if (command !== 'bench' && !PRINTS_DATA.has(command)) buildDashboard(root, runVite);
 const { main } = await import(program);
@@ -61,6 +63,18 @@ function install() {
   });
   mkdirSync(`${root}node_modules`, { recursive: true });
   writeFileSync(stampFile, stamp);
+}
+
+/** npx runs what is linked there, whichever package it is of. */
+function checkCommand() {
+  const other = findForeignCommand(root);
+  if (other === undefined) return;
+  fail(
+    `${other} is not the tocsin command of this repository. ` +
+      'Remove the package that installed it (`npx ' +
+      PNPM +
+      ' remove -w tocsin`), delete node_modules and try again.',
+  );
 }
 
 function build() {
