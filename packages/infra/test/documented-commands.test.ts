@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { ROOT } from '@tocsin/infra/repository';
+
+/** Downloads and runs whatever has that name in the registry, unless something is installed. The own package has a scope. */
+const UNSCOPED =
+  /\b(?:(?:npx|pnpx|bunx|npm exec|pnpm exec|pnpm dlx|yarn dlx)|(?:npm|pnpm) (?:i|install|add))\s+(?:-\S+\s+)*tocsin(?:@\S+)?(?![\w-])/;
+const TEXT = /(?:\.(?:css|html|js|json|md|sh|ts|tsx|txt|ya?ml)|Dockerfile|LICENSE|run)$/;
+const THIS_FILE = 'packages/infra/test/documented-commands.test.ts';
+const SKIPPED = new Set(['node_modules', 'dist', '.git', '.data', '.test-data', 'coverage']);
+
+function filesIn(folder: string): string[] {
+  return readdirSync(ROOT + folder, { withFileTypes: true })
+    .filter(({ name }) => !SKIPPED.has(name))
+    .flatMap((entry) => {
+      const path = `${folder}${entry.name}`;
+      if (entry.isDirectory()) return filesIn(`${path}/`);
+      return TEXT.test(path) && path !== THIS_FILE ? [path] : [];
+    });
+}
+
+test.each([
+  ['npx tocsin apply', true],
+  ['npx --yes tocsin@latest apply', true],
+  ['npm exec -- tocsin tail', true],
+  ['npm install --global tocsin', true],
+  ['npx @tocsin-monitor/cli@0.1.0 apply', false],
+  ['npm install --global ./tocsin-monitor-cli-0.1.0.tgz', false],
+  ['npm run -s tocsin -- apply', false],
+])('%j names a package of the registry without a scope: %s', (command, expected) => {
+  expect(UNSCOPED.test(command)).toBe(expected);
+});
+
+test('no file tells its readers to run an unscoped package', () => {
+  const files = filesIn('');
+  expect(files).toEqual(expect.arrayContaining(['README.md', 'docs/monitors-as-code.md', 'infra/README.md']));
+  expect(files.filter((file) => UNSCOPED.test(readFileSync(ROOT + file, 'utf8')))).toEqual([]);
+});
