@@ -1,15 +1,14 @@
-# syntax=docker/dockerfile:1
-# The images of the services, a target each:
-#   docker build --target api -t tocsin/api .         (also: checker, notifier, migrate, cli)
-# Node 24: an https check costs it two thirds of what it costs Node 20 (docs/performance.md).
-# Not older: its Brotli and TLS have known holes (SECURITY.md).
+# Builds every image, one target each: api, checker, notifier, migrate, cli. `docker compose build` builds them all.
+# Any engine from 20.10 on can build it, with or without access to a registry of Dockerfile frontends.
+# Node 24: an https check takes a third less CPU than on Node 20 (docs/performance.md). Earlier releases of Node 24 have known
+# vulnerabilities in Brotli and TLS (SECURITY.md).
 ARG NODE_IMAGE=node:24.22.1-bookworm-slim
 
-# --- Installs and builds the whole tree; nothing of it but what `assemble.sh` takes gets into an image. ---
+# --- Installs and builds the whole repository. Images get only what `assemble.sh` copies. ---
 FROM ${NODE_IMAGE} AS build
 ENV CI=true PNPM_CONFIG_STORE_DIR=/pnpm/store
 WORKDIR /src
-# The packages first: they change less often than the sources.
+# Packages first: they change less often than the sources, so this layer stays cached.
 COPY pnpm-lock.yaml pnpm-workspace.yaml ./
 RUN npx --yes pnpm@12.21.0 fetch
 COPY . .
@@ -23,47 +22,52 @@ RUN infra/images/assemble.sh api /out/api \
 
 # --- What all images share ---
 FROM ${NODE_IMAGE} AS base
-ARG VERSION=0.1.0
+ARG NODE_IMAGE
+ARG VERSION=unreleased
 ARG REVISION=unknown
+ARG CREATED=
 LABEL org.opencontainers.image.title="Tocsin" \
       org.opencontainers.image.description="Self-hosted uptime monitoring for platform teams" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
-      org.opencontainers.image.revision="${REVISION}"
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.base.name="${NODE_IMAGE}" \
+      dev.tocsin.sbom="/app/sbom.cdx.json"
 ENV NODE_ENV=production LOG_FORMAT=json
 WORKDIR /app
-# By number, so that Kubernetes can see that it is not root. It owns nothing: the files are root's, and read-only.
+# A number, so that Kubernetes can verify that it is not root. The files belong to root and are read-only for it.
 USER 1000:1000
 STOPSIGNAL SIGTERM
+# Bash takes 10 ms of CPU for this, a new Node.js process 100 ms.
+HEALTHCHECK --interval=5s --timeout=5s --start-period=60s CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${HEALTH_PORT:-$PORT} && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 
 FROM base AS api
 COPY --from=build /out/api ./
 ENV PORT=3000 DASHBOARD_DIR=/app/dashboard
 EXPOSE 3000
-HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --start-interval=2s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "dist/main.js"]
 
 FROM base AS checker
 COPY --from=build /out/checker ./
 ENV HEALTH_PORT=8081
 EXPOSE 8081
-HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --start-interval=2s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HEALTH_PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "dist/main.js"]
 
 FROM base AS notifier
 COPY --from=build /out/notifier ./
 ENV HEALTH_PORT=8081
 EXPOSE 8081
-HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --start-interval=2s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HEALTH_PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "dist/main.js"]
 
-# --- The api's files with another command: brings the database to the version's schema, and ends. ---
+# --- The files of the api with another command: migrates the database to this version's schema and ends. ---
 FROM api AS migrate
 HEALTHCHECK NONE
 CMD ["node", "dist/migrate/main.js"]
 
-# --- The command `tocsin`, for monitors as code: docker run … tocsin/cli apply --yes ---
+# --- The command `tocsin`, for monitors as code ---
 FROM base AS cli
+HEALTHCHECK NONE
 COPY --from=build /out/cli ./
 ENTRYPOINT ["node", "/app/bin/tocsin.js"]
 CMD ["--help"]

@@ -1,6 +1,5 @@
 #!/bin/sh
-# Puts what one service, or the command, needs at run time into a folder, from a tree that is installed and built: the Dockerfile and
-# `npm run test:images` do it by this script, so that what was tried is what is shipped.
+# Copies what a service, or the CLI, needs at run time into a folder. The repository must be installed and built. The Dockerfile runs this.
 #   infra/images/assemble.sh api|checker|notifier|cli FOLDER
 set -eu
 service=$1

@@ -18,7 +18,7 @@ const PROGRAMS = {
   tocsin: '../cli/dist/main.js',
   'pack:cli': '../infra/dist/cli-package/main.js',
   bench: '../bench/dist/main.js',
-  'test:images': '../infra/dist/images/main.js',
+  'test:containers': '../infra/dist/containers/main.js',
   'test:faults': '../chaos/dist/main.js',
   'test:fuzz': '../fuzz/dist/main.js',
   'test:restarts': '../chaos/dist/life/restarts/main.js',

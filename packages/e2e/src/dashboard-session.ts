@@ -19,12 +19,17 @@ export async function signIn(api: Pick<ServiceProcess, 'port'>): Promise<Dashboa
   return (await openSession(api)).request;
 }
 
-/** The same, with the cookie that signs in. @param login by default that of `ADMIN_ENV` */
+/**
+ * The same, with the cookie that signs in.
+ * @param login by default that of `ADMIN_ENV`
+ * @param publicUrl PUBLIC_URL of the api
+ */
 export async function openSession(
   { port }: Pick<ServiceProcess, 'port'>,
   login: { readonly email: string; readonly password: string } = LOGIN,
+  publicUrl = PUBLIC_URL,
 ): Promise<{ readonly request: DashboardRequest; readonly cookie: string }> {
-  const headers = { 'Content-Type': 'application/json', Origin: PUBLIC_URL };
+  const headers = { 'Content-Type': 'application/json', Origin: publicUrl };
   const signedIn = await fetch(`http://127.0.0.1:${port}/api/auth/sign-in/email`, {
     method: 'POST',
     headers,

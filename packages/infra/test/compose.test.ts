@@ -20,15 +20,22 @@ interface Service {
 }
 
 let text: string;
+let readme: string;
 let services: Readonly<Record<string, Service>>;
 beforeAll(async () => {
   text = await readRepositoryFile('docker-compose.yml');
+  readme = await readRepositoryFile('README.md');
   ({ services } = parse(text, { merge: true, uniqueKeys: true }) as { services: Record<string, Service> });
 });
 
 /** The services that are ours, by the images that the Dockerfile makes. */
 function ours(): [string, Service][] {
   return Object.entries(services).filter(([, service]) => service.build !== undefined);
+}
+
+/** The same without the command, which Compose starts only when a user runs it. */
+function running(): [string, Service][] {
+  return ours().filter(([name]) => name !== 'cli');
 }
 
 test('is a compose file as the specification has it', async () => {
@@ -46,6 +53,16 @@ test('is a compose file as the specification has it', async () => {
   expect(validate({ services: { a: { image: 'b', imagee: 'c' } } })).toBe(false);
 });
 
+test('names images that no public registry can have', () => {
+  for (const [name, { image }] of ours())
+    expect({ name, image }).toEqual({
+      name,
+      image: expect.stringMatching(
+        /^\$\{IMAGE_REGISTRY:-localhost\}\/tocsin\/\w+:\$\{TOCSIN_VERSION:-local\}$/,
+      ),
+    });
+});
+
 test('starts an api, a notifier and checkers of two regions, when the stores answer and are migrated', () => {
   expect(ours().map(([name, { build }]) => `${name} ${build?.target ?? ''}`)).toEqual([
     'migrate migrate',
@@ -53,10 +70,11 @@ test('starts an api, a notifier and checkers of two regions, when the stores ans
     'notifier notifier',
     'checker-eu checker',
     'checker-us checker',
+    'cli cli',
   ]);
   expect(services['checker-eu']?.environment?.['REGION']).toBe('eu');
   expect(services['checker-us']?.environment?.['REGION']).toBe('us');
-  for (const [name, { depends_on }] of ours()) {
+  for (const [name, { depends_on }] of running()) {
     expect(depends_on).toEqual({
       postgres: { condition: 'service_healthy' },
       redis: { condition: 'service_healthy' },
@@ -81,7 +99,7 @@ describe('our services', () => {
 
   test('are told settings of the catalogue alone, and all that they need', () => {
     const known = new Set(Object.keys(settings.shape));
-    for (const [name, { environment = {} }] of ours()) {
+    for (const [name, { environment = {} }] of running()) {
       const told = Object.keys(environment);
       const unknown = told.filter(
         (variable) => !known.has(variable) && !/^QUEUE_URL_(EU|US)$/.test(variable),
@@ -96,11 +114,10 @@ describe('our services', () => {
   test('refuse to start, by name, without a secret', () => {
     const needed = [...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
     expect(new Set(needed)).toEqual(new Set(['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'SECRETS_KEY']));
-    // The command at the top of the file makes them all.
-    const [command = ''] = text.split('\nx-service:');
-    for (const name of needed) expect(command).toContain(`${name}=%s`);
-    // A secret with a default would be everybody's.
-    const defaults = [...text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*):-([^}]*)\}/g)];
+    // The command in the README creates all of them.
+    for (const name of needed) expect(readme).toContain(`${name}=%s`);
+    // A default secret would be the same in every installation.
+    const defaults = [...text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*):-(\w[^}]*|)\}/g)];
     expect(
       defaults.map(([, name, value]) => `${name} ${value}`).filter((line) => !line.endsWith(' ')),
     ).toEqual([]);
@@ -123,7 +140,9 @@ test('the Dockerfile has a target for each, on the same base, that is not root',
   ]);
   expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24\.\d+\.\d+-/m);
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);
-  // The version of pnpm stands in three places.
+  // An engine without a registry cannot fetch a frontend, and one before 25 does not know the option.
+  expect(dockerfile).not.toMatch(/^# syntax=|--start-interval/m);
+  // Three places state the version of pnpm.
   const [, pnpm] = /'(pnpm@[\d.]+)'/.exec(await readRepositoryFile('packages/embedded/bootstrap.js')) ?? [];
   const named = [dockerfile, await readRepositoryFile('infra/images/assemble.sh')].flatMap(
     (all) => all.match(/pnpm@[\d.]+/g) ?? [],

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { ROOT } from '../repository.ts';
 
 interface Manifest {
@@ -9,7 +9,7 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-/** What is in production: all else in the tree is for development. */
+/** The workspaces that images may contain. All others are for development. */
 const PRODUCTION = new Set([
   'packages/cli',
   'packages/contracts',
@@ -23,26 +23,52 @@ const PRODUCTION = new Set([
   'services/notifier',
 ]);
 
-/** What is wrong with what an image holds; empty where all is well. */
-export async function judgeContents(folder: string): Promise<string[]> {
+/** Files that hold secrets, by their names. */
+const SECRET_NAMES = /(^|\/)(\.env(\..*)?|\.npmrc|\.git|\.netrc|id_(rsa|ed25519)|.*\.(key|p12|pfx))$/;
+/** Keys of this product and of the usual clouds, and private keys. */
+const SECRET_TEXT =
+  /tocsin_live_[0-9a-f]{48}|whsec_[A-Za-z0-9+/]{32}|AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n[A-Za-z0-9+/]/;
+const MAX_SCANNED_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Inspects a copy of the files that an image adds to its base. An empty result means that it contains no package of development, no
+ * source, no test and no secret, and that its SBOM lists every package.
+ */
+export async function inspectContents(folder: string): Promise<string[]> {
   const development = await developmentPackages();
   const packages = await packagesOf(folder);
-  const files = (await readdir(folder, { recursive: true })).filter(
-    (file) => !file.startsWith('node_modules/.pnpm/lock'),
-  );
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.startsWith('node_modules/.pnpm/lock'));
   const own = files.filter(
     (file) => !file.includes('node_modules') || file.includes('node_modules/@tocsin/'),
   );
   const listed = await listedInSbom(folder);
   return [
-    ...packages.filter((name) => development.has(name)).map((name) => `${name} is for development`),
-    ...own.filter((file) => /\.test\.|\.ts$|\.map$/.test(file)).map((file) => `${file} is for development`),
+    ...packages.filter((name) => development.has(name)).map((name) => `${name} is a package of development`),
+    ...own
+      .filter((file) => /\.test\.|\.ts$|\.map$/.test(file))
+      .map((file) => `${file} is a source or a test`),
     ...packages.filter((name) => !listed.has(name)).map((name) => `${name} is not in sbom.cdx.json`),
     ...(packages.length < 20 ? [`only ${packages.length} packages were found`] : []),
+    ...files.filter((file) => SECRET_NAMES.test(file)).map((file) => `${file} can hold a secret`),
+    ...(await findSecrets(folder, files)),
   ];
 }
 
-/** The names of packages that only development has. */
+async function findSecrets(folder: string, files: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const file of files) {
+    const { size } = await stat(join(folder, file));
+    if (size > MAX_SCANNED_BYTES) continue;
+    const [secret] = SECRET_TEXT.exec(await readFile(join(folder, file), 'latin1')) ?? [];
+    if (secret !== undefined) found.push(`${file} contains ${secret.slice(0, 16)}…`);
+  }
+  return found;
+}
+
+/** The names of packages that are for development alone. */
 async function developmentPackages(): Promise<Set<string>> {
   const manifests = new Map<string, Manifest>();
   for (const parent of ['packages', 'services']) {
@@ -66,7 +92,7 @@ async function readManifest(folder: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
-/** The names of the packages that are installed there. */
+/** The names of the packages in `node_modules`. */
 async function packagesOf(folder: string): Promise<string[]> {
   const entries = await readdir(join(folder, 'node_modules', '.pnpm'));
   const names = entries.flatMap(

@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createCertificate } from '@tocsin/embedded/certificates';
+import { findFreePort } from '@tocsin/embedded/ports';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { z } from 'zod';
+import { OutsideClient, type DeployedSystem } from '../rollout/deployed-system.ts';
+import { waitUntil } from '../rollout/wait-until.ts';
+import type { Engine } from './engine.ts';
+import type { ImageNaming } from './images.ts';
+
+const OUTSIDE_PROGRAM = fileURLToPath(new URL('../../dist/rollout/outside.js', import.meta.url));
+/** The networks that Docker gives to projects are among these. */
+const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
+const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
+const READY_SECONDS = 120;
+
+const stateSchema = z.tuple([
+  z.object({
+    State: z.object({
+      Pid: z.number(),
+      ExitCode: z.number(),
+      StartedAt: z.string(),
+      Running: z.boolean(),
+      Health: z.object({ Status: z.string() }).optional(),
+    }),
+  }),
+]);
+type ContainerState = z.infer<typeof stateSchema>[0]['State'];
+
+export interface ComposeOptions {
+  readonly engine: Engine;
+  /** A copy of the repository, with docker-compose.yml and .env at its top. */
+  readonly folder: string;
+  readonly project: string;
+  readonly nodeImage: string;
+  /** The images to start with. */
+  readonly images: ImageNaming;
+}
+
+/** A project of the real Compose file, with targets and a receiver in one more container of its network. */
+export class ComposeSystem implements DeployedSystem {
+  readonly port: number;
+  readonly publicUrl: string;
+  readonly admin = ADMIN;
+  readonly outside: OutsideClient;
+  /** Set when `.env` is written. */
+  apiKey = '';
+  /** How long each stopped container took from SIGTERM to its end, ms. */
+  readonly stopTimes = new Map<string, number>();
+  #images: ImageNaming;
+  readonly #upgradeTo: ImageNaming;
+  readonly #options: ComposeOptions;
+  readonly #outsidePort: number;
+
+  private constructor(options: ComposeOptions, upgradeTo: ImageNaming, ports: readonly [number, number]) {
+    this.#options = options;
+    this.#images = options.images;
+    this.#upgradeTo = upgradeTo;
+    [this.port, this.#outsidePort] = ports;
+    this.publicUrl = `http://localhost:${this.port}`;
+    this.outside = new OutsideClient(() => `http://127.0.0.1:${this.#outsidePort}`);
+  }
+
+  /** Prepares the project's folder. The teardown removes the project with its volumes. Starts nothing. */
+  static async prepare(
+    options: ComposeOptions,
+    upgradeTo: ImageNaming,
+    teardown: Teardown,
+  ): Promise<ComposeSystem> {
+    const system = new ComposeSystem(options, upgradeTo, [await findFreePort(), await findFreePort()]);
+    const outside = join(options.folder, '.data', 'outside');
+    await mkdir(outside, { recursive: true });
+    const { ca, key, cert } = await createCertificate(['outside']);
+    await writeFile(join(outside, 'ca.pem'), ca);
+    await writeFile(join(outside, 'key.pem'), key);
+    await writeFile(join(outside, 'cert.pem'), cert);
+    await copyFile(OUTSIDE_PROGRAM, join(outside, 'outside.mjs'));
+    // Compose merges this file by its name: the real one stays as it is.
+    const override = {
+      services: {
+        notifier: {
+          environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' },
+          volumes: [`${outside}/ca.pem:/outside/ca.pem:ro`],
+        },
+      },
+    };
+    await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify(override));
+    teardown.onStop(() => system.remove());
+    return system;
+  }
+
+  /** What the shell of a user would have set for every command. */
+  get env(): Record<string, string> {
+    return {
+      COMPOSE_PROJECT_NAME: this.#options.project,
+      PORT: String(this.port),
+      EGRESS_ALLOW_CIDRS: PRIVATE_NETWORKS,
+      API_RATE_LIMIT_PER_MINUTE: '100000',
+      BOOTSTRAP_ADMIN_EMAIL: ADMIN.email,
+      BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password,
+      IMAGE_REGISTRY: this.#images.registry,
+      TOCSIN_VERSION: this.#images.version,
+    };
+  }
+
+  /** Runs a command line in the project's folder, as a user types it. */
+  shell(line: string): Promise<string> {
+    return this.#options.engine.shell(line, { cwd: this.#options.folder, env: this.env });
+  }
+
+  /** Starts the project with the images that exist. */
+  async up(): Promise<void> {
+    await this.compose('up', '--detach', '--wait', '--no-build');
+  }
+
+  /** Takes the key out of `.env`, and starts the targets and the receiver. To be called when the project is up. */
+  async join(): Promise<void> {
+    const { engine, folder, project, nodeImage } = this.#options;
+    const env = await engine.shell('cat .env', { cwd: folder });
+    this.apiKey = /^BOOTSTRAP_API_KEY=(\S+)$/m.exec(env)?.[1] ?? '';
+    await engine.docker([
+      'run',
+      ...['--detach', '--name', `${project}-outside`, '--network', `${project}_outside`],
+      ...['--network-alias', 'outside', '--publish', `127.0.0.1:${this.#outsidePort}:8080`],
+      ...['--volume', `${folder}/.data/outside:/outside:ro`],
+      ...[nodeImage, 'node', '/outside/outside.mjs'],
+    ]);
+    await waitUntil('the targets to listen', READY_SECONDS, async () => {
+      await this.outside.readLog();
+      return true;
+    });
+  }
+
+  async remove(): Promise<void> {
+    const { engine, project } = this.#options;
+    await engine.docker(['rm', '--force', `${project}-outside`]).catch(() => undefined);
+    await this.compose('--profile', 'cli', 'down', '--volumes', '--timeout', '5');
+  }
+
+  async query(sql: string): Promise<unknown> {
+    const wrapped = `select coalesce(json_agg(rows), '[]') from (${sql}) as rows`;
+    const password = 'PGPASSWORD="$POSTGRES_PASSWORD"';
+    const output = await this.compose(
+      ...['exec', '-T', 'postgres', 'sh', '-c'],
+      `${password} psql --host=127.0.0.1 --username=tocsin --dbname=tocsin -At -c "$1"`,
+      ...['sh', wrapped],
+    );
+    return JSON.parse(output) as unknown;
+  }
+
+  async apply(yaml: string): Promise<string> {
+    const file = join(this.#options.folder, '.data', `${randomBytes(4).toString('hex')}.yaml`);
+    await writeFile(file, yaml);
+    return this.compose(
+      ...['run', '--rm', '--volume', `${file}:/tmp/tocsin.yaml:ro`, 'cli'],
+      ...['apply', '--yes', '--file', '/tmp/tocsin.yaml'],
+    );
+  }
+
+  async parts(): Promise<string[]> {
+    const output = await this.compose('ps', '--services', '--status', 'running');
+    return output.split('\n').filter((name) => name !== '');
+  }
+
+  /** Stops a container by `docker stop` and starts it again. @throws Error if it does not exit with code 0 */
+  async replace(part: string): Promise<void> {
+    const before = performance.now();
+    await this.compose('stop', part);
+    this.stopTimes.set(part, performance.now() - before);
+    const { ExitCode } = await this.#stateOf(part, true);
+    if (ExitCode !== 0) throw new Error(`${part} exited with code ${ExitCode} after SIGTERM`);
+    await this.compose('start', part);
+    await this.#untilReady(part, () => true);
+  }
+
+  /** Ends a container's process by SIGKILL from outside, as a crash does: the restart policy starts it again. */
+  async kill(part: string): Promise<void> {
+    const { Pid, StartedAt } = await this.#stateOf(part);
+    const { engine, nodeImage } = this.#options;
+    const options = ['--rm', '--pid=host', '--user=0', '--entrypoint=node'];
+    await engine.docker(['run', ...options, nodeImage, '-e', `process.kill(${Pid}, 'SIGKILL')`]);
+    await this.#untilReady(part, (state) => state.StartedAt !== StartedAt);
+  }
+
+  /** Does what the upgrade runbook says, with images that are already built. */
+  async upgrade(): Promise<void> {
+    this.#images = this.#upgradeTo;
+    await this.up();
+  }
+
+  /** Runs `docker compose`. Returns its output. */
+  compose(...args: string[]): Promise<string> {
+    const { engine, folder } = this.#options;
+    return engine.docker(['compose', ...args], { cwd: folder, env: this.env });
+  }
+
+  /** The id of a service's container. */
+  async containerOf(part: string): Promise<string> {
+    return (await this.compose('ps', '--all', '--quiet', part)).trim();
+  }
+
+  async #stateOf(part: string, stopped = false): Promise<ContainerState> {
+    const output = await this.#options.engine.docker(['inspect', await this.containerOf(part)]);
+    const [{ State }] = stateSchema.parse(JSON.parse(output));
+    if (stopped && State.Running) throw new Error(`${part} did not stop`);
+    return State;
+  }
+
+  async #untilReady(part: string, isNew: (state: ContainerState) => boolean): Promise<void> {
+    await waitUntil(`${part} to be healthy`, READY_SECONDS, async () => {
+      const state = await this.#stateOf(part);
+      return isNew(state) && state.Running && (state.Health?.Status ?? 'healthy') === 'healthy';
+    });
+  }
+}

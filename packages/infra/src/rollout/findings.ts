@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util';
+import { countSlots, type Span } from '@tocsin/bench/measure/slots';
+import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/webhook';
+import { expectedWebhooks, withoutStamps, type ImplyingEvent } from '@tocsin/e2e/oracle';
+import { z } from 'zod';
+import type { DeployedSystem } from './deployed-system.ts';
+import type { Load } from './load.ts';
+import type { LoggedWebhook } from './outside.ts';
+
+/** What the targets, Postgres and the receiver say about a time under load. */
+export interface Findings {
+  readonly seconds: number;
+  /** Check slots within the span, those without an event, and events beyond one for each slot. */
+  readonly slots: number;
+  readonly missed: number;
+  readonly repeated: number;
+  /** The longest time from a slot to its event, ms. */
+  readonly latestMs: number;
+  /** Events that are DOWN although their target responded with 200 or was not reached. */
+  readonly falseDown: number;
+  readonly webhooks: number;
+  readonly repeatedWebhooks: number;
+  /** Deliveries of which no request arrived. */
+  readonly lost: number;
+  /** Monitors whose webhooks are not exactly those that follow from their events. */
+  readonly inconsistent: readonly string[];
+}
+
+const countsSchema = z.tuple([
+  z.object({
+    events: z.number(),
+    checked: z.number(),
+    latestMs: z.number().nullable(),
+    falseDown: z.number(),
+  }),
+]);
+const eventsSchema = z.array(
+  z.object({
+    monitorId: z.string(),
+    timestamp: z.string().transform((text) => new Date(text).toISOString()),
+    status: z.enum(['UP', 'DOWN']),
+    latency: z.number(),
+    errorReason: z.string().nullable(),
+    region: z.string(),
+  }),
+);
+
+/** Compares what happened within a span. To be called after `load.settle()`. */
+export async function readFindings(system: DeployedSystem, load: Load, span: Span): Promise<Findings> {
+  const within = `slot >= '${new Date(span.from).toISOString()}' and slot < '${new Date(span.to).toISOString()}'`;
+  const ofLoad = `monitor_id in (select id from monitors where source = 'load')`;
+  const [counts] = countsSchema.parse(
+    await system.query(
+      `select count(*) as events, count(distinct (monitor_id, slot)) as checked,
+         round(max(extract(epoch from timestamp - slot)) * 1000) as "latestMs",
+         count(*) filter (where status = 'DOWN' and error_reason is distinct from 'HTTP_500') as "falseDown"
+       from events where ${within} and ${ofLoad}`,
+    ),
+  );
+  const slots = countSlots(
+    load.monitors.map(({ id }) => id),
+    load.options.interval * 1_000,
+    span,
+  );
+  const deliveries = z
+    .array(z.object({ id: z.string() }))
+    .parse(await system.query('select id from deliveries'));
+  const { webhooks } = await system.outside.readLog();
+  const arrived = new Set(webhooks.map(({ id }) => id));
+  return {
+    seconds: (span.to - span.from) / 1_000,
+    slots,
+    missed: slots - counts.checked,
+    repeated: counts.events - counts.checked,
+    latestMs: counts.latestMs ?? 0,
+    falseDown: counts.falseDown,
+    webhooks: arrived.size,
+    repeatedWebhooks: webhooks.length - arrived.size,
+    lost: deliveries.filter(({ id }) => !arrived.has(id)).length,
+    inconsistent: findInconsistent(load, await readEvents(system), webhooks),
+  };
+}
+
+async function readEvents(system: DeployedSystem): Promise<Map<string, ImplyingEvent[]>> {
+  // Every other monitor has the same status all the time: events that change nothing imply no webhook.
+  const rows = eventsSchema.parse(
+    await system.query(
+      `select monitor_id as "monitorId", timestamp, status, latency_ms as latency, error_reason as "errorReason", region
+       from events where monitor_id in (select monitor_id from events where status = 'DOWN')
+         and monitor_id in (select id from monitors where source = 'load') order by timestamp`,
+    ),
+  );
+  const events = new Map<string, ImplyingEvent[]>();
+  for (const { monitorId, ...event } of rows) {
+    const known = events.get(monitorId) ?? [];
+    known.push(event as ImplyingEvent);
+    events.set(monitorId, known);
+  }
+  return events;
+}
+
+function findInconsistent(
+  load: Load,
+  events: ReadonlyMap<string, readonly ImplyingEvent[]>,
+  webhooks: readonly LoggedWebhook[],
+): string[] {
+  const received = new Map<string, Map<string, WebhookPayload>>();
+  for (const { id, body } of webhooks) {
+    const payload = webhookPayloadSchema.parse(JSON.parse(body));
+    const known = received.get(payload.monitorId) ?? new Map<string, WebhookPayload>();
+    received.set(payload.monitorId, known.set(id, payload));
+  }
+  return load.monitors
+    .filter(({ id, region }) => {
+      const payloads = [...(received.get(id)?.values() ?? [])].sort((a, b) =>
+        a.timestamp < b.timestamp ? -1 : 1,
+      );
+      const monitor = { failureThreshold: 1, regions: [region], maintenance: [] };
+      return !isDeepStrictEqual(payloads.map(withoutStamps), expectedWebhooks(monitor, events.get(id) ?? []));
+    })
+    .map(({ id }) => id);
+}
+
+/** What of the findings must not be. @param mayMiss where a part was killed, a slot that it ran can be missed */
+export function problemsOf(findings: Findings, { mayMiss = false } = {}): string[] {
+  const counts: [number, string][] = [
+    [mayMiss ? 0 : findings.missed, 'check slots were missed'],
+    [findings.repeated, 'check slots have more than one event'],
+    [findings.falseDown, 'events are DOWN although their target was up'],
+    [findings.lost, 'webhooks were lost'],
+    [findings.inconsistent.length, 'monitors have other webhooks than follow from their events'],
+  ];
+  const problems = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  // A run without these shows nothing.
+  if (findings.slots === 0) problems.push('no check slot was in the span');
+  if (findings.webhooks === 0) problems.push('no webhook arrived');
+  return problems;
+}
