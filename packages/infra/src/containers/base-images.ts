@@ -68,11 +68,12 @@ export async function ensureBaseImages(
   return names;
 }
 
-/** A stand-in of an earlier run is made again, if it cannot be pulled: its layers are cached. */
+/** Whether the engine has the image. A stand-in in an engine of our own counts as missing: the real image may be reachable by now. */
 async function isThere(engine: Engine, image: string): Promise<boolean> {
   const format = `{{ index .Config.Labels "${STAND_IN_LABEL}" }}`;
   try {
-    return (await engine.docker(['image', 'inspect', '--format', format, image])).trim() !== 'true';
+    const label = await engine.docker(['image', 'inspect', '--format', format, image]);
+    return !engine.isOwn || label.trim() !== 'true';
   } catch {
     return false;
   }

@@ -143,11 +143,8 @@ export class ComposeSystem implements DeployedSystem {
   async query(sql: string): Promise<unknown> {
     const wrapped = `select coalesce(json_agg(rows), '[]') from (${sql}) as rows`;
     const password = 'PGPASSWORD="$POSTGRES_PASSWORD"';
-    const output = await this.compose(
-      ...['exec', '-T', 'postgres', 'sh', '-c'],
-      `${password} psql --host=127.0.0.1 --username=tocsin --dbname=tocsin -At -c "$1"`,
-      ...['sh', wrapped],
-    );
+    const psql = `${password} psql --host=127.0.0.1 --username=tocsin --dbname=tocsin -At -c "$1"`;
+    const output = await this.exec('postgres', ['sh', '-c', psql, 'sh', wrapped]);
     return JSON.parse(output) as unknown;
   }
 
@@ -160,9 +157,14 @@ export class ComposeSystem implements DeployedSystem {
     );
   }
 
+  /** The services that run now, by their names in the Compose file. */
   async parts(): Promise<string[]> {
     const output = await this.compose('ps', '--services', '--status', 'running');
     return output.split('\n').filter((name) => name !== '');
+  }
+
+  exec(part: string, command: readonly string[]): Promise<string> {
+    return this.compose('exec', '-T', part, ...command);
   }
 
   /** Stops a container by `docker stop` and starts it again. @throws Error if it does not exit with code 0 */
@@ -197,13 +199,9 @@ export class ComposeSystem implements DeployedSystem {
     return engine.docker(['compose', ...args], { cwd: folder, env: this.env });
   }
 
-  /** The id of a service's container. */
-  async containerOf(part: string): Promise<string> {
-    return (await this.compose('ps', '--all', '--quiet', part)).trim();
-  }
-
   async #stateOf(part: string, stopped = false): Promise<ContainerState> {
-    const output = await this.#options.engine.docker(['inspect', await this.containerOf(part)]);
+    const container = (await this.compose('ps', '--all', '--quiet', part)).trim();
+    const output = await this.#options.engine.docker(['inspect', container]);
     const [{ State }] = stateSchema.parse(JSON.parse(output));
     if (stopped && State.Running) throw new Error(`${part} did not stop`);
     return State;

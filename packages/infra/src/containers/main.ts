@@ -1,17 +1,18 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
+import { runProgram } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { readRepositoryFile } from '../repository.ts';
-import { problemsOf, readFindings, type Findings } from '../rollout/findings.ts';
+import { disturbUnderLoad } from '../rollout/disturb.ts';
+import { inspectHardening } from '../rollout/hardening.ts';
+import { LOAD_HELP, LOAD_OPTIONS, parseCommandLine, parseLoadOptions } from '../rollout/load-options.ts';
 import { Load, type LoadOptions } from '../rollout/load.ts';
+import { Results, seconds } from '../rollout/results.ts';
 import { createMonitor, followReadme } from '../rollout/story.ts';
 import { ensureBaseImages, readBaseImages } from './base-images.ts';
 import { ComposeSystem } from './compose-system.ts';
 import { NoEngineError, openEngine, type Engine } from './engine.ts';
-import { inspectHardening } from './hardening.ts';
 import { IMAGES, inspectImage, type ImageNaming } from './images.ts';
 import { copyCommit, copyWorkTree, findPreviousCommit } from './source-copy.ts';
 
@@ -25,10 +26,8 @@ const HELP = `npm run test:containers -- [options]
 
 Builds every image, runs docker-compose.yml with them, and tests the whole of it (docs/reliability.md).
 
-  --rate NUMBER       checks per second during the upgrade and the kills (default 500)
-  --interval NUMBER   of each monitor, seconds (default 10)
-  --previous COMMIT   what to upgrade from (default: the last release, else the commit before the last migration)
-  --json FILE         writes the results there`;
+${LOAD_HELP}
+  --previous COMMIT   what to upgrade from (default: the last release, else the commit before the last migration)`;
 
 /**
  * `npm run test:containers`. Exits with 2 where no Docker engine can be used.
@@ -36,16 +35,22 @@ Builds every image, runs docker-compose.yml with them, and tests the whole of it
  */
 export async function main(args: readonly string[]): Promise<void> {
   await runProgram(async (teardown) => {
-    const options = parseOptions(args);
-    if (options === null) {
+    const values = parseCommandLine(args, {
+      ...LOAD_OPTIONS,
+      help: { type: 'boolean' },
+      previous: { type: 'string' },
+      json: { type: 'string' },
+    });
+    if (values.help === true) {
       say(HELP);
       return 0;
     }
+    const load = parseLoadOptions(values);
     try {
-      const results = await run(options, teardown);
-      say(`\n${tableOf(results)}`);
-      if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(results, null, 2)}\n`);
-      for (const problem of results.problems) say(`PROBLEM: ${problem}`);
+      const results = new Results();
+      await run(await openEngine(teardown, say), load, values.previous, results, teardown);
+      say(`\n${results.toString()}`);
+      if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
       return results.problems.length === 0 ? 0 : 1;
     } catch (error) {
       if (!(error instanceof NoEngineError)) throw error;
@@ -55,180 +60,122 @@ export async function main(args: readonly string[]): Promise<void> {
   });
 }
 
-interface Options extends LoadOptions {
-  readonly previous: string | undefined;
-  readonly json: string | undefined;
-}
-
-/** Null for `--help`. */
-function parseOptions(args: readonly string[]): Options | null {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        help: { type: 'boolean' },
-        rate: { type: 'string', default: '500' },
-        interval: { type: 'string', default: '10' },
-        previous: { type: 'string' },
-        json: { type: 'string' },
-      },
-    });
-    if (values.help === true) return null;
-    const [rate, interval] = [Number(values.rate), Number(values.interval)];
-    if (!Number.isInteger(rate) || rate < 10 || !Number.isInteger(interval) || interval < 5)
-      throw new UsageError('--rate takes a whole number from 10, --interval one from 5');
-    if (rate * interval > 10_000) throw new UsageError('--rate times --interval is at most 10000 monitors');
-    return { rate, interval, previous: values.previous, json: values.json };
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-/** Rows of a table, and what went wrong. */
-interface Results {
-  readonly rows: [string, string][];
-  readonly problems: string[];
-}
-
-async function run(options: Options, teardown: Teardown): Promise<Results> {
-  const results: Results = { rows: [], problems: [] };
-  const engine = await openEngine(teardown, say);
+async function run(
+  engine: Engine,
+  loadOptions: LoadOptions,
+  previous: string | undefined,
+  results: Results,
+  teardown: Teardown,
+): Promise<void> {
   const bases = await readBaseImages();
   const standIns = await ensureBaseImages(engine, bases, say);
   const version = (await engine.docker(['version', '--format', '{{.Server.Version}}'])).trim();
-  results.rows.push(['Docker engine; stand-ins', `${version}; ${standIns.join(', ') || 'none'}`]);
+  results.add('Docker engine; stand-ins', `${version}; ${standIns.join(', ') || 'none'}`);
 
   const folder = await teardown.start(mkdtemp(join(tmpdir(), 'tocsin containers ')), (path) =>
     rm(path, { recursive: true, force: true }),
   );
-  await copyWorkTree(join(folder, 'current'));
-  await buildImages(engine, folder, options, results);
+  const current = join(folder, 'current');
+  await copyWorkTree(current);
+  say('Building the images …');
+  results.add('all images built', seconds(await build(engine, current, CURRENT, ['--profile', 'cli'])));
   for (const name of IMAGES) {
     const { addedBytes, problems } = await inspectImage(engine, name, CURRENT, bases.node, folder);
-    results.rows.push([`${name} adds to its base`, `${(addedBytes / 1e6).toFixed(0)} MB`]);
+    results.add(`${name} adds to its base`, `${(addedBytes / 1e6).toFixed(0)} MB`);
     results.problems.push(...problems.map((problem) => `image ${name}: ${problem}`));
   }
-  const common = { engine, folder: join(folder, 'current'), nodeImage: bases.node };
-  const fresh = await ComposeSystem.prepare(
-    { ...common, project: 'tocsin-test-fresh', images: CURRENT },
-    CURRENT,
-    teardown,
-  );
-  await tryFresh(engine, fresh, results);
+  await buildPrevious(engine, folder, previous, results);
+
+  const prepare = (project: string, images: ImageNaming): Promise<ComposeSystem> =>
+    ComposeSystem.prepare(
+      { engine, folder: current, nodeImage: bases.node, project, images },
+      CURRENT,
+      teardown,
+    );
+  const fresh = await prepare('tocsin-test-fresh', CURRENT);
+  await startAsNewcomer(fresh, results);
   await fresh.remove();
-  const upgraded = await ComposeSystem.prepare(
-    { ...common, project: 'tocsin-test-upgrade', images: PREVIOUS },
-    CURRENT,
-    teardown,
-  );
-  await tryUnderLoad(upgraded, options, results);
-  return results;
+  await disturb(await prepare('tocsin-test-upgrade', PREVIOUS), loadOptions, results);
 }
 
-async function buildImages(
+/** Builds the images of a copy of the sources. Returns the time it took, ms. */
+async function build(
+  engine: Engine,
+  cwd: string,
+  naming: ImageNaming,
+  options: readonly string[] = [],
+): Promise<number> {
+  const before = performance.now();
+  // Compose requires the secrets, but no image gets them.
+  const secrets = { POSTGRES_PASSWORD: 'x', REDIS_PASSWORD: 'x', SECRETS_KEY: 'x' };
+  await engine.docker(['compose', ...options, 'build'], {
+    cwd,
+    env: { ...secrets, IMAGE_REGISTRY: naming.registry, TOCSIN_VERSION: naming.version },
+    timeoutSeconds: BUILD_SECONDS,
+  });
+  return performance.now() - before;
+}
+
+async function buildPrevious(
   engine: Engine,
   folder: string,
-  { previous }: Options,
+  given: string | undefined,
   results: Results,
 ): Promise<void> {
-  const build = async (source: string, naming: ImageNaming, profiles: string[]): Promise<number> => {
-    const before = performance.now();
-    await engine.docker(['compose', ...profiles, 'build'], {
-      cwd: join(folder, source),
-      // Building needs none of the secrets that the file requires.
-      env: {
-        IMAGE_REGISTRY: naming.registry,
-        TOCSIN_VERSION: naming.version,
-        POSTGRES_PASSWORD: 'x',
-        REDIS_PASSWORD: 'x',
-        SECRETS_KEY: 'x',
-      },
-      timeoutSeconds: BUILD_SECONDS,
-    });
-    return performance.now() - before;
-  };
-  say('Building the images …');
-  results.rows.push(['all images built', seconds(await build('current', CURRENT, ['--profile', 'cli']))]);
-  const commit = previous ?? (await findPreviousCommit());
+  const commit = given ?? (await findPreviousCommit());
+  const source = join(folder, 'previous');
   say(`Building the images of ${commit.slice(0, 12)} …`);
-  await copyCommit(commit, join(folder, 'previous'));
+  await copyCommit(commit, source);
   // An older Dockerfile can need a registry, and an older Compose file names its images otherwise.
   for (const file of ['Dockerfile', 'docker-compose.yml'])
-    await writeFile(join(folder, 'previous', file), await readFile(join(folder, 'current', file)));
-  results.rows.push([
-    `images of ${commit.slice(0, 12)} built`,
-    seconds(await build('previous', PREVIOUS, [])),
-  ]);
+    await copyFile(join(folder, 'current', file), join(source, file));
+  results.add(`images of ${commit.slice(0, 12)} built`, seconds(await build(engine, source, PREVIOUS)));
 }
 
-/** The README's command in an empty folder, its story, and the way each service runs and stops. */
-async function tryFresh(engine: Engine, system: ComposeSystem, results: Results): Promise<void> {
+/** Runs the README's commands in a new clone, follows its story, and inspects the running services. */
+async function startAsNewcomer(system: ComposeSystem, results: Results): Promise<void> {
   const commands = await readDockerCommands();
   say(`Running the commands of the README:\n${commands}`);
   const before = performance.now();
   await system.shell(commands);
-  results.rows.push(['README command, until every service is healthy', seconds(performance.now() - before)]);
+  results.add('README command, until every service is healthy', seconds(performance.now() - before));
   await system.join();
   await createMonitor(system);
-  results.rows.push([
-    'until a monitor is UP through the published port',
-    seconds(performance.now() - before),
-  ]);
+  results.add('until a monitor is UP through the published port', seconds(performance.now() - before));
   say('Following the README …');
   await followReadme(system);
-  for (const service of SERVICES) results.problems.push(...(await inspectHardening(engine, system, service)));
-  say('Stopping and starting each container …');
-  for (const part of await system.parts()) await system.replace(part);
-  const times = [...system.stopTimes].map(([part, ms]) => `${part} ${seconds(ms)}`);
-  results.rows.push(['from SIGTERM to exit code 0', times.join(', ')]);
-  await createMonitor(system);
+  for (const service of SERVICES) results.problems.push(...(await inspectHardening(system, service)));
 }
 
-/** An upgrade, then a kill of each container, while monitors are checked and alert all the time. */
-async function tryUnderLoad(system: ComposeSystem, options: Options, results: Results): Promise<void> {
+/** Upgrades, stops and kills under load. */
+async function disturb(system: ComposeSystem, options: LoadOptions, results: Results): Promise<void> {
   say('Starting the previous images …');
-  await system.shell((await readDockerCommands()).split('docker compose up')[0] ?? '');
+  const [createSecrets = ''] = (await readDockerCommands()).split('docker compose up');
+  await system.shell(createSecrets);
   await system.up();
   await system.join();
   const load = await Load.start(system, options);
-  await load.flap();
   say(`${options.rate} checks per second. Upgrading …`);
-  const intervalMs = options.interval * 1_000;
-  let from = Date.now();
-  await load.checkOnce();
-  await system.upgrade();
-  await load.checkOnce();
-  await report('upgrade', { from, to: Date.now() - intervalMs });
+  results.addFindings('upgrade', await disturbUnderLoad(system, load, () => system.upgrade()));
 
-  from = Date.now();
-  await load.flap();
-  for (const part of await system.parts()) {
-    say(`Killing ${part} …`);
-    await system.kill(part);
-    await load.checkOnce();
-  }
-  await report('kills', { from, to: Date.now() - intervalMs }, true);
+  const stops = await disturbUnderLoad(system, load, async () => {
+    for (const service of SERVICES) {
+      say(`Stopping and starting ${service} …`);
+      await system.replace(service);
+    }
+  });
+  results.addFindings('stops', stops);
+  const times = [...system.stopTimes].map(([part, ms]) => `${part} ${seconds(ms)}`);
+  results.add('from SIGTERM to exit code 0', times.join(', '));
 
-  async function report(
-    name: string,
-    span: { readonly from: number; readonly to: number },
-    mayMiss = false,
-  ): Promise<void> {
-    await load.settle();
-    const findings = await readFindings(system, load, span);
-    results.rows.push(...rowsOf(name, findings));
-    results.problems.push(...problemsOf(findings, { mayMiss }).map((problem) => `${name}: ${problem}`));
-  }
-}
-
-function rowsOf(name: string, findings: Findings): [string, string][] {
-  const { slots, missed, repeated, latestMs, falseDown, webhooks, repeatedWebhooks, lost } = findings;
-  return [
-    [`${name}: seconds; slots; missed; repeated`, list(findings.seconds, slots, missed, repeated)],
-    [`${name}: latest check; false DOWN`, `${seconds(latestMs)}; ${falseDown}`],
-    [`${name}: webhooks so far; repeated; lost`, list(webhooks, repeatedWebhooks, lost)],
-    [`${name}: monitors with other webhooks than due`, String(findings.inconsistent.length)],
-  ];
+  const kills = await disturbUnderLoad(system, load, async () => {
+    for (const part of await system.parts()) {
+      say(`Killing ${part} …`);
+      await system.kill(part);
+      await load.checkOnce();
+    }
+  });
+  results.addFindings('kills', kills, { mayMiss: true });
 }
 
 /** The commands of the README that start Tocsin with Docker, as a reader copies them. */
@@ -236,22 +183,6 @@ async function readDockerCommands(): Promise<string> {
   const blocks = (await readRepositoryFile('README.md')).matchAll(/^```\n(.*?)^```$/gms);
   for (const [, text = ''] of blocks) if (text.includes('docker compose up')) return text;
   throw new Error('README.md has no command with `docker compose up`');
-}
-
-function tableOf({ rows }: Results): string {
-  return [
-    '| what | result |',
-    '| --- | --- |',
-    ...rows.map(([what, result]) => `| ${what} | ${result} |`),
-  ].join('\n');
-}
-
-function list(...numbers: number[]): string {
-  return numbers.map((number) => Math.round(number).toLocaleString('en-US')).join('; ');
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
 }
 
 function say(line: string): void {

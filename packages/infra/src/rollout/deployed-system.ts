@@ -14,9 +14,9 @@ export interface DeployedSystem {
   query(sql: string): Promise<unknown>;
   /** Applies a file of monitors with the image of the CLI. Returns its output. */
   apply(yaml: string): Promise<string>;
-  /** The names of its containers or pods that run now. */
-  parts(): Promise<readonly string[]>;
-  /** Ends a part gracefully. Resolves when it, or its replacement, is ready. */
+  /** Runs a command in a part. Returns its output. */
+  exec(part: string, command: readonly string[]): Promise<string>;
+  /** Stops a part, a container or a pod, by SIGTERM. Resolves when it, or its replacement, is ready. */
   replace(part: string): Promise<void>;
   /** Brings every service to the new image. Resolves when all are ready. */
   upgrade(): Promise<void>;

@@ -48,9 +48,11 @@ export class Load {
     const channel = await request('POST', '/channels', {
       name: 'Load',
       url: RECEIVER_URL,
+      monitorIds: [],
       allMonitors: true,
     });
-    if (channel.status !== 201) throw new Error(`creating a channel: ${channel.status}`);
+    if (channel.status !== 201)
+      throw new Error(`creating a channel: ${channel.status} ${await channel.text()}`);
     const monitors = Array.from({ length: count }, (_, index) => ({
       externalId: String(index),
       name: `Load ${index}`,

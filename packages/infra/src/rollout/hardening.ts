@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { ComposeSystem } from './compose-system.ts';
-import type { Engine } from './engine.ts';
+import type { DeployedSystem } from './deployed-system.ts';
 
-/** What a process in the container finds out about itself. */
+/** Runs in the container and prints what it finds. */
 const PROBE = `
 const { readFileSync, writeFileSync } = require('node:fs');
 const status = readFileSync('/proc/1/status', 'utf8');
@@ -23,21 +22,18 @@ const probeSchema = z.object({
   command: z.string(),
 });
 
-/** Looks at a running service from inside. An empty result means: not root, no capabilities, nothing writable, Node.js as PID 1. */
-export async function inspectHardening(
-  engine: Engine,
-  system: ComposeSystem,
-  service: string,
-): Promise<string[]> {
-  const container = await system.containerOf(service);
-  const output = await engine.docker(['exec', container, 'node', '-e', PROBE]);
-  const probe = probeSchema.parse(JSON.parse(output));
+/**
+ * Inspects a running service from inside. An empty result means that it is not root, has no capabilities, cannot write its file system, and
+ * receives signals itself.
+ */
+export async function inspectHardening(system: DeployedSystem, service: string): Promise<string[]> {
+  const probe = probeSchema.parse(JSON.parse(await system.exec(service, ['node', '-e', PROBE])));
   return [
     ...(probe.uid === '1000' ? [] : [`${service} runs as user ${probe.uid}`]),
     ...(/^0+$/.test(probe.capabilities) ? [] : [`${service} has the capabilities ${probe.capabilities}`]),
     ...(probe.noNewPrivileges === '1' ? [] : [`${service} can gain privileges`]),
     ...(probe.written === '' ? [] : [`${service} can write ${probe.written}`]),
-    // A shell in between would not pass on signals.
+    // A shell as PID 1 would not forward signals.
     ...(probe.command.startsWith('node\0') ? [] : [`${service} runs ${probe.command} as PID 1`]),
   ];
 }

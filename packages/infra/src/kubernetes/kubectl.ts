@@ -1,0 +1,99 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+const execute = promisify(execFile);
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+const RESTART_MS = 500;
+
+/** Runs `kubectl` in one namespace of the cluster that KUBECONFIG names. */
+export class Kubectl {
+  readonly namespace: string;
+
+  constructor(namespace: string) {
+    this.namespace = namespace;
+  }
+
+  /** Returns the output. @param input for stdin @throws Error with what it printed */
+  async run(args: readonly string[], input = ''): Promise<string> {
+    return runTool('kubectl', ['--namespace', this.namespace, ...args], input);
+  }
+
+  /** Creates or changes these objects. */
+  async apply(...objects: readonly object[]): Promise<void> {
+    const list = { apiVersion: 'v1', kind: 'List', items: objects };
+    await this.run(['apply', '--filename', '-'], JSON.stringify(list));
+  }
+
+  /** The items of `kubectl get … --output json`. */
+  async list<Item>(item: z.ZodType<Item>, args: readonly string[]): Promise<Item[]> {
+    const output = await this.run(['get', ...args, '--output', 'json']);
+    return z.object({ items: z.array(item) }).parse(JSON.parse(output)).items;
+  }
+
+  /** Forwards a free port of this machine. It is opened again, with another port, when its pod is gone. */
+  async forward(target: string, port: number): Promise<PortForward> {
+    return PortForward.open(['--namespace', this.namespace, 'port-forward', target, `:${port}`]);
+  }
+}
+
+/** A port of this machine that leads into the cluster. */
+export class PortForward {
+  readonly #args: readonly string[];
+  #child: ChildProcess | undefined;
+  #port = 0;
+  #closed = false;
+
+  private constructor(args: readonly string[]) {
+    this.#args = args;
+  }
+
+  static async open(args: readonly string[]): Promise<PortForward> {
+    const forward = new PortForward(args);
+    await forward.#start();
+    return forward;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#child?.kill();
+    return Promise.resolve();
+  }
+
+  /** Resolves when kubectl has printed its port, or has ended. */
+  async #start(): Promise<void> {
+    const child = spawn('kubectl', this.#args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    // It goes on after it has lost its pod, and only says so.
+    child.stderr.on('data', () => child.kill());
+    child.on('exit', () => {
+      if (!this.#closed) setTimeout(() => void this.#start(), RESTART_MS).unref();
+    });
+    for await (const line of createInterface(child.stdout)) {
+      const [, port] = /^Forwarding from 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
+      if (port === undefined) continue;
+      this.#port = Number(port);
+      child.stdout.resume();
+      return;
+    }
+  }
+}
+
+/** Runs a program with this input. Returns its output. @throws Error with what it printed */
+export async function runTool(file: string, args: readonly string[], input = ''): Promise<string> {
+  const running = execute(file, args, { maxBuffer: MAX_OUTPUT_BYTES });
+  running.child.stdin?.end(input);
+  try {
+    return (await running).stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${file} ${args.join(' ').slice(0, 200)} failed:\n${`${stdout}${stderr}`.trim()}`, {
+      cause: error,
+    });
+  }
+}

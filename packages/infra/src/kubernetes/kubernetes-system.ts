@@ -1,0 +1,249 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { createCertificate } from '@tocsin/embedded/certificates';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { z } from 'zod';
+import { findHelm } from '../helm.ts';
+import { ROOT } from '../repository.ts';
+import { OutsideClient, type DeployedSystem } from '../rollout/deployed-system.ts';
+import { waitUntil } from '../rollout/wait-until.ts';
+import { Kubectl, runTool, type PortForward } from './kubectl.ts';
+import { storeObjects } from './stores.ts';
+
+const OUTSIDE_PROGRAM = fileURLToPath(new URL('../../dist/rollout/outside.js', import.meta.url));
+const RELEASE = 'tocsin';
+const SECRET = 'tocsin-settings';
+const OF_RELEASE = ['--selector', `app.kubernetes.io/instance=${RELEASE}`];
+const PRIVATE_NETWORKS = '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16,fc00::/7';
+const PUBLIC_URL = 'http://tocsin.example';
+const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
+const READY_SECONDS = 300;
+
+export interface KubernetesOptions {
+  /** Where the images `tocsin/<name>` are. */
+  readonly registry: string;
+  /** The tags of the images to install, and to upgrade to. */
+  readonly from: string;
+  readonly to: string;
+  readonly postgresImage: string;
+  readonly redisImage: string;
+}
+
+const podSchema = z.object({
+  metadata: z.object({
+    name: z.string(),
+    labels: z.record(z.string(), z.string()),
+    deletionTimestamp: z.string().optional(),
+  }),
+  spec: z.object({ nodeName: z.string().optional() }),
+});
+const deploymentSchema = z.object({
+  metadata: z.object({ generation: z.number() }),
+  spec: z.object({ replicas: z.number() }),
+  status: z.object({
+    observedGeneration: z.number().default(0),
+    readyReplicas: z.number().default(0),
+    updatedReplicas: z.number().default(0),
+    replicas: z.number().default(0),
+  }),
+});
+export type Pod = z.infer<typeof podSchema>;
+
+/**
+ * The values of the chart. It expects the Secret and the ConfigMap that `install` creates.
+ * @param rollout another number replaces every pod, even where the tag stays the same
+ */
+export function chartValues(registry: string, tag: string, rollout: number): object {
+  const podAnnotations = { 'rollout-test': String(rollout) };
+  return {
+    image: { registry, tag },
+    existingSecret: SECRET,
+    settings: {
+      PUBLIC_URL,
+      DEFAULT_REGION: 'eu',
+      REGIONS: 'eu,us',
+      EGRESS_ALLOW_CIDRS: PRIVATE_NETWORKS,
+      API_RATE_LIMIT_PER_MINUTE: 100_000,
+      BOOTSTRAP_ADMIN_EMAIL: ADMIN.email,
+    },
+    certificates: { configMap: 'outside', webhookKey: 'ca.pem' },
+    regions: { default: null, eu: {}, us: {} },
+    api: { podAnnotations },
+    notifier: { podAnnotations },
+    checker: { podAnnotations },
+  };
+}
+
+/** The chart, installed with stores of its own in a new namespace. */
+export class KubernetesSystem implements DeployedSystem {
+  readonly publicUrl = PUBLIC_URL;
+  readonly apiKey = `tocsin_live_${randomBytes(24).toString('hex')}`;
+  readonly admin = ADMIN;
+  readonly outside: OutsideClient;
+  readonly kubectl: Kubectl;
+  readonly #options: KubernetesOptions;
+  #api: PortForward | undefined;
+  #outsidePort: PortForward | undefined;
+  #upgrades = 0;
+
+  private constructor(kubectl: Kubectl, options: KubernetesOptions) {
+    this.kubectl = kubectl;
+    this.#options = options;
+    this.outside = new OutsideClient(() => `http://127.0.0.1:${this.#outsidePort?.port ?? 0}`);
+  }
+
+  /** Installs everything. The teardown deletes the namespace. Resolves when every pod is ready. */
+  static async install(options: KubernetesOptions, teardown: Teardown): Promise<KubernetesSystem> {
+    const kubectl = new Kubectl(`tocsin-test-${randomBytes(4).toString('hex')}`);
+    const system = new KubernetesSystem(kubectl, options);
+    await kubectl.run(['create', 'namespace', kubectl.namespace]);
+    teardown.onStop(() => kubectl.run(['delete', 'namespace', kubectl.namespace, '--wait=false']));
+    await system.#installStores();
+    await system.#deploy(options.from);
+    system.#api = await teardown.start(kubectl.forward(`service/${RELEASE}-api`, 80), (one) => one.close());
+    system.#outsidePort = await teardown.start(kubectl.forward('service/outside', 8080), (one) =>
+      one.close(),
+    );
+    return system;
+  }
+
+  get port(): number {
+    return this.#api?.port ?? 0;
+  }
+
+  async query(sql: string): Promise<unknown> {
+    const wrapped = `select coalesce(json_agg(rows), '[]') from (${sql}) as rows`;
+    const password = 'PGPASSWORD="$POSTGRES_PASSWORD"';
+    const psql = `${password} psql --host=127.0.0.1 --username=tocsin --dbname=tocsin -At -c "$1"`;
+    return JSON.parse(await this.exec('deployment/postgres', ['sh', '-c', psql, 'sh', wrapped])) as unknown;
+  }
+
+  exec(part: string, command: readonly string[]): Promise<string> {
+    return this.kubectl.run(['exec', part, '--', ...command]);
+  }
+
+  /** Runs the image of the CLI as a pod. */
+  async apply(yaml: string): Promise<string> {
+    const name = `cli-${randomBytes(4).toString('hex')}`;
+    await this.kubectl.apply(
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { 'tocsin.yaml': yaml } },
+      {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name },
+        spec: {
+          restartPolicy: 'Never',
+          containers: [
+            {
+              name: 'cli',
+              image: `${this.#options.registry}/tocsin/cli:${this.#options.to}`,
+              args: ['apply', '--yes', '--file', '/files/tocsin.yaml'],
+              env: [
+                { name: 'TOCSIN_URL', value: `http://${RELEASE}-api` },
+                { name: 'TOCSIN_API_KEY', value: this.apiKey },
+              ],
+              volumeMounts: [{ name: 'files', mountPath: '/files' }],
+            },
+          ],
+          volumes: [{ name: 'files', configMap: { name } }],
+        },
+      },
+    );
+    await this.kubectl.run([
+      'wait',
+      `pod/${name}`,
+      '--for=jsonpath={.status.phase}=Succeeded',
+      '--timeout=60s',
+    ]);
+    return this.kubectl.run(['logs', name]);
+  }
+
+  /** The pods of the release that run and are not being deleted. */
+  async pods(): Promise<Pod[]> {
+    const pods = await this.kubectl.list(podSchema, [
+      'pods',
+      ...OF_RELEASE,
+      '--field-selector=status.phase=Running',
+    ]);
+    return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  async replace(pod: string): Promise<void> {
+    await this.kubectl.run(['delete', 'pod', pod, '--wait=true']);
+    await this.#untilReady();
+  }
+
+  async upgrade(): Promise<void> {
+    await this.#deploy(this.#options.to);
+  }
+
+  async #installStores(): Promise<void> {
+    const { postgresImage, redisImage, registry, from } = this.#options;
+    const [postgresPassword, redisPassword] = [
+      randomBytes(24).toString('hex'),
+      randomBytes(24).toString('hex'),
+    ];
+    const { ca, key, cert } = await createCertificate(['outside']);
+    const outsideFiles = {
+      'outside.mjs': await readFile(OUTSIDE_PROGRAM, 'utf8'),
+      'ca.pem': ca,
+      'key.pem': key,
+      'cert.pem': cert,
+    };
+    await this.kubectl.apply(
+      ...storeObjects({
+        postgresImage,
+        redisImage,
+        nodeImage: `${registry}/tocsin/checker:${from}`,
+        postgresPassword,
+        redisPassword,
+        outsideFiles,
+      }),
+      {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: SECRET },
+        stringData: {
+          DATABASE_URL: `postgres://tocsin:${postgresPassword}@postgres:5432/tocsin`,
+          QUEUE_URL: `redis://:${redisPassword}@redis:6379`,
+          SECRETS_KEY: randomBytes(32).toString('base64'),
+          BOOTSTRAP_API_KEY: this.apiKey,
+          BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password,
+        },
+      },
+    );
+    await this.kubectl.run([
+      'wait',
+      'deployment',
+      '--all',
+      '--for=condition=Available',
+      `--timeout=${READY_SECONDS}s`,
+    ]);
+  }
+
+  async #deploy(tag: string): Promise<void> {
+    this.#upgrades += 1;
+    const values = chartValues(this.#options.registry, tag, this.#upgrades);
+    const args = ['upgrade', '--install', RELEASE, `${ROOT}infra/helm/tocsin`, '--values', '-'];
+    await runTool(
+      await findHelm(),
+      [...args, '--namespace', this.kubectl.namespace, '--wait', '--timeout', '20m'],
+      JSON.stringify(values),
+    );
+    await this.#untilReady();
+  }
+
+  async #untilReady(): Promise<void> {
+    await waitUntil('every Deployment to be ready', READY_SECONDS, async () => {
+      const deployments = await this.kubectl.list(deploymentSchema, ['deployments', ...OF_RELEASE]);
+      return deployments.every(
+        ({ metadata, spec, status }) =>
+          status.observedGeneration >= metadata.generation &&
+          status.updatedReplicas === spec.replicas &&
+          status.readyReplicas === spec.replicas &&
+          status.replicas === spec.replicas,
+      );
+    });
+  }
+}
