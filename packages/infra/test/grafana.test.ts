@@ -10,7 +10,7 @@ import { readRepositoryFile } from '@tocsin/infra/repository';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { stringify } from 'yaml';
 
-const DASHBOARD = 'infra/grafana/tocsin.json';
+const DASHBOARD = 'infra/helm/tocsin/files/tocsin-dashboard.json';
 
 interface Panel {
   readonly id: number;

@@ -7,8 +7,8 @@ import { hasPromtool, runPromtool } from '@tocsin/infra/promtool';
 import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
 import { parse } from 'yaml';
 
-const RULES = 'infra/prometheus/tocsin.rules.yaml';
-const TESTS = 'infra/prometheus/tocsin.rules.test.yaml';
+const RULES = 'infra/helm/tocsin/files/tocsin.rules.yaml';
+const TESTS = 'packages/infra/test/tocsin.rules.test.yaml';
 
 interface Rule {
   readonly alert: string;
