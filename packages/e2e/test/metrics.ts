@@ -5,7 +5,7 @@ import { untilSeen } from '@tocsin/e2e/until-seen';
 import { parse } from 'yaml';
 
 const PAGE = new URL('../../../docs/metrics.md', import.meta.url);
-const RULES = new URL('../../../infra/prometheus/tocsin.rules.yaml', import.meta.url);
+const RULES = new URL('../../../infra/helm/tocsin/files/tocsin.rules.yaml', import.meta.url);
 
 interface Documented {
   readonly type: string;

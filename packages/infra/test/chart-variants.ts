@@ -9,25 +9,52 @@ const KEDA = {
   prometheus: { serverAddress: 'http://prometheus.monitoring:9090', matchers: 'namespace="monitoring"' },
 };
 
-/** Values that people have, from the fewest to all. */
+/** Variables that are not settings. */
+export const EXTRA_ENV = [
+  { name: 'NODE_OPTIONS', value: '--max-semi-space-size=32' },
+  { name: 'TZ', valueFrom: { configMapKeyRef: { name: 'zone', key: 'tz' } } },
+];
+
+/** The scheduling and metadata that each component takes. */
+const POD = {
+  annotations: { 'example.com/owner': 'platform' },
+  podAnnotations: { 'example.com/team': 'platform' },
+  podLabels: { 'sidecar.istio.io/inject': 'false' },
+  extraEnv: EXTRA_ENV,
+  nodeSelector: { pool: 'general' },
+  tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+  affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+  priorityClassName: 'high',
+};
+
+/** The values that the chart requires. */
+export const MINIMAL = { existingSecret: 'tocsin-secrets', image: { registry: 'registry.example.com' } };
+
+/** Sets of values from the smallest to one with every feature. */
 export const VARIANTS: Readonly<Record<string, object>> = {
-  'as it comes': { secrets: SECRETS },
-  'an existing Secret': { existingSecret: 'tocsin-secrets' },
+  minimal: MINIMAL,
+  'secrets in the values': { image: MINIMAL.image, secrets: SECRETS },
   'everything on': {
     secrets: { ...SECRETS, BOOTSTRAP_API_KEY: 'x', OIDC_CLIENT_SECRET: 'x', QUEUE_URL_EU: 'redis://eu:6379' },
     settings: {
       OIDC_ISSUER: 'https://login.example.com',
-      EGRESS_ALLOW_CIDRS: '10.2.0.0/16, 10.3.4.5,fd00::1',
+      OIDC_CLIENT_ID: 'tocsin',
+      EGRESS_ALLOW_CIDRS: '10.2.0.0/16, 10.3.4.5,fd00::1,',
       API_RATE_LIMIT_PER_MINUTE: 1_000_000,
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.monitoring:4318',
       OTEL_TRACES_SAMPLER_ARG: '0.1',
     },
-    image: { registry: 'registry.example.com', tag: '1.2.3', pullSecrets: [{ name: 'pull' }] },
+    image: {
+      registry: 'registry.example.com:5000/mirror',
+      tag: '1.2.3',
+      digests: { api: `sha256:${'a'.repeat(64)}`, migrate: `sha256:${'b'.repeat(64)}` },
+      pullSecrets: [{ name: 'pull' }],
+    },
     ownQueues: ['eu'],
     regions: {
       default: null,
       eu: { keda: { maxReplicas: 30, redis: { address: 'redis.eu:6379' } } },
-      us: {},
+      us: { podLabels: { 'example.com/region': 'us' } },
     },
     certificates: {
       configMap: 'authorities',
@@ -37,15 +64,12 @@ export const VARIANTS: Readonly<Record<string, object>> = {
     },
     serviceAccount: { annotations: { 'example.com/role': 'tocsin' } },
     api: {
-      podAnnotations: { 'example.com/team': 'platform' },
-      nodeSelector: { pool: 'general' },
-      tolerations: [{ key: 'dedicated', operator: 'Exists' }],
-      affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
-      priorityClassName: 'high',
+      ...POD,
       service: { type: 'LoadBalancer', port: 8080, annotations: { 'example.com/lb': 'internal' } },
     },
-    notifier: { podAnnotations: { 'example.com/team': 'platform' } },
-    checker: { podAnnotations: { 'example.com/team': 'platform' } },
+    notifier: POD,
+    checker: POD,
+    migrations: POD,
     keda: KEDA,
     ingress: {
       enabled: true,
@@ -72,17 +96,34 @@ export const VARIANTS: Readonly<Record<string, object>> = {
     grafanaDashboard: { enabled: true },
   },
   'several regions': {
-    existingSecret: 'tocsin-secrets',
+    ...MINIMAL,
     ownQueues: ['eu-west-1', 'ap-south-1'],
     regions: {
       default: null,
       'eu-west-1': { replicas: 4 },
       'us-east-1': { concurrency: 200, nodeSelector: { zone: 'us' } },
+      // Codes that YAML would read as something else than strings.
+      no: {},
+      1: {},
     },
     settings: { DEFAULT_REGION: 'eu-west-1', REGIONS: 'eu-west-1,us-east-1,ap-south-1' },
   },
+  HorizontalPodAutoscalers: {
+    ...MINIMAL,
+    regions: {
+      default: {},
+      eu: { autoscaling: { maxReplicas: 30, cpuPercent: 0 } },
+      us: { autoscaling: { lag: { metric: '' } } },
+      no: {},
+    },
+    autoscaling: {
+      enabled: true,
+      cpuPercent: 120,
+      lag: { metric: 'tocsin_lag', selector: { cluster: 'main' }, seconds: 0.5 },
+    },
+  },
   'a cluster that only checks': {
-    existingSecret: 'tocsin-secrets',
+    ...MINIMAL,
     api: { enabled: false },
     notifier: { enabled: false },
     migrations: { enabled: false },

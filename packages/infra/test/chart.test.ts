@@ -1,34 +1,54 @@
 import { BlockList } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { DENIED_IPV4 } from '@tocsin/egress/denied-ranges';
-import { HelmError, lintChart, renderChart, renderNotes } from '@tocsin/infra/helm';
+import { CHART, lintChart, renderChart, renderNotes } from '@tocsin/infra/helm';
 import { findManifest, findProblems, readManifests, type Manifest } from '@tocsin/infra/manifests';
-import { podsOf } from '@tocsin/infra/pods';
+import { podsOf, type Pod } from '@tocsin/infra/pods';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { queueUrlVariable, settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';
-import { VARIANTS } from './chart-variants.ts';
+import { EXTRA_ENV, MINIMAL, VARIANTS } from './chart-variants.ts';
 
-/** What each service may be told: the catalogue, and what is Node's own. */
-const KNOWN = new Set([...Object.keys(settings.shape), 'NODE_EXTRA_CA_CERTS']);
+/** The settings of the services, a variable of Node.js, and the variables that a variant adds. */
+const KNOWN = new Set([
+  ...Object.keys(settings.shape),
+  'NODE_EXTRA_CA_CERTS',
+  ...EXTRA_ENV.map(({ name }) => name),
+]);
 const REQUIRED = ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
-/** A service ends itself after this (packages/runtime/src/shutdown.ts). */
+/** A service exits at the latest after this time (packages/runtime/src/shutdown.ts). */
 const HARD_EXIT_SECONDS = 30;
+
+async function renderManifests(values: object = {}): Promise<Manifest[]> {
+  return readManifests(await renderChart(values));
+}
+
+function findPod(manifests: readonly Manifest[], name: string): Pod {
+  const pod = podsOf(manifests).find((each) => each.name === name);
+  if (pod === undefined) throw new Error(`no pod of ${name}`);
+  return pod;
+}
+
+/** The variables of a pod with their values, or the keys of the Secret that they come from. */
+function variablesOf(pod: Pod): Record<string, string | undefined> {
+  const env = pod.spec.containers.flatMap((container) => container.env);
+  return Object.fromEntries(env.map((each) => [each.name, each.value ?? each.valueFrom?.secretKeyRef?.key]));
+}
 
 describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
   let manifests: Manifest[];
   beforeAll(async () => {
-    manifests = readManifests(await renderChart(values));
+    manifests = await renderManifests(values);
   });
 
-  test('makes manifests as the schemas have them, without a key that they do not know', async () => {
+  test('renders manifests that match their schemas, without unknown keys', async () => {
     expect(await findProblems(manifests)).toEqual([]);
     expect(manifests.length).toBeGreaterThan(8);
     const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
   });
 
-  test('runs every pod as restricted as Kubernetes knows it', () => {
+  test('runs every pod under the restricted pod security standard', () => {
     const pods = podsOf(manifests);
     expect(pods.length).toBeGreaterThan(0);
     for (const { name, spec } of pods) {
@@ -54,17 +74,17 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
     }
   });
 
-  test('tells services settings of the catalogue alone, secrets out of a Secret, and all that they need', () => {
+  test('gives services only known settings, all required ones, and secrets from a Secret', () => {
     const data = findManifest(manifests, 'ConfigMap', 'up-tocsin')['data'] as Record<string, string>;
     for (const { name, spec } of podsOf(manifests)) {
       const env = spec.containers.flatMap((container) => container.env);
       const inherited = spec.containers.some((container) => container.envFrom) ? Object.keys(data) : [];
-      const told = [...inherited, ...env.map((variable) => variable.name)];
-      expect(told.filter((variable) => !KNOWN.has(variable) && !variable.startsWith('QUEUE_URL_'))).toEqual(
-        [],
-      );
+      const names = [...inherited, ...env.map((variable) => variable.name)];
+      expect(names.filter((each) => !KNOWN.has(each) && !each.startsWith('QUEUE_URL_'))).toEqual([]);
+      // A variable that stands twice would silently replace another one.
+      expect(names.filter((each, at) => names.indexOf(each) !== at)).toEqual([]);
       const needed = name.endsWith('-migrate') ? REQUIRED.slice(0, 2) : REQUIRED;
-      expect(told).toEqual(expect.arrayContaining(needed));
+      expect(names).toEqual(expect.arrayContaining(needed));
       for (const variable of env) {
         const secret =
           needed.includes(variable.name) || /^QUEUE_URL_|PASSWORD|SECRET|_KEY$/.test(variable.name);
@@ -76,14 +96,14 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
     }
   });
 
-  test('lets services stop by themselves, and asks for their health where they answer', () => {
+  test('gives services the time to stop, and probes the port that they listen on', () => {
     for (const { kind, spec } of podsOf(manifests)) {
       if (kind !== 'Deployment') continue;
       const [container] = spec.containers;
       const pause = Number(container?.lifecycle?.preStop.exec.command[1] ?? 0);
       expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(HARD_EXIT_SECONDS + pause + 5);
       const port = container?.ports[0]?.name;
-      // Without its queue an api reads, and takes changes, still.
+      // An api without its queue still serves reads and changes.
       const readiness = port === 'http' ? '/readyz?exclude=queue' : '/readyz';
       expect([container?.startupProbe, container?.livenessProbe, container?.readinessProbe]).toEqual([
         expect.objectContaining({ httpGet: { path: '/healthz', port } }),
@@ -93,13 +113,13 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
     }
   });
 
-  test('selects pods that there are, each by its own', () => {
-    const pods = podsOf(manifests).filter(({ kind }) => kind === 'Deployment');
+  test('selects the pods of one component with each selector', () => {
+    const pods = podsOf(manifests);
     const selecting = manifests.flatMap(({ kind, metadata, spec }) => {
       const { selector, podSelector } = (spec ?? {}) as Record<string, { matchLabels?: object }>;
       const labels = kind === 'Service' ? selector : (selector ?? podSelector)?.matchLabels;
       const component = metadata.labels?.['app.kubernetes.io/component'];
-      return ['Service', 'PodDisruptionBudget', 'NetworkPolicy'].includes(kind) && component !== 'migrate'
+      return ['Service', 'Deployment', 'PodDisruptionBudget', 'NetworkPolicy'].includes(kind)
         ? [{ kind, name: metadata.name, labels: labels as Record<string, string>, component }]
         : [];
     });
@@ -114,57 +134,235 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
     }
   });
 
+  test('lets node drains evict pods that are not ready', () => {
+    const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget');
+    expect(budgets.length).toBeGreaterThan(0);
+    for (const { spec } of budgets) expect(spec).toMatchObject({ unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+  });
+
   test('passes helm lint', async () => {
     await expect(lintChart(values)).resolves.toContain('0 chart(s) failed');
   });
 });
 
-describe('regions', () => {
-  test('have a deployment each, with the queue of its own where there is one', async () => {
-    const pods = podsOf(readManifests(await renderChart(VARIANTS['several regions'] ?? {})));
-    const variablesOf = (name: string): Record<string, string | undefined> =>
-      Object.fromEntries(
-        pods
-          .filter((pod) => pod.name === name)
-          .flatMap(({ spec }) => spec.containers.flatMap(({ env }) => env))
-          .map((variable) => [variable.name, variable.value ?? variable.valueFrom?.secretKeyRef?.key]),
-      );
-    const own = queueUrlVariable('eu-west-1');
-    expect(variablesOf('up-tocsin-checker-eu-west-1')).toMatchObject({ REGION: 'eu-west-1', [own]: own });
-    expect(variablesOf('up-tocsin-checker-us-east-1')).toMatchObject({
-      REGION: 'us-east-1',
-      CHECK_CONCURRENCY: '200',
+describe('the migration', () => {
+  const HOOK = 'pre-install,pre-upgrade';
+  const weightOf = ({ metadata }: Manifest): number => Number(metadata.annotations?.['helm.sh/hook-weight']);
+
+  test('runs after its network policy and its Secret, which are hooks too', async () => {
+    const manifests = await renderManifests(VARIANTS['secrets in the values']);
+    const job = findManifest(manifests, 'Job');
+    const earlier = [
+      findManifest(manifests, 'NetworkPolicy', 'up-tocsin-migrate-job'),
+      findManifest(manifests, 'Secret', 'up-tocsin-migrate'),
+    ];
+    for (const each of [job, ...earlier]) expect(each.metadata.annotations?.['helm.sh/hook']).toBe(HOOK);
+    for (const each of earlier) expect(weightOf(each)).toBeLessThan(weightOf(job));
+  });
+
+  test('keeps its network policy if Helm times out, and replaces it in the next run', async () => {
+    const policy = findManifest(await renderManifests(MINIMAL), 'NetworkPolicy', 'up-tocsin-migrate-job');
+    expect(policy.metadata.annotations?.['helm.sh/hook-delete-policy']).toBe('before-hook-creation');
+  });
+
+  test('has no policy with the name that earlier charts used for one of the release', async () => {
+    // On an upgrade, Helm deletes that policy after the hooks have run.
+    const names = (await renderManifests(MINIMAL))
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .map(({ metadata }) => metadata.name);
+    expect(names).toContain('up-tocsin-migrate-job');
+    expect(names).not.toContain('up-tocsin-migrate');
+  });
+
+  test('is not selected by a kept policy once network policies are disabled', async () => {
+    const policy = findManifest(await renderManifests(MINIMAL), 'NetworkPolicy', 'up-tocsin-migrate-job');
+    const { podSelector } = policy['spec'] as { podSelector: { matchLabels: Record<string, string> } };
+    const selects = ({ labels }: Pod): boolean =>
+      Object.entries(podSelector.matchLabels).every(([key, value]) => labels[key] === value);
+    expect(selects(findPod(await renderManifests(MINIMAL), 'up-tocsin-migrate'))).toBe(true);
+    const without = await renderManifests({ ...MINIMAL, networkPolicy: { enabled: false } });
+    expect(selects(findPod(without, 'up-tocsin-migrate'))).toBe(false);
+    expect(without.map(({ kind }) => kind)).not.toContain('NetworkPolicy');
+  });
+
+  test('reaches PostgreSQL, the queue and what migrateEgress allows', async () => {
+    const manifests = await renderManifests(VARIANTS['everything on']);
+    expect(findManifest(manifests, 'NetworkPolicy', 'up-tocsin-migrate-job')['spec']).toMatchObject({
+      ingress: [],
+      egress: [
+        { ports: [{ port: 53 }, { port: 53 }] },
+        { ports: [{ port: 6432 }], to: [{ namespaceSelector: { matchLabels: { name: 'data' } } }] },
+        { ports: [{ port: 6380 }], to: [{ ipBlock: { cidr: '10.9.0.0/24' } }] },
+        { ports: [{ port: 5432 }] },
+      ],
     });
-    expect(variablesOf('up-tocsin-checker-us-east-1')).not.toHaveProperty(own);
-    // The api plans the checks of all regions, those that are served elsewhere, too.
-    expect(variablesOf('up-tocsin-api')).toMatchObject({
-      [own]: own,
-      [queueUrlVariable('ap-south-1')]: expect.any(String),
-    });
-    expect(variablesOf('up-tocsin-migrate')).toHaveProperty(own);
-    expect(pods.map(({ name }) => name)).not.toContain('up-tocsin-checker-default');
   });
 });
 
-test('the notes tell of a default region that this cluster does not serve', async () => {
-  const values = { existingSecret: 'x', regions: { default: null, eu: {} } };
-  expect(await renderNotes(values)).toContain(
-    'checked from "default" (settings.DEFAULT_REGION), which is not one of them',
-  );
-  const told = await renderNotes({ ...values, settings: { DEFAULT_REGION: 'eu' } });
-  expect(told).toContain('Regions checked from here: eu\n');
-  expect(told).not.toContain('which is not one of them');
+describe('the values of pods', () => {
+  test.each([
+    ['Deployment', 'up-tocsin-api'],
+    ['Deployment', 'up-tocsin-notifier'],
+    ['Deployment', 'up-tocsin-checker-eu'],
+    ['Deployment', 'up-tocsin-checker-us'],
+    ['Job', 'up-tocsin-migrate'],
+  ])('reach the %s %s', async (kind, name) => {
+    const manifests = await renderManifests(VARIANTS['everything on']);
+    expect(findManifest(manifests, kind, name).metadata.annotations).toMatchObject({
+      'example.com/owner': 'platform',
+    });
+    const pod = findPod(manifests, name);
+    expect(pod).toMatchObject({
+      annotations: { 'example.com/team': 'platform' },
+      labels: { 'sidecar.istio.io/inject': 'false' },
+      spec: {
+        nodeSelector: { pool: 'general' },
+        tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+        affinity: { nodeAffinity: expect.anything() },
+        priorityClassName: 'high',
+      },
+    });
+    expect(pod.spec.containers[0]?.env).toEqual(expect.arrayContaining(EXTRA_ENV));
+  });
+
+  test('of a region are merged with those of all checkers', async () => {
+    const { labels } = findPod(await renderManifests(VARIANTS['everything on']), 'up-tocsin-checker-us');
+    expect(labels).toMatchObject({ 'sidecar.istio.io/inject': 'false', 'example.com/region': 'us' });
+  });
+
+  test('include a setting of one service that is not in settings', async () => {
+    const env = [{ name: 'LOG_LEVEL', value: 'debug' }];
+    const manifests = await renderManifests({ ...MINIMAL, notifier: { extraEnv: env } });
+    expect(variablesOf(findPod(manifests, 'up-tocsin-notifier'))).toMatchObject({ LOG_LEVEL: 'debug' });
+    expect(variablesOf(findPod(manifests, 'up-tocsin-api'))).not.toHaveProperty('LOG_LEVEL');
+  });
 });
 
-test('settings come as they were written, with those that Ingress implies', async () => {
-  const manifests = readManifests(await renderChart(VARIANTS['everything on'] ?? {}));
+test('images are pinned by their digest, else named by the tag', async () => {
+  const pods = podsOf(await renderManifests(VARIANTS['everything on']));
+  const images = pods.map(({ name, spec }) => [name, spec.containers[0]?.image]);
+  expect(Object.fromEntries(images)).toEqual({
+    'up-tocsin-api': `registry.example.com:5000/mirror/tocsin/api@sha256:${'a'.repeat(64)}`,
+    'up-tocsin-migrate': `registry.example.com:5000/mirror/tocsin/migrate@sha256:${'b'.repeat(64)}`,
+    'up-tocsin-notifier': 'registry.example.com:5000/mirror/tocsin/notifier:1.2.3',
+    'up-tocsin-checker-eu': 'registry.example.com:5000/mirror/tocsin/checker:1.2.3',
+    'up-tocsin-checker-us': 'registry.example.com:5000/mirror/tocsin/checker:1.2.3',
+  });
+});
+
+describe('regions', () => {
+  test('have a Deployment each, with the address of their own queue', async () => {
+    const manifests = await renderManifests(VARIANTS['several regions']);
+    const own = queueUrlVariable('eu-west-1');
+    expect(variablesOf(findPod(manifests, 'up-tocsin-checker-eu-west-1'))).toMatchObject({
+      REGION: 'eu-west-1',
+      [own]: own,
+    });
+    const us = variablesOf(findPod(manifests, 'up-tocsin-checker-us-east-1'));
+    expect(us).toMatchObject({ REGION: 'us-east-1', CHECK_CONCURRENCY: '200' });
+    expect(us).not.toHaveProperty(own);
+    // The api schedules the checks of all regions, also of those in other clusters.
+    expect(variablesOf(findPod(manifests, 'up-tocsin-api'))).toMatchObject({
+      [own]: own,
+      [queueUrlVariable('ap-south-1')]: expect.any(String),
+    });
+    expect(variablesOf(findPod(manifests, 'up-tocsin-migrate'))).toHaveProperty(own);
+    expect(podsOf(manifests).map(({ name }) => name)).not.toContain('up-tocsin-checker-default');
+  });
+});
+
+describe('a HorizontalPodAutoscaler', () => {
+  interface Autoscaler {
+    readonly maxReplicas: number;
+    readonly metrics: readonly object[];
+  }
+  const cpu = {
+    type: 'Resource',
+    resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 120 } },
+  };
+  const lagOf = (region: string): object => ({
+    type: 'External',
+    external: {
+      metric: { name: 'tocsin_lag', selector: { matchLabels: { region, cluster: 'main' } } },
+      target: { type: 'Value', value: '0.5' },
+    },
+  });
+
+  test.each([
+    ['default', 10, [cpu, lagOf('default')]],
+    ['eu', 30, [lagOf('eu')]],
+    ['us', 10, [cpu]],
+  ])('scales the checkers of %s by its own values', async (region, maxReplicas, metrics) => {
+    const manifests = await renderManifests(VARIANTS['HorizontalPodAutoscalers']);
+    const name = `up-tocsin-checker-${region}`;
+    const spec = findManifest(manifests, 'HorizontalPodAutoscaler', name)['spec'] as Autoscaler;
+    expect(spec).toMatchObject({
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
+      minReplicas: 2,
+      maxReplicas,
+      behavior: { scaleDown: { stabilizationWindowSeconds: 300 } },
+    });
+    expect(spec.metrics).toEqual(metrics);
+  });
+
+  test.each(['HorizontalPodAutoscalers', 'everything on'])(
+    'or KEDA alone decides the number of checkers (%s)',
+    async (variant) => {
+      const deployments = (await renderManifests(VARIANTS[variant])).filter(
+        ({ kind }) => kind === 'Deployment',
+      );
+      const fixed = deployments.filter(({ spec }) => 'replicas' in (spec as object));
+      expect(fixed.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+        'up-tocsin-api',
+        'up-tocsin-notifier',
+      ]);
+      expect(deployments.length).toBeGreaterThan(fixed.length);
+    },
+  );
+});
+
+test('the notes warn about a default region without checkers in this cluster', async () => {
+  const values = { ...MINIMAL, regions: { default: null, eu: {} } };
+  expect(await renderNotes(values)).toContain(
+    'checked from "default" (settings.DEFAULT_REGION), which this cluster does not check from',
+  );
+  const notes = await renderNotes({ ...values, settings: { DEFAULT_REGION: 'eu' } });
+  expect(notes).toContain('Regions checked from this cluster: eu\n');
+  expect(notes).not.toContain('does not check from');
+});
+
+test('the notes show the address of the dashboard', async () => {
+  expect(await renderNotes(MINIMAL)).toContain('port-forward service/up-tocsin-api 3000:80');
+  const ingress = { enabled: true, host: 'up.example.com' };
+  expect(await renderNotes({ ...MINIMAL, ingress })).toContain('dashboard: http://up.example.com\n');
+});
+
+test('the ConfigMap has the settings as written, and those that follow from Ingress', async () => {
+  const manifests = await renderManifests(VARIANTS['everything on']);
   expect(findManifest(manifests, 'ConfigMap', 'up-tocsin')).toMatchObject({
-    data: { API_RATE_LIMIT_PER_MINUTE: '1000000', PUBLIC_URL: 'https://up.example.com', TRUST_PROXY: '1' },
+    data: {
+      API_RATE_LIMIT_PER_MINUTE: '1000000',
+      LOG_FORMAT: 'json',
+      PUBLIC_URL: 'https://up.example.com',
+      TRUST_PROXY: '1',
+    },
+  });
+});
+
+test('the network policy opens the private ranges of EGRESS_ALLOW_CIDRS', async () => {
+  const policy = findManifest(
+    await renderManifests(VARIANTS['everything on']),
+    'NetworkPolicy',
+    'up-tocsin-checker',
+  );
+  const { egress } = policy['spec'] as { egress: object[] };
+  expect(egress).toContainEqual({
+    to: ['10.2.0.0/16', '10.3.4.5/32', 'fd00::1/128'].map((cidr) => ({ ipBlock: { cidr } })),
   });
 });
 
 test('the default network policy denies the same cloud metadata addresses as the egress guard', async () => {
-  const { networkPolicy } = parse(await readRepositoryFile('infra/helm/tocsin/values.yaml')) as {
+  const { networkPolicy } = parse(await readRepositoryFile(`${CHART}/values.yaml`)) as {
     networkPolicy: { privateRanges: string[] };
   };
   const denied = new BlockList();
@@ -177,71 +375,4 @@ test('the default network policy denies the same cloud metadata addresses as the
   );
   expect(metadata).toEqual(expect.arrayContaining(['168.63.129.16', '192.0.0.192']));
   expect(metadata.filter((address) => !denied.check(address))).toEqual([]);
-});
-
-describe('values that cannot work are refused', () => {
-  test.each([
-    ['no secrets', {}, 'existingSecret'],
-    [
-      'an own queue without its address',
-      { secrets: { DATABASE_URL: 'a', QUEUE_URL: 'b', SECRETS_KEY: 'c' }, ownQueues: ['eu'] },
-      'QUEUE_URL_EU',
-    ],
-    ['a name that there is not', { existingSecret: 'x', api: { replica: 3 } }, 'replica'],
-    ['a setting that there is not', { existingSecret: 'x', settings: { LOG_LEVLE: 'debug' } }, 'LOG_LEVLE'],
-    ['a secret among the settings', { existingSecret: 'x', settings: { SECRETS_KEY: 'x' } }, 'SECRETS_KEY'],
-    ['a region in capitals', { existingSecret: 'x', regions: { EU: {} } }, 'regions'],
-    ['KEDA that sees nothing', { existingSecret: 'x', keda: { enabled: true } }, 'keda.redis.address'],
-    [
-      'KEDA that looks at another Redis than the region has',
-      {
-        existingSecret: 'x',
-        ownQueues: ['eu'],
-        regions: { default: null, eu: { keda: { maxReplicas: 3 } } },
-        keda: { enabled: true, redis: { address: 'redis:6379' } },
-      },
-      'regions.eu.keda.redis.address',
-    ],
-    ['an Ingress without a host', { existingSecret: 'x', ingress: { enabled: true } }, 'ingress.host'],
-  ])('%s', async (_name, values, said) => {
-    const rendering = renderChart(values);
-    await expect(rendering).rejects.toThrow(HelmError);
-    await expect(rendering).rejects.toThrow(said);
-  });
-});
-
-test('every value is in the schema, in values.yaml and in the README', async () => {
-  const { properties } = JSON.parse(await readRepositoryFile('infra/helm/tocsin/values.schema.json')) as {
-    properties: object;
-  };
-  const values = parse(await readRepositoryFile('infra/helm/tocsin/values.yaml')) as object;
-  const readme = await readRepositoryFile('infra/helm/tocsin/README.md');
-  const known = Object.keys(properties).filter((name) => name !== 'global');
-  expect(Object.keys(values).toSorted()).toEqual(known.toSorted());
-  const untold = known.filter((name) => !new RegExp(`\`${name}[\`.]`).test(readme));
-  expect(untold).toEqual(['nameOverride', 'fullnameOverride']);
-});
-
-test('the schema of the values knows every setting, secrets apart from others', async () => {
-  const schema = JSON.parse(await readRepositoryFile('infra/helm/tocsin/values.schema.json')) as {
-    properties: Record<'settings' | 'secrets', { properties: object }>;
-  };
-  const named = [schema.properties.settings, schema.properties.secrets].flatMap(({ properties }) =>
-    Object.keys(properties),
-  );
-  // What the chart itself sets, or has a value of its own for.
-  const others = [
-    'PORT',
-    'HOST',
-    'HEALTH_PORT',
-    'HEALTH_HOST',
-    'DASHBOARD_DIR',
-    'REGION',
-    'CHECK_CONCURRENCY',
-    'CHECK_CA_FILE',
-    'WEBHOOK_CA_FILE',
-    'LOG_FORMAT',
-    'DATA_DIR',
-  ];
-  expect([...named, ...others].toSorted()).toEqual(Object.keys(settings.shape).toSorted());
 });

@@ -1,27 +1,24 @@
 import { expect, test } from '@jest/globals';
-import { renderChart } from '@tocsin/infra/helm';
+import { CHART, renderChart } from '@tocsin/infra/helm';
 import { findManifest, findProblems, readManifests } from '@tocsin/infra/manifests';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 
-test.each(['argocd-application', 'apply-monitors'])(
-  'the example %s is as the schemas have it',
-  async (name) => {
-    const manifests = readManifests(await readRepositoryFile(`infra/examples/${name}.yaml`));
-    expect(manifests.length).toBeGreaterThan(0);
-    expect(await findProblems(manifests)).toEqual([]);
-  },
-);
+test.each(['argocd-application', 'apply-monitors'])('the example %s matches its schemas', async (name) => {
+  const manifests = readManifests(await readRepositoryFile(`infra/examples/${name}.yaml`));
+  expect(manifests.length).toBeGreaterThan(0);
+  expect(await findProblems(manifests)).toEqual([]);
+});
 
-test('what Argo CD is told is what the chart takes', async () => {
+test('the chart accepts the values of the Argo CD example', async () => {
   const application = findManifest(
     readManifests(await readRepositoryFile('infra/examples/argocd-application.yaml')),
     'Application',
   );
   const { source } = application['spec'] as { source: { path: string; helm: { valuesObject: object } } };
-  expect(source.path).toBe('infra/helm/tocsin');
+  expect(source.path).toBe(CHART);
   const manifests = readManifests(await renderChart(source.helm.valuesObject));
   expect(await findProblems(manifests)).toEqual([]);
   expect(manifests.map(({ kind }) => kind)).toEqual(
-    expect.arrayContaining(['ScaledObject', 'Ingress', 'PrometheusRule']),
+    expect.arrayContaining(['ScaledObject', 'TriggerAuthentication', 'Ingress', 'PrometheusRule']),
   );
 });

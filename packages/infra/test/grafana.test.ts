@@ -9,8 +9,9 @@ import { hasPromtool, runPromtool } from '@tocsin/infra/promtool';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { stringify } from 'yaml';
+import { MINIMAL } from './chart-variants.ts';
 
-const DASHBOARD = 'infra/grafana/tocsin.json';
+const DASHBOARD = 'infra/helm/tocsin/files/tocsin-dashboard.json';
 
 interface Panel {
   readonly id: number;
@@ -98,7 +99,7 @@ describe('the Grafana dashboard', () => {
   });
 
   test('comes with the chart as it is', async () => {
-    const chart = await renderChart({ existingSecret: 'x', grafanaDashboard: { enabled: true } });
+    const chart = await renderChart({ ...MINIMAL, grafanaDashboard: { enabled: true } });
     const found = findManifest(readManifests(chart), 'ConfigMap', 'up-tocsin-grafana');
     expect(found.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
     expect(JSON.parse((found['data'] as Record<string, string>)['tocsin.json'] ?? '')).toEqual(dashboard);

@@ -49,6 +49,12 @@ test.each([
   ],
   ['a number for a text', 'value: b', 'value: 5', '/spec/template/spec/containers/0/env/0/value'],
   [
+    'a word that YAML 1.1 reads as a boolean',
+    'value: b',
+    'value: no',
+    '/spec/template/spec/containers/0/env/0/value',
+  ],
+  [
     'a text for a truth',
     'runAsNonRoot: true',
     "runAsNonRoot: 'true'",

@@ -1,14 +1,17 @@
-import { access } from 'node:fs/promises';
+import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { findUnknown, readDocumentedMetrics } from '@tocsin/infra/documented-metrics';
-import { renderChart } from '@tocsin/infra/helm';
+import { CHART, renderChart } from '@tocsin/infra/helm';
 import { findManifest, readManifests } from '@tocsin/infra/manifests';
 import { hasPromtool, runPromtool } from '@tocsin/infra/promtool';
 import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
+import { MINIMAL } from './chart-variants.ts';
 
-const RULES = 'infra/prometheus/tocsin.rules.yaml';
-const TESTS = 'infra/prometheus/tocsin.rules.test.yaml';
+const RULES = 'infra/helm/tocsin/files/tocsin.rules.yaml';
+const TESTS = 'packages/infra/test/tocsin.rules.test.yaml';
 
 interface Rule {
   readonly alert: string;
@@ -77,7 +80,7 @@ describe('the alerting rules', () => {
 
   test('come with the chart as they are, with an address before the runbooks where one is given', async () => {
     const values = {
-      existingSecret: 'x',
+      ...MINIMAL,
       prometheusRule: { enabled: true, runbookBase: 'https://git.example.com/tocsin/' },
     };
     const rule = findManifest(readManifests(await renderChart(values)), 'PrometheusRule');
@@ -91,5 +94,49 @@ describe('the alerting rules', () => {
         },
       })),
     );
+  });
+});
+
+interface AdapterRule {
+  readonly seriesQuery: string;
+  readonly name: { readonly as: string };
+  readonly metricsQuery: string;
+}
+
+describe('the rule for prometheus-adapter in the README of the chart', () => {
+  let rule: AdapterRule;
+  let query: string;
+  beforeAll(async () => {
+    const readme = await readRepositoryFile(`${CHART}/README.md`);
+    const [, block = ''] = /```yaml\n(externalRules:.*?)```/s.exec(readme) ?? [];
+    ({
+      externalRules: [rule],
+    } = parse(block) as { externalRules: [AdapterRule] });
+    const [series = ''] = rule.seriesQuery.split('{');
+    query = rule.metricsQuery.replace('<<.Series>>', series).replace('<<.LabelMatchers>>', 'region="eu"');
+  });
+
+  test('computes the same lag as the query of KEDA', async () => {
+    const keda = { enabled: true, prometheus: { serverAddress: 'http://prometheus:9090' } };
+    const manifests = readManifests(
+      await renderChart({ ...MINIMAL, regions: { default: null, eu: {} }, keda }),
+    );
+    const { triggers } = findManifest(manifests, 'ScaledObject')['spec'] as {
+      triggers: { metadata: { query: string } }[];
+    };
+    expect(query).toBe(triggers[0]?.metadata.query);
+    expect(findUnknown(query, await readDocumentedMetrics())).toEqual([]);
+  });
+
+  (hasPromtool() ? test : test.skip)('is a valid expression', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tocsin-adapter-'));
+    try {
+      const file = join(folder, 'rules.yaml');
+      const rules = [{ record: rule.name.as, expr: query }];
+      await writeFile(file, stringify({ groups: [{ name: 'adapter', rules }] }));
+      expect(await runPromtool('check', 'rules', file)).toMatchObject({ content: true });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });

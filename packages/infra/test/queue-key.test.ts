@@ -6,6 +6,7 @@ import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { Redis } from 'ioredis';
+import { MINIMAL } from './chart-variants.ts';
 
 const REGION = 'eu-west-1';
 const MONITORS = ['019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c', '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3d'];
@@ -34,7 +35,7 @@ afterAll(async () => {
 
 test('KEDA looks at the list of the checks that wait in the region, and at none of another', async () => {
   const chart = await renderChart({
-    existingSecret: 'x',
+    ...MINIMAL,
     regions: { default: null, [REGION]: {}, 'eu-west-2': {} },
     keda: { enabled: true, redis: { address: 'redis:6379' } },
   });

@@ -11,13 +11,22 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What tells the pods of a component. Takes root, component, and region where there is one. */}}
+{{/*
+Most templates take a scope, a dict of:
+  root       the root context
+  component  api, notifier, checker or migrate, which is also the name of the image
+  region     of a checker; optional
+  values     the values of the component
+  title      the name of these values in error messages
+*/}}
+
+{{/* The labels that select the pods of a component. Takes a scope. */}}
 {{- define "tocsin.selector" -}}
-app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- with .region }}
-tocsin.dev/region: {{ . }}
+tocsin.dev/region: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
@@ -29,10 +38,71 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
-{{/* Takes root and service. */}}
+{{/*
+A map of the chart with more keys from the values. Takes own (the chart's map, as YAML), more (a map), title (the name of that
+value) and reserved (further keys that the value must not set; optional).
+*/}}
+{{- define "tocsin.extend" -}}
+{{- $taken := concat (keys (fromYaml .own)) (default (list) .reserved) -}}
+{{- .own -}}
+{{- range $key, $value := .more }}
+{{- if has $key $taken }}
+{{- fail (printf "%s must not set %s: the chart sets it" $.title $key) }}
+{{- end }}
+{{ $key | quote }}: {{ $value | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The labels of the pods of a component. Takes a scope. */}}
+{{- define "tocsin.podLabels" -}}
+{{- include "tocsin.extend" (dict "own" (include "tocsin.labels" .) "more" .values.podLabels "title" (printf "podLabels of %s" .title) "reserved" (list "tocsin.dev/region" "tocsin.dev/network-policy")) -}}
+{{- end -}}
+
+{{/* The annotations of the pods of a service. Takes a scope. */}}
+{{- define "tocsin.podAnnotations" -}}
+{{- include "tocsin.extend" (dict "own" (include "tocsin.checksums" .root) "more" .values.podAnnotations "title" (printf "podAnnotations of %s" .title)) -}}
+{{- end -}}
+
+{{/*
+The variables of a container: those of "tocsin.env.<component>", then extraEnv, which must not set any of them again. Takes a scope.
+A service also reads the ConfigMap of the settings, which the migration does not.
+*/}}
+{{- define "tocsin.env" -}}
+{{- $own := include (printf "tocsin.env.%s" .component) . -}}
+{{- $taken := list -}}
+{{- range fromYamlArray $own }}{{ $taken = append $taken .name }}{{ end -}}
+{{- $settings := list -}}
+{{- if ne .component "migrate" -}}
+{{- /* The network policy depends on three settings, so they are never variables of one service. */ -}}
+{{- $settings = concat (keys (fromYaml (include "tocsin.settings" .root))) (list "EGRESS_ALLOW_CIDRS" "OIDC_ISSUER" "OTEL_EXPORTER_OTLP_ENDPOINT") -}}
+{{- end -}}
+{{- $own -}}
+{{- range .values.extraEnv }}
+{{- if has .name $taken }}
+{{- fail (printf "extraEnv of %s must not set %s: the chart sets it, or extraEnv has it twice" $.title .name) }}
+{{- else if has .name $settings }}
+{{- fail (printf "extraEnv of %s must not set %s: set settings.%s, or remove it there" $.title .name .name) }}
+{{- end }}
+{{- $taken = append $taken .name }}
+{{- end }}
+{{- with .values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* A value of a region: the value of all regions, overridden by that of the region. Takes root, name and region; returns YAML. */}}
+{{- define "tocsin.ofRegion" -}}
+{{- $region := default (dict) (get .root.Values.regions .region) -}}
+{{- $given := ternary $region (default (dict) (get $region .name)) (eq .name "checker") -}}
+{{- mergeOverwrite (deepCopy (get .root.Values .name)) $given | toYaml -}}
+{{- end -}}
+
+{{/* Takes a scope. A digest stands without the tag: runtimes ignore a tag beside it, and some tools refuse both. */}}
 {{- define "tocsin.image" -}}
 {{- $image := .root.Values.image -}}
-{{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}/{{ .service }}:{{ default .root.Chart.AppVersion $image.tag }}
+{{- $digest := get $image.digests .component -}}
+{{- $version := ternary (printf "@%s" $digest) (printf ":%s" (default .root.Chart.AppVersion $image.tag)) (ne $digest "") -}}
+{{- printf "%s/%s/%s%s" $image.registry $image.repository .component $version -}}
 {{- end -}}
 
 {{- define "tocsin.secretName" -}}
@@ -52,7 +122,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 QUEUE_URL_{{ . | upper | replace "-" "_" }}
 {{- end -}}
 
-{{/* Variables out of the Secret. Takes secretName, required (names) and optional (names). */}}
+{{/* Variables from the Secret. Takes secretName, required (names) and optional (names). */}}
 {{- define "tocsin.secretEnv" -}}
 {{- $secretName := .secretName -}}
 {{- range .required }}
@@ -65,7 +135,7 @@ QUEUE_URL_{{ . | upper | replace "-" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* A changed setting restarts the pods that read it at their start. */}}
+{{/* Services read their settings at startup, so a changed setting restarts the pods. Takes the root context. */}}
 {{- define "tocsin.checksums" -}}
 checksum/settings: {{ include "tocsin.settings" . | sha256sum }}
 {{- if not .Values.existingSecret }}
@@ -73,9 +143,9 @@ checksum/secrets: {{ .Values.secrets | toJson | sha256sum }}
 {{- end }}
 {{- end -}}
 
-{{/* What the ConfigMap holds. What Ingress and routes imply is filled in, and what is set goes before. */}}
+{{/* The data of the ConfigMap: settings, and defaults that follow from Ingress and HTTPRoute. Takes the root context. */}}
 {{- define "tocsin.settings" -}}
-{{- $implied := dict -}}
+{{- $implied := dict "LOG_FORMAT" "json" -}}
 {{- if .Values.ingress.enabled -}}
 {{- $scheme := ternary "https" "http" (ne .Values.ingress.tlsSecret "") -}}
 {{- $_ := set $implied "PUBLIC_URL" (printf "%s://%s" $scheme .Values.ingress.host) -}}
@@ -90,7 +160,7 @@ checksum/secrets: {{ .Values.secrets | toJson | sha256sum }}
 {{- end }}
 {{- end -}}
 
-{{/* What all pods share. Takes root, component, region (or nothing) and values, those of the component. */}}
+{{/* The part of a pod's spec that all pods share. Takes a scope. */}}
 {{- define "tocsin.pod" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -123,7 +193,7 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* Over zones first, then over nodes; pods are never kept from starting for it. */}}
+{{/* Spreads pods over zones and nodes where possible. Takes a scope. */}}
 {{- define "tocsin.spread" -}}
 topologySpreadConstraints:
   {{- $selector := include "tocsin.selector" . }}
@@ -137,13 +207,21 @@ topologySpreadConstraints:
   {{- end }}
 {{- end -}}
 
-{{/* One more variable of a container. Takes root. */}}
+{{/* Takes the root context. */}}
 {{- define "tocsin.storesAuthorities" -}}
-{{- with .root.Values.certificates.storesKey }}
+{{- with .Values.certificates.storesKey }}
 - { name: NODE_EXTRA_CA_CERTS, value: {{ printf "/etc/tocsin/%s" . | quote }} }
 {{- end }}
 {{- end -}}
 
+{{/* The addresses of the queues of all ownQueues, as JSON. Takes the root context. */}}
+{{- define "tocsin.ownQueueVariables" -}}
+{{- $names := list -}}
+{{- range .Values.ownQueues }}{{ $names = append $names (include "tocsin.queueVariable" .) }}{{ end -}}
+{{- toJson $names -}}
+{{- end -}}
+
+{{/* The part of a container that all containers share. Takes a scope. */}}
 {{- define "tocsin.container" -}}
 image: {{ include "tocsin.image" . }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -162,8 +240,8 @@ resources: {{ toYaml . | nindent 2 }}
 {{- end -}}
 
 {{/*
-/healthz fails where the work makes no progress: then a restart helps. /readyz fails where a store is away: then it does not.
-Each answers within 2 s. Takes port, the name of it, and exclude: a store that the pod can be without, since all pods share it.
+/healthz fails if the process makes no progress, which a restart can fix. /readyz fails if a store is unavailable, which a restart
+cannot fix. Both respond within 2 s. Takes port (its name) and exclude (a store that the pod can do without; optional).
 */}}
 {{- define "tocsin.probes" -}}
 startupProbe:

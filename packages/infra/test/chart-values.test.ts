@@ -1,0 +1,287 @@
+import { describe, expect, test } from '@jest/globals';
+import { CHART, HelmError, renderChart } from '@tocsin/infra/helm';
+import { readRepositoryFile } from '@tocsin/infra/repository';
+import { settings } from '@tocsin/runtime/settings';
+import { parse } from 'yaml';
+import { MINIMAL } from './chart-variants.ts';
+
+const SECRETS = { DATABASE_URL: 'a', QUEUE_URL: 'b', SECRETS_KEY: 'c' };
+const { image } = MINIMAL;
+const SELECTOR_LABELS = [
+  'app.kubernetes.io/name',
+  'app.kubernetes.io/instance',
+  'app.kubernetes.io/component',
+  'tocsin.dev/region',
+];
+
+async function expectRefusal(values: object, message: string): Promise<void> {
+  const rendering = renderChart(values);
+  await expect(rendering).rejects.toThrow(HelmError);
+  await expect(rendering).rejects.toThrow(message);
+}
+
+describe('the chart refuses', () => {
+  test.each<[string, object, string]>([
+    ['no secrets', { image }, 'existingSecret'],
+    ['secrets beside existingSecret', { ...MINIMAL, secrets: SECRETS }, 'secrets has no effect'],
+    ['no registry', { existingSecret: 'x' }, 'image.registry'],
+    ['a registry with a scheme', { ...MINIMAL, image: { registry: 'https://r.example.com' } }, 'registry'],
+    [
+      'a digest without its algorithm',
+      { ...MINIMAL, image: { ...image, digests: { api: 'a1' } } },
+      'digests',
+    ],
+    ['an own queue without its address', { image, secrets: SECRETS, ownQueues: ['eu'] }, 'QUEUE_URL_EU'],
+    [
+      'the address of an own queue without its region',
+      { image, secrets: { ...SECRETS, QUEUE_URL_EU: 'd' } },
+      'add the region of secrets.QUEUE_URL_EU to ownQueues',
+    ],
+    ['an unknown name', { ...MINIMAL, api: { replica: 3 } }, 'replica'],
+    ['an unknown setting', { ...MINIMAL, settings: { LOG_LEVLE: 'debug' } }, 'LOG_LEVLE'],
+    ['a secret among the settings', { ...MINIMAL, settings: { SECRETS_KEY: 'x' } }, 'SECRETS_KEY'],
+    ['a region in capitals', { ...MINIMAL, regions: { EU: {} } }, 'regions'],
+    ['an issuer without a client', { ...MINIMAL, settings: { OIDC_ISSUER: 'x' } }, 'OIDC_CLIENT_ID'],
+    ['a client without an issuer', { ...MINIMAL, settings: { OIDC_CLIENT_ID: 'x' } }, 'OIDC_ISSUER'],
+    [
+      'single sign-on without its secret',
+      { image, secrets: SECRETS, settings: { OIDC_ISSUER: 'x', OIDC_CLIENT_ID: 'y' } },
+      'secrets.OIDC_CLIENT_SECRET',
+    ],
+    [
+      'the password of no user',
+      { image, secrets: { ...SECRETS, BOOTSTRAP_ADMIN_PASSWORD: 'x' } },
+      'settings.BOOTSTRAP_ADMIN_EMAIL',
+    ],
+    ...['checkKey', 'webhookKey', 'storesKey'].map((key): [string, object, string] => [
+      `certificates.${key} without a ConfigMap`,
+      { ...MINIMAL, certificates: { [key]: 'ca.pem' } },
+      'set certificates.configMap',
+    ]),
+    [
+      'certificates without a key',
+      { ...MINIMAL, certificates: { configMap: 'authorities' } },
+      'certificates.configMap has no effect',
+    ],
+    [
+      'annotations of an account that it does not create',
+      { ...MINIMAL, serviceAccount: { create: false, name: 'a', annotations: { b: 'c' } } },
+      'serviceAccount.annotations',
+    ],
+    ['an Ingress without a host', { ...MINIMAL, ingress: { enabled: true } }, 'ingress.host'],
+    [
+      'a wildcard Ingress without a public URL',
+      { ...MINIMAL, ingress: { enabled: true, host: '*.example.com' } },
+      'settings.PUBLIC_URL',
+    ],
+    [
+      'an Ingress without an api',
+      { ...MINIMAL, api: { enabled: false }, ingress: { enabled: true, host: 'a.example.com' } },
+      'set ingress.enabled to false',
+    ],
+    [
+      'an HTTPRoute without a Gateway',
+      { ...MINIMAL, httpRoute: { enabled: true, hostnames: ['a.example.com'] } },
+      'httpRoute.parentRefs',
+    ],
+    [
+      'an HTTPRoute without a hostname or public URL',
+      { ...MINIMAL, httpRoute: { enabled: true, parentRefs: [{ name: 'a' }] } },
+      'settings.PUBLIC_URL',
+    ],
+    [
+      'an HTTPRoute without an api',
+      {
+        ...MINIMAL,
+        api: { enabled: false },
+        httpRoute: { enabled: true, parentRefs: [{ name: 'a' }], hostnames: ['a.example.com'] },
+      },
+      'set httpRoute.enabled to false',
+    ],
+    [
+      'a disruption budget that blocks drains',
+      { ...MINIMAL, api: { maxUnavailable: '0%' } },
+      'maxUnavailable',
+    ],
+    ['KEDA without a trigger', { ...MINIMAL, keda: { enabled: true } }, 'keda.redis.address'],
+    [
+      'a Redis trigger that watches a Redis other than that of the region',
+      {
+        ...MINIMAL,
+        ownQueues: ['eu'],
+        regions: { default: null, eu: { keda: { maxReplicas: 3 } } },
+        keda: { enabled: true, redis: { address: 'redis:6379' } },
+      },
+      'regions.eu.keda.redis.address',
+    ],
+    [
+      'a Sentinel without the name of its primary',
+      { ...MINIMAL, keda: { enabled: true, redis: { address: 'redis:26379', kind: 'redis-sentinel' } } },
+      'keda.redis.sentinelMaster',
+    ],
+    [
+      'more checkers at least than at most, with KEDA',
+      {
+        ...MINIMAL,
+        regions: { eu: { keda: { maxReplicas: 1 } } },
+        keda: { enabled: true, redis: { address: 'redis:6379' } },
+      },
+      'region eu: keda.minReplicas',
+    ],
+    [
+      'more checkers at least than at most, without KEDA',
+      { ...MINIMAL, autoscaling: { enabled: true, minReplicas: 11 } },
+      'autoscaling.minReplicas',
+    ],
+    [
+      'two ways to scale',
+      {
+        ...MINIMAL,
+        autoscaling: { enabled: true },
+        keda: { enabled: true, redis: { address: 'redis:6379' } },
+      },
+      'set keda.enabled or autoscaling.enabled to false',
+    ],
+    [
+      'an autoscaler without a metric',
+      { ...MINIMAL, autoscaling: { enabled: true, cpuPercent: 0 } },
+      'region default: set autoscaling.cpuPercent',
+    ],
+    [
+      'an autoscaler on CPU without a CPU request',
+      {
+        ...MINIMAL,
+        autoscaling: { enabled: true },
+        checker: { resources: { requests: { cpu: null } } },
+      },
+      'checker.resources.requests.cpu',
+    ],
+    [
+      'a selector for the lag of another region',
+      {
+        ...MINIMAL,
+        autoscaling: { enabled: true, lag: { metric: 'a', selector: { region: 'b' } } },
+      },
+      'autoscaling.lag.selector must not set region',
+    ],
+  ])('%s', (_name, values, message) => expectRefusal(values, message));
+
+  test('with all problems at once', async () => {
+    await expectRefusal({}, 'set image.registry');
+    await expectRefusal({}, 'secrets.SECRETS_KEY');
+  });
+
+  describe.each(['api', 'notifier', 'checker', 'migrations'])('for %s', (component) => {
+    test.each(SELECTOR_LABELS)('the pod label %s', async (label) => {
+      await expectRefusal(
+        { ...MINIMAL, [component]: { podLabels: { [label]: 'other' } } },
+        `must not set ${label}: the chart sets it`,
+      );
+    });
+
+    test.each(['DATABASE_URL', 'QUEUE_URL'])('%s in extraEnv', async (name) => {
+      await expectRefusal(
+        { ...MINIMAL, [component]: { extraEnv: [{ name, value: 'x' }] } },
+        `must not set ${name}: the chart sets it`,
+      );
+    });
+
+    test('a variable that is twice in extraEnv', async () => {
+      const extraEnv = ['a', 'b'].map((value) => ({ name: 'TZ', value }));
+      await expectRefusal({ ...MINIMAL, [component]: { extraEnv } }, 'extraEnv has it twice');
+    });
+  });
+
+  test.each<[string, object, string]>([
+    ['a variable of the container', { api: { extraEnv: [{ name: 'PORT', value: '1' }] } }, 'PORT'],
+    [
+      'the region of a checker',
+      { regions: { eu: { extraEnv: [{ name: 'REGION', value: 'us' }] } } },
+      'extraEnv of checker (region eu) must not set REGION',
+    ],
+    [
+      'a setting that settings has',
+      { settings: { LOG_LEVEL: 'info' }, checker: { extraEnv: [{ name: 'LOG_LEVEL', value: 'debug' }] } },
+      'set settings.LOG_LEVEL, or remove it there',
+    ],
+    [
+      'a setting that follows from the Ingress',
+      {
+        ingress: { enabled: true, host: 'a.example.com' },
+        api: { extraEnv: [{ name: 'PUBLIC_URL', value: 'https://b.example.com' }] },
+      },
+      'settings.PUBLIC_URL',
+    ],
+    [
+      'a setting that the network policy depends on',
+      { checker: { extraEnv: [{ name: 'EGRESS_ALLOW_CIDRS', value: '10.0.0.0/8' }] } },
+      'settings.EGRESS_ALLOW_CIDRS',
+    ],
+  ])('%s in extraEnv', (_name, values, message) => expectRefusal({ ...MINIMAL, ...values }, message));
+
+  test.each<[string, object]>([
+    ['checksum/settings', { api: { podAnnotations: { 'checksum/settings': 'x' } } }],
+    ['helm.sh/hook', { migrations: { annotations: { 'helm.sh/hook': 'post-install' } } }],
+    ['helm.sh/chart', { serviceMonitor: { enabled: true, labels: { 'helm.sh/chart': 'x' } } }],
+    ['tocsin.dev/network-policy', { migrations: { podLabels: { 'tocsin.dev/network-policy': 'x' } } }],
+  ])('a second %s', (key, values) => expectRefusal({ ...MINIMAL, ...values }, `must not set ${key}`));
+});
+
+describe('values.schema.json', () => {
+  interface Property {
+    readonly properties?: object;
+    readonly patternProperties?: Readonly<Record<string, Property>>;
+  }
+  interface Schema {
+    readonly properties: Readonly<Record<string, Property>>;
+  }
+  const readSchema = async (): Promise<Schema> =>
+    JSON.parse(await readRepositoryFile(`${CHART}/values.schema.json`)) as Schema;
+
+  test('has the values of values.yaml, which the README describes', async () => {
+    const { properties } = await readSchema();
+    const values = parse(await readRepositoryFile(`${CHART}/values.yaml`)) as Record<string, unknown>;
+    const readme = await readRepositoryFile(`${CHART}/README.md`);
+    const known = Object.keys(properties).filter((name) => name !== 'global');
+    expect(Object.keys(values).toSorted()).toEqual(known.toSorted());
+    for (const [name, { properties: inner }] of Object.entries(properties)) {
+      if (inner === undefined || ['secrets', 'settings'].includes(name)) continue;
+      expect({ [name]: Object.keys(values[name] as object).toSorted() }).toEqual({
+        [name]: Object.keys(inner).toSorted(),
+      });
+    }
+    const undescribed = known.filter((name) => !new RegExp(`\`${name}[\`.]`).test(readme));
+    expect(undescribed).toEqual(['nameOverride', 'fullnameOverride']);
+  });
+
+  test('lets a region override everything of checker, keda and autoscaling', async () => {
+    const { properties } = await readSchema();
+    const [region] = Object.values(properties['regions']?.patternProperties ?? {});
+    const { keda, autoscaling, ...checker } = (region?.properties ?? {}) as Record<string, Property>;
+    const withoutEnabled = (name: string): string[] =>
+      Object.keys(properties[name]?.properties ?? {}).filter((key) => key !== 'enabled');
+    expect(Object.keys(checker)).toEqual(withoutEnabled('checker'));
+    expect(Object.keys(keda?.properties ?? {})).toEqual(withoutEnabled('keda'));
+    expect(Object.keys(autoscaling?.properties ?? {})).toEqual(withoutEnabled('autoscaling'));
+  });
+
+  test('knows every setting, and which of them are secrets', async () => {
+    const { properties } = await readSchema();
+    const named = ['settings', 'secrets'].flatMap((name) => Object.keys(properties[name]?.properties ?? {}));
+    // Settings that the chart sets itself, or that have values of their own.
+    const others = [
+      'PORT',
+      'HOST',
+      'HEALTH_PORT',
+      'HEALTH_HOST',
+      'DASHBOARD_DIR',
+      'REGION',
+      'CHECK_CONCURRENCY',
+      'CHECK_CA_FILE',
+      'WEBHOOK_CA_FILE',
+      'LOG_FORMAT',
+      'DATA_DIR',
+    ];
+    expect([...named, ...others].toSorted()).toEqual(Object.keys(settings.shape).toSorted());
+  });
+});
