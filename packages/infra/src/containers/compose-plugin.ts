@@ -34,7 +34,7 @@ export async function installComposePlugin(folder: string): Promise<void> {
     ].flatMap((option) => ['-o', option]);
     await execute('apt-get', [...options, 'update'], { cwd: work });
     await execute('apt-get', [...options, 'download', 'docker-compose'], { cwd: work });
-    const [archive = ''] = (await readdir(work)).filter((name) => name.endsWith('.deb'));
+    const archive = (await readdir(work)).find((name) => name.endsWith('.deb')) ?? '';
     await execute('dpkg-deb', ['--extract', archive, 'package'], { cwd: work });
     await mkdir(folder, { recursive: true });
     await copyFile(join(work, 'package', PLUGIN), join(folder, 'docker-compose'));

@@ -8,6 +8,7 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { z } from 'zod';
 import { OutsideClient, type DeployedSystem } from '../rollout/deployed-system.ts';
 import { waitUntil } from '../rollout/wait-until.ts';
+import { readCommands } from './documented-commands.ts';
 import type { Engine } from './engine.ts';
 import type { ImageNaming } from './images.ts';
 
@@ -64,7 +65,7 @@ export class ComposeSystem implements DeployedSystem {
     this.outside = new OutsideClient(() => `http://127.0.0.1:${this.#outsidePort}`);
   }
 
-  /** Prepares the project's folder. The teardown removes the project with its volumes. Starts nothing. */
+  /** Prepares the project's folder. The teardown removes the project with its volumes. Starts no container. */
   static async prepare(
     options: ComposeOptions,
     upgradeTo: ImageNaming,
@@ -89,6 +90,8 @@ export class ComposeSystem implements DeployedSystem {
     };
     await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify(override));
     teardown.onStop(() => system.remove());
+    // What a run left that was killed.
+    await system.remove();
     return system;
   }
 
@@ -121,13 +124,15 @@ export class ComposeSystem implements DeployedSystem {
     const { engine, folder, project, nodeImage } = this.#options;
     const env = await engine.shell('cat .env', { cwd: folder });
     this.apiKey = /^BOOTSTRAP_API_KEY=(\S+)$/m.exec(env)?.[1] ?? '';
-    await engine.docker([
-      'run',
-      ...['--detach', '--name', `${project}-outside`, '--network', `${project}_outside`],
-      ...['--network-alias', 'outside', '--publish', `127.0.0.1:${this.#outsidePort}:8080`],
-      ...['--volume', `${folder}/.data/outside:/outside:ro`],
-      ...[nodeImage, 'node', '/outside/outside.mjs'],
-    ]);
+    const container = [
+      '--detach',
+      `--name=${project}-outside`,
+      `--volume=${folder}/.data/outside:/outside:ro`,
+    ];
+    const network = [`--network=${project}_outside`, '--network-alias=outside'];
+    const port = `--publish=127.0.0.1:${this.#outsidePort}:8080`;
+    const command = [nodeImage, 'node', '/outside/outside.mjs'];
+    await engine.docker(['run', ...container, ...network, port, ...command]);
     await waitUntil('the targets to listen', READY_SECONDS, async () => {
       await this.outside.readLog();
       return true;
@@ -151,10 +156,9 @@ export class ComposeSystem implements DeployedSystem {
   async apply(yaml: string): Promise<string> {
     const file = join(this.#options.folder, '.data', `${randomBytes(4).toString('hex')}.yaml`);
     await writeFile(file, yaml);
-    return this.compose(
-      ...['run', '--rm', '--volume', `${file}:/tmp/tocsin.yaml:ro`, 'cli'],
-      ...['apply', '--yes', '--file', '/tmp/tocsin.yaml'],
-    );
+    const volume = `${file}:/tmp/tocsin.yaml:ro`;
+    const command = ['apply', '--yes', '--file', '/tmp/tocsin.yaml'];
+    return this.compose('run', '--rm', '--volume', volume, 'cli', ...command);
   }
 
   /** The services that run now, by their names in the Compose file. */
@@ -169,12 +173,14 @@ export class ComposeSystem implements DeployedSystem {
 
   /** Stops a container by `docker stop` and starts it again. @throws Error if it does not exit with code 0 */
   async replace(part: string): Promise<void> {
+    const { engine } = this.#options;
+    const container = await this.#containerOf(part);
     const before = performance.now();
-    await this.compose('stop', part);
+    await engine.docker(['stop', container]);
     this.stopTimes.set(part, performance.now() - before);
-    const { ExitCode } = await this.#stateOf(part, true);
+    const { ExitCode } = await this.#stateOf(part);
+    await engine.docker(['start', container]);
     if (ExitCode !== 0) throw new Error(`${part} exited with code ${ExitCode} after SIGTERM`);
-    await this.compose('start', part);
     await this.#untilReady(part, () => true);
   }
 
@@ -187,10 +193,11 @@ export class ComposeSystem implements DeployedSystem {
     await this.#untilReady(part, (state) => state.StartedAt !== StartedAt);
   }
 
-  /** Does what the upgrade runbook says, with images that are already built. */
+  /** Runs the commands of the upgrade runbook. */
   async upgrade(): Promise<void> {
     this.#images = this.#upgradeTo;
-    await this.up();
+    const commands = await readCommands('docs/runbooks/upgrade.md', 'docker compose run --rm migrate');
+    await this.shell(commands.replace('git pull\n', ''));
   }
 
   /** Runs `docker compose`. Returns its output. */
@@ -199,12 +206,13 @@ export class ComposeSystem implements DeployedSystem {
     return engine.docker(['compose', ...args], { cwd: folder, env: this.env });
   }
 
-  async #stateOf(part: string, stopped = false): Promise<ContainerState> {
-    const container = (await this.compose('ps', '--all', '--quiet', part)).trim();
-    const output = await this.#options.engine.docker(['inspect', container]);
-    const [{ State }] = stateSchema.parse(JSON.parse(output));
-    if (stopped && State.Running) throw new Error(`${part} did not stop`);
-    return State;
+  async #containerOf(part: string): Promise<string> {
+    return (await this.compose('ps', '--all', '--quiet', part)).trim();
+  }
+
+  async #stateOf(part: string): Promise<ContainerState> {
+    const output = await this.#options.engine.docker(['inspect', await this.#containerOf(part)]);
+    return stateSchema.parse(JSON.parse(output))[0].State;
   }
 
   async #untilReady(part: string, isNew: (state: ContainerState) => boolean): Promise<void> {

@@ -25,9 +25,9 @@ const PRODUCTION = new Set([
 
 /** Files that hold secrets, by their names. */
 const SECRET_NAMES = /(^|\/)(\.env(\..*)?|\.npmrc|\.git|\.netrc|id_(rsa|ed25519)|.*\.(key|p12|pfx))$/;
-/** Keys of this product and of the usual clouds, and private keys. */
+/** API keys, keys of a cloud, and private keys. */
 const SECRET_TEXT =
-  /tocsin_live_[0-9a-f]{48}|whsec_[A-Za-z0-9+/]{32}|AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n[A-Za-z0-9+/]/;
+  /tocsin_live_[0-9a-f]{48}|AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n[A-Za-z0-9+/]/;
 const MAX_SCANNED_BYTES = 4 * 1024 * 1024;
 
 /**

@@ -1,9 +1,8 @@
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openFolder } from '@tocsin/embedded/program/folders';
 import { runProgram } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import { readRepositoryFile } from '../repository.ts';
 import { disturbUnderLoad } from '../rollout/disturb.ts';
 import { inspectHardening } from '../rollout/hardening.ts';
 import { LOAD_HELP, LOAD_OPTIONS, parseCommandLine, parseLoadOptions } from '../rollout/load-options.ts';
@@ -12,6 +11,7 @@ import { Results, seconds } from '../rollout/results.ts';
 import { createMonitor, followReadme } from '../rollout/story.ts';
 import { ensureBaseImages, readBaseImages } from './base-images.ts';
 import { ComposeSystem } from './compose-system.ts';
+import { readCommands } from './documented-commands.ts';
 import { NoEngineError, openEngine, type Engine } from './engine.ts';
 import { IMAGES, inspectImage, type ImageNaming } from './images.ts';
 import { copyCommit, copyWorkTree, findPreviousCommit } from './source-copy.ts';
@@ -19,6 +19,8 @@ import { copyCommit, copyWorkTree, findPreviousCommit } from './source-copy.ts';
 const SERVICES = ['api', 'notifier', 'checker-eu', 'checker-us'];
 const CURRENT: ImageNaming = { registry: 'localhost', version: 'test' };
 const PREVIOUS: ImageNaming = { registry: 'localhost', version: 'previous' };
+/** The command of the README that starts Tocsin with Docker. */
+const START = 'docker compose up';
 const BUILD_SECONDS = 1_800;
 const NO_ENGINE = 2;
 
@@ -48,7 +50,10 @@ export async function main(args: readonly string[]): Promise<void> {
     const load = parseLoadOptions(values);
     try {
       const results = new Results();
-      await run(await openEngine(teardown, say), load, values.previous, results, teardown);
+      // First: what is started after it ends with this program, however that ends.
+      const folder = await openFolder('containers', teardown);
+      const engine = await openEngine(teardown, say);
+      await run(engine, folder, load, values.previous, results, teardown);
       say(`\n${results.toString()}`);
       if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
       return results.problems.length === 0 ? 0 : 1;
@@ -62,6 +67,7 @@ export async function main(args: readonly string[]): Promise<void> {
 
 async function run(
   engine: Engine,
+  folder: string,
   loadOptions: LoadOptions,
   previous: string | undefined,
   results: Results,
@@ -72,10 +78,8 @@ async function run(
   const version = (await engine.docker(['version', '--format', '{{.Server.Version}}'])).trim();
   results.add('Docker engine; stand-ins', `${version}; ${standIns.join(', ') || 'none'}`);
 
-  const folder = await teardown.start(mkdtemp(join(tmpdir(), 'tocsin containers ')), (path) =>
-    rm(path, { recursive: true, force: true }),
-  );
-  const current = join(folder, 'current');
+  // A path with a space, as users have them.
+  const current = join(folder, 'new clone');
   await copyWorkTree(current);
   say('Building the images …');
   results.add('all images built', seconds(await build(engine, current, CURRENT, ['--profile', 'cli'])));
@@ -84,7 +88,7 @@ async function run(
     results.add(`${name} adds to its base`, `${(addedBytes / 1e6).toFixed(0)} MB`);
     results.problems.push(...problems.map((problem) => `image ${name}: ${problem}`));
   }
-  await buildPrevious(engine, folder, previous, results);
+  await buildPrevious(engine, current, previous, results);
 
   const prepare = (project: string, images: ImageNaming): Promise<ComposeSystem> =>
     ComposeSystem.prepare(
@@ -118,23 +122,23 @@ async function build(
 
 async function buildPrevious(
   engine: Engine,
-  folder: string,
+  current: string,
   given: string | undefined,
   results: Results,
 ): Promise<void> {
   const commit = given ?? (await findPreviousCommit());
-  const source = join(folder, 'previous');
+  const source = join(current, '..', 'previous');
   say(`Building the images of ${commit.slice(0, 12)} …`);
   await copyCommit(commit, source);
   // An older Dockerfile can need a registry, and an older Compose file names its images otherwise.
   for (const file of ['Dockerfile', 'docker-compose.yml'])
-    await copyFile(join(folder, 'current', file), join(source, file));
+    await copyFile(join(current, file), join(source, file));
   results.add(`images of ${commit.slice(0, 12)} built`, seconds(await build(engine, source, PREVIOUS)));
 }
 
 /** Runs the README's commands in a new clone, follows its story, and inspects the running services. */
 async function startAsNewcomer(system: ComposeSystem, results: Results): Promise<void> {
-  const commands = await readDockerCommands();
+  const commands = await readCommands('README.md', START);
   say(`Running the commands of the README:\n${commands}`);
   const before = performance.now();
   await system.shell(commands);
@@ -150,7 +154,7 @@ async function startAsNewcomer(system: ComposeSystem, results: Results): Promise
 /** Upgrades, stops and kills under load. */
 async function disturb(system: ComposeSystem, options: LoadOptions, results: Results): Promise<void> {
   say('Starting the previous images …');
-  const [createSecrets = ''] = (await readDockerCommands()).split('docker compose up');
+  const [createSecrets = ''] = (await readCommands('README.md', START)).split(START);
   await system.shell(createSecrets);
   await system.up();
   await system.join();
@@ -176,13 +180,6 @@ async function disturb(system: ComposeSystem, options: LoadOptions, results: Res
     }
   });
   results.addFindings('kills', kills, { mayMiss: true });
-}
-
-/** The commands of the README that start Tocsin with Docker, as a reader copies them. */
-async function readDockerCommands(): Promise<string> {
-  const blocks = (await readRepositoryFile('README.md')).matchAll(/^```\n(.*?)^```$/gms);
-  for (const [, text = ''] of blocks) if (text.includes('docker compose up')) return text;
-  throw new Error('README.md has no command with `docker compose up`');
 }
 
 function say(line: string): void {

@@ -93,7 +93,7 @@ async function readEvents(system: DeployedSystem): Promise<Map<string, ImplyingE
   const events = new Map<string, ImplyingEvent[]>();
   for (const { monitorId, ...event } of rows) {
     const known = events.get(monitorId) ?? [];
-    known.push(event as ImplyingEvent);
+    known.push(event);
     events.set(monitorId, known);
   }
   return events;

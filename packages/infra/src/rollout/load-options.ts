@@ -5,11 +5,11 @@ import type { LoadOptions } from './load.ts';
 /** For `parseArgs`. */
 export const LOAD_OPTIONS = {
   rate: { type: 'string', default: '500' },
-  interval: { type: 'string', default: '10' },
+  interval: { type: 'string', default: '20' },
 } as const;
 
 export const LOAD_HELP = `  --rate NUMBER       checks per second (default 500)
-  --interval NUMBER   of each monitor, seconds (default 10)
+  --interval NUMBER   of each monitor, seconds (default 20)
   --json FILE         writes the results there`;
 
 /** `parseArgs` of Node.js, with a message for people. @throws UsageError */

@@ -49,14 +49,8 @@ createServer((request, response) => {
 createSecureServer(
   { key: readFileSync(`${folder}/key.pem`), cert: readFileSync(`${folder}/cert.pem`) },
   (request, response) => {
-    void readBody(request).then(
-      (body) => {
-        webhooks.push({ id: String(request.headers['webhook-id']), body });
-        response.writeHead(200).end('ok');
-      },
-      // A sender that was killed half-way has delivered nothing.
-      () => response.destroy(),
-    );
+    // A sender that was killed half-way has delivered nothing.
+    receive(request, response).catch(() => response.destroy());
   },
 ).listen(8443);
 
@@ -83,6 +77,11 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   } else {
     response.writeHead(404).end();
   }
+}
+
+async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  webhooks.push({ body: await readBody(request), id: String(request.headers['webhook-id']) });
+  response.writeHead(200).end('ok');
 }
 
 /** A target begins with a turn that passes. */
