@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readCommands } from '@tocsin/infra/containers/documented-commands';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { settings } from '@tocsin/runtime/settings';
 import Ajv2019 from 'ajv/dist/2019.js';
@@ -122,6 +123,18 @@ describe('our services', () => {
       defaults.map(([, name, value]) => `${name} ${value}`).filter((line) => !line.endsWith(' ')),
     ).toEqual([]);
   });
+});
+
+test('the README starts it, and the runbook upgrades it, by commands that the test of the containers runs', async () => {
+  expect(await readCommands('README.md', 'docker compose up')).toMatch(
+    /^printf [^]* > \.env\ndocker compose up --build --detach --wait\n$/,
+  );
+  const upgrade = await readCommands('docs/runbooks/upgrade.md', 'docker compose run --rm migrate');
+  expect(upgrade.split('\n')[0]).toBe('git pull');
+  // Every checker that the file has keeps a replica while it is replaced.
+  for (const name of Object.keys(services).filter((service) => service.startsWith('checker-')))
+    expect(upgrade).toMatch(new RegExp(`--scale ${name}=2.* ${name}\\b.*\\n`));
+  await expect(readCommands('README.md', 'docker swarm')).rejects.toThrow('README.md has no block');
 });
 
 test('the Dockerfile has a target for each, on the same base, that is not root', async () => {
