@@ -18,6 +18,7 @@ const PROGRAMS = {
   tocsin: '../cli/dist/main.js',
   'pack:cli': '../infra/dist/cli-package/main.js',
   bench: '../bench/dist/main.js',
+  release: '../infra/dist/release/main.js',
   'test:containers': '../infra/dist/containers/main.js',
   'test:kubernetes': '../infra/dist/kubernetes/main.js',
   'test:faults': '../chaos/dist/main.js',

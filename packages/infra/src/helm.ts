@@ -28,9 +28,7 @@ export async function findHelm(): Promise<string> {
   if (process.platform === 'linux' && process.arch === 'x64') return (unpacked ??= unpackHelm());
   const onPath = findProgram('helm');
   if (onPath !== null) return onPath;
-  throw new HelmError(
-    'The tests of the chart need helm: install it, so that it is on the PATH, or say where it is in HELM',
-  );
+  throw new HelmError('helm is required: install it on the PATH, or set HELM to its path');
 }
 
 /** Two at the same time would write the same file. */
@@ -69,11 +67,17 @@ export async function renderChart(values: object, chart = CHART): Promise<string
   return runHelm(['template', 'up', chart, '--namespace', 'monitoring'], values);
 }
 
-/** Writes the package of the chart into a folder. @returns its path @throws HelmError */
-export async function packageChart(folder: string): Promise<string> {
-  const output = await runHelm(['package', CHART, '--destination', folder]);
-  const [, path] = /saved it to: (.*)/.exec(output) ?? [];
-  if (path === undefined) throw new HelmError(`helm package printed no path: ${output}`);
+/**
+ * Writes the package of the chart into a folder.
+ * @param version of the chart and its images; default: what Chart.yaml states
+ * @returns its path
+ * @throws HelmError
+ */
+export async function packageChart(folder: string, version?: string): Promise<string> {
+  const versions = version === undefined ? [] : ['--version', version, '--app-version', version];
+  const { stdout } = await helm(['package', CHART, '--destination', folder, ...versions]);
+  const [, path] = /saved it to: (.*)/.exec(stdout) ?? [];
+  if (path === undefined) throw new HelmError(`helm package printed no path: ${stdout}`);
   return path;
 }
 
@@ -91,17 +95,24 @@ export async function lintChart(values: object): Promise<string> {
   return runHelm(['lint', '--strict', CHART], values);
 }
 
-async function runHelm(args: readonly string[], values?: object): Promise<string> {
-  const given = values === undefined ? [] : ['--values', '-'];
-  const running = promisify(execFile)(await findHelm(), [...args, ...given], {
+/** Runs helm in the root of the repository. @throws HelmError */
+export async function helm(
+  args: readonly string[],
+  input = '',
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const running = promisify(execFile)(await findHelm(), args, {
     cwd: ROOT,
     maxBuffer: 64 * 1024 * 1024,
   });
-  running.child.stdin?.end(JSON.stringify(values ?? null));
+  running.child.stdin?.end(input);
   try {
-    return (await running).stdout;
+    return await running;
   } catch (error) {
     const { stderr, stdout } = error as { stderr?: string; stdout?: string };
     throw new HelmError(`${stderr ?? ''}${stdout ?? ''}` || String(error), { cause: error });
   }
+}
+
+async function runHelm(args: readonly string[], values: object): Promise<string> {
+  return (await helm([...args, '--values', '-'], JSON.stringify(values))).stdout;
 }

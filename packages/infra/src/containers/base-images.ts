@@ -10,7 +10,8 @@ import { findProgram } from '../find-program.ts';
 import type { Engine } from './engine.ts';
 
 const execute = promisify(execFile);
-const STAND_IN_LABEL = 'dev.tocsin.stand-in';
+/** Images built on a stand-in inherit it. */
+export const STAND_IN_LABEL = 'dev.tocsin.stand-in';
 const DEBIAN_IMAGE = 'tocsin-stand-in/debian:bookworm';
 const PULL_SECONDS = 300;
 

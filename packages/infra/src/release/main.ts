@@ -1,0 +1,211 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import { EmbeddedError } from '@tocsin/embedded/embedded-error';
+import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { packCli } from '../cli-package/pack-cli.ts';
+import { ensureBaseImages, readBaseImages, type BaseImages } from '../containers/base-images.ts';
+import { NoEngineError, openEngine, type Engine } from '../containers/engine.ts';
+import { copyWorkTree } from '../containers/source-copy.ts';
+import { packageChart } from '../helm.ts';
+import { listArtifacts, writeChecksums, type Artifact } from './artifacts.ts';
+import { readTopSection } from './changelog.ts';
+import { inspectChart, pushChart, type PushedChart } from './chart.ts';
+import { checkFacts, readFacts, type Findings } from './checks.ts';
+import { isLoopback } from './registry.ts';
+import {
+  buildImages,
+  collectImages,
+  isStandIn,
+  pushImage,
+  type ImageOrigin,
+  type ReleaseImage,
+} from './release-images.ts';
+
+const NO_ENGINE = 2;
+
+const HELP = `npm run release -- [options]
+
+Builds, checks and publishes the images, the chart and the npm package of this version (docs/releasing.md).
+IMAGE_REGISTRY names the registry that gets the images and the chart.
+
+  --dry-run         publishes nothing
+  --no-npm          does not publish the npm package
+  --folder FOLDER   where the files of the release go; must be empty (default .data/release/VERSION, which is replaced)`;
+
+interface Options {
+  readonly dryRun: boolean;
+  readonly npm: boolean;
+  readonly folder: string | undefined;
+}
+
+/**
+ * `npm run release`. Exits with 1 if the release has problems, and with 2 where no Docker engine can be used.
+ * @public called by `bootstrap.js`
+ */
+export async function main(args: readonly string[]): Promise<void> {
+  await runProgram(async (teardown) => {
+    const options = parseOptions(args);
+    if (options === null) {
+      say(HELP);
+      return 0;
+    }
+    try {
+      const { problems, pending } = await release(options, teardown);
+      for (const line of pending) say(`Before the release: ${line}`);
+      for (const problem of problems) say(`PROBLEM: ${problem}`);
+      return problems.length === 0 ? 0 : 1;
+    } catch (error) {
+      if (!(error instanceof NoEngineError)) throw error;
+      say(error.message);
+      return NO_ENGINE;
+    }
+  });
+}
+
+/** Null for `--help`. */
+function parseOptions(args: readonly string[]): Options | null {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        help: { type: 'boolean' },
+        'dry-run': { type: 'boolean' },
+        'no-npm': { type: 'boolean' },
+        folder: { type: 'string' },
+      },
+    });
+    if (values.help === true) return null;
+    // npm takes the option itself in `npm run release --dry-run`, which must not publish anything.
+    const dryRun = values['dry-run'] === true || process.env['npm_config_dry_run'] === 'true';
+    return { dryRun, npm: values['no-npm'] !== true, folder: values.folder };
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Publishes nothing if it finds a problem. */
+async function release(options: Options, teardown: Teardown): Promise<Findings> {
+  const facts = await readFacts(process.env['IMAGE_REGISTRY']);
+  const { version, created } = facts;
+  const { problems, pending } = checkFacts(facts);
+  if (!options.dryRun) problems.push(...pending.splice(0));
+  if (problems.length > 0) return { problems, pending };
+
+  const engine = await openEngine(teardown, say);
+  const folder = await openFolder(options.folder, version);
+  const temporary = await teardown.start(mkdtemp(join(tmpdir(), 'tocsin-release-')), (path) =>
+    rm(path, { recursive: true, force: true }),
+  );
+  const source = join(temporary, 'source');
+  await copyWorkTree(source);
+  const tarball = await packageChart(folder, version);
+  const cli = await packCli(folder);
+  const { node: base } = await pullBase(engine);
+  const naming = { registry: facts.registry ?? 'localhost', version };
+  const revision = facts.changes.length > 0 ? `${facts.head}-dirty` : facts.head;
+  const origin: ImageOrigin = { revision, created, base };
+  say(`Building the images of ${version} …`);
+  await buildImages(engine, source, naming, origin);
+  say('Inspecting the images …');
+  const { images, problems: defects } = await collectImages(engine, naming, origin, folder, temporary);
+  problems.push(
+    ...defects,
+    ...(await inspectChart(tarball, source, version)).map((problem) => `chart: ${problem}`),
+    ...(cli.endsWith(`-${version}.tgz`)
+      ? []
+      : [`npm package: ${basename(cli)} is not of version ${version}`]),
+  );
+  if (images.some(isStandIn) && !isLoopback(facts.registry ?? ''))
+    (options.dryRun ? pending : problems).push(`images: ${base} is a stand-in here. Build on the real image`);
+  if (problems.length > 0) return { problems, pending };
+
+  const published: Published = options.dryRun
+    ? { images }
+    : await publish(engine, images, tarball, naming.registry);
+  await writeFile(join(folder, 'RELEASE-NOTES.md'), `${readTopSection(facts.changelog)?.body ?? ''}\n`);
+  const artifacts = await listArtifacts(folder);
+  const manifest = { version, revision, created, ...published, artifacts };
+  await writeFile(join(folder, 'release.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  await writeChecksums(folder);
+  // Last, because npm never takes a version twice.
+  if (!options.dryRun && options.npm) await publishCli(cli, version);
+  say(`\n${tableOf(published.images, artifacts)}\n\n${folder}`);
+  return { problems, pending };
+}
+
+/** The folder that the release goes into, empty. */
+async function openFolder(given: string | undefined, version: string): Promise<string> {
+  const folder = resolve(given ?? join(process.env['DATA_DIR'] ?? '.data', 'release', version));
+  if (given === undefined) await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  if ((await readdir(folder)).length > 0) throw new UsageError(`${folder} is not empty`);
+  return folder;
+}
+
+/** An image that is there already is not pulled again. */
+async function pullBase(engine: Engine): Promise<BaseImages> {
+  const bases = await readBaseImages();
+  if ((await engine.docker(['image', 'ls', '--quiet', bases.node])).trim() === '')
+    await ensureBaseImages(engine, bases, say);
+  return bases;
+}
+
+interface Published {
+  readonly images: readonly ReleaseImage[];
+  readonly chart?: PushedChart;
+}
+
+async function publish(
+  engine: Engine,
+  images: readonly ReleaseImage[],
+  tarball: string,
+  registry: string,
+): Promise<Published> {
+  const pushed: ReleaseImage[] = [];
+  for (const image of images) {
+    pushed.push(await attempt(`Pushed ${image.reference}`, pushImage(engine, image)));
+  }
+  const chart = await attempt('Pushed the chart', pushChart(tarball, registry));
+  return { images: pushed, chart };
+}
+
+async function publishCli(tarball: string, version: string): Promise<void> {
+  // Without a tag of its own, a pre-release would be what everybody installs.
+  const tag = version.includes('-') ? 'next' : 'latest';
+  const args = ['publish', tarball, '--tag', tag, '--loglevel', 'error'];
+  await attempt(`Published ${basename(tarball)}`, promisify(execFile)('npm', args));
+}
+
+/** Reports a step, or the output of the program that refused it. @throws EmbeddedError */
+async function attempt<Result>(success: string, step: Promise<Result>): Promise<Result> {
+  try {
+    const result = await step;
+    say(success);
+    return result;
+  } catch (cause) {
+    throw new EmbeddedError(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+function tableOf(images: readonly ReleaseImage[], artifacts: readonly Artifact[]): string {
+  return [
+    '| what | size | digest, id or SHA-256 |',
+    '| --- | --- | --- |',
+    ...images.map(
+      ({ reference, size, id, digest }) => `| ${reference} | ${megabytes(size)} | ${digest ?? id} |`,
+    ),
+    ...artifacts.map(({ file, size, sha256 }) => `| ${file} | ${megabytes(size)} | ${sha256} |`),
+  ].join('\n');
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 2 : 0)} MB`;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
