@@ -1,5 +1,6 @@
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CHART, HelmError, renderChart } from '@tocsin/infra/helm';
+import { findProblems, readManifests } from '@tocsin/infra/manifests';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';
@@ -7,6 +8,8 @@ import { MINIMAL } from './chart-variants.ts';
 
 const SECRETS = { DATABASE_URL: 'a', QUEUE_URL: 'b', SECRETS_KEY: 'c' };
 const { image } = MINIMAL;
+/** The settings that the network policies depend on. */
+const NETWORK_SETTINGS = ['EGRESS_ALLOW_CIDRS', 'OIDC_ISSUER', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 const SELECTOR_LABELS = [
   'app.kubernetes.io/name',
   'app.kubernetes.io/instance',
@@ -157,6 +160,16 @@ describe('the chart refuses', () => {
       'checker.resources.requests.cpu',
     ],
     [
+      'an autoscaler on CPU without resources',
+      { ...MINIMAL, autoscaling: { enabled: true }, checker: { resources: null } },
+      'region default: set checker.resources.requests.cpu',
+    ],
+    [
+      'an autoscaler on CPU of a region without requests',
+      { ...MINIMAL, autoscaling: { enabled: true }, regions: { eu: { resources: { requests: null } } } },
+      'region eu: set checker.resources.requests.cpu',
+    ],
+    [
       'a selector for the lag of another region',
       {
         ...MINIMAL,
@@ -202,7 +215,7 @@ describe('the chart refuses', () => {
     [
       'a setting that settings has',
       { settings: { LOG_LEVEL: 'info' }, checker: { extraEnv: [{ name: 'LOG_LEVEL', value: 'debug' }] } },
-      'set settings.LOG_LEVEL, or remove it there',
+      'remove settings.LOG_LEVEL, or change it there instead',
     ],
     [
       'a setting that follows from the Ingress',
@@ -217,7 +230,31 @@ describe('the chart refuses', () => {
       { checker: { extraEnv: [{ name: 'EGRESS_ALLOW_CIDRS', value: '10.0.0.0/8' }] } },
       'settings.EGRESS_ALLOW_CIDRS',
     ],
+    ['a variable with a space', { api: { extraEnv: [{ name: 'A B', value: '1' }] } }, 'extraEnv/0/name'],
+    [
+      'a variable with two values',
+      {
+        regions: {
+          eu: {
+            extraEnv: [{ name: 'A', value: '1', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+          },
+        },
+      },
+      'extraEnv/0',
+    ],
   ])('%s in extraEnv', (_name, values, message) => expectRefusal({ ...MINIMAL, ...values }, message));
+
+  test.each(['LOG_FORMAT', 'PUBLIC_URL', 'TRUST_PROXY', ...NETWORK_SETTINGS])(
+    '%s in extraEnv, and takes it in settings',
+    async (name) => {
+      const values = { ...MINIMAL, ingress: { enabled: true, host: 'a.example.com' } };
+      const env = { checker: { extraEnv: [{ name, value: 'x' }] } };
+      await expectRefusal({ ...values, ...env }, `set settings.${name} instead`);
+      const settings = { ...(name === 'OIDC_ISSUER' && { OIDC_CLIENT_ID: 'y' }), [name]: 'x' };
+      await expectRefusal({ ...values, ...env, settings }, `set settings.${name} instead`);
+      await expect(renderChart({ ...values, settings })).resolves.toContain(`${name}: "x"`);
+    },
+  );
 
   test.each<[string, object]>([
     ['checksum/settings', { api: { podAnnotations: { 'checksum/settings': 'x' } } }],
@@ -225,6 +262,98 @@ describe('the chart refuses', () => {
     ['helm.sh/chart', { serviceMonitor: { enabled: true, labels: { 'helm.sh/chart': 'x' } } }],
     ['tocsin.dev/network-policy', { migrations: { podLabels: { 'tocsin.dev/network-policy': 'x' } } }],
   ])('a second %s', (key, values) => expectRefusal({ ...MINIMAL, ...values }, `must not set ${key}`));
+});
+
+describe('null', () => {
+  type Values = Record<string, unknown>;
+  type Entry = readonly [path: readonly string[], value: unknown];
+  const isMap = (value: unknown): value is Values =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const isEmpty = (value: unknown): boolean =>
+    value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  /** Maps with defaults that Kubernetes does not require. */
+  const REMOVABLE = ['resources', 'labels'];
+
+  /** Every value of values.yaml, also the maps. */
+  function entriesOf(values: Values, prefix: readonly string[] = []): Entry[] {
+    return Object.entries(values).flatMap(([name, value]): Entry[] => {
+      const path = [...prefix, name];
+      const inner = isMap(value) && ![...REMOVABLE, 'regions'].includes(name) ? entriesOf(value, path) : [];
+      return [[path, value], ...inner];
+    });
+  }
+
+  /** Sets a value that the values do not have yet. */
+  function setMissing(values: Values, [name = '', ...rest]: readonly string[], value: unknown): void {
+    if (rest.length === 0) values[name] ??= value;
+    else setMissing((values[name] ??= {}) as Values, rest, value);
+  }
+
+  let entries: Entry[];
+  beforeAll(async () => {
+    entries = entriesOf(parse(await readRepositoryFile(`${CHART}/values.yaml`)) as Values);
+  });
+
+  test.each([1, 2, 3])('is refused for a value that the chart needs, at depth %i', async (depth) => {
+    const needed = entries.filter(
+      ([path, value]) =>
+        path.length === depth && !isEmpty(value) && !REMOVABLE.includes(path[path.length - 1] ?? ''),
+    );
+    expect(needed.length).toBeGreaterThan(5);
+    const values = structuredClone<Values>({ existingSecret: 'x' });
+    for (const [path] of needed) setMissing(values, path, null);
+    const error: unknown = await renderChart(values).catch((thrown: unknown) => thrown);
+    const output = String(error);
+    const unnamed = needed.filter(([path]) => {
+      const parent = path.slice(0, -1).map((name) => `/${name}`);
+      const line = output
+        .split('\n')
+        .find((each) => each.trimStart().startsWith(`- at '${parent.join('')}': missing propert`));
+      return line?.includes(`'${path[path.length - 1]}'`) !== true;
+    });
+    expect({ error, unnamed: unnamed.map(([path]) => path.join('.')) }).toEqual({
+      error: expect.any(HelmError),
+      unnamed: [],
+    });
+  });
+
+  test.each<[string, Values]>([
+    ['KEDA', { keda: { enabled: true, redis: { address: 'a:6379' }, prometheus: { serverAddress: 'b' } } }],
+    ['autoscaling', { autoscaling: { enabled: true, lag: { metric: 'a' } } }],
+  ])('works like the empty value elsewhere, with %s', async (_name, scaling) => {
+    const render = async (empty: (value: unknown) => unknown): Promise<string> => {
+      const values = structuredClone<Values>({
+        ...MINIMAL,
+        ...scaling,
+        ingress: { enabled: true, host: 'a.example.com' },
+        httpRoute: { enabled: true, parentRefs: [{ name: 'a' }] },
+        serviceMonitor: { enabled: true },
+        prometheusRule: { enabled: true },
+        grafanaDashboard: { enabled: true },
+      });
+      for (const [path, value] of entries) if (isEmpty(value)) setMissing(values, path, empty(value));
+      return renderChart(values);
+    };
+    expect(await render(() => null)).toEqual(await render((value) => value));
+  });
+
+  test('as secrets leaves the message that they are missing', async () => {
+    await expectRefusal({ image, secrets: null }, 'or set secrets.SECRETS_KEY');
+  });
+
+  test('removes resources and labels', async () => {
+    const none = { resources: null };
+    const rendered = await renderChart({
+      ...MINIMAL,
+      api: none,
+      notifier: none,
+      checker: none,
+      migrations: none,
+      grafanaDashboard: { enabled: true, labels: null },
+    });
+    expect(rendered).not.toMatch(/resources:|grafana_dashboard:/);
+    expect(await findProblems(readManifests(rendered))).toEqual([]);
+  });
 });
 
 describe('values.schema.json', () => {
@@ -279,7 +408,6 @@ describe('values.schema.json', () => {
       'CHECK_CONCURRENCY',
       'CHECK_CA_FILE',
       'WEBHOOK_CA_FILE',
-      'LOG_FORMAT',
       'DATA_DIR',
     ];
     expect([...named, ...others].toSorted()).toEqual(Object.keys(settings.shape).toSorted());

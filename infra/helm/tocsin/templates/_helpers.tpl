@@ -72,16 +72,20 @@ A service also reads the ConfigMap of the settings, which the migration does not
 {{- $taken := list -}}
 {{- range fromYamlArray $own }}{{ $taken = append $taken .name }}{{ end -}}
 {{- $settings := list -}}
+{{- $shared := list -}}
 {{- if ne .component "migrate" -}}
+{{- $settings = keys (fromYaml (include "tocsin.settings" .root)) -}}
 {{- /* The network policy depends on three settings, so they are never variables of one service. */ -}}
-{{- $settings = concat (keys (fromYaml (include "tocsin.settings" .root))) (list "EGRESS_ALLOW_CIDRS" "OIDC_ISSUER" "OTEL_EXPORTER_OTLP_ENDPOINT") -}}
+{{- $shared = concat (keys (fromYaml (include "tocsin.impliedSettings" .root))) (list "EGRESS_ALLOW_CIDRS" "OIDC_ISSUER" "OTEL_EXPORTER_OTLP_ENDPOINT") -}}
 {{- end -}}
 {{- $own -}}
 {{- range .values.extraEnv }}
 {{- if has .name $taken }}
 {{- fail (printf "extraEnv of %s must not set %s: the chart sets it, or extraEnv has it twice" $.title .name) }}
+{{- else if has .name $shared }}
+{{- fail (printf "extraEnv of %s must not set %s: set settings.%s instead" $.title .name .name) }}
 {{- else if has .name $settings }}
-{{- fail (printf "extraEnv of %s must not set %s: set settings.%s, or remove it there" $.title .name .name) }}
+{{- fail (printf "extraEnv of %s must not set %s: remove settings.%s, or change it there instead" $.title .name .name) }}
 {{- end }}
 {{- $taken = append $taken .name }}
 {{- end }}
@@ -143,11 +147,11 @@ checksum/secrets: {{ .Values.secrets | toJson | sha256sum }}
 {{- end }}
 {{- end -}}
 
-{{/* The data of the ConfigMap: settings, and defaults that follow from Ingress and HTTPRoute. Takes the root context. */}}
-{{- define "tocsin.settings" -}}
+{{/* The settings that the chart has without the values, most of which follow from Ingress and HTTPRoute. Takes the root context. */}}
+{{- define "tocsin.impliedSettings" -}}
 {{- $implied := dict "LOG_FORMAT" "json" -}}
 {{- if .Values.ingress.enabled -}}
-{{- $scheme := ternary "https" "http" (ne .Values.ingress.tlsSecret "") -}}
+{{- $scheme := ternary "http" "https" (empty .Values.ingress.tlsSecret) -}}
 {{- $_ := set $implied "PUBLIC_URL" (printf "%s://%s" $scheme .Values.ingress.host) -}}
 {{- else if and .Values.httpRoute.enabled .Values.httpRoute.hostnames -}}
 {{- $_ := set $implied "PUBLIC_URL" (printf "https://%s" (first .Values.httpRoute.hostnames)) -}}
@@ -155,7 +159,12 @@ checksum/secrets: {{ .Values.secrets | toJson | sha256sum }}
 {{- if or .Values.ingress.enabled .Values.httpRoute.enabled -}}
 {{- $_ := set $implied "TRUST_PROXY" "1" -}}
 {{- end -}}
-{{- range $name, $value := merge (dict) .Values.settings $implied }}
+{{- toYaml $implied -}}
+{{- end -}}
+
+{{/* The data of the ConfigMap. Takes the root context. */}}
+{{- define "tocsin.settings" -}}
+{{- range $name, $value := merge (dict) (default (dict) .Values.settings) (include "tocsin.impliedSettings" . | fromYaml) }}
 {{ $name }}: {{ ternary ($value | int64 | toString) ($value | toString) (kindIs "float64" $value) | quote }}
 {{- end }}
 {{- end -}}
