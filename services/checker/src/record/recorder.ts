@@ -137,7 +137,8 @@ export class Recorder {
       const nextAt = nextBatchAt(startedAt, performance.now());
       // Before newer results, so that those of one monitor keep their order.
       this.#entries.unshift(...busy);
-      if (this.#entries.length < MAX_BATCH_SIZE) await this.#waitUnlessClosing(nextAt - performance.now());
+      if (this.#entries.length < MAX_BATCH_SIZE)
+        await this.#waitUnlessClosing(Math.max(0, nextAt - performance.now()));
     }
     // In the same turn as the last look at the entries: a result that comes later starts anew.
     this.#flushing = null;
