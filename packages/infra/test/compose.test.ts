@@ -29,9 +29,9 @@ beforeAll(async () => {
   ({ services } = parse(text, { merge: true, uniqueKeys: true }) as { services: Record<string, Service> });
 });
 
-/** The services that are ours, by the images that the Dockerfile makes. */
+/** The services that run our images. */
 function ours(): [string, Service][] {
-  return Object.entries(services).filter(([, service]) => service.build !== undefined);
+  return Object.entries(services).filter(([, { image }]) => image.includes('/tocsin/'));
 }
 
 /** The same without the command, which Compose starts only when a user runs it. */
@@ -65,14 +65,16 @@ test('names images that no public registry can have', () => {
 });
 
 test('starts an api, a notifier and checkers of two regions, when the stores answer and are migrated', () => {
-  expect(ours().map(([name, { build }]) => `${name} ${build?.target ?? ''}`)).toEqual([
+  // Each image is built once: two builds of the same name fail with some engines.
+  expect(ours().map(([name, { build }]) => `${name} ${build?.target ?? 'builds nothing'}`)).toEqual([
     'migrate migrate',
     'api api',
     'notifier notifier',
     'checker-eu checker',
-    'checker-us checker',
+    'checker-us builds nothing',
     'cli cli',
   ]);
+  expect(services['checker-us']?.image).toBe(services['checker-eu']?.image);
   expect(services['checker-eu']?.environment?.['REGION']).toBe('eu');
   expect(services['checker-us']?.environment?.['REGION']).toBe('us');
   for (const [name, { depends_on }] of running()) {
@@ -127,9 +129,9 @@ describe('our services', () => {
 
 test('the README starts it, and the runbook upgrades it, by commands that the test of the containers runs', async () => {
   expect(await readCommands('README.md', 'docker compose up')).toMatch(
-    /^printf [^]* > \.env\ndocker compose up --build --detach --wait\n$/,
+    /^\[ -e \.env \] \|\| [^]* > \.env\)\ndocker compose up --build --detach --wait\n$/,
   );
-  const upgrade = await readCommands('docs/runbooks/upgrade.md', 'docker compose run --rm migrate');
+  const upgrade = await readCommands('docs/runbooks/upgrade.md', 'docker compose rm --force migrate');
   expect(upgrade.split('\n')[0]).toBe('git pull');
   // Every checker that the file has keeps a replica while it is replaced.
   for (const name of Object.keys(services).filter((service) => service.startsWith('checker-')))

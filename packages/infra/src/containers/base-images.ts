@@ -1,19 +1,17 @@
-import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { readRepositoryFile } from '../repository.ts';
 import { installByApt } from '@tocsin/embedded/test-run/install-by-apt';
 import { findProgram } from '../find-program.ts';
+import { runTool } from '../run-tool.ts';
 import type { Engine } from './engine.ts';
 
-const execute = promisify(execFile);
 /** Images built on a stand-in inherit it. */
 export const STAND_IN_LABEL = 'dev.tocsin.stand-in';
 const DEBIAN_IMAGE = 'tocsin-stand-in/debian:bookworm';
-const PULL_SECONDS = 300;
+const PULL_SECONDS = 120;
 
 /** The images that the Dockerfile and the Compose file build on. */
 export interface BaseImages {
@@ -44,15 +42,18 @@ export async function ensureBaseImages(
   images: BaseImages,
   say: (line: string) => void,
 ): Promise<string[]> {
-  const missing: (keyof BaseImages)[] = [];
-  for (const name of ['node', 'postgres', 'redis'] as const) {
-    if (!(await isThere(engine, images[name])) && !(await pull(engine, images[name]))) missing.push(name);
-  }
+  const names = ['node', 'postgres', 'redis'] as const;
+  const available = await Promise.all(
+    names.map(
+      async (name) => (await isAvailable(engine, images[name])) || (await pull(engine, images[name])),
+    ),
+  );
+  const missing = names.filter((_, at) => available[at] !== true);
   if (missing.length === 0) return [];
-  const names = missing.map((name) => images[name]);
+  const references = missing.map((name) => images[name]);
   if (!engine.isOwn)
-    throw new Error(`The engine cannot pull ${names.join(', ')}: check its access to the registry`);
-  say(`No registry is reachable. Building stand-ins of ${names.join(', ')} …`);
+    throw new Error(`The engine cannot pull ${references.join(', ')}: check its access to the registry`);
+  say(`No registry is reachable. Building stand-ins of ${references.join(', ')} …`);
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-stand-ins-'));
   try {
     await importDebian(engine, folder);
@@ -66,15 +67,15 @@ export async function ensureBaseImages(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return names;
+  return references;
 }
 
-/** Whether the engine has the image. A stand-in in an engine of our own counts as missing: the real image may be reachable by now. */
-async function isThere(engine: Engine, image: string): Promise<boolean> {
+/** Whether the engine has the image. A stand-in counts as missing: the real image may be reachable by now. */
+async function isAvailable(engine: Engine, image: string): Promise<boolean> {
   const format = `{{ index .Config.Labels "${STAND_IN_LABEL}" }}`;
   try {
     const label = await engine.docker(['image', 'inspect', '--format', format, image]);
-    return !engine.isOwn || label.trim() !== 'true';
+    return label.trim() !== 'true';
   } catch {
     return false;
   }
@@ -93,7 +94,7 @@ async function importDebian(engine: Engine, folder: string): Promise<void> {
   if ((await engine.docker(['image', 'ls', '--quiet', DEBIAN_IMAGE])).trim() !== '') return;
   if (findProgram('mmdebstrap') === null) installByApt('mmdebstrap', () => undefined);
   const archive = join(folder, 'debian.tar');
-  await execute('mmdebstrap', [
+  await runTool('mmdebstrap', [
     '--variant=minbase',
     '--include=ca-certificates,netbase',
     'bookworm',
@@ -107,7 +108,7 @@ const STAND_INS: Record<keyof BaseImages, (context: string, image: string) => Pr
   async node(context, image) {
     const [, major = ''] = /:(\d+)/.exec(image) ?? [];
     const packages = [`node-linux-${process.arch}@${major}`, 'npm@11'];
-    await execute('npm', ['install', '--no-save', '--prefix', context, ...packages]);
+    await runTool('npm', ['install', '--no-save', '--prefix', context, ...packages]);
     // A machine whose registry is behind a proxy needs the proxy's certificate authority in the build, too.
     const authority = process.env['NODE_EXTRA_CA_CERTS'];
     if (authority !== undefined) await copyFile(authority, join(context, 'authorities.pem'));

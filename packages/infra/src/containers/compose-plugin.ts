@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
 import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runTool } from '../run-tool.ts';
 
-const execute = promisify(execFile);
 /** The first release of Debian that packages Compose v2. Its binary runs on older releases, too. */
 const RELEASE = 'trixie';
 const PLUGIN = 'usr/libexec/docker/cli-plugins/docker-compose';
@@ -32,10 +30,10 @@ export async function installComposePlugin(folder: string): Promise<void> {
       // The folder belongs to this user alone.
       'APT::Sandbox::User=root',
     ].flatMap((option) => ['-o', option]);
-    await execute('apt-get', [...options, 'update'], { cwd: work });
-    await execute('apt-get', [...options, 'download', 'docker-compose'], { cwd: work });
+    await runTool('apt-get', [...options, 'update'], { cwd: work });
+    await runTool('apt-get', [...options, 'download', 'docker-compose'], { cwd: work });
     const archive = (await readdir(work)).find((name) => name.endsWith('.deb')) ?? '';
-    await execute('dpkg-deb', ['--extract', archive, 'package'], { cwd: work });
+    await runTool('dpkg-deb', ['--extract', archive, 'package'], { cwd: work });
     await mkdir(folder, { recursive: true });
     await copyFile(join(work, 'package', PLUGIN), join(folder, 'docker-compose'));
     await chmod(join(folder, 'docker-compose'), 0o755);
@@ -46,8 +44,8 @@ export async function installComposePlugin(folder: string): Promise<void> {
 
 /** The mirror of Debian that this machine uses. */
 async function findMirror(): Promise<string> {
-  await execute('apt-get', ['update']);
-  const { stdout } = await execute('apt-get', [
+  await runTool('apt-get', ['update']);
+  const { stdout } = await runTool('apt-get', [
     'indextargets',
     '--format',
     '$(REPO_URI)',

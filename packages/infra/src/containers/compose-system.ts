@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import { findFreePort } from '@tocsin/embedded/ports';
@@ -17,6 +18,7 @@ const OUTSIDE_PROGRAM = fileURLToPath(new URL('../../dist/rollout/outside.js', i
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
 const READY_SECONDS = 120;
+const WATCH_MS = 250;
 
 const stateSchema = z.tuple([
   z.object({
@@ -75,21 +77,24 @@ export class ComposeSystem implements DeployedSystem {
     const outside = join(options.folder, '.data', 'outside');
     await mkdir(outside, { recursive: true });
     const { ca, key, cert } = await createCertificate(['outside']);
-    await writeFile(join(outside, 'ca.pem'), ca);
-    await writeFile(join(outside, 'key.pem'), key);
-    await writeFile(join(outside, 'cert.pem'), cert);
-    await copyFile(OUTSIDE_PROGRAM, join(outside, 'outside.mjs'));
+    await writeForContainers(join(outside, 'ca.pem'), ca);
+    await writeForContainers(join(outside, 'key.pem'), key);
+    await writeForContainers(join(outside, 'cert.pem'), cert);
+    await writeForContainers(join(outside, 'outside.mjs'), await readFile(OUTSIDE_PROGRAM, 'utf8'));
     // Compose merges this file by its name: the real one stays as it is.
     const override = {
       services: {
         notifier: {
           environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' },
-          volumes: [`${outside}/ca.pem:/outside/ca.pem:ro`],
+          volumes: [`${outside}/ca.pem:/outside/ca.pem:ro,z`],
         },
       },
     };
     await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify(override));
-    teardown.onStop(() => system.remove());
+    teardown.onStop(async () => {
+      await options.engine.cancel();
+      await system.remove();
+    });
     // What a run left that was killed.
     await system.remove();
     return system;
@@ -127,7 +132,7 @@ export class ComposeSystem implements DeployedSystem {
     const container = [
       '--detach',
       `--name=${project}-outside`,
-      `--volume=${folder}/.data/outside:/outside:ro`,
+      `--volume=${folder}/.data/outside:/outside:ro,z`,
     ];
     const network = [`--network=${project}_outside`, '--network-alias=outside'];
     const port = `--publish=127.0.0.1:${this.#outsidePort}:8080`;
@@ -155,8 +160,8 @@ export class ComposeSystem implements DeployedSystem {
 
   async apply(yaml: string): Promise<string> {
     const file = join(this.#options.folder, '.data', `${randomBytes(4).toString('hex')}.yaml`);
-    await writeFile(file, yaml);
-    const volume = `${file}:/tmp/tocsin.yaml:ro`;
+    await writeForContainers(file, yaml);
+    const volume = `${file}:/tmp/tocsin.yaml:ro,z`;
     const command = ['apply', '--yes', '--file', '/tmp/tocsin.yaml'];
     return this.compose('run', '--rm', '--volume', volume, 'cli', ...command);
   }
@@ -188,16 +193,47 @@ export class ComposeSystem implements DeployedSystem {
   async kill(part: string): Promise<void> {
     const { Pid, StartedAt } = await this.#stateOf(part);
     const { engine, nodeImage } = this.#options;
-    const options = ['--rm', '--pid=host', '--user=0', '--entrypoint=node'];
+    const options = ['--rm', '--pid=host', '--userns=host', '--user=0', '--entrypoint=node'];
     await engine.docker(['run', ...options, nodeImage, '-e', `process.kill(${Pid}, 'SIGKILL')`]);
     await this.#untilReady(part, (state) => state.StartedAt !== StartedAt);
   }
 
-  /** Runs the commands of the upgrade runbook. */
+  /**
+   * Runs the commands of the upgrade runbook, without those of git.
+   * @throws Error if a region was without a healthy checker meanwhile
+   */
   async upgrade(): Promise<void> {
     this.#images = this.#upgradeTo;
-    const commands = await readCommands('docs/runbooks/upgrade.md', 'docker compose run --rm migrate');
-    await this.shell(commands.replace('git pull\n', ''));
+    const lines = (await readCommands('docs/runbooks/upgrade.md', 'docker compose rm --force migrate')).split(
+      '\n',
+    );
+    const commands = lines.filter((line) => !line.startsWith('git '));
+    if (commands.length === lines.length) throw new Error('the runbook has no line with git to leave out');
+    const watch = new AbortController();
+    const watching = this.#watchCheckers(watch.signal);
+    await this.shell(commands.join('\n')).finally(() => watch.abort());
+    const gaps = await watching;
+    if (gaps.size > 0) throw new Error(`no healthy checker meanwhile in ${[...gaps].join(', ')}`);
+  }
+
+  /** @returns the regions that were without a healthy checker until the signal */
+  async #watchCheckers(signal: AbortSignal): Promise<Set<string>> {
+    const gaps = new Set<string>();
+    while (!signal.aborted) {
+      for (const region of ['eu', 'us']) if (!(await this.#hasHealthyChecker(region))) gaps.add(region);
+      await wait(WATCH_MS);
+    }
+    return gaps;
+  }
+
+  async #hasHealthyChecker(region: string): Promise<boolean> {
+    const { engine, project } = this.#options;
+    const filters = [
+      `label=com.docker.compose.project=${project}`,
+      `label=com.docker.compose.service=checker-${region}`,
+      'health=healthy',
+    ].flatMap((filter) => ['--filter', filter]);
+    return (await engine.docker(['ps', '--quiet', ...filters])).trim() !== '';
   }
 
   /** Runs `docker compose`. Returns its output. */
@@ -221,4 +257,10 @@ export class ComposeSystem implements DeployedSystem {
       return isNew(state) && state.Running && (state.Health?.Status ?? 'healthy') === 'healthy';
     });
   }
+}
+
+/** The services run as another user, and read-only: whatever the umask is, they must be able to read it. */
+async function writeForContainers(file: string, text: string): Promise<void> {
+  await writeFile(file, text);
+  await chmod(file, 0o644);
 }

@@ -1,22 +1,24 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { installByApt } from '@tocsin/embedded/test-run/install-by-apt';
 import { findProgram } from '../find-program.ts';
+import { ROOT } from '../repository.ts';
 import { waitUntil } from '../rollout/wait-until.ts';
+import { runTool, succeeds } from '../run-tool.ts';
 import { installComposePlugin } from './compose-plugin.ts';
 
 /** Outside of the repository: a path without spaces, which survives from one run to the next so that layers stay cached. */
-const OWN_ENGINE_FOLDER = '/var/lib/tocsin-test-engine';
+const OWN_FOLDER = '/var/lib/tocsin-test-engine';
+const OWN_SOCKET = `unix://${OWN_FOLDER}/docker.sock`;
+const OWN_CONFIG = `${OWN_FOLDER}/config`;
 const START_SECONDS = 60;
 const STOP_MS = 30_000;
-const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
-const execute = promisify(execFile);
+const ADVICE = 'Start Docker, or run this command as root on Debian, where it installs an engine';
 
 /** No engine can be used here. The message says how to get one. */
 export class NoEngineError extends EmbeddedError {}
@@ -29,23 +31,43 @@ export interface DockerOptions {
 
 /** A running Docker engine with Compose v2. */
 export class Engine {
-  /** Whether this program started the engine, for its own use alone. */
+  /** Whether the engine is for these tests alone. */
   readonly isOwn: boolean;
-  readonly env: NodeJS.ProcessEnv;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #running = new Set<Promise<unknown>>();
+  #abort = new AbortController();
 
-  constructor(isOwn: boolean, env: NodeJS.ProcessEnv) {
-    this.isOwn = isOwn;
-    this.env = env;
+  constructor(env: NodeJS.ProcessEnv) {
+    this.#env = env;
+    this.isOwn = env['DOCKER_HOST'] === OWN_SOCKET;
   }
 
-  /** Runs `docker` with these arguments. Returns its output. @throws Error with what it printed */
+  /** Runs `docker` with these arguments. Returns its output. @throws ToolError */
   async docker(args: readonly string[], options: DockerOptions = {}): Promise<string> {
-    return run('docker', args, { ...options, env: { ...this.env, ...options.env } });
+    return this.#run('docker', args, options);
   }
 
-  /** Runs a command line in a shell, as a user types it, against this engine. @throws Error with what it printed */
-  async shell(line: string, options: DockerOptions = {}): Promise<string> {
-    return run('sh', ['-euc', line], { ...options, env: { ...this.env, ...options.env } });
+  /** Runs command lines in a shell, as a user types them, against this engine. Returns their output. @throws ToolError */
+  async shell(lines: string, options: DockerOptions = {}): Promise<string> {
+    return this.#run('sh', ['-euc', lines], options);
+  }
+
+  /** Ends the commands that run now. Later ones run as always. */
+  async cancel(): Promise<void> {
+    this.#abort.abort();
+    await Promise.allSettled(this.#running);
+    this.#abort = new AbortController();
+  }
+
+  async #run(file: string, args: readonly string[], { env, ...options }: DockerOptions): Promise<string> {
+    const { signal } = this.#abort;
+    const running = runTool(file, args, { ...options, env: { ...this.#env, ...env }, signal });
+    this.#running.add(running);
+    try {
+      return (await running).stdout;
+    } finally {
+      this.#running.delete(running);
+    }
   }
 }
 
@@ -54,43 +76,58 @@ export class Engine {
  * @throws NoEngineError
  */
 export async function openEngine(teardown: Teardown, say: (line: string) => void): Promise<Engine> {
-  const isRunning = await succeeds('docker', ['info'], process.env);
-  const engine = isRunning ? new Engine(false, process.env) : await startEngine(teardown, say);
-  if (await succeeds('docker', ['compose', 'version'], engine.env)) return engine;
-  say('Installing the Compose plugin …');
-  const config = join(OWN_ENGINE_FOLDER, 'config');
-  try {
-    await installComposePlugin(join(config, 'cli-plugins'));
-  } catch (cause) {
-    throw new NoEngineError('`docker compose` is missing: install the Compose plugin, version 2 or later', {
-      cause,
-    });
+  const env = cleanEnv();
+  const isRunning = await succeeds('docker', ['info'], { env });
+  const own = isRunning ? env : await startEngine(env, teardown, say);
+  if (await succeeds('docker', ['compose', 'version'], { env: own })) return new Engine(own);
+  if (own['DOCKER_HOST'] !== OWN_SOCKET)
+    throw new NoEngineError('`docker compose` is missing: install the Compose plugin, version 2.13 or later');
+  const withPlugin = { ...own, DOCKER_CONFIG: OWN_CONFIG };
+  if (!(await succeeds('docker', ['compose', 'version'], { env: withPlugin }))) {
+    say('Installing the Compose plugin …');
+    await installComposePlugin(join(OWN_CONFIG, 'cli-plugins'));
   }
-  return new Engine(engine.isOwn, { ...engine.env, DOCKER_CONFIG: config });
+  return new Engine(withPlugin);
 }
 
-async function startEngine(teardown: Teardown, say: (line: string) => void): Promise<Engine> {
-  const advice = 'Start Docker, or run this command as root on Debian, which installs an engine';
+/** The environment without what the Compose file or Compose itself would take from it: a test has settings of its own. */
+function cleanEnv(): NodeJS.ProcessEnv {
+  const file = readFileSync(`${ROOT}docker-compose.yml`, 'utf8');
+  const names = new Set([...file.matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !names.has(name) && !name.startsWith('COMPOSE_')),
+  );
+}
+
+/** @returns the environment of commands for the new engine */
+async function startEngine(
+  env: NodeJS.ProcessEnv,
+  teardown: Teardown,
+  say: (line: string) => void,
+): Promise<NodeJS.ProcessEnv> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0)
-    throw new NoEngineError(`No Docker engine is running. ${advice}`);
-  if (findProgram('dockerd') === null && !installByApt('docker.io', () => say('Installing docker.io …')))
-    throw new NoEngineError(`No Docker engine is installed. ${advice}`);
-  // Where the package starts a service, that is the engine: nobody else uses it yet.
-  if (await succeeds('docker', ['info'], process.env)) return new Engine(true, process.env);
-  await mkdir(OWN_ENGINE_FOLDER, { recursive: true });
-  const host = `unix://${OWN_ENGINE_FOLDER}/docker.sock`;
-  const log = join(OWN_ENGINE_FOLDER, 'dockerd.log');
+    throw new NoEngineError(`No Docker engine is running. ${ADVICE}`);
+  // Debian 13 has the command in a package of its own, which Debian 12 does not know.
+  for (const [program, name] of [
+    ['dockerd', 'docker.io'],
+    ['docker', 'docker-cli'],
+  ] as const) {
+    if (findProgram(program) !== null) continue;
+    if (!installByApt(name, () => say(`Installing ${name} …`)))
+      throw new NoEngineError(`No Docker engine is installed. ${ADVICE}`);
+  }
+  // Where Debian starts the engine that it installs, that is the one to use.
+  if (await succeeds('docker', ['info'], { env })) return env;
+
+  say('Starting a Docker engine …');
+  await mkdir(OWN_FOLDER, { recursive: true });
+  const log = join(OWN_FOLDER, 'dockerd.log');
   await rm(log, { force: true });
   const output = openSync(log, 'a');
-  say('Starting a Docker engine …');
+  const folders = [`--data-root=${OWN_FOLDER}/data`, `--exec-root=${OWN_FOLDER}/run`];
   const daemon = spawn(
     'dockerd',
-    [
-      `--host=${host}`,
-      `--data-root=${OWN_ENGINE_FOLDER}/data`,
-      `--exec-root=${OWN_ENGINE_FOLDER}/run`,
-      `--pidfile=${OWN_ENGINE_FOLDER}/dockerd.pid`,
-    ],
+    [`--host=${OWN_SOCKET}`, `--pidfile=${OWN_FOLDER}/dockerd.pid`, ...folders],
     { stdio: ['ignore', output, output] },
   );
   const exit = once(daemon, 'exit');
@@ -100,44 +137,18 @@ async function startEngine(teardown: Teardown, say: (line: string) => void): Pro
     await exit;
     clearTimeout(timer);
   });
-  const env = { ...process.env, DOCKER_HOST: host };
+  const own = { ...env, DOCKER_HOST: OWN_SOCKET };
+  const ended = exit.then(() => {
+    throw new Error('dockerd ended');
+  });
   try {
     await Promise.race([
-      waitUntil('the engine to start', START_SECONDS, () => succeeds('docker', ['info'], env)),
-      exit.then(() => {
-        throw new Error('dockerd ended');
-      }),
+      waitUntil('the engine to start', START_SECONDS, () => succeeds('docker', ['info'], { env: own })),
+      ended,
     ]);
   } catch (cause) {
     const lines = (await readFile(log, 'utf8')).trim().split('\n').slice(-5).join('\n');
     throw new NoEngineError(`The Docker engine did not start. The end of ${log}:\n${lines}`, { cause });
   }
-  return new Engine(true, env);
-}
-
-async function succeeds(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<boolean> {
-  return execute(file, args, { env }).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function run(
-  file: string,
-  args: readonly string[],
-  { cwd, env, timeoutSeconds = 600 }: Omit<DockerOptions, 'env'> & { readonly env: NodeJS.ProcessEnv },
-): Promise<string> {
-  try {
-    const { stdout } = await execute(file, args, {
-      ...(cwd !== undefined && { cwd }),
-      env,
-      timeout: timeoutSeconds * 1_000,
-      maxBuffer: MAX_OUTPUT_BYTES,
-    });
-    return stdout;
-  } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    const output = `${stdout}${stderr}`.trim().split('\n').slice(-40).join('\n');
-    throw new Error(`${[file, ...args].join(' ').slice(0, 200)} failed:\n${output}`, { cause: error });
-  }
+  return own;
 }

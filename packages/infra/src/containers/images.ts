@@ -8,6 +8,7 @@ import { inspectContents } from './image-contents.ts';
 export const IMAGES = ['api', 'checker', 'notifier', 'migrate', 'cli'] as const;
 export type ImageName = (typeof IMAGES)[number];
 
+const BUILD_SECONDS = 3_600;
 /** What an image may add to its base, bytes. */
 const MAX_ADDED_BYTES = 120_000_000;
 
@@ -33,6 +34,26 @@ export interface ImageNaming {
 
 export function imageOf(name: ImageName, { registry, version }: ImageNaming): string {
   return `${registry}/tocsin/${name}:${version}`;
+}
+
+/**
+ * Builds images through Compose.
+ * @param source a copy of the repository
+ * @param env further variables of the Compose file
+ */
+export async function buildImages(
+  engine: Engine,
+  source: string,
+  { registry, version }: ImageNaming,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  // Compose requires the secrets, but no image gets them.
+  const secrets = { POSTGRES_PASSWORD: 'x', REDIS_PASSWORD: 'x', SECRETS_KEY: 'x' };
+  await engine.docker(['compose', '--profile', 'cli', 'build'], {
+    cwd: source,
+    env: { ...secrets, ...env, IMAGE_REGISTRY: registry, TOCSIN_VERSION: version },
+    timeoutSeconds: BUILD_SECONDS,
+  });
 }
 
 /** What an image adds to its base, and what is wrong with it. */

@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 import { ROOT } from '../repository.ts';
-
-const execute = promisify(execFile);
-const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+import { runTool } from '../run-tool.ts';
 
 /** Copies what git would commit of the work tree, so that a build sees what a clone would have. */
 export async function copyWorkTree(folder: string): Promise<void> {
@@ -23,23 +20,31 @@ export async function copyWorkTree(folder: string): Promise<void> {
 /** Extracts the files of a commit. */
 export async function copyCommit(ref: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  await execute('sh', ['-euc', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, ref, folder]);
+  await runTool('sh', ['-euc', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, ref, folder]);
 }
 
 /**
  * The commit to upgrade from: the last release before this one, else the last commit before a migration was added, so that the upgrade has
  * something to migrate.
- * @throws Error where the history is too short
+ * @throws UsageError where the history is too short
  */
 export async function findPreviousCommit(): Promise<string> {
-  const release = await git('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1').catch(() => null);
-  if (release !== null) return release.stdout.trim();
-  const migrations = 'packages/db/migrations/*.sql';
-  const added = await git('log', '-1', '--diff-filter=A', '--format=%H', '--', migrations);
-  const { stdout } = await git('rev-parse', '--verify', `${added.stdout.trim()}~1`);
-  return stdout.trim();
+  try {
+    const release = await git('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1').catch(
+      () => null,
+    );
+    if (release !== null) return release.stdout.trim();
+    const migrations = 'packages/db/migrations/*.sql';
+    const added = await git('log', '-1', '--diff-filter=A', '--format=%H', '--', migrations);
+    const { stdout } = await git('rev-parse', '--verify', `${added.stdout.trim()}~1`);
+    return stdout.trim();
+  } catch (cause) {
+    const message =
+      'The history has no commit to upgrade from. Run `git fetch --unshallow --tags`, or pass --previous COMMIT';
+    throw new UsageError(message, { cause });
+  }
 }
 
 function git(...args: string[]): Promise<{ readonly stdout: string }> {
-  return execute('git', args, { cwd: ROOT, maxBuffer: MAX_OUTPUT_BYTES });
+  return runTool('git', args, { cwd: ROOT });
 }

@@ -1,10 +1,8 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { z } from 'zod';
+import { runTool } from '../run-tool.ts';
 
-const execute = promisify(execFile);
-const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const RESTART_MS = 500;
 
 /** Runs `kubectl` in one namespace of the cluster that KUBECONFIG names. */
@@ -17,7 +15,7 @@ export class Kubectl {
 
   /** Returns the output. @param input for stdin @throws Error with what it printed */
   async run(args: readonly string[], input = ''): Promise<string> {
-    return runTool('kubectl', ['--namespace', this.namespace, ...args], input);
+    return (await runTool('kubectl', ['--namespace', this.namespace, ...args], { input })).stdout;
   }
 
   /** Creates or changes these objects. */
@@ -65,35 +63,30 @@ export class PortForward {
     return Promise.resolve();
   }
 
-  /** Resolves when kubectl has printed its port, or has ended. */
+  /** Resolves when kubectl has printed its port. @throws Error with what it printed, if it ended before */
   async #start(): Promise<void> {
     const child = spawn('kubectl', this.#args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
-    // It goes on after it has lost its pod, and only says so.
-    child.stderr.on('data', () => child.kill());
-    child.on('exit', () => {
-      if (!this.#closed) setTimeout(() => void this.#start(), RESTART_MS).unref();
+    let errors = '';
+    child.stderr.on('data', (bytes) => {
+      errors += String(bytes);
+      // It goes on after it has lost its pod, and only says so.
+      if (/lost connection to pod|error forwarding port/.test(errors)) child.kill();
     });
     for await (const line of createInterface(child.stdout)) {
       const [, port] = /^Forwarding from 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
       if (port === undefined) continue;
       this.#port = Number(port);
       child.stdout.resume();
+      child.on('exit', () => this.#restart());
       return;
     }
+    throw new Error(`kubectl ${this.#args.join(' ')} ended:\n${errors}`);
   }
-}
 
-/** Runs a program with this input. Returns its output. @throws Error with what it printed */
-export async function runTool(file: string, args: readonly string[], input = ''): Promise<string> {
-  const running = execute(file, args, { maxBuffer: MAX_OUTPUT_BYTES });
-  running.child.stdin?.end(input);
-  try {
-    return (await running).stdout;
-  } catch (error) {
-    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${file} ${args.join(' ').slice(0, 200)} failed:\n${`${stdout}${stderr}`.trim()}`, {
-      cause: error,
-    });
+  #restart(): void {
+    if (this.#closed) return;
+    const again = (): void => void this.#start().catch(() => this.#restart());
+    setTimeout(again, RESTART_MS).unref();
   }
 }

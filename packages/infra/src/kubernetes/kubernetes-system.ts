@@ -4,11 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { createCertificate } from '@tocsin/embedded/certificates';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { z } from 'zod';
-import { findHelm } from '../helm.ts';
-import { ROOT } from '../repository.ts';
+import { CHART, helm } from '../helm.ts';
 import { OutsideClient, type DeployedSystem } from '../rollout/deployed-system.ts';
 import { waitUntil } from '../rollout/wait-until.ts';
-import { Kubectl, runTool, type PortForward } from './kubectl.ts';
+import { Kubectl, type PortForward } from './kubectl.ts';
 import { storeObjects } from './stores.ts';
 
 const OUTSIDE_PROGRAM = fileURLToPath(new URL('../../dist/rollout/outside.js', import.meta.url));
@@ -19,6 +18,7 @@ const PRIVATE_NETWORKS = '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16,
 const PUBLIC_URL = 'http://tocsin.example';
 const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
 const READY_SECONDS = 300;
+const DEPLOY_SECONDS = 1_200;
 
 export interface KubernetesOptions {
   /** Where the images `tocsin/<name>` are. */
@@ -55,7 +55,13 @@ export type Pod = z.infer<typeof podSchema>;
  * @param rollout another number replaces every pod, even where the tag stays the same
  */
 export function chartValues(registry: string, tag: string, rollout: number): object {
-  const podAnnotations = { 'rollout-test': String(rollout) };
+  const service = {
+    podAnnotations: { 'rollout-test': String(rollout) },
+    // So that a cluster on one small machine has room for the pods of two versions.
+    resources: { requests: { cpu: '50m' } },
+  };
+  // Some network plugins do not match pods by address, so EGRESS_ALLOW_CIDRS alone does not open the way.
+  const egress = [{ to: [{ podSelector: { matchLabels: { 'rollout-test': 'outside' } } }] }];
   return {
     image: { registry, tag },
     existingSecret: SECRET,
@@ -69,9 +75,10 @@ export function chartValues(registry: string, tag: string, rollout: number): obj
     },
     certificates: { configMap: 'outside', webhookKey: 'ca.pem' },
     regions: { default: null, eu: {}, us: {} },
-    api: { podAnnotations },
-    notifier: { podAnnotations },
-    checker: { podAnnotations },
+    networkPolicy: { checkerEgress: egress, notifierEgress: egress },
+    api: service,
+    notifier: service,
+    checker: service,
   };
 }
 
@@ -97,8 +104,9 @@ export class KubernetesSystem implements DeployedSystem {
   static async install(options: KubernetesOptions, teardown: Teardown): Promise<KubernetesSystem> {
     const kubectl = new Kubectl(`tocsin-test-${randomBytes(4).toString('hex')}`);
     const system = new KubernetesSystem(kubectl, options);
-    await kubectl.run(['create', 'namespace', kubectl.namespace]);
-    teardown.onStop(() => kubectl.run(['delete', 'namespace', kubectl.namespace, '--wait=false']));
+    await teardown.start(kubectl.run(['create', 'namespace', kubectl.namespace]), () =>
+      kubectl.run(['delete', 'namespace', kubectl.namespace, '--wait=false']),
+    );
     await system.#installStores();
     await system.#deploy(options.from);
     system.#api = await teardown.start(kubectl.forward(`service/${RELEASE}-api`, 80), (one) => one.close());
@@ -225,12 +233,9 @@ export class KubernetesSystem implements DeployedSystem {
   async #deploy(tag: string): Promise<void> {
     this.#upgrades += 1;
     const values = chartValues(this.#options.registry, tag, this.#upgrades);
-    const args = ['upgrade', '--install', RELEASE, `${ROOT}infra/helm/tocsin`, '--values', '-'];
-    await runTool(
-      await findHelm(),
-      [...args, '--namespace', this.kubectl.namespace, '--wait', '--timeout', '20m'],
-      JSON.stringify(values),
-    );
+    const args = ['upgrade', '--install', RELEASE, CHART, '--namespace', this.kubectl.namespace];
+    const command = [...args, '--values', '-', '--wait', '--timeout', `${DEPLOY_SECONDS}s`];
+    await helm(command, JSON.stringify(values), DEPLOY_SECONDS + 60);
     await this.#untilReady();
   }
 

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { openFolder } from '@tocsin/embedded/program/folders';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { parse } from 'yaml';
@@ -10,7 +11,7 @@ import { LOAD_HELP, LOAD_OPTIONS, parseCommandLine, parseLoadOptions } from '../
 import { Load, type LoadOptions } from '../rollout/load.ts';
 import { Results, seconds } from '../rollout/results.ts';
 import { createMonitor, followReadme } from '../rollout/story.ts';
-import { runTool } from './kubectl.ts';
+import { runTool } from '../run-tool.ts';
 import { KubernetesSystem, type KubernetesOptions, type Pod } from './kubernetes-system.ts';
 
 const NO_CLUSTER = 2;
@@ -48,7 +49,7 @@ export async function main(args: readonly string[]): Promise<void> {
       return 0;
     }
     const load = parseLoadOptions(values);
-    const missing = await findMissing();
+    const missing = await findMissing(values.node);
     if (missing !== null) {
       say(missing);
       return NO_CLUSTER;
@@ -63,6 +64,8 @@ export async function main(args: readonly string[]): Promise<void> {
       redisImage: values.redis ?? bases.redis,
     };
     const results = new Results();
+    // What is started after this ends with the program, however that ends.
+    await openFolder('kubernetes', teardown);
     await run(options, load, values.node, results, teardown);
     say(`\n${results.toString()}`);
     if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
@@ -71,13 +74,18 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** What keeps the test from running here; null for nothing. Only an explicit KUBECONFIG counts: a test must not surprise a cluster. */
-async function findMissing(): Promise<string | null> {
+async function findMissing(node: string | undefined): Promise<string | null> {
   if ((process.env['KUBECONFIG'] ?? '') === '')
     return 'No cluster: set KUBECONFIG to the file that names one. docs/kubernetes-test.md shows how to create one with kind or k3d.';
   if ((process.env['IMAGE_REGISTRY'] ?? '') === '')
     return 'No images: set IMAGE_REGISTRY to the registry that the cluster pulls tocsin/api and the other images from.';
   try {
-    await runTool('kubectl', ['get', 'nodes', '--request-timeout=10s']);
+    await runTool('kubectl', [
+      'get',
+      'nodes',
+      ...(node === undefined ? [] : [node]),
+      '--request-timeout=10s',
+    ]);
     return null;
   } catch (error) {
     return `No cluster: ${error instanceof Error ? error.message : String(error)}`;

@@ -1,16 +1,15 @@
-import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { CHART, helm } from '../helm.ts';
+import { runTool } from '../run-tool.ts';
 import { isLoopback, readDigest } from './registry.ts';
 
 /** What is wrong with a packed chart. @param source a copy of the repository */
 export async function inspectChart(tarball: string, source: string, version: string): Promise<string[]> {
   const { stdout } = await helm(['show', 'chart', tarball]);
   const chart = parse(stdout) as { version?: string; appVersion?: string };
-  const listing = (await promisify(execFile)('tar', ['-tvzf', tarball])).stdout.trim().split('\n');
+  const listing = (await runTool('tar', ['-tvzf', tarball])).stdout.trim().split('\n');
   const packed = listing.map((line) => ({ type: line.charAt(0), path: line.split(' ').at(-1) ?? '' }));
   const root = join(source, CHART);
   const files = (await readdir(root, { recursive: true, withFileTypes: true }))

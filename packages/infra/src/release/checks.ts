@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { readRepositoryFile, ROOT } from '../repository.ts';
+import { runTool } from '../run-tool.ts';
 import { readTopSection } from './changelog.ts';
 
 const CHART = 'infra/helm/tocsin/Chart.yaml';
@@ -109,5 +108,5 @@ function lines(text: string): string[] {
 }
 
 async function git(...args: string[]): Promise<string> {
-  return (await promisify(execFile)('git', args, { cwd: ROOT })).stdout;
+  return (await runTool('git', args, { cwd: ROOT })).stdout;
 }

@@ -1,23 +1,23 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { packCli } from '../cli-package/pack-cli.ts';
 import { ensureBaseImages, readBaseImages, type BaseImages } from '../containers/base-images.ts';
 import { NoEngineError, openEngine, type Engine } from '../containers/engine.ts';
+import { buildImages } from '../containers/images.ts';
 import { copyWorkTree } from '../containers/source-copy.ts';
 import { packageChart } from '../helm.ts';
+import { runTool } from '../run-tool.ts';
 import { listArtifacts, writeChecksums, type Artifact } from './artifacts.ts';
 import { readTopSection } from './changelog.ts';
 import { inspectChart, pushChart, type PushedChart } from './chart.ts';
 import { checkFacts, readFacts, type Findings } from './checks.ts';
 import { isLoopback } from './registry.ts';
 import {
-  buildImages,
   collectImages,
   isStandIn,
   pushImage,
@@ -109,7 +109,7 @@ async function release(options: Options, teardown: Teardown): Promise<Findings> 
   const revision = facts.changes.length > 0 ? `${facts.head}-dirty` : facts.head;
   const origin: ImageOrigin = { revision, created, base };
   say(`Building the images of ${version} …`);
-  await buildImages(engine, source, naming, origin);
+  await buildImages(engine, source, naming, { TOCSIN_REVISION: revision, TOCSIN_CREATED: created });
   say('Inspecting the images …');
   const { images, problems: defects } = await collectImages(engine, naming, origin, folder, temporary);
   problems.push(
@@ -177,7 +177,7 @@ async function publishCli(tarball: string, version: string): Promise<void> {
   // Without a tag of its own, a pre-release would be what everybody installs.
   const tag = version.includes('-') ? 'next' : 'latest';
   const args = ['publish', tarball, '--tag', tag, '--loglevel', 'error'];
-  await attempt(`Published ${basename(tarball)}`, promisify(execFile)('npm', args));
+  await attempt(`Published ${basename(tarball)}`, runTool('npm', args));
 }
 
 /** Reports a step, or the output of the program that refused it. @throws EmbeddedError */

@@ -6,7 +6,6 @@ import type { Engine } from '../containers/engine.ts';
 import { imageOf, IMAGES, inspectImage, type ImageName, type ImageNaming } from '../containers/images.ts';
 import { readDigest } from './registry.ts';
 
-const BUILD_SECONDS = 3_600;
 const PUSH_SECONDS = 1_800;
 const LABEL = 'org.opencontainers.image';
 
@@ -26,29 +25,6 @@ export interface ReleaseImage {
   readonly labels: Readonly<Record<string, string>>;
   /** Null until it is pushed. */
   readonly digest: string | null;
-}
-
-/** Builds every image through Compose. @param source a copy of the repository */
-export async function buildImages(
-  engine: Engine,
-  source: string,
-  naming: ImageNaming,
-  { revision, created }: ImageOrigin,
-): Promise<void> {
-  await engine.docker(['compose', '--profile', 'cli', 'build'], {
-    cwd: source,
-    env: {
-      IMAGE_REGISTRY: naming.registry,
-      TOCSIN_VERSION: naming.version,
-      TOCSIN_REVISION: revision,
-      TOCSIN_CREATED: created,
-      // Building needs none of the secrets that the file requires.
-      POSTGRES_PASSWORD: 'x',
-      REDIS_PASSWORD: 'x',
-      SECRETS_KEY: 'x',
-    },
-    timeoutSeconds: BUILD_SECONDS,
-  });
 }
 
 const imageSchema = z.tuple([

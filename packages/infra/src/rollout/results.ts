@@ -9,8 +9,8 @@ export class Results {
     this.rows.push([what, result]);
   }
 
-  /** @param options.mayMiss see `problemsOf` */
-  addFindings(name: string, findings: Findings, options?: { readonly mayMiss: boolean }): void {
+  /** @param maxMissedShare see `problemsOf` */
+  addFindings(name: string, findings: Findings, maxMissedShare?: number): void {
     const { slots, missed, repeated, latestMs, falseDown, webhooks, repeatedWebhooks, lost } = findings;
     this.add(
       `${name}: time under load, latest check`,
@@ -21,7 +21,7 @@ export class Results {
       list(slots, missed, repeated, falseDown),
     );
     this.add(`${name}: webhooks so far; repeated; lost`, list(webhooks, repeatedWebhooks, lost));
-    this.problems.push(...problemsOf(findings, options).map((problem) => `${name}: ${problem}`));
+    this.problems.push(...problemsOf(findings, maxMissedShare).map((problem) => `${name}: ${problem}`));
   }
 
   /** A table in Markdown, and a line for each problem. */
