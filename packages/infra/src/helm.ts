@@ -66,15 +66,9 @@ export async function renderChart(values: object, chart = CHART): Promise<string
   return runHelm(['template', 'up', chart, '--namespace', 'monitoring'], values);
 }
 
-/**
- * Writes the package of the chart into a folder.
- * @param version of the chart and its images; default: what Chart.yaml states
- * @returns its path
- * @throws HelmError
- */
-export async function packageChart(folder: string, version?: string): Promise<string> {
-  const versions = version === undefined ? [] : ['--version', version, '--app-version', version];
-  const { stdout } = await helm(['package', CHART, '--destination', folder, ...versions]);
+/** Writes the package of the chart into a folder. Returns its path. @throws HelmError */
+export async function packageChart(folder: string): Promise<string> {
+  const { stdout } = await helm(['package', CHART, '--destination', folder]);
   const [, path] = /saved it to: (.*)/.exec(stdout) ?? [];
   if (path === undefined) throw new HelmError(`helm package printed no path: ${stdout}`);
   return path;

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { spawn } from 'node:child_process';
 
-const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 /** Of the output of a program that failed, so that an error stays readable. */
 const SHOWN_LINES = 40;
+/** From SIGTERM to SIGKILL. */
+const END_WITHIN_MS = 10_000;
 
 export interface ToolOptions {
   readonly cwd?: string;
@@ -11,41 +11,65 @@ export interface ToolOptions {
   /** For stdin. */
   readonly input?: string;
   readonly timeoutSeconds?: number;
-  /** Ends the program by SIGTERM. */
+  /** Ends the program and every process that it started. */
   readonly signal?: AbortSignal;
 }
 
-/** A program failed, could not be started, or took too long. The message has the end of its output. */
+/** A program failed, could not be started, was cancelled, or took too long. The message has the end of its output. */
 class ToolError extends Error {
   override readonly name = 'ToolError';
 }
 
-/** Runs a program. Returns what it wrote to stdout and stderr. @throws ToolError */
-export async function runTool(
+/** Runs a program. Resolves, or rejects, when it has ended. Returns what it wrote. @throws ToolError */
+export function runTool(
   file: string,
   args: readonly string[],
-  { input = '', timeoutSeconds = 600, ...options }: ToolOptions = {},
+  { input = '', timeoutSeconds = 600, signal, ...options }: ToolOptions = {},
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
-  const running = promisify(execFile)(file, args, {
-    ...options,
-    timeout: timeoutSeconds * 1_000,
-    maxBuffer: MAX_OUTPUT_BYTES,
+  return new Promise((resolve, reject) => {
+    // A process group of its own, so that a signal reaches what it starts, too.
+    const detached = signal !== undefined;
+    const child = spawn(file, args, { ...options, detached, stdio: 'pipe' });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    // A program that ends without reading its input closes it.
+    child.stdin.on('error', () => undefined).end(input);
+
+    let ended: string | null = null;
+    let killing: NodeJS.Timeout | undefined;
+    const end = (reason: string): void => {
+      ended ??= reason;
+      kill('SIGTERM');
+      killing ??= setTimeout(kill, END_WITHIN_MS, 'SIGKILL');
+    };
+    const kill = (name: NodeJS.Signals): void => {
+      if (child.pid === undefined) return;
+      try {
+        process.kill(detached ? -child.pid : child.pid, name);
+      } catch {
+        // It has just ended.
+      }
+    };
+    const cancel = (): void => end('was cancelled');
+    const timer = setTimeout(() => end(`took more than ${timeoutSeconds} s`), timeoutSeconds * 1_000);
+    signal?.addEventListener('abort', cancel);
+    if (signal?.aborted === true) cancel();
+
+    let startError: Error | null = null;
+    child.on('error', (error) => (startError = error));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      clearTimeout(killing);
+      signal?.removeEventListener('abort', cancel);
+      if (code === 0 && ended === null) return resolve({ stdout, stderr });
+      const output = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
+      const command = [file, ...args].join(' ').slice(0, 200);
+      const cause = startError ?? undefined;
+      const detail = output || String(cause ?? `exit code ${code ?? 'none'}`);
+      reject(new ToolError(`${command} ${ended ?? 'failed'}:\n${detail}`, { cause }));
+    });
   });
-  // A program that ends without reading its input closes it.
-  running.child.stdin?.on('error', () => undefined).end(input);
-  try {
-    return await running;
-  } catch (error) {
-    const {
-      stdout = '',
-      stderr = '',
-      killed,
-    } = error as { stdout?: string; stderr?: string; killed?: boolean };
-    const output = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
-    const command = [file, ...args].join(' ').slice(0, 200);
-    const reason = killed === true ? `took more than ${timeoutSeconds} s` : 'failed';
-    throw new ToolError(`${command} ${reason}:\n${output || String(error)}`, { cause: error });
-  }
 }
 
 /** Whether a program can be run and exits with 0. */

@@ -11,7 +11,8 @@ import { inspectChart } from '@tocsin/infra/release/chart';
 import { checkFacts, readFacts, type ReleaseFacts } from '@tocsin/infra/release/checks';
 import { isLoopback, readDigest } from '@tocsin/infra/release/registry';
 import { wrongLabels } from '@tocsin/infra/release/release-images';
-import { ROOT } from '@tocsin/infra/repository';
+import { parseOptions } from '@tocsin/infra/release/main';
+import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
 
 const HEAD = 'a'.repeat(40);
 const DIGEST = `sha256:${'0'.repeat(64)}`;
@@ -206,11 +207,12 @@ test('labels state the version, the commit, its time and the base', () => {
 
 describe('the packed chart', () => {
   test('has the version of the images, and every file of the chart', async () => {
-    const tarball = await packageChart(folder.path, '1.2.3-rc.1');
-    expect(await inspectChart(tarball, ROOT, '1.2.3-rc.1')).toEqual([]);
-    expect(await inspectChart(tarball, ROOT, '1.2.3')).toEqual([
-      'its version is 1.2.3-rc.1',
-      'its appVersion is 1.2.3-rc.1',
+    const { version } = JSON.parse(await readRepositoryFile('package.json')) as { version: string };
+    const tarball = await packageChart(folder.path);
+    expect(await inspectChart(tarball, ROOT, version)).toEqual([]);
+    expect(await inspectChart(tarball, ROOT, '99.0.0')).toEqual([
+      `its version is ${version}`,
+      `its appVersion is ${version}`,
     ]);
   });
 
@@ -243,5 +245,24 @@ describe('the packed chart', () => {
       expect.stringMatching(/is not part of the chart$/),
       'tocsin/README.md is missing',
     ]);
+  });
+});
+
+describe('the options', () => {
+  const given = { dryRun: false, npm: true, folder: undefined };
+
+  test.each([
+    [[], {}, given],
+    [['--dry-run'], {}, { ...given, dryRun: true }],
+    [['--no-npm', '--folder', 'x'], {}, { ...given, npm: false, folder: 'x' }],
+    // As npm passes them on where `--` is forgotten.
+    [[], { npm_config_dry_run: 'true' }, { ...given, dryRun: true }],
+    [[], { npm_config_npm: '' }, { ...given, npm: false }],
+  ])('%j with %j', (args, env, options) => {
+    expect(parseOptions(args, env)).toEqual(options);
+  });
+
+  test('an unknown one is refused', () => {
+    expect(() => parseOptions(['--dry'], {})).toThrow("Unknown option '--dry'");
   });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { readRepositoryFile } from '../repository.ts';
+import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { installByApt } from '@tocsin/embedded/test-run/install-by-apt';
 import { findProgram } from '../find-program.ts';
 import { runTool } from '../run-tool.ts';
@@ -41,18 +42,19 @@ export async function ensureBaseImages(
   engine: Engine,
   images: BaseImages,
   say: (line: string) => void,
+  names: readonly (keyof BaseImages)[] = ['node', 'postgres', 'redis'],
 ): Promise<string[]> {
-  const names = ['node', 'postgres', 'redis'] as const;
-  const available = await Promise.all(
-    names.map(
-      async (name) => (await isAvailable(engine, images[name])) || (await pull(engine, images[name])),
-    ),
+  const errors = new Map<keyof BaseImages, string>();
+  await Promise.all(
+    names.map(async (name) => {
+      const error = (await isAvailable(engine, images[name])) ? null : await pull(engine, images[name]);
+      if (error !== null) errors.set(name, error);
+    }),
   );
-  const missing = names.filter((_, at) => available[at] !== true);
+  const missing = names.filter((name) => errors.has(name));
   if (missing.length === 0) return [];
   const references = missing.map((name) => images[name]);
-  if (!engine.isOwn)
-    throw new Error(`The engine cannot pull ${references.join(', ')}: check its access to the registry`);
+  if (!engine.isOwn) throw new EmbeddedError([...errors.values()].join('\n'));
   say(`No registry is reachable. Building stand-ins of ${references.join(', ')} …`);
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-stand-ins-'));
   try {
@@ -81,12 +83,13 @@ async function isAvailable(engine: Engine, image: string): Promise<boolean> {
   }
 }
 
-async function pull(engine: Engine, image: string): Promise<boolean> {
+/** @returns why it could not be pulled, null if it was */
+async function pull(engine: Engine, image: string): Promise<string | null> {
   try {
     await engine.docker(['pull', '--quiet', image], { timeoutSeconds: PULL_SECONDS });
-    return true;
-  } catch {
-    return false;
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   }
 }
 

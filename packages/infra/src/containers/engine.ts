@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
@@ -52,7 +53,7 @@ export class Engine {
     return this.#run('sh', ['-euc', lines], options);
   }
 
-  /** Ends the commands that run now. Later ones run as always. */
+  /** Ends the commands that run now. Resolves when they have ended. Later ones run as always. */
   async cancel(): Promise<void> {
     this.#abort.abort();
     await Promise.allSettled(this.#running);
@@ -82,12 +83,21 @@ export async function openEngine(teardown: Teardown, say: (line: string) => void
   if (await succeeds('docker', ['compose', 'version'], { env: own })) return new Engine(own);
   if (own['DOCKER_HOST'] !== OWN_SOCKET)
     throw new NoEngineError('`docker compose` is missing: install the Compose plugin, version 2.13 or later');
-  const withPlugin = { ...own, DOCKER_CONFIG: OWN_CONFIG };
+  const withPlugin = { ...own, DOCKER_CONFIG: await openConfig(env) };
   if (!(await succeeds('docker', ['compose', 'version'], { env: withPlugin }))) {
     say('Installing the Compose plugin …');
     await installComposePlugin(join(OWN_CONFIG, 'cli-plugins'));
   }
   return new Engine(withPlugin);
+}
+
+/** A folder for the plugin, with the user's logins to registries. Returns its path. */
+async function openConfig(env: NodeJS.ProcessEnv): Promise<string> {
+  const link = join(OWN_CONFIG, 'config.json');
+  await mkdir(OWN_CONFIG, { recursive: true });
+  await rm(link, { force: true });
+  await symlink(join(env['DOCKER_CONFIG'] ?? join(homedir(), '.docker'), 'config.json'), link);
+  return OWN_CONFIG;
 }
 
 /** The environment without what the Compose file or Compose itself would take from it: a test has settings of its own. */

@@ -116,12 +116,13 @@ async function inspectFiles(
 ): Promise<string[]> {
   const copy = join(folder, name);
   await mkdir(copy, { recursive: true });
-  const container = (await engine.docker(['create', imageOf(name, naming)])).trim();
+  // As this user, who removes the copy.
+  const user = `--user=${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
+  const options = ['--rm', user, '--entrypoint=cp', `--volume=${copy}:/copy:z`];
+  await engine.docker(['run', ...options, imageOf(name, naming), '-R', '/app/.', '/copy']);
   try {
-    await engine.docker(['cp', `${container}:/app/.`, copy]);
     return await inspectContents(copy);
   } finally {
-    await engine.docker(['rm', container]);
     await rm(copy, { recursive: true, force: true });
   }
 }

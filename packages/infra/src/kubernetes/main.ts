@@ -11,7 +11,7 @@ import { LOAD_HELP, LOAD_OPTIONS, parseCommandLine, parseLoadOptions } from '../
 import { Load, type LoadOptions } from '../rollout/load.ts';
 import { Results, seconds } from '../rollout/results.ts';
 import { createMonitor, followReadme } from '../rollout/story.ts';
-import { runTool } from '../run-tool.ts';
+import { runTool, succeeds } from '../run-tool.ts';
 import { KubernetesSystem, type KubernetesOptions, type Pod } from './kubernetes-system.ts';
 
 const NO_CLUSTER = 2;
@@ -49,11 +49,13 @@ export async function main(args: readonly string[]): Promise<void> {
       return 0;
     }
     const load = parseLoadOptions(values);
-    const missing = await findMissing(values.node);
+    const missing = await findMissing();
     if (missing !== null) {
       say(missing);
       return NO_CLUSTER;
     }
+    if (values.node !== undefined && !(await succeeds('kubectl', ['get', 'node', values.node])))
+      throw new UsageError(`--node: the cluster has no node ${values.node}`);
     const bases = await readBaseImages();
     const to = values.to ?? (await readAppVersion());
     const options: KubernetesOptions = {
@@ -74,18 +76,13 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 /** What keeps the test from running here; null for nothing. Only an explicit KUBECONFIG counts: a test must not surprise a cluster. */
-async function findMissing(node: string | undefined): Promise<string | null> {
+async function findMissing(): Promise<string | null> {
   if ((process.env['KUBECONFIG'] ?? '') === '')
     return 'No cluster: set KUBECONFIG to the file that names one. docs/kubernetes-test.md shows how to create one with kind or k3d.';
   if ((process.env['IMAGE_REGISTRY'] ?? '') === '')
     return 'No images: set IMAGE_REGISTRY to the registry that the cluster pulls tocsin/api and the other images from.';
   try {
-    await runTool('kubectl', [
-      'get',
-      'nodes',
-      ...(node === undefined ? [] : [node]),
-      '--request-timeout=10s',
-    ]);
+    await runTool('kubectl', ['get', 'nodes', '--request-timeout=10s']);
     return null;
   } catch (error) {
     return `No cluster: ${error instanceof Error ? error.message : String(error)}`;
@@ -122,7 +119,10 @@ async function run(
   results.addFindings('upgrade', await disturbUnderLoad(system, load, () => system.upgrade()));
 
   const pods = podsOf(await system.pods(), node);
-  if (pods.length === 0) throw new UsageError(`no pod of the chart runs on the node ${node ?? ''}`);
+  if (pods.length === 0) {
+    results.problems.push(`no pod of the chart runs on the node ${node ?? ''}`);
+    return;
+  }
   const deletions = await disturbUnderLoad(system, load, async () => {
     for (const pod of pods) {
       say(`Deleting pod ${pod} …`);

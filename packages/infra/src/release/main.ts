@@ -1,12 +1,12 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
+import { openFolder } from '@tocsin/embedded/program/folders';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { packCli } from '../cli-package/pack-cli.ts';
-import { ensureBaseImages, readBaseImages, type BaseImages } from '../containers/base-images.ts';
+import { ensureBaseImages, readBaseImages } from '../containers/base-images.ts';
 import { NoEngineError, openEngine, type Engine } from '../containers/engine.ts';
 import { buildImages } from '../containers/images.ts';
 import { copyWorkTree } from '../containers/source-copy.ts';
@@ -48,7 +48,7 @@ interface Options {
  */
 export async function main(args: readonly string[]): Promise<void> {
   await runProgram(async (teardown) => {
-    const options = parseOptions(args);
+    const options = parseOptions(args, process.env);
     if (options === null) {
       say(HELP);
       return 0;
@@ -66,8 +66,8 @@ export async function main(args: readonly string[]): Promise<void> {
   });
 }
 
-/** Null for `--help`. */
-function parseOptions(args: readonly string[]): Options | null {
+/** Null for `--help`. @throws UsageError */
+export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): Options | null {
   try {
     const { values } = parseArgs({
       args: [...args],
@@ -79,9 +79,10 @@ function parseOptions(args: readonly string[]): Options | null {
       },
     });
     if (values.help === true) return null;
-    // npm takes the option itself in `npm run release --dry-run`, which must not publish anything.
-    const dryRun = values['dry-run'] === true || process.env['npm_config_dry_run'] === 'true';
-    return { dryRun, npm: values['no-npm'] !== true, folder: values.folder };
+    // Without `--` npm takes these options itself. They must not get lost: they keep something from being published.
+    const dryRun = values['dry-run'] === true || env['npm_config_dry_run'] === 'true';
+    const npm = values['no-npm'] !== true && env['npm_config_npm'] === undefined;
+    return { dryRun, npm, folder: values.folder };
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
@@ -95,16 +96,18 @@ async function release(options: Options, teardown: Teardown): Promise<Findings> 
   if (!options.dryRun) problems.push(...pending.splice(0));
   if (problems.length > 0) return { problems, pending };
 
+  // First: what is started after it ends with this program, however that ends.
+  const temporary = await openFolder('release', teardown);
   const engine = await openEngine(teardown, say);
-  const folder = await openFolder(options.folder, version);
-  const temporary = await teardown.start(mkdtemp(join(tmpdir(), 'tocsin-release-')), (path) =>
-    rm(path, { recursive: true, force: true }),
-  );
+  teardown.onStop(() => engine.cancel());
+  const folder = await openReleaseFolder(options.folder, version);
   const source = join(temporary, 'source');
   await copyWorkTree(source);
-  const tarball = await packageChart(folder, version);
+  const tarball = await packageChart(folder);
   const cli = await packCli(folder);
-  const { node: base } = await pullBase(engine);
+  const bases = await readBaseImages();
+  await ensureBaseImages(engine, bases, say, ['node']);
+  const base = bases.node;
   const naming = { registry: facts.registry ?? 'localhost', version };
   const revision = facts.changes.length > 0 ? `${facts.head}-dirty` : facts.head;
   const origin: ImageOrigin = { revision, created, base };
@@ -126,6 +129,8 @@ async function release(options: Options, teardown: Teardown): Promise<Findings> 
   const published: Published = options.dryRun
     ? { images }
     : await publish(engine, images, tarball, naming.registry);
+  // Throws if the program is being ended.
+  await teardown.start(Promise.resolve(), () => Promise.resolve());
   await writeFile(join(folder, 'RELEASE-NOTES.md'), `${readTopSection(facts.changelog)?.body ?? ''}\n`);
   const artifacts = await listArtifacts(folder);
   const manifest = { version, revision, created, ...published, artifacts };
@@ -138,20 +143,12 @@ async function release(options: Options, teardown: Teardown): Promise<Findings> 
 }
 
 /** The folder that the release goes into, empty. */
-async function openFolder(given: string | undefined, version: string): Promise<string> {
+async function openReleaseFolder(given: string | undefined, version: string): Promise<string> {
   const folder = resolve(given ?? join(process.env['DATA_DIR'] ?? '.data', 'release', version));
   if (given === undefined) await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0) throw new UsageError(`${folder} is not empty`);
   return folder;
-}
-
-/** An image that is there already is not pulled again. */
-async function pullBase(engine: Engine): Promise<BaseImages> {
-  const bases = await readBaseImages();
-  if ((await engine.docker(['image', 'ls', '--quiet', bases.node])).trim() === '')
-    await ensureBaseImages(engine, bases, say);
-  return bases;
 }
 
 interface Published {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { STAND_IN_LABEL } from '../containers/base-images.ts';
@@ -56,7 +56,7 @@ export async function collectImages(
     );
     images.push({ name, reference, id, size, labels: config.Labels, digest: null });
     const sbom = join(folder, `tocsin-${name}-${naming.version}.cdx.json`);
-    await copySbom(engine, id, sbom);
+    await writeFile(sbom, await engine.docker(['run', '--rm', '--entrypoint=cat', id, '/app/sbom.cdx.json']));
     const { metadata } = sbomSchema.parse(JSON.parse(await readFile(sbom, 'utf8')));
     const { problems: defects } = await inspectImage(engine, name, naming, origin.base, temporary);
     problems.push(
@@ -95,13 +95,4 @@ export function isStandIn({ labels }: ReleaseImage): boolean {
 export async function pushImage(engine: Engine, image: ReleaseImage): Promise<ReleaseImage> {
   const output = await engine.docker(['push', image.reference], { timeoutSeconds: PUSH_SECONDS });
   return { ...image, digest: readDigest(output) };
-}
-
-async function copySbom(engine: Engine, image: string, file: string): Promise<void> {
-  const container = (await engine.docker(['create', image])).trim();
-  try {
-    await engine.docker(['cp', `${container}:/app/sbom.cdx.json`, file]);
-  } finally {
-    await engine.docker(['rm', container]);
-  }
 }
