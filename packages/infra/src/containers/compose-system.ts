@@ -95,12 +95,12 @@ export class ComposeSystem implements DeployedSystem {
       await options.engine.cancel();
       await system.remove();
     });
-    // What a run left that was killed.
+    // Removes what a killed run left behind.
     await system.remove();
     return system;
   }
 
-  /** What the shell of a user would have set for every command. */
+  /** The variables that every command gets. */
   get env(): Record<string, string> {
     return {
       COMPOSE_PROJECT_NAME: this.#options.project,
@@ -259,7 +259,7 @@ export class ComposeSystem implements DeployedSystem {
   }
 }
 
-/** The services run as another user, and read-only: whatever the umask is, they must be able to read it. */
+/** The services run as another user, who must be able to read the file whatever the umask is. */
 async function writeForContainers(file: string, text: string): Promise<void> {
   await writeFile(file, text);
   await chmod(file, 0o644);

@@ -100,7 +100,7 @@ async function openConfig(env: NodeJS.ProcessEnv): Promise<string> {
   return OWN_CONFIG;
 }
 
-/** The environment without what the Compose file or Compose itself would take from it: a test has settings of its own. */
+/** The environment without the variables that Compose and the Compose file read: the test uses settings of its own. */
 function cleanEnv(): NodeJS.ProcessEnv {
   const file = readFileSync(`${ROOT}docker-compose.yml`, 'utf8');
   const names = new Set([...file.matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
@@ -126,7 +126,7 @@ async function startEngine(
     if (!installByApt(name, () => say(`Installing ${name} …`)))
       throw new NoEngineError(`No Docker engine is installed. ${ADVICE}`);
   }
-  // Where Debian starts the engine that it installs, that is the one to use.
+  // If the package has started an engine, use that one.
   if (await succeeds('docker', ['info'], { env })) return env;
 
   say('Starting a Docker engine …');

@@ -99,7 +99,7 @@ export async function inspectImage(
   return { name, addedBytes, problems };
 }
 
-/** Commands that end by themselves have none. */
+/** One-shot commands have no health check. */
 function hasHealthCheck(name: ImageName): boolean {
   return name !== 'migrate' && name !== 'cli';
 }

@@ -52,7 +52,7 @@ export async function main(args: readonly string[]): Promise<void> {
     try {
       const results = new Results();
       const previous = values.previous ?? (await findPreviousCommit());
-      // First: what is started after it ends with this program, however that ends.
+      // Open this first: its sweeper ends everything that starts later, however this program ends.
       const folder = await openFolder('containers', teardown);
       const engine = await openEngine(teardown, say);
       await run(engine, folder, load, previous, results, teardown);

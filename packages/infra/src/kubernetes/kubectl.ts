@@ -70,7 +70,7 @@ export class PortForward {
     let errors = '';
     child.stderr.on('data', (bytes) => {
       errors += String(bytes);
-      // It goes on after it has lost its pod, and only says so.
+      // kubectl keeps running after it loses its pod, and only prints an error.
       if (/lost connection to pod|error forwarding port/.test(errors)) child.kill();
     });
     for await (const line of createInterface(child.stdout)) {

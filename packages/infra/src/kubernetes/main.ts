@@ -66,7 +66,7 @@ export async function main(args: readonly string[]): Promise<void> {
       redisImage: values.redis ?? bases.redis,
     };
     const results = new Results();
-    // What is started after this ends with the program, however that ends.
+    // Open this first: its sweeper ends everything that starts later, however this program ends.
     await openFolder('kubernetes', teardown);
     await run(options, load, values.node, results, teardown);
     say(`\n${results.toString()}`);
@@ -75,7 +75,7 @@ export async function main(args: readonly string[]): Promise<void> {
   });
 }
 
-/** What keeps the test from running here; null for nothing. Only an explicit KUBECONFIG counts: a test must not surprise a cluster. */
+/** What keeps the test from running here; null for nothing. Only an explicit KUBECONFIG counts, so that the test never runs in a cluster by accident. */
 async function findMissing(): Promise<string | null> {
   if ((process.env['KUBECONFIG'] ?? '') === '')
     return 'No cluster: set KUBECONFIG to the file that names one. docs/kubernetes-test.md shows how to create one with kind or k3d.';

@@ -79,7 +79,7 @@ export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): O
       },
     });
     if (values.help === true) return null;
-    // Without `--` npm takes these options itself. They must not get lost: they keep something from being published.
+    // Without `--`, npm consumes these options. Ignoring them would publish what the user wanted to keep back.
     const dryRun = values['dry-run'] === true || env['npm_config_dry_run'] === 'true';
     const npm = values['no-npm'] !== true && env['npm_config_npm'] === undefined;
     return { dryRun, npm, folder: values.folder };
@@ -96,7 +96,7 @@ async function release(options: Options, teardown: Teardown): Promise<Findings> 
   if (!options.dryRun) problems.push(...pending.splice(0));
   if (problems.length > 0) return { problems, pending };
 
-  // First: what is started after it ends with this program, however that ends.
+  // Open this first: its sweeper ends everything that starts later, however this program ends.
   const temporary = await openFolder('release', teardown);
   const engine = await openEngine(teardown, say);
   teardown.onStop(() => engine.cancel());
@@ -129,7 +129,7 @@ async function release(options: Options, teardown: Teardown): Promise<Findings> 
   const published: Published = options.dryRun
     ? { images }
     : await publish(engine, images, tarball, naming.registry);
-  // Throws if the program is being ended.
+  // Throws if the program is shutting down.
   await teardown.start(Promise.resolve(), () => Promise.resolve());
   await writeFile(join(folder, 'RELEASE-NOTES.md'), `${readTopSection(facts.changelog)?.body ?? ''}\n`);
   const artifacts = await listArtifacts(folder);

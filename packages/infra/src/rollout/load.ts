@@ -5,13 +5,13 @@ import { waitUntil } from './wait-until.ts';
 
 const SOURCE = 'load';
 const REGIONS = ['eu', 'us'];
-/** Short enough that no check waits for the one before it (a timeout from half the interval on may overlap). */
+/** With a timeout of half the interval or more, checks of one monitor could overlap. */
 const TIMEOUT_SHARE = 0.4;
 const FLAPPING_SHARE = 0.01;
 /** How many intervals a flapping target is up, or down, at a time. */
 const TURN_INTERVALS = { least: 1.2, most: 3 } as const;
 const SETTLE_SECONDS = 180;
-/** Requests that reach a replica which is just stopping fail: Kubernetes and Compose both need a moment to notice. */
+/** Until the schedules are applied and the first checks run. */
 const SETUP_SECONDS = 60;
 
 /** A monitor of the load. */

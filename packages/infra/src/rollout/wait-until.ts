@@ -3,7 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 const POLL_MS = 250;
 
 /**
- * Waits until a condition holds. A check that throws counts as one that does not hold.
+ * Waits until a condition holds. A check that throws counts as one that does not hold: containers and pods are
+ * unreachable while they start. Polls slowly, because each check starts a process.
  * @throws Error that names the condition and what the last check threw
  */
 export async function waitUntil(
