@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { findViolations } from '@tocsin/browser/axe/find-violations';
-import { settle, showScheme } from '@tocsin/browser/browser/settle';
-import { openContext, type WatchedContext } from '@tocsin/browser/browser/watched-context';
-import { fillSystem, type Filled } from '@tocsin/browser/fill/fill-system';
-import { DESKTOP, EMPTY_PAGES, PAGES, PHONE, type DashboardPage } from '@tocsin/browser/pages/pages';
-import { readRoutes } from '@tocsin/browser/pages/read-routes';
-import type { DashboardClient } from '@tocsin/browser/system/dashboard-client';
-import { createDashboardSystem, type DashboardSystem } from '@tocsin/browser/system/dashboard-system';
+import { openContext, settle, showScheme, type WatchedContext } from '@tocsin/browser/browser';
+import { createDashboardSystem, type DashboardSystem } from '@tocsin/browser/dashboard-system';
+import type { DashboardClient } from '@tocsin/browser/dashboard-system';
+import { type Filled, fillSystem } from '@tocsin/browser/fill/fill-system';
+import { findViolations } from '@tocsin/browser/find-violations';
+import { type DashboardPage, DESKTOP, EMPTY_PAGES, PAGES, PHONE, readRoutes } from '@tocsin/browser/pages';
 import type { Page } from 'playwright-core';
 
 /** Of all the rules, this one alone depends on the colours. */

@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { documentTime } from '@tocsin/browser/browser/document-time';
-import { openContext, type WatchedContext } from '@tocsin/browser/browser/watched-context';
-import { acceptInvitation } from '@tocsin/browser/system/dashboard-client';
-import { createDashboardSystem, OWNER, type DashboardSystem } from '@tocsin/browser/system/dashboard-system';
+import { documentTime, openContext, type WatchedContext } from '@tocsin/browser/browser';
+import {
+  acceptInvitation,
+  createDashboardSystem,
+  type DashboardSystem,
+  OWNER,
+} from '@tocsin/browser/dashboard-system';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Locator, Page } from 'playwright-core';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from '@jest/globals';
-import { ensureDashboard } from '@tocsin/browser/system/built-dashboard';
+import { ensureDashboard } from '@tocsin/browser/dashboard-system';
 
 const MOST_BYTES = 250_000;
 /** The page at `/`, by its source. */

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { StallWatch } from '@tocsin/chaos/life/load/stall-watch';
-import { until } from '@tocsin/embedded/testing/until';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
-import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-names';
-import { openQueueStore, type QueueStore } from '@tocsin/queue/queue-store';
+import { until } from '@tocsin/embedded/testing/until';
+import { KEY_PREFIX, openQueueStore, type QueueStore, storedName } from '@tocsin/queue/queue-store';
 import { Redis } from 'ioredis';
 
 const QUEUE = storedName('delivery', null);

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newMonitor, recordCheck } from '@tocsin/api/testing/monitors';
 import { openTestApi, type TestApi } from '@tocsin/api/testing/test-api';
-import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { folderWith, runIn, type Ran } from './fake-terminal.ts';
+import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { folderWith, type Ran, runIn } from './fake-terminal.ts';
 
 let api: TestApi;
 beforeAll(async () => {

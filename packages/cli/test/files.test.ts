@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadSets, type FileSet } from '@tocsin-monitor/cli/files/load-sets';
-import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-file';
 import { describe, expect, test } from '@jest/globals';
+import { type FileSet, loadSets } from '@tocsin-monitor/cli/files/load-sets';
+import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { folderWith } from './fake-terminal.ts';
 
 async function load(

@@ -1,16 +1,16 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tail, type TailFlags } from '@tocsin-monitor/cli/events/tail';
-import { createApiClient, type ApiClient } from '@tocsin-monitor/cli/http/api-client';
-import { trigger } from '@tocsin-monitor/cli/trigger/trigger';
-import { ApiError } from '@tocsin-monitor/cli/http/api-error';
-import { apply } from '@tocsin-monitor/cli/apply/apply';
-import { exportMonitors } from '@tocsin-monitor/cli/export/export';
-import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitor';
-import type { Event } from '@tocsin/contracts/event';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, expect, jest, test } from '@jest/globals';
+import { apply } from '@tocsin-monitor/cli/apply/apply';
+import { tail, type TailFlags } from '@tocsin-monitor/cli/events/tail';
+import { exportMonitors } from '@tocsin-monitor/cli/export/export';
+import { type ApiClient, createApiClient } from '@tocsin-monitor/cli/http/api-client';
+import { ApiError } from '@tocsin-monitor/cli/http/api-error';
+import { trigger } from '@tocsin-monitor/cli/trigger/trigger';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { fakeTerminal, folderWith, runIn } from './fake-terminal.ts';
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString();

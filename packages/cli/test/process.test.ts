@@ -1,11 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createSystem, type System } from '@tocsin/e2e/system';
-import type { ServiceProcess } from '@tocsin/e2e/service-process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sql } from 'drizzle-orm';
 import { openDatabase } from '@tocsin/db/database/open';
+import type { ServiceProcess } from '@tocsin/e2e/service-process';
+import { createSystem, type System } from '@tocsin/e2e/system';
+import { sql } from 'drizzle-orm';
 import { folderWith } from './fake-terminal.ts';
 
 let system: System;

@@ -17,6 +17,6 @@ test('nothing here needs Node: the dashboard runs it in browsers', () => {
   const needing = [...sources()].filter(([, code]) => NODE_ONLY.test(code)).map(([file]) => file);
   expect(needing).toEqual([]);
   expect([...sources()].map(([file]) => file)).toEqual(
-    expect.arrayContaining(['monitor.ts', 'api/operations.ts']),
+    expect.arrayContaining(['monitors/monitor.ts', 'routes/routes.ts']),
   );
 });

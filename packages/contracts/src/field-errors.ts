@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { FieldError } from './errors.ts';
-import { nearestWord } from './nearest-word.ts';
+import { nearestWord } from './words.ts';
 
 /** Unknown keys of one object that are named: a body of nothing but faults must not make an answer larger than itself. */
 const MOST_KEYS = 100;

@@ -30,3 +30,6 @@ export const LIMITS = {
 
 /** A region code: lower-case letters, digits and inner hyphens, at most 63 characters. */
 export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+/** From one sign of life of a live stream to the next (design §3 "Dashboard API"). In a file of its own: every page of the dashboard loads it. */
+export const STREAM_HEARTBEAT_SECONDS = 15;

@@ -1,10 +1,10 @@
-import { afterAll, beforeEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-region';
-import { countRegionMonitors } from '@tocsin/db/monitor-regions/count-region-monitors';
+import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
+import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { sql } from 'drizzle-orm';
-import { checkOf, makeMonitor, openTestContext, untilWaiting, type TestContext } from './harness.ts';
+import { checkOf, makeMonitor, openTestContext, type TestContext, untilWaiting } from './harness.ts';
 
 let context: TestContext;
 beforeAll(async () => {

@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Channel } from '@tocsin/contracts/channel';
-import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
-import { getChannel } from '@tocsin/db/channels/get-channel';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import { getChannel } from '@tocsin/db/channels/read-channels';
 import { channels } from '@tocsin/db/channels/table';
-import { updateChannel } from '@tocsin/db/channels/update-channel';
+import { disableExhaustedChannels, updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
-import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-pending-deliveries';
+import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-deliveries';
 import { eq, sql } from 'drizzle-orm';
 import { readDeliveryLog } from './delivery-log.ts';
 import { alertOf, claimOne, endLeases, makeChannel, recordOutcome, redeliverAll } from './delivery-steps.ts';

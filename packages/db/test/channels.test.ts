@@ -1,16 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { channelSchema } from '@tocsin/contracts/channel';
-import { createChannel } from '@tocsin/db/channels/create-channel';
-import { deleteChannel } from '@tocsin/db/channels/delete-channel';
-import { findChannelRow } from '@tocsin/db/channels/find-channel-row';
-import { getChannel } from '@tocsin/db/channels/get-channel';
-import { listChannels } from '@tocsin/db/channels/list-channels';
-import { revealChannelSecret } from '@tocsin/db/channels/reveal-channel-secret';
-import { rotateChannelSecret } from '@tocsin/db/channels/rotate-channel-secret';
+import { channelSchema } from '@tocsin/contracts/channels/channel';
+import {
+  findChannelRow,
+  getChannel,
+  listChannels,
+  revealChannelSecret,
+} from '@tocsin/db/channels/read-channels';
 import { channels } from '@tocsin/db/channels/table';
-import { updateChannel } from '@tocsin/db/channels/update-channel';
+import {
+  createChannel,
+  deleteChannel,
+  rotateChannelSecret,
+  updateChannel,
+} from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { eq, sql } from 'drizzle-orm';
 import { readDeliveryLog } from './delivery-log.ts';

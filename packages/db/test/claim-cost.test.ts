@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { updateChannel } from '@tocsin/db/channels/write-channels';
+import type { Transaction } from '@tocsin/db/database/open';
 import {
   claimDeliveries,
   type ClaimedDelivery,
   type ClaimScope,
 } from '@tocsin/db/deliveries/claim-deliveries';
-import { updateChannel } from '@tocsin/db/channels/update-channel';
-import type { Transaction } from '@tocsin/db/database/open';
-import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
+import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { sql } from 'drizzle-orm';
 import { alertOf, endLeases, makeChannel, recordOutcome, redeliverAll } from './delivery-steps.ts';
-import { makeMonitor, keepStatistics, openTestContext, type TestContext } from './harness.ts';
+import { keepStatistics, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { accounts } from '@tocsin/db/accounts/table';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Transaction } from '@tocsin/db/database/open';
 import { readCovered } from '@tocsin/db/maintenance-windows/coverage';
+import { accounts } from '@tocsin/db/users/table';
 import { sql } from 'drizzle-orm';
-import { checkOf, makeMonitor, keepStatistics, openTestContext, type TestContext } from './harness.ts';
+import { checkOf, keepStatistics, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;
 beforeAll(async () => {

@@ -1,20 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { getMonitorStats } from '@tocsin/db/check-rollups/get-monitor-stats';
+import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
 import { listPartitions } from '@tocsin/db/database/partitions';
-import { markOrphanedIncidents } from '@tocsin/db/deleted-monitors/mark-orphaned-incidents';
-import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { findEvent } from '@tocsin/db/events/find-event';
-import { listEvents } from '@tocsin/db/events/list-events';
-import { listRecentChecks } from '@tocsin/db/events/list-recent-checks';
-import { tailEvents } from '@tocsin/db/events/tail-events';
-import { getIncident } from '@tocsin/db/incidents/get-incident';
-import { listIncidents } from '@tocsin/db/incidents/list-incidents';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
-import { getMonitor } from '@tocsin/db/monitors/get-monitor';
-import { listMonitors } from '@tocsin/db/monitors/list-monitors';
+import { markOrphanedIncidents, purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { findEvent, listEvents, listRecentChecks, tailEvents } from '@tocsin/db/events/read-events';
+import { getIncident, listIncidents } from '@tocsin/db/incidents/read-incidents';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { getMonitor, listMonitors } from '@tocsin/db/monitors/read-monitors';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
 import { sql } from 'drizzle-orm';
 import {
@@ -22,8 +16,8 @@ import {
   failureOf,
   makeMonitor,
   openTestContext,
-  untilWaiting,
   type TestContext,
+  untilWaiting,
 } from './harness.ts';
 
 const HISTORY = ['events', 'check_rollups', 'incidents'] as const;

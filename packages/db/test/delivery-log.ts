@@ -1,6 +1,6 @@
-import { asc, eq } from 'drizzle-orm';
 import type { Database } from '@tocsin/db/database/open';
-import { attempts, deliveries, type AttemptRow, type DeliveryRow } from '@tocsin/db/deliveries/table';
+import { type AttemptRow, attempts, deliveries, type DeliveryRow } from '@tocsin/db/deliveries/table';
+import { asc, eq } from 'drizzle-orm';
 
 /** A delivery with every attempt, in order. */
 type DeliveryLog = DeliveryRow & { readonly attempts: readonly AttemptRow[] };

@@ -1,8 +1,8 @@
-import { createChannel } from '@tocsin/db/channels/create-channel';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { claimDeliveries, type ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import { type AttemptOutcome, recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
-import { recordAttempt, type AttemptOutcome } from '@tocsin/db/deliveries/record-attempt';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { sql } from 'drizzle-orm';
 import { checkOf, failureOf, type TestContext } from './harness.ts';

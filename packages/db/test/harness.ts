@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { createMonitorSchema } from '@tocsin/contracts/monitor';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import { openDatabase } from '@tocsin/db/database/open';
+import type { DbContext } from '@tocsin/db/database/open';
+import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitor';
+import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
-import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
-import type { DbContext } from '@tocsin/db/database/context';
-import { openDatabase } from '@tocsin/db/database/open';
-import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitor';
 import { sql } from 'drizzle-orm';
 
 export interface TestContext extends DbContext {

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { incidentSchema } from '@tocsin/contracts/incident';
-import { getIncident } from '@tocsin/db/incidents/get-incident';
-import { listIncidents } from '@tocsin/db/incidents/list-incidents';
-import { countRegionMonitors } from '@tocsin/db/monitor-regions/count-region-monitors';
+import { incidentSchema } from '@tocsin/contracts/incidents/incident';
+import { getIncident, listIncidents } from '@tocsin/db/incidents/read-incidents';
+import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import { sql } from 'drizzle-orm';
 import { changeStatus, makeAccount, makeChannel } from './delivery-steps.ts';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';

@@ -1,14 +1,16 @@
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { acceptInvitation, acceptInvitationOf } from '@tocsin/db/invitations/accept-invitation';
-import { createInvitation } from '@tocsin/db/invitations/create-invitation';
-import { deleteInvitation } from '@tocsin/db/invitations/delete-invitation';
-import { createUser } from '@tocsin/db/users/create-user';
-import { deleteUser } from '@tocsin/db/users/delete-user';
-import { findUserByEmail } from '@tocsin/db/users/find-user-by-email';
-import type { User } from '@tocsin/contracts/user';
+import type { User } from '@tocsin/contracts/people/user';
+import { deleteUser } from '@tocsin/db/users/change-users';
+import {
+  acceptInvitation,
+  acceptInvitationOf,
+  createInvitation,
+  deleteInvitation,
+} from '@tocsin/db/users/invitations';
+import { createUser, findUserByEmail } from '@tocsin/db/users/users';
 import { sql } from 'drizzle-orm';
-import { openTestContext, untilWaiting, type TestContext } from './harness.ts';
+import { openTestContext, type TestContext, untilWaiting } from './harness.ts';
 
 const BOB = 'bob@example.com';
 

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
-import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/delete-maintenance-window';
-import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/get-maintenance-window';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
+import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
 import { SETTLED_AT_ONCE, settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
-import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/update-maintenance-window';
+import {
+  deleteMaintenanceWindow,
+  updateMaintenanceWindow,
+} from '@tocsin/db/maintenance-windows/write-windows';
 import { monitors } from '@tocsin/db/monitors/table';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { statusChanges } from '@tocsin/db/status-changes/table';

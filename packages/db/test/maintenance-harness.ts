@@ -1,11 +1,11 @@
-import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/webhook';
+import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import { createChannel } from '@tocsin/db/channels/write-channels';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
-import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-maintenance-window';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import { maintenanceOccurrences } from '@tocsin/db/maintenance-windows/table';
-import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
-import { createChannel } from '@tocsin/db/channels/create-channel';
+import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { monitors } from '@tocsin/db/monitors/table';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { asc, eq, sql } from 'drizzle-orm';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { listEvents } from '@tocsin/db/events/list-events';
+import { listEvents } from '@tocsin/db/events/read-events';
 import { incidents } from '@tocsin/db/incidents/table';
 import { monitorRegions } from '@tocsin/db/monitor-regions/table';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { and, eq, isNull } from 'drizzle-orm';
 import { checkOf, failureOf, openTestContext, type TestContext } from './harness.ts';

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { accounts } from '@tocsin/db/accounts/table';
 import type { Database } from '@tocsin/db/database/open';
-import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
-import { planWindow } from '@tocsin/db/maintenance-windows/plan-window';
-import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/update-maintenance-window';
+import { advanceWindows, planWindow } from '@tocsin/db/maintenance-windows/advance-windows';
 import { maintenanceWindows } from '@tocsin/db/maintenance-windows/table';
+import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
+import { accounts } from '@tocsin/db/users/table';
 import { sql } from 'drizzle-orm';
 import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 import {

@@ -1,19 +1,17 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { MigrationReport, MigrationWait } from '@tocsin/db/database/apply-migrations';
 import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
-import { MIGRATIONS, migrate } from '@tocsin/db/migrate';
-import type { MigrationReport, MigrationWait } from '@tocsin/db/migrations/apply-migrations';
-import { readMigrations } from '@tocsin/db/migrations/read-migrations';
-import { createUser } from '@tocsin/db/users/create-user';
+import { migrate, MIGRATIONS, readMigrations } from '@tocsin/db/database/migrate';
 import { userLogins } from '@tocsin/db/users/table';
+import { createUser, ensureAccount } from '@tocsin/db/users/users';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { until } from '@tocsin/embedded/testing/until';
 import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
-import { checkOf, makeMonitor, openTestContext, untilWaiting, type TestContext } from './harness.ts';
+import { checkOf, makeMonitor, openTestContext, type TestContext, untilWaiting } from './harness.ts';
 
 const all = readMigrations(MIGRATIONS);
 const PATIENCE = { lockTimeoutMs: 100, pauseMs: 10, maxWaitMs: 600_000 };

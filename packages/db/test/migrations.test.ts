@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { MIGRATIONS } from '@tocsin/db/migrate';
-import { readMigrations, type Migration } from '@tocsin/db/migrations/read-migrations';
+import { type Migration, MIGRATIONS, readMigrations } from '@tocsin/db/database/migrate';
 
 /** Tables with a few rows for each person. Every other may be large, or every recorded check writes to it. */
 const SMALL = new Set(['accounts', 'api_keys', 'invitations', 'user_logins', 'users']);

@@ -1,11 +1,15 @@
-import { monitorSetEntrySchema, type MonitorSet, type MonitorSetEntry } from '@tocsin/contracts/monitor-set';
-import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { applySet, type AppliedSet } from '@tocsin/db/monitor-sets/apply-set';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
-import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
-import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  type MonitorSet,
+  type MonitorSetEntry,
+  monitorSetEntrySchema,
+} from '@tocsin/contracts/monitor-sets/monitor-set';
+import { recordChecks } from '@tocsin/db/checks/record-checks';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { ensureEventPartitions } from '@tocsin/db/events/partitions';
+import { type AppliedSet, applySet } from '@tocsin/db/monitor-sets/apply-set';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { sql } from 'drizzle-orm';
 import { checkOf, openTestContext, type TestContext } from './harness.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { monitorStatsSchema, type MonitorStats, type StatsWindow } from '@tocsin/contracts/monitor-stats';
-import { getMonitorStats } from '@tocsin/db/check-rollups/get-monitor-stats';
+import { type MonitorStats, monitorStatsSchema, type StatsWindow } from '@tocsin/contracts/monitors/stats';
+import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
-import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
+import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { sql } from 'drizzle-orm';
 import { openTestContext, type TestContext } from './harness.ts';
 import {

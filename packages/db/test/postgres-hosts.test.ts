@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { connect, createServer, Socket, type AddressInfo, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { acquireLeaderLease } from '@tocsin/db/database/leader-lease';
+import { migrate } from '@tocsin/db/database/migrate';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
-import { migrate } from '@tocsin/db/migrate';
 import type { PostgresServer } from '@tocsin/embedded/postgres';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
 import { startStandby } from '@tocsin/embedded/testing/standby';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { updateMonitorSchema } from '@tocsin/contracts/monitor';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import { incidents } from '@tocsin/db/incidents/table';
 import { monitorRegions } from '@tocsin/db/monitor-regions/table';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';

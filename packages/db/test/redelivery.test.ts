@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/channel-delivery';
-import { updateChannel } from '@tocsin/db/channels/update-channel';
+import { deliveryDetailSchema, deliverySchema } from '@tocsin/contracts/deliveries/delivery';
+import { updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
-import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
-import { giveUpTestDelivery } from '@tocsin/db/deliveries/find-test-outcome';
-import { getDelivery } from '@tocsin/db/deliveries/get-delivery';
-import { listDeliveries } from '@tocsin/db/deliveries/list-deliveries';
+import { getDelivery, listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver, redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
+import { createTestDelivery, giveUpTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { sql } from 'drizzle-orm';
 import { readDeliveryLog } from './delivery-log.ts';
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { listEvents } from '@tocsin/db/events/list-events';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import { listEvents } from '@tocsin/db/events/read-events';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 

@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { createChannel } from '@tocsin/db/channels/create-channel';
-import { revealChannelSecret } from '@tocsin/db/channels/reveal-channel-secret';
-import { rotateChannelSecret } from '@tocsin/db/channels/rotate-channel-secret';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
-import { getMonitor } from '@tocsin/db/monitors/get-monitor';
-import { countSealed, countUnreadable } from '@tocsin/db/secrets/count-sealed';
-import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
-import { resealMonitors } from '@tocsin/db/secrets/reseal-batch';
-import { resealSecrets } from '@tocsin/db/secrets/reseal-secrets';
+import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
+import { createChannel, rotateChannelSecret } from '@tocsin/db/channels/write-channels';
 import { openDatabase } from '@tocsin/db/database/open';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { getMonitor } from '@tocsin/db/monitors/read-monitors';
+import { resealMonitors, resealSecrets } from '@tocsin/db/secrets/reseal-secrets';
+import { countSealed, countUnreadable, reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { sql } from 'drizzle-orm';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 

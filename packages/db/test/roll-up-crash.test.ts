@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
-import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
+import { readRollupState, rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
-import { sql } from 'drizzle-orm';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
+import { sql } from 'drizzle-orm';
 import { Client } from 'pg';
-import { openTestContext, untilWaiting, type TestContext } from './harness.ts';
+import { openTestContext, type TestContext, untilWaiting } from './harness.ts';
 import { HOUR_MS, monitorWithSpans, rollupsBefore, setWatermark } from './rollup-data.ts';
 
 const BARRIER = 4_711;

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
-import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
+import { readRollupState, rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { sql } from 'drizzle-orm';
 import { openTestContext, readClock, type TestContext } from './harness.ts';
 import {
@@ -12,11 +11,11 @@ import {
   insertEvents,
   monitorWithSpans,
   randomEvents,
+  type RawEvent,
   rollupsBefore,
   seeded,
   setWatermark,
   slotsOf,
-  type RawEvent,
   type Span,
 } from './rollup-data.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { latencyBucket } from '@tocsin/core/latency/buckets';
-import { phaseMs } from '@tocsin/core/schedule/phase';
-import { columnOf } from '@tocsin/db/database/arrays';
+import { phaseMs } from '@tocsin/core/schedule/slots';
+import { latencyBucket } from '@tocsin/core/stats/latency-histogram';
 import { checkRollups, checkRollupState } from '@tocsin/db/check-rollups/table';
-import { scheduleSpans } from '@tocsin/db/schedule-spans/table';
+import { columnOf } from '@tocsin/db/database/sql';
+import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
 import { and, asc, eq, lt, sql } from 'drizzle-orm';
 import { makeMonitor, type TestContext } from './harness.ts';
 

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { phaseMs } from '@tocsin/core/schedule/phase';
-import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-region';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { phaseMs } from '@tocsin/core/schedule/slots';
+import { migrate } from '@tocsin/db/database/migrate';
+import { alignDefaultRegion, alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
+import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
-import { migrate } from '@tocsin/db/migrate';
-import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
-import { scheduleSpans } from '@tocsin/db/schedule-spans/table';
 import { asc, eq, sql } from 'drizzle-orm';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { phaseMs } from '@tocsin/core/schedule/phase';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { phaseMs } from '@tocsin/core/schedule/slots';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 

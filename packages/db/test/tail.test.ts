@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { statusChangeSchema } from '@tocsin/contracts/status-change';
-import { accounts } from '@tocsin/db/accounts/table';
+import { statusChangeSchema } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { listEvents } from '@tocsin/db/events/list-events';
-import { tailEvents } from '@tocsin/db/events/tail-events';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
-import { listMonitorStamps } from '@tocsin/db/monitors/list-monitor-stamps';
-import type { StampRange } from '@tocsin/db/monitors/stamp-range';
+import { listEvents, tailEvents } from '@tocsin/db/events/read-events';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
+import type { StampRange } from '@tocsin/db/monitors/stamps';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
+import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
 import { checkOf, failureOf, makeMonitor, openTestContext, readClock, type TestContext } from './harness.ts';
 

@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
-import { deleteChannel } from '@tocsin/db/channels/delete-channel';
-import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
+import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { channels } from '@tocsin/db/channels/table';
-import { updateChannel } from '@tocsin/db/channels/update-channel';
+import { deleteChannel, disableExhaustedChannels, updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
-import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-pending-deliveries';
-import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
-import { findTestOutcome, giveUpTestDelivery } from '@tocsin/db/deliveries/find-test-outcome';
-import { getDelivery } from '@tocsin/db/deliveries/get-delivery';
+import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-deliveries';
+import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
+import {
+  createTestDelivery,
+  findTestOutcome,
+  giveUpTestDelivery,
+} from '@tocsin/db/deliveries/test-deliveries';
 import { eq, sql } from 'drizzle-orm';
 import { alertOf, claimOne, makeChannel, recordOutcome } from './delivery-steps.ts';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';

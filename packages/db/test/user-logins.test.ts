@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createUser } from '@tocsin/db/users/create-user';
 import { userLogins } from '@tocsin/db/users/table';
+import { createUser } from '@tocsin/db/users/users';
 import { eq, sql } from 'drizzle-orm';
 import { openTestContext, type TestContext } from './harness.ts';
 

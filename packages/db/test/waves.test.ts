@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { waveOf, type Wave } from '@tocsin/core/schedule/wave';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { type Wave, waveOf } from '@tocsin/core/schedule/slots';
+import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
+import { listWaveMembers, listWaves } from '@tocsin/db/monitor-regions/schedules';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
-import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
-import { listWaveMembers } from '@tocsin/db/schedule-spans/list-wave-members';
-import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
 import { sql } from 'drizzle-orm';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 

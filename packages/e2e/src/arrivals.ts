@@ -1,4 +1,4 @@
-import type { DbContext } from '@tocsin/db/database/context';
+import type { DbContext } from '@tocsin/db/database/open';
 import { deliveries } from '@tocsin/db/deliveries/table';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { untilSeen } from './until-seen.ts';

@@ -1,5 +1,5 @@
-import type { Event } from '@tocsin/contracts/event';
-import type { WebhookPayload } from '@tocsin/contracts/webhook';
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
+import type { Event } from '@tocsin/contracts/monitors/events';
 
 /** A webhook that must have been sent; stamps are compared apart. */
 export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;

@@ -1,5 +1,5 @@
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import type { System } from './system.ts';
 
 /** A region that no checker serves: what is checked from there is checked by the test alone. */

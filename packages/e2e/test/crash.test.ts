@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
+import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { firstArrivals, untilLogged } from '@tocsin/e2e/arrivals';
 import { HeldTarget } from '@tocsin/e2e/held-target';
 import { NOWHERE, recordCheck } from '@tocsin/e2e/record-check';
@@ -7,7 +7,7 @@ import type { ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { untilSeen } from '@tocsin/e2e/until-seen';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
-import { startRedis, type RedisServer } from '@tocsin/embedded/redis';
+import { type RedisServer, startRedis } from '@tocsin/embedded/redis';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { until } from '@tocsin/embedded/testing/until';
 import { Client } from 'pg';

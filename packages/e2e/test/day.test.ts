@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-window';
-import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/webhook';
+import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { attempts, deliveries } from '@tocsin/db/deliveries/table';
 import { events } from '@tocsin/db/events/table';
-import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-maintenance-window';
-import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/get-maintenance-window';
-import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/update-maintenance-window';
+import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
+import {
+  createMaintenanceWindow,
+  updateMaintenanceWindow,
+} from '@tocsin/db/maintenance-windows/write-windows';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { firstArrivals, NO_ANSWER, webhookIdOf } from '@tocsin/e2e/arrivals';
 import { expectedWebhooks, type ImplyingEvent, type WatchedMonitor } from '@tocsin/e2e/oracle';
@@ -13,7 +15,7 @@ import type { ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { untilSeen } from '@tocsin/e2e/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
-import { WebhookReceiver, type Answer } from '@tocsin/embedded/local-web/webhook-receiver';
+import { type Answer, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { asc, eq, sql } from 'drizzle-orm';
 
 const INTERVAL = 5;

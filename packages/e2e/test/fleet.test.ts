@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { waveId } from '@tocsin/core/schedule/wave';
-import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
+import { waveId } from '@tocsin/core/schedule/slots';
+import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { untilSeen } from '@tocsin/e2e/until-seen';
 import { Redis } from 'ioredis';

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
+import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { firstArrivals } from '@tocsin/e2e/arrivals';
 import { NOWHERE, recordCheck } from '@tocsin/e2e/record-check';
 import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { untilSeen } from '@tocsin/e2e/until-seen';
-import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { stopProcess } from '@tocsin/embedded/processes';
-import { startRedis, type RedisServer } from '@tocsin/embedded/redis';
+import { type RedisServer, startRedis } from '@tocsin/embedded/redis';
 import { TestRedisCluster } from '@tocsin/embedded/testing/redis-cluster';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+import { until } from '@tocsin/embedded/testing/until';
 import { Redis } from 'ioredis';
 
 const FAR = 'eu-west-1';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { renewSetupInvitation } from '@tocsin/db/invitations/renew-setup-invitation';
-import { openSession, type DashboardRequest } from '@tocsin/e2e/dashboard-session';
+import { renewSetupInvitation } from '@tocsin/db/users/invitations';
+import { type DashboardRequest, openSession } from '@tocsin/e2e/dashboard-session';
 import type { ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, PUBLIC_URL, type System } from '@tocsin/e2e/system';
 import { untilSeen } from '@tocsin/e2e/until-seen';
@@ -12,7 +12,7 @@ import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
 import { Client, Pool } from 'pg';
 import { askWrongly } from './ask-wrongly.ts';
-import { startEchoTarget, type EchoTarget } from './echo-target.ts';
+import { type EchoTarget, startEchoTarget } from './echo-target.ts';
 import { IN_CLEAR, monitorHeaders, secretOf, secrets } from './marked-secrets.ts';
 import {
   findSecrets,
@@ -20,8 +20,8 @@ import {
   readFiles,
   readStore,
   readTables,
-  watchStore,
   type Surface,
+  watchStore,
 } from './secret-marks.ts';
 
 let receiver: WebhookReceiver;

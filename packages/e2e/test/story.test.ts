@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Event } from '@tocsin/contracts/event';
-import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/webhook';
+import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import type { Event } from '@tocsin/contracts/monitors/events';
 import { firstArrivals, untilLogged } from '@tocsin/e2e/arrivals';
 import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
 import { createSystem, type System } from '@tocsin/e2e/system';
 import { untilSeen } from '@tocsin/e2e/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
-import { WebhookReceiver, type ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
+import { type ReceivedWebhook, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
 import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
 import { Webhook } from 'standardwebhooks';

@@ -1,8 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createMonitorSchema } from '@tocsin/contracts/monitor';
-import { waveId, waveOf } from '@tocsin/core/schedule/wave';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { insertMonitors } from '@tocsin/db/monitors/insert-monitors';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import { HeldTarget } from '@tocsin/e2e/held-target';
 import type { ServiceProcess } from '@tocsin/e2e/service-process';
@@ -11,7 +12,6 @@ import { untilSeen } from '@tocsin/e2e/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { until } from '@tocsin/embedded/testing/until';
 import { Redis } from 'ioredis';
-import { readFile } from 'node:fs/promises';
 
 const INTERVAL = 5;
 const INTERVAL_MS = INTERVAL * 1_000;

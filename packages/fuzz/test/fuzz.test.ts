@@ -1,8 +1,7 @@
+import { expect, test } from '@jest/globals';
 import { listRoutes } from '@tocsin/api/testing/list-routes';
 import { openTestApi } from '@tocsin/api/testing/test-api';
-import { AUTH_ROUTES, ROUTES } from '@tocsin/fuzz/routes/routes';
-import { TRIALS } from '@tocsin/fuzz/routes/trials';
-import { expect, test } from '@jest/globals';
+import { AUTH_ROUTES, ROUTES, TRIALS } from '@tocsin/fuzz/requests/routes';
 
 test('the fuzzer requests every route of the api, and no other', async () => {
   const api = await openTestApi();

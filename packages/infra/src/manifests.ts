@@ -1,5 +1,48 @@
 import { parseAllDocuments } from 'yaml';
-import { watched } from './watched.ts';
+
+/**
+ * An object whose reader is watched: `unread()` names, as paths, what stands in it that the reader never asked for. An object that was
+ * not asked for anything is of a kind that may hold anything, and one whose keys were listed was read whole.
+ */
+function watched<Value>(value: Value): { readonly value: Value; readonly unread: () => string[] } {
+  const objects: { readonly path: string; readonly target: object; readonly asked: Set<string> }[] = [];
+  const known = new Map<object, object>();
+
+  function watch(part: unknown, path: string): unknown {
+    if (typeof part !== 'object' || part === null) return part;
+    const before = known.get(part);
+    if (before !== undefined) return before;
+    const asked = new Set<string>();
+    if (!Array.isArray(part)) objects.push({ path, target: part, asked });
+    const proxy = new Proxy(part, {
+      get(target, key) {
+        const found: unknown = Reflect.get(target, key);
+        if (typeof key === 'symbol') return found;
+        asked.add(key);
+        return watch(found, `${path}/${key}`);
+      },
+      ownKeys(target) {
+        const keys = Reflect.ownKeys(target);
+        for (const key of keys) asked.add(String(key));
+        return keys;
+      },
+    });
+    known.set(part, proxy);
+    return proxy;
+  }
+
+  return {
+    value: watch(value, '') as Value,
+    unread: () =>
+      objects
+        .filter(({ asked }) => asked.size > 0)
+        .flatMap(({ path, target, asked }) =>
+          Object.keys(target)
+            .filter((key) => !asked.has(key))
+            .map((key) => `${path}/${key}`),
+        ),
+  };
+}
 
 export interface Manifest {
   readonly apiVersion: string;
@@ -86,4 +129,63 @@ async function judge(kind: string, manifest: Manifest): Promise<string[]> {
   }
   // Schemas of Kubernetes let pass what they do not know: it is what they never looked at.
   return [...problems, ...unread().map((path) => `${path} is not known`)];
+}
+
+interface Variable {
+  readonly name: string;
+  readonly value?: string;
+  readonly valueFrom?: { readonly secretKeyRef?: { readonly name: string; readonly key: string } };
+}
+
+interface Container {
+  readonly image: string;
+  readonly env: readonly Variable[];
+  readonly envFrom?: readonly object[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
+  readonly securityContext: object;
+  readonly resources: object;
+  readonly startupProbe?: object;
+  readonly livenessProbe?: object;
+  readonly readinessProbe?: object;
+}
+
+/** The fields of a pod that tests read. */
+export interface Pod {
+  readonly kind: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly containers: readonly Container[];
+    readonly securityContext: object;
+    readonly automountServiceAccountToken: boolean;
+    readonly nodeSelector?: object;
+    readonly tolerations?: readonly object[];
+    readonly affinity?: object;
+    readonly priorityClassName?: string;
+    readonly terminationGracePeriodSeconds?: number;
+    readonly hostNetwork?: boolean;
+    readonly hostPID?: boolean;
+    readonly hostIPC?: boolean;
+  };
+}
+
+interface Workload {
+  readonly template?: {
+    readonly metadata?: { readonly labels: Pod['labels']; readonly annotations?: Pod['annotations'] };
+    readonly spec: Pod['spec'];
+  };
+  readonly jobTemplate?: { readonly spec: Workload };
+}
+
+/** The pods that workloads of these manifests start. */
+export function podsOf(manifests: readonly Manifest[]): Pod[] {
+  return manifests.flatMap(({ kind, metadata, spec }) => {
+    const workload = spec as Workload | undefined;
+    const template = (workload?.jobTemplate?.spec ?? workload)?.template;
+    if (template === undefined) return [];
+    const { labels = {}, annotations = {} } = template.metadata ?? {};
+    return [{ kind, name: metadata.name, labels, annotations, spec: template.spec }];
+  });
 }

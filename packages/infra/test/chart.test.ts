@@ -2,8 +2,14 @@ import { BlockList } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { DENIED_IPV4 } from '@tocsin/egress/denied-ranges';
 import { CHART, lintChart, renderChart, renderNotes } from '@tocsin/infra/helm';
-import { findManifest, findProblems, readManifests, type Manifest } from '@tocsin/infra/manifests';
-import { podsOf, type Pod } from '@tocsin/infra/pods';
+import {
+  findManifest,
+  findProblems,
+  type Manifest,
+  type Pod,
+  podsOf,
+  readManifests,
+} from '@tocsin/infra/manifests';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { queueUrlVariable, settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';

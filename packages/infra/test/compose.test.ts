@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { readCommands } from '@tocsin/infra/containers/documented-commands';
-import { readRepositoryFile } from '@tocsin/infra/repository';
+import { readCommands, readRepositoryFile } from '@tocsin/infra/repository';
 import { settings } from '@tocsin/runtime/settings';
 import Ajv2019 from 'ajv/dist/2019.js';
 import { parse } from 'yaml';

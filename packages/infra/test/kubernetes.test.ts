@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { renderChart } from '@tocsin/infra/helm';
-import { chartValues } from '@tocsin/infra/kubernetes/kubernetes-system';
-import { storeObjects } from '@tocsin/infra/kubernetes/stores';
-import { findProblems, readManifests, type Manifest } from '@tocsin/infra/manifests';
+import { chartValues, storeObjects } from '@tocsin/infra/kubernetes/kubernetes-system';
+import { findProblems, type Manifest, readManifests } from '@tocsin/infra/manifests';
 import { ROOT } from '@tocsin/infra/repository';
 
 const STORES = {

@@ -5,12 +5,15 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { packageChart } from '@tocsin/infra/helm';
-import { listArtifacts, writeChecksums } from '@tocsin/infra/release/artifacts';
-import { readTopSection } from '@tocsin/infra/release/changelog';
-import { inspectChart } from '@tocsin/infra/release/chart';
-import { checkFacts, readFacts, type ReleaseFacts } from '@tocsin/infra/release/checks';
-import { isLoopback, readDigest } from '@tocsin/infra/release/registry';
-import { wrongLabels } from '@tocsin/infra/release/release-images';
+import {
+  inspectChart,
+  isLoopback,
+  listArtifacts,
+  readDigest,
+  writeChecksums,
+  wrongLabels,
+} from '@tocsin/infra/release/artifacts';
+import { checkFacts, readFacts, readTopSection, type ReleaseFacts } from '@tocsin/infra/release/checks';
 import { parseOptions } from '@tocsin/infra/release/main';
 import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
 

@@ -1,7 +1,7 @@
-import { JOBS, type JobKind, type JobPayload } from '@tocsin/contracts/jobs';
-import { DelayedError, WaitingError, type Job } from 'bullmq';
+import { type JobKind, type JobPayload, JOBS } from '@tocsin/contracts/jobs';
+import { DelayedError, type Job, WaitingError } from 'bullmq';
 import { withDeadline } from './deadline.ts';
-import { storedName } from './queue-names.ts';
+import { storedName } from './queue-store.ts';
 import type { QueueStore, StoredWorker } from './queue-store.ts';
 
 /** A job that a processor gives back unfinished, to be run by another worker. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { withDeadline } from './deadline.ts';
-import { KEY_PREFIX } from './queue-names.ts';
-import type { RedisClient } from './redis-client.ts';
+import { KEY_PREFIX } from './queue-store.ts';
+import type { RedisClient } from './redis-store.ts';
 
 /** Lets go of a check that was entered. Where the store fails, it tries again until the hold is over, and rejects then. */
 export type Leave = () => Promise<void>;

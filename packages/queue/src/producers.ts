@@ -1,7 +1,7 @@
-import { JOBS, type JobKind, type JobPayload, type SingleCheck } from '@tocsin/contracts/jobs';
-import { firstCheckJobId } from '@tocsin/core/schedule/slot';
+import { type JobKind, type JobPayload, JOBS, type SingleCheck } from '@tocsin/contracts/jobs';
+import { firstCheckJobId } from '@tocsin/core/schedule/slots';
 import { withDeadline } from './deadline.ts';
-import { storedName } from './queue-names.ts';
+import { storedName } from './queue-store.ts';
 import type { QueueStore, StoredQueue } from './queue-store.ts';
 import type { QueueStores } from './queue-stores.ts';
 

@@ -1,15 +1,34 @@
 import { once } from 'node:events';
+import { type JobKind, JOBS } from '@tocsin/contracts/jobs';
 import { checkSession } from '@tocsin/runtime/postgres/connect';
 import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
-import { Queue, Worker, type Processor, type QueueOptions, type WorkerOptions } from 'bullmq';
+import { type Processor, Queue, type QueueOptions, Worker, type WorkerOptions } from 'bullmq';
 import { Cluster } from 'ioredis';
 import type { Pool } from 'pg';
 import { withDeadline } from './deadline.ts';
-import { PostgresOverlapGuard, RedisOverlapGuard, type OverlapGuard } from './overlap-guard.ts';
-import { StoreConnection } from './postgres-connection.ts';
-import { KEY_PREFIX } from './queue-names.ts';
-import { connectRedis, type RedisClient } from './redis-client.ts';
+import { type OverlapGuard, PostgresOverlapGuard, RedisOverlapGuard } from './overlap-guard.ts';
+import { StoreConnection } from './postgres-store.ts';
+import { connectRedis, type RedisClient } from './redis-store.ts';
 import { parseStoreUrl } from './store-url.ts';
+
+/** Prefix of every key in Redis. */
+export const KEY_PREFIX = 'tocsin';
+
+/**
+ * The queue of a kind of job, as `checks.eu-west-1` or `deliveries`. In the store its name stands in braces: a hash tag that
+ * keeps a queue's keys on one node of a Redis Cluster (design §7).
+ */
+export function queueName(kind: JobKind, region: string | null): string {
+  const { queue, perRegion } = JOBS[kind];
+  if (!perRegion) return queue;
+  if (region === null) throw new TypeError(`queue ${queue} needs a region`);
+  return `${queue}.${region}`;
+}
+
+/** The name under which BullMQ keeps a queue. */
+export function storedName(kind: JobKind, region: string | null): string {
+  return `{${queueName(kind, region)}}`;
+}
 
 /** Typed as BullMQ's default; the Postgres-backed ones have the same methods. */
 export type StoredQueue = Queue<object, unknown>;

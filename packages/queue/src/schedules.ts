@@ -1,6 +1,5 @@
 import { JOBS } from '@tocsin/contracts/jobs';
-import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/lateness';
-import { parseWaveId, waveId, type Wave } from '@tocsin/core/schedule/wave';
+import { MAX_CLOCK_OFFSET_MS, parseWaveId, type Wave, waveId } from '@tocsin/core/schedule/slots';
 import { withDeadline } from './deadline.ts';
 import { FORGET_FINISHED, type Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { JobKind } from '@tocsin/contracts/jobs';
-import { waveId } from '@tocsin/core/schedule/wave';
+import { waveId } from '@tocsin/core/schedule/slots';
 import { TestRedisCluster } from '@tocsin/embedded/testing/redis-cluster';
-import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
-import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
-import { readRegionLoad } from '@tocsin/queue/region-load';
-import { RegionSchedules } from '@tocsin/queue/schedules';
 import { until } from '@tocsin/embedded/testing/until';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
+import { Producers } from '@tocsin/queue/producers';
+import { readRegionLoad } from '@tocsin/queue/queue-load';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
+import { RegionSchedules } from '@tocsin/queue/schedules';
 import { distantWave, PATIENT_MS, untilItAnswers } from './stores.ts';
 
 const EU = 'eu-west-1';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { slotOfJob } from '@tocsin/core/schedule/slot';
+import { slotOfJob } from '@tocsin/core/schedule/slots';
+import { until } from '@tocsin/embedded/testing/until';
 import {
   JobPostponedError,
   JobReturnedError,
-  startJobWorker,
   type JobWorker,
+  startJobWorker,
 } from '@tocsin/queue/job-worker';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { until } from '@tocsin/embedded/testing/until';
 import { distantWave, openTestStore, PATIENT_MS, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';

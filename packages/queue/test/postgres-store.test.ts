@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import { until } from '@tocsin/embedded/testing/until';
-import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStore, type QueueStore } from '@tocsin/queue/queue-store';

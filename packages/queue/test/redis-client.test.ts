@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { connectRedis, type RedisClient } from '@tocsin/queue/redis-client';
+import { until } from '@tocsin/embedded/testing/until';
+import { connectRedis, type RedisClient } from '@tocsin/queue/redis-store';
 import { parseStoreUrl } from '@tocsin/queue/store-url';
 import { Cluster } from 'ioredis';
-import { until } from '@tocsin/embedded/testing/until';
 
 /** The first byte of a TLS connection. */
 const HANDSHAKE = 0x16;

@@ -1,14 +1,14 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { TestRedisSentinel } from '@tocsin/embedded/testing/redis-sentinel';
-import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { until } from '@tocsin/embedded/testing/until';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
-import { connectRedis, type RedisClient } from '@tocsin/queue/redis-client';
+import { connectRedis, type RedisClient } from '@tocsin/queue/redis-store';
 import { parseStoreUrl } from '@tocsin/queue/store-url';
-import { until } from '@tocsin/embedded/testing/until';
 
 const REGION = 'eu-west-1';
 

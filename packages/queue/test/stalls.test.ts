@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { startJobWorker, type JobHistory, type JobWorker } from '@tocsin/queue/job-worker';
-import { storedName } from '@tocsin/queue/queue-names';
-import { RegionSchedules } from '@tocsin/queue/schedules';
 import { until } from '@tocsin/embedded/testing/until';
+import { type JobHistory, type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
+import { storedName } from '@tocsin/queue/queue-store';
+import { RegionSchedules } from '@tocsin/queue/schedules';
 import { distantWave, openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';

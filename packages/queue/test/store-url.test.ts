@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { queueName, storedName } from '@tocsin/queue/queue-names';
-import { SettingsError } from '@tocsin/runtime/env';
+import { queueName, storedName } from '@tocsin/queue/queue-store';
 import { parseStoreUrl } from '@tocsin/queue/store-url';
+import { SettingsError } from '@tocsin/runtime/env';
 
 test.each([
   ['redis://localhost:6379', { kind: 'redis', url: 'redis://localhost:6379' }],

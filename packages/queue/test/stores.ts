@@ -1,10 +1,10 @@
-import type { Wave } from '@tocsin/core/schedule/wave';
+import type { Wave } from '@tocsin/core/schedule/slots';
+import { createTestDatabase } from '@tocsin/embedded/testing/database';
+import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
-import { createTestDatabase } from '@tocsin/embedded/testing/database';
-import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { slotOfJob } from '@tocsin/core/schedule/slot';
-import { waveId, type Wave } from '@tocsin/core/schedule/wave';
-import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
-import { RegionSchedules } from '@tocsin/queue/schedules';
+import { slotOfJob, type Wave, waveId } from '@tocsin/core/schedule/slots';
 import { until } from '@tocsin/embedded/testing/until';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
+import { RegionSchedules } from '@tocsin/queue/schedules';
 import { distantWave, openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';

@@ -1,4 +1,4 @@
-import type { DbContext } from '@tocsin/db/database/context';
+import type { DbContext } from '@tocsin/db/database/open';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { Producers } from '@tocsin/queue/producers';
 import type { HealthChecks } from '@tocsin/runtime/health';
@@ -6,9 +6,9 @@ import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Tracer } from '@tocsin/runtime/tracing';
 import type { Identity } from './identity/create-identity.ts';
-import type { RegionLoads } from './regions/region-loads.ts';
+import type { LiveStreams } from './live-stream/live-streams.ts';
 import type { TriggerLimits } from './monitors/trigger-limits.ts';
-import type { LiveStreams } from './stream/live-streams.ts';
+import type { RegionLoads } from './regions/region-loads.ts';
 
 /** What the api was told by its settings. */
 export interface ApiSettings {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { disableExhaustedChannels } from '@tocsin/db/channels/disable-exhausted-channels';
+import { disableExhaustedChannels } from '@tocsin/db/channels/write-channels';
 import { openDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
-import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-pending-deliveries';
+import { holdForDisabledChannels } from '@tocsin/db/deliveries/hold-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
-import { reportUnreadable } from '@tocsin/db/secrets/report-unreadable';
+import { reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { startJobWorker } from '@tocsin/queue/job-worker';
@@ -19,15 +19,13 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop } from '@tocsin/runtime/loop';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { settings } from '@tocsin/runtime/settings';
-import { runService, type RunningService } from '@tocsin/runtime/shutdown';
+import { type RunningService, runService } from '@tocsin/runtime/shutdown';
 import { startTracing } from '@tocsin/runtime/tracing';
 import { Deliverer } from './deliver/deliverer.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
-import { MaintenanceClock } from './maintenance/maintenance-clock.ts';
-import { createMaintenanceMetrics } from './maintenance/maintenance-metrics.ts';
-import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
-import { createRelay } from './relay.ts';
-import { traceDispatch } from './trace-dispatch.ts';
+import { MaintenanceClock } from './maintenance-clock.ts';
+import { createMaintenanceMetrics, createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
+import { createRelay, traceDispatch } from './relay.ts';
 
 const RELAY_EVERY_MS = 500;
 /** Attempts end one by one, and each may have been waited for: rounds for all that end within this time are one. */

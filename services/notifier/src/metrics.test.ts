@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
-import { createChannel } from '@tocsin/db/channels/create-channel';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { createMaintenanceMetrics } from './maintenance/maintenance-metrics.ts';
-import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
+import { createMaintenanceMetrics, createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
 import { holdTimeouts } from './testing/deadlines.ts';
 
 const logger = createSilentLogger();

@@ -1,8 +1,8 @@
-import { countChannels } from '@tocsin/db/channels/count-channels';
-import { countHeldDeliveries } from '@tocsin/db/deliveries/count-held-deliveries';
-import { deliveryBacklog } from '@tocsin/db/deliveries/delivery-backlog';
+import { countChannels } from '@tocsin/db/channels/read-channels';
 import type { Database } from '@tocsin/db/database/open';
-import { outboxAge } from '@tocsin/db/status-changes/outbox-age';
+import { countHeldDeliveries, deliveryBacklog } from '@tocsin/db/deliveries/read-deliveries';
+import { countRunningWindows } from '@tocsin/db/maintenance-windows/read-windows';
+import { outboxAge } from '@tocsin/db/status-changes/dispatch-status-changes';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/reading';
@@ -85,4 +85,39 @@ export function registerBacklogMetrics(registry: Metrics, db: Database, logger: 
       );
     },
   });
+}
+
+/** A window begins and ends to the second. */
+const FRESH_FOR_MS = 1_000;
+
+export interface MaintenanceMetrics {
+  readonly lateSeconds: Histogram<'edge'>;
+}
+
+/** What a notifier measures of maintenance windows. */
+export function createMaintenanceMetrics(
+  registry: Metrics,
+  db: Database,
+  logger: Logger,
+): MaintenanceMetrics {
+  registerReadNumber(
+    registry,
+    { name: 'tocsin_maintenance_windows_running', help: 'How many maintenance windows run now.' },
+    createReading({
+      what: 'the running maintenance windows',
+      read: () => countRunningWindows(db),
+      logger,
+      freshForMs: FRESH_FOR_MS,
+    }),
+    (count) => count,
+  );
+  return {
+    lateSeconds: new Histogram({
+      name: 'tocsin_maintenance_late_seconds',
+      help: 'How late the last monitor of a maintenance window entered or left maintenance.',
+      labelNames: ['edge'],
+      buckets: [0.1, 0.25, 0.5, 1, 2, 5, 30, 300],
+      registers: [registry],
+    }),
+  };
 }

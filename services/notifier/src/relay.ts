@@ -1,4 +1,6 @@
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
+import type { DispatchedStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
+import type { Tracer } from '@tocsin/runtime/tracing';
 import type { Deliverer } from './deliver/deliverer.ts';
 
 /** Attempts that one notifier runs at the same time on the relay's account. */
@@ -48,4 +50,23 @@ export function createRelay(options: RelayOptions): Relay {
       if (limit > 0) for (const delivery of await claimDue({ limit, failingLimit })) void attempt(delivery);
     }
   };
+}
+
+/** Fans out status changes, with a span in the trace of each that has one: who it belongs to is known only afterwards. */
+export async function traceDispatch(
+  tracer: Tracer | null,
+  by: 'job' | 'relay',
+  dispatch: () => Promise<DispatchedStatusChanges>,
+): Promise<DispatchedStatusChanges> {
+  if (tracer === null) return dispatch();
+  const startedAt = Date.now();
+  const dispatched = await dispatch();
+  for (const parent of dispatched.traceparents) {
+    const attributes = {
+      'tocsin.dispatch.by': by,
+      'tocsin.dispatch.status_changes': dispatched.statusChanges,
+    };
+    tracer.start('dispatch status change', { kind: 'consumer', parent, startedAt, attributes }).end();
+  }
+  return dispatched;
 }

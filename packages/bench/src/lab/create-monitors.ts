@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { phaseMs } from '@tocsin/core/schedule/phase';
+import { phaseMs } from '@tocsin/core/schedule/slots';
 import type { PoolClient } from 'pg';
 import type { Lab } from './lab.ts';
 

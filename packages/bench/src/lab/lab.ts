@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
-import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
-import type { DbContext } from '@tocsin/db/database/context';
+import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { migrate } from '@tocsin/db/database/migrate';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
-import { migrate } from '@tocsin/db/migrate';
-import { ServiceProcess, type ServiceName } from '@tocsin/e2e/service-process';
+import type { DbContext } from '@tocsin/db/database/open';
+import { ensureAccount } from '@tocsin/db/users/users';
+import { type ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
 import { findFreePort } from '@tocsin/embedded/ports';
 import { startPostgres } from '@tocsin/embedded/postgres';
+import { openFolder, serverFolder } from '@tocsin/embedded/program/folders';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { startRedis } from '@tocsin/embedded/redis';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Redis } from 'ioredis';
-import { openFolder, serverFolder } from '@tocsin/embedded/program/folders';
-import { HelperProcess, type HelperName } from './helper-process.ts';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { type HelperName, HelperProcess } from './helper-process.ts';
 
 export interface LabOptions {
   readonly queue: 'redis' | 'postgres';

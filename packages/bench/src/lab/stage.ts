@@ -1,7 +1,7 @@
-import { createChannel } from '@tocsin/db/channels/create-channel';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import { createCertificate } from '@tocsin/embedded/certificates';
-import type { SinkMessage } from '../processes/webhook-sink.ts';
 import type { TargetMessage } from '../processes/web-target.ts';
+import type { SinkMessage } from '../processes/webhook-sink.ts';
 import type { Bench } from '../scenarios/scenario.ts';
 import type { HelperProcess } from './helper-process.ts';
 import { Lab, type RunningService } from './lab.ts';

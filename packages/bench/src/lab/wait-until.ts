@@ -1,7 +1,7 @@
-import { waveId } from '@tocsin/core/schedule/wave';
-import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
-import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-names';
+import { waveId } from '@tocsin/core/schedule/slots';
+import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { until } from '@tocsin/embedded/testing/until';
+import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-store';
 import type { Lab } from './lab.ts';
 
 const WITHIN_MS = 120_000;

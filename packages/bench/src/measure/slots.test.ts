@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { phaseMs } from '@tocsin/core/schedule/phase';
 import { expect, test } from '@jest/globals';
+import { phaseMs } from '@tocsin/core/schedule/slots';
 import { countSlots } from './slots.ts';
 
 test('counts planned times from the start of a span to before its end', () => {

@@ -1,4 +1,4 @@
-import { phaseMs } from '@tocsin/core/schedule/phase';
+import { phaseMs } from '@tocsin/core/schedule/slots';
 
 /** A span of time, epoch milliseconds: `from` included, `to` not. */
 export interface Span {

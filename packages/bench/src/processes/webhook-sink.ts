@@ -1,4 +1,4 @@
-import type { WebhookPayload } from '@tocsin/contracts/webhook';
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { serveParent } from './serve-parent.ts';
 

@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises';
-import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
-import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
+import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
+import { dropExpiredEventPartitions } from '@tocsin/db/events/partitions';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 import { insertMonitors } from '../lab/create-monitors.ts';
 import { fillHistory } from '../lab/fill-history.ts';
 import { Lab } from '../lab/lab.ts';
 import { readEventTable } from '../measure/events.ts';
 import type { ApiClientMessage, ApiClientReport, ApiRequest } from '../processes/api-client.ts';
-import { UsageError } from '@tocsin/embedded/program/run-program';
 import { figure, type Figure } from '../report/figure.ts';
 import { eventsOf, exampleUrl, getsOf } from './api.ts';
 import type { Bench, Measurement } from './scenario.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up-hour';
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { Client } from 'pg';
 import { insertMonitors } from '../lab/create-monitors.ts';
 import { Lab } from '../lab/lab.ts';

@@ -4,16 +4,12 @@ import type { Figure } from '@tocsin/bench/report/figure';
 import { describeMachine } from '@tocsin/bench/report/machine';
 import { tableOf } from '@tocsin/bench/report/table';
 import { Client } from 'pg';
-import { openContext } from '../browser/watched-context.ts';
-import { DESKTOP } from '../pages/pages.ts';
-import type { DashboardSystem } from '../system/dashboard-system.ts';
-import { runWithSystem, say } from '../system/run-with-system.ts';
-import { insertMonitors } from './insert-monitors.ts';
-import { measureList, measureScroll } from './measure-list.ts';
-import { measureLive } from './measure-live.ts';
-import { measurePaint } from './measure-paint.ts';
-import { pourEvents } from './pour-events.ts';
-import { installProbes } from './probes.ts';
+import { openContext } from '../browser.ts';
+import { runWithSystem, say } from '../dashboard-system.ts';
+import type { DashboardSystem } from '../dashboard-system.ts';
+import { DESKTOP } from '../pages.ts';
+import { insertMonitors, pourEvents } from './events.ts';
+import { installProbes, measureList, measureLive, measurePaint, measureScroll } from './page.ts';
 
 interface Options {
   readonly monitors: number;

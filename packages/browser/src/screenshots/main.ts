@@ -1,11 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { settle, showScheme } from '../browser/settle.ts';
-import { openContext, type WatchedContext } from '../browser/watched-context.ts';
-import { fillSystem, type Filled } from '../fill/fill-system.ts';
-import { showAddresses } from '../fill/show-addresses.ts';
-import { DESKTOP, EMPTY_PAGES, PAGES, PHONE, type DashboardPage } from '../pages/pages.ts';
-import { runWithSystem, say } from '../system/run-with-system.ts';
+import { openContext, settle, showScheme, type WatchedContext } from '../browser.ts';
+import { runWithSystem, say } from '../dashboard-system.ts';
+import { type Filled, fillSystem } from '../fill/fill-system.ts';
+import { showAddresses } from '../fill/monitors.ts';
+import { type DashboardPage, DESKTOP, EMPTY_PAGES, PAGES, PHONE } from '../pages.ts';
 
 const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
 

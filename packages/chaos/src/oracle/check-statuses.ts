@@ -1,9 +1,9 @@
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
-import type { WebhookPayload } from '@tocsin/contracts/webhook';
 import { changesOf, maintainedSpans } from './changes-of.ts';
 import { eventsByMonitor } from './check-events.ts';
 import type { CampaignRecord, StatusChangeFacts, Violation } from './record.ts';
-import { isAmbiguous, RepeatedSlotError, replay, type ImpliedChange } from './replay.ts';
+import { type ImpliedChange, isAmbiguous, RepeatedSlotError, replay } from './replay.ts';
 
 /** A change's stamps follow those of its event by a millisecond each. */
 const STAMPS_MS = 3;

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { WebhookPayload } from '@tocsin/contracts/webhook';
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import {
-  expectedWebhooks,
-  withoutStamps,
   type ExpectedWebhook,
+  expectedWebhooks,
   type ImplyingEvent,
+  withoutStamps,
 } from '@tocsin/e2e/oracle';
-import { eventsByMonitor } from './check-events.ts';
 import type { MonitorPlan } from '../plan/plan-world.ts';
-import { changesOf, maintainedSpans, type MaintainedSpan } from './changes-of.ts';
+import { changesOf, type MaintainedSpan, maintainedSpans } from './changes-of.ts';
+import { eventsByMonitor } from './check-events.ts';
 import type { CampaignRecord, EventFacts, Violation } from './record.ts';
 
 /** A region has a say for three intervals and a timeout (design §4 "Status"); where it is close nobody can tell. */

@@ -1,8 +1,8 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { applyCheck, type MonitorState, type RegionState } from '@tocsin/core/status/apply-check';
-import { coveredAfterCheck, leaveMaintenance, type CoveredStatus } from '@tocsin/core/status/maintenance';
+import { judgeStatus } from '@tocsin/core/status/evaluate-status';
+import { coveredAfterCheck, type CoveredStatus, leaveMaintenance } from '@tocsin/core/status/maintenance';
 import { isAnnounced } from '@tocsin/core/status/webhook-events';
-import { judgeStatus } from '@tocsin/core/status/judge-status';
 import type { MaintainedSpan } from './changes-of.ts';
 import type { EventFacts, MonitorFacts } from './record.ts';
 

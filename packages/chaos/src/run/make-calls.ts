@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RedeliveryResult } from '@tocsin/contracts/channel-delivery';
+import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import type { PlannedCall } from '../plan/plan-calls.ts';
 import { cutMaintenance, planMaintenance } from './maintenance.ts';
 import type { Scene } from './scene.ts';

@@ -1,6 +1,6 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
-import type { FileSet } from '../files/load-sets.ts';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { loadSets } from '../files/load-sets.ts';
+import type { FileSet } from '../files/load-sets.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
 import { jsonText, plain } from '../terminal/plain.ts';

@@ -1,5 +1,5 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
-import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
+import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Colors } from 'picocolors/types.js';
 import type { FileSet } from '../files/load-sets.ts';
 import { plain } from '../terminal/plain.ts';

@@ -1,8 +1,8 @@
-import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
-import { ApiError } from '../http/api-error.ts';
-import type { ApiClient } from '../http/api-client.ts';
+import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { faultyFiles } from '../files/file-fault.ts';
 import type { FileSet } from '../files/load-sets.ts';
+import type { ApiClient } from '../http/api-client.ts';
+import { ApiError } from '../http/api-error.ts';
 import { CliError } from '../terminal/cli-error.ts';
 
 /** What the API says of a set. */

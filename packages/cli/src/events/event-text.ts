@@ -1,7 +1,7 @@
-import type { Event } from '@tocsin/contracts/event';
+import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Colors } from 'picocolors/types.js';
-import { statusText } from '../terminal/status-text.ts';
 import { plain } from '../terminal/plain.ts';
+import { statusText } from '../terminal/status-text.ts';
 
 /** An event in a line. */
 export function eventText(event: Event, colors: Colors): string {

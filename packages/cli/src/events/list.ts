@@ -1,4 +1,4 @@
-import type { Event } from '@tocsin/contracts/event';
+import type { Event } from '@tocsin/contracts/monitors/events';
 import type { ApiClient } from '../http/api-client.ts';
 import { findMonitors } from '../monitors/find-monitors.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Event } from '@tocsin/contracts/event';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { findMonitors } from '../monitors/find-monitors.ts';

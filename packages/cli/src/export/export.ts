@@ -1,6 +1,6 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { keyFor } from '../files/write-file.ts';
-import { tellVariables, writeMonitors, type PlainMonitor } from '../files/write-monitors.ts';
+import { type PlainMonitor, tellVariables, writeMonitors } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { secretVariable } from '@tocsin/contracts/secret-variable';
+import { secretVariable } from '@tocsin/contracts/words';
 import { CliError } from '../terminal/cli-error.ts';
 import { escapePlaceholders } from './interpolate.ts';
 

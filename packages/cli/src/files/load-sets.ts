@@ -1,11 +1,11 @@
 import type { FieldError } from '@tocsin/contracts/errors';
 import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
-import { judgeMonitor, monitorFieldErrors } from '@tocsin/contracts/judge-monitor';
-import { fileDefaultsSchema, monitorFileSchema } from '@tocsin/contracts/monitor-file';
-import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-set';
+import { fileDefaultsSchema, monitorFileSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
+import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { judgeMonitor, monitorFieldErrors } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import type { Terminal } from '../terminal/terminal.ts';
-import { faultyFiles, placeText, type FileFault, type Place } from './file-fault.ts';
+import { faultyFiles, type FileFault, type Place, placeText } from './file-fault.ts';
 import { findFiles } from './find-files.ts';
 import { holdsVariable, interpolate } from './interpolate.ts';
 import { readYamlFile, type YamlFile } from './yaml-file.ts';

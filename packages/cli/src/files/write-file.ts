@@ -1,5 +1,5 @@
-import { asciiWords } from '@tocsin/contracts/ascii-words';
-import { createMonitorSchema } from '@tocsin/contracts/monitor';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { asciiWords } from '@tocsin/contracts/words';
 import { Document } from 'yaml';
 
 /** A monitor to be written: fields by their names in the order of the documentation, texts as they are to stand in the file. */

@@ -1,7 +1,7 @@
-import type { Event } from '@tocsin/contracts/event';
-import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitor';
-import type { MonitorSetResult } from '@tocsin/contracts/monitor-set';
-import { got, HTTPError, RequestError, type Got, type OptionsOfTextResponseBody, type Response } from 'got';
+import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import type { Monitor, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import { got, type Got, HTTPError, type OptionsOfTextResponseBody, RequestError, type Response } from 'got';
 import { ApiError, toApiError } from './api-error.ts';
 
 export interface ApiClientOptions {

@@ -1,6 +1,6 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import { judgeMonitor } from '@tocsin/contracts/judge-monitor';
-import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-set';
+import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { judgeMonitor } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import { keyFor } from '../files/write-file.ts';
 import type { PlainMonitor } from '../files/write-monitors.ts';

@@ -1,5 +1,5 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { nearestWord } from '@tocsin/contracts/nearest-word';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { nearestWord } from '@tocsin/contracts/words';
 import type { ApiClient } from '../http/api-client.ts';
 import { CliError } from '../terminal/cli-error.ts';
 

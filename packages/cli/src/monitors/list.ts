@@ -1,8 +1,8 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ApiClient } from '../http/api-client.ts';
 import { EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import { statusText } from '../terminal/status-text.ts';
 import { jsonText, plain } from '../terminal/plain.ts';
+import { statusText } from '../terminal/status-text.ts';
 import { tableText } from '../terminal/table-text.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { endOccurrence } from './end-occurrence.ts';
-import { previewOccurrences, type Occurrence, type WindowSchedule } from './occurrences.ts';
+import { endOccurrence, type Occurrence, previewOccurrences, type WindowSchedule } from './occurrences.ts';
 
 const NOW = new Date('2026-03-21T02:00:00Z');
 const current = { startsAt: new Date('2026-03-21T01:00:00Z'), endsAt: new Date('2026-03-21T03:00:00Z') };

@@ -9,7 +9,7 @@ import {
   previewOccurrences,
   type WindowSchedule,
 } from './occurrences.ts';
-import { windowProblems } from './window-problems.ts';
+import { windowProblems } from './validate-window.ts';
 
 const MINUTE_MS = 60_000;
 fc.configureGlobal(PROPERTY_PARAMETERS);

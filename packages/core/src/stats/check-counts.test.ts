@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { latencyBucket } from '../latency/buckets.ts';
 import { addCounts, averageTimings, figuresOf } from './check-counts.ts';
 import type { CheckCounts } from './check-counts.ts';
+import { latencyBucket } from './latency-histogram.ts';
 
 const NO_TIME = { dns: 0, tcp: 0, tls: 0, firstByte: 0, download: 0 };
 

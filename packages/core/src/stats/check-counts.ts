@@ -1,6 +1,6 @@
-import type { AverageTimings, StatsFigures } from '@tocsin/contracts/monitor-stats';
-import { latencyQuantile, mergeHistograms } from '../latency/histogram.ts';
-import type { LatencyHistogram } from '../latency/histogram.ts';
+import type { AverageTimings, StatsFigures } from '@tocsin/contracts/monitors/stats';
+import { latencyQuantile, mergeHistograms } from './latency-histogram.ts';
+import type { LatencyHistogram } from './latency-histogram.ts';
 
 /** What is counted of the checks of some time; counts of several times or regions add up. */
 export interface CheckCounts {

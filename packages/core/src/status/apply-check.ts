@@ -1,6 +1,11 @@
 import type { CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { hasFreshResult, hasSay, type RegionVerdict, type StatusRules } from './evaluate-status.ts';
-import { judgeStatus } from './judge-status.ts';
+import {
+  hasFreshResult,
+  hasSay,
+  judgeStatus,
+  type RegionVerdict,
+  type StatusRules,
+} from './evaluate-status.ts';
 
 /** How many of a region's last slots are remembered to drop a result that was recorded already (design §4 "Slot"). */
 const REMEMBERED_SLOTS = 8;

@@ -1,3 +1,5 @@
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+
 /** What a monitor's status is judged by; times in seconds. */
 export interface StatusRules {
   readonly failureThreshold: number;
@@ -44,4 +46,26 @@ export function hasSay(rules: StatusRules, region: RegionVerdict, now: number): 
 /** Whether a region has a say by a result of its own. */
 export function hasFreshResult(rules: StatusRules, region: RegionVerdict, now: number): boolean {
   return region.lastResultAt !== null && hasSay(rules, region, now);
+}
+
+/**
+ * The status that follows from `before` by what the regions say now, or null where it stays (design §4 "Status", ADR 10).
+ *
+ * Whoever is DOWN recovers by a check that passed and by nothing else: not by streaks that were reset, nor by a region
+ * that went stale, nor by one that was assigned and has not reported. So the regions that have reported must imply UP by
+ * themselves, and one of the witnesses' last checks must have passed.
+ * @param witnesses whose last check may show a recovery: all regions, or the one that has just reported
+ */
+export function judgeStatus(
+  rules: StatusRules,
+  before: MonitorStatus,
+  regions: readonly RegionVerdict[],
+  now: number,
+  witnesses: readonly RegionVerdict[] = regions,
+): 'UP' | 'DOWN' | null {
+  const implied = evaluateStatus(rules, regions, now);
+  if (before !== 'DOWN' || implied !== 'UP') return implied;
+  const fresh = (region: RegionVerdict): boolean => hasFreshResult(rules, region, now);
+  const passed = witnesses.some((region) => fresh(region) && region.consecutiveFailures === 0);
+  return passed && evaluateStatus(rules, regions.filter(fresh), now) === 'UP' ? 'UP' : null;
 }

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
-import { evaluateStatus, type RegionVerdict } from './evaluate-status.ts';
-import { judgeStatus } from './judge-status.ts';
+import { evaluateStatus, judgeStatus, type RegionVerdict } from './evaluate-status.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RegionState } from './apply-check.ts';
-import { coveredAfterCheck, leaveMaintenance, maintenanceEntry, type CoveredStatus } from './maintenance.ts';
+import { coveredAfterCheck, type CoveredStatus, leaveMaintenance, maintenanceEntry } from './maintenance.ts';
 
 const NOW = 1_800_000_000_000;
 const rules = { failureThreshold: 1, intervalSeconds: 60, timeoutSeconds: 10, probeRevision: 1 };

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
-import { MonitorClock } from './monitor-clock.ts';
-import { isAnnounced, webhookEventsOf } from './webhook-events.ts';
+import { isAnnounced, MonitorClock, webhookEventsOf } from './webhook-events.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 

@@ -1,7 +1,7 @@
-import type { ApiKey } from '@tocsin/contracts/api-key';
+import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { accounts } from '../accounts/table.ts';
-import { clockNow, instant } from '../database/columns.ts';
+import { clockNow, instant } from '../database/sql.ts';
+import { accounts } from '../users/table.ts';
 
 /** API keys by the SHA-256 of the raw key, which is stored nowhere (specification "API key"). */
 export const apiKeys = pgTable(

@@ -1,7 +1,7 @@
 import { boolean, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { accounts } from '../accounts/table.ts';
-import { clockNow, instant } from '../database/columns.ts';
+import { clockNow, instant } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
+import { accounts } from '../users/table.ts';
 
 /** Webhook channels. Secrets are sealed; the previous one stays valid until its expiry after a rotation. */
 export const channels = pgTable(

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { deleteInBatches } from '../database/delete-in-batches.ts';
+import { deleteInBatches } from '../database/delete-expired.ts';
 import type { Database } from '../database/open.ts';
 import { dropPartitions, ensurePartitions, listPartitions, utcDay } from '../database/partitions.ts';
 

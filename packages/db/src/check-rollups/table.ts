@@ -11,7 +11,7 @@ import {
   text,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { instant } from '../database/columns.ts';
+import { instant } from '../database/sql.ts';
 
 /**
  * What the checks of a monitor from a region were in one UTC hour (ADR 8), partitioned by month; test runs against another URL

@@ -1,14 +1,14 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { MonitorState, RegionState } from '@tocsin/core/status/apply-check';
 import type { CoveredStatus } from '@tocsin/core/status/maintenance';
-import { MonitorClock } from '@tocsin/core/status/monitor-clock';
+import { MonitorClock } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
-import { arrayOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
-import { HAS_BEGUN, readCovered } from '../maintenance-windows/coverage.ts';
-import { toRegionState } from '../monitor-regions/region-state.ts';
-import { monitorRegions } from '../monitor-regions/table.ts';
 import { prepared } from '../database/preparing-client.ts';
+import { arrayOf } from '../database/sql.ts';
+import { HAS_BEGUN, readCovered } from '../maintenance-windows/coverage.ts';
+import { toRegionState } from '../monitor-regions/read-regions.ts';
+import { monitorRegions } from '../monitor-regions/table.ts';
 
 /** A monitor whose row this transaction holds, with what a batch has decided of it so far. */
 export interface LockedMonitor extends MonitorState {

@@ -1,3 +1,4 @@
+import { AppError } from '@tocsin/contracts/errors';
 import { DrizzleQueryError } from 'drizzle-orm';
 import { DatabaseError } from 'pg';
 
@@ -53,4 +54,11 @@ export function isMissingTable(error: unknown): boolean {
 export function isMissingPartition(error: unknown): boolean {
   const cause = databaseError(error);
   return cause?.code === '23514' && cause.message.includes('no partition of relation');
+}
+
+/** The fault of a `before` that names no row of the list it pages through. */
+export function unknownCursor(message: string): AppError {
+  return new AppError('validation_failed', 'These fields are not valid: before.', {
+    errors: [{ path: 'before', message }],
+  });
 }

@@ -1,10 +1,17 @@
+import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { checkSession } from '@tocsin/runtime/postgres/connect';
 import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
-import { drizzle, type NodePgDatabase, type NodePgTransaction } from 'drizzle-orm/node-postgres';
+import { sql } from 'drizzle-orm';
 import type { ExtractTablesWithRelations } from 'drizzle-orm';
+import { drizzle, type NodePgDatabase, type NodePgTransaction } from 'drizzle-orm/node-postgres';
 import type { Pool } from 'pg';
-
 import { PreparingClient } from './preparing-client.ts';
+
+/** What queries that read or write secrets need. */
+export interface DbContext {
+  readonly db: Database;
+  readonly secrets: SecretBox;
+}
 
 type NoSchema = Record<string, never>;
 export type Database = NodePgDatabase<NoSchema>;
@@ -94,4 +101,9 @@ function openDrizzle(pool: Pool): Database {
     }
   };
   return Object.assign(drizzle(pool), { transaction });
+}
+
+/** Throws where Postgres does not answer. */
+export async function ping(db: Queryable): Promise<void> {
+  await db.execute(sql`select 1`);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
-import type { DbContext } from '../database/context.ts';
+import type { DbContext } from '../database/open.ts';
 import { monitorIfDue } from '../status-changes/table.ts';
 import { channelIf } from './table.ts';
 

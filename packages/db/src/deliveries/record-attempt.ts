@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import { channels } from '../channels/table.ts';
 import type { Database, Transaction } from '../database/open.ts';
-import { holdPendingDeliveries } from './hold-pending-deliveries.ts';
+import { holdPendingDeliveries } from './hold-deliveries.ts';
 
 /** A channel that has failed for this long without one success is disabled (design §4 "Delivery"). */
 const DISABLE_AFTER_HOURS = 72;

@@ -1,13 +1,11 @@
-import type { Delivery } from '@tocsin/contracts/channel-delivery';
+import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { and, asc, eq, gte, inArray, isNull, lt, lte, or, sql, type SQL } from 'drizzle-orm';
-import { lockChannelRow } from '../channels/find-channel-row.ts';
-import { arrayOf } from '../database/arrays.ts';
-import { clockNow } from '../database/columns.ts';
+import { lockChannelRow } from '../channels/read-channels.ts';
 import type { Database, Transaction } from '../database/open.ts';
-import { findDeliveryRow } from './find-delivery-row.ts';
+import { arrayOf, clockNow } from '../database/sql.ts';
+import { findDeliveryRow, toDelivery } from './read-deliveries.ts';
 import { deliveries } from './table.ts';
-import { toDelivery } from './to-delivery.ts';
 
 /** Deliveries that one transaction releases: it ends long before its timeout, and holds the channel for a moment only. */
 const RELEASED_AT_ONCE = 1_000;

@@ -1,9 +1,9 @@
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
-import { sql, type Name, type SQL } from 'drizzle-orm';
+import { type Name, sql, type SQL } from 'drizzle-orm';
 import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
-import { accounts } from '../accounts/table.ts';
 import { channels } from '../channels/table.ts';
-import { clockNow, instant } from '../database/columns.ts';
+import { clockNow, instant } from '../database/sql.ts';
+import { accounts } from '../users/table.ts';
 
 /** Which deliveries a claim looks for. Each condition has an index of its own. */
 const CLAIM_CONDITIONS = {

@@ -1,6 +1,6 @@
 import type { CheckSource, CheckStatus, ErrorReason } from '@tocsin/contracts/vocabulary';
 import { integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { instant } from '../database/columns.ts';
+import { instant } from '../database/sql.ts';
 
 /**
  * One row per executed check, partitioned by day (the migration says so; Drizzle has no word for it). No foreign key: the

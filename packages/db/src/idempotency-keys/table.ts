@@ -1,6 +1,6 @@
 import { index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { accounts } from '../accounts/table.ts';
-import { clockNow, instant } from '../database/columns.ts';
+import { clockNow, instant } from '../database/sql.ts';
+import { accounts } from '../users/table.ts';
 
 /**
  * Requests that were answered with success and may be asked again, by the `Idempotency-Key` of their sender. Written in the

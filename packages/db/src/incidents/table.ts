@@ -1,8 +1,8 @@
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { accounts } from '../accounts/table.ts';
-import { instant } from '../database/columns.ts';
+import { instant } from '../database/sql.ts';
+import { accounts } from '../users/table.ts';
 
 /**
  * Opened when a monitor goes DOWN, resolved when it recovers; at most one open per monitor, held by the database. No foreign key

@@ -1,15 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import {
+  followingOccurrence,
+  type Occurrence,
+  passedOccurrences,
+} from '@tocsin/core/maintenance/occurrences';
 import { and, lte, ne, not, sql } from 'drizzle-orm';
-import { columnOf } from '../database/arrays.ts';
-import type { Database } from '../database/open.ts';
-import { readDatabaseClock } from './database-clock.ts';
-import { planWindow, type WindowPlan } from './plan-window.ts';
-import { readOutcomes } from './read-outcomes.ts';
+import type { Database, Transaction } from '../database/open.ts';
+import { arrayOf, columnOf, readDatabaseClock } from '../database/sql.ts';
+import { storedOccurrence } from './read-windows.ts';
 import {
   maintenanceOccurrences,
-  maintenanceWindows,
   type MaintenanceOutcome,
   type MaintenanceWindowRow,
+  maintenanceWindows,
 } from './table.ts';
 
 /** How long one call may plan. What is left is the next call's. */
@@ -162,4 +166,54 @@ async function writePlans(
     if (past.length > 0) await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
     return done;
   });
+}
+
+/** Missed occurrences that are noted one by one; of a longer absence the rest is passed over. */
+const MOST_MISSED = 200;
+/** No rule repeats sooner than a minute later: where the end is noticed within that, nothing was missed. */
+const SHORTEST_GAP_MS = 60_000;
+
+/** What becomes of a window whose occurrence is over. */
+export interface WindowPlan {
+  readonly row: MaintenanceWindowRow;
+  readonly state: MaintenanceWindowState;
+  readonly next: Occurrence | null;
+  /** The occurrence that is over; null: there was none. */
+  readonly ended: Occurrence | null;
+  /** Later occurrences that also passed while no service was running to carry them out. */
+  readonly missed: readonly Occurrence[];
+  /** Its rule cannot be read any more. */
+  readonly broken: boolean;
+}
+
+/** What ended with the stored occurrence and since, and what comes next. Evaluates the rule: tens of milliseconds for a costly one. */
+export function planWindow(row: MaintenanceWindowRow, now: Date): WindowPlan {
+  const ended = storedOccurrence(row);
+  if (ended === null) return { row, state: 'ended', next: null, ended, missed: [], broken: false };
+  try {
+    const next = followingOccurrence(row, ended, now);
+    const late = now.getTime() - ended.endsAt.getTime() >= SHORTEST_GAP_MS;
+    const missed = late ? passedOccurrences(row, ended, now, MOST_MISSED) : [];
+    const state = next === null ? 'ended' : next.startsAt <= now ? 'running' : 'scheduled';
+    return { row, state, next, ended, missed, broken: false };
+  } catch {
+    return { row, state: 'ended', next: null, ended, missed: [], broken: true };
+  }
+}
+
+/**
+ * How the occurrence of each of these windows ended: `completed` only where all of its monitors were entered. They are in maintenance
+ * still: monitors come out of it only after the window was ended.
+ */
+export async function readOutcomes(
+  tx: Transaction,
+  windowIds: readonly string[],
+): Promise<(before: MaintenanceWindowRow) => MaintenanceOutcome> {
+  const { rows } = await tx.execute<{ window_id: string; all_entered: boolean }>(sql`
+    select a.window_id, bool_and(m.status = 'MAINTENANCE') as all_entered
+    from maintenance_window_monitors a join monitors m on m.id = a.monitor_id
+    where a.window_id = any(${arrayOf('uuid', windowIds)})
+    group by a.window_id`);
+  const entered = new Map(rows.map((row) => [row.window_id, row.all_entered]));
+  return ({ id, state }) => ((entered.get(id) ?? state === 'running') ? 'completed' : 'missed');
 }

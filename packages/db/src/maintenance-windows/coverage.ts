@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { arrayOf, columnOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
+import { arrayOf, columnOf } from '../database/sql.ts';
 
 /**
  * Whether the occurrence of window `w` has begun and is not over, by its times and Postgres' clock: not by what the maintenance clock has

@@ -1,12 +1,12 @@
 import { leaveMaintenance } from '@tocsin/core/status/maintenance';
 import { sql, type SQL } from 'drizzle-orm';
-import { lockMonitors, type LockedMonitor } from '../checks/lock-monitors.ts';
+import { type LockedMonitor, lockMonitors } from '../checks/lock-monitors.ts';
 import { updateMonitors } from '../checks/write-checks.ts';
-import { arrayOf } from '../database/arrays.ts';
 import type { Database, Transaction } from '../database/open.ts';
+import { arrayOf } from '../database/sql.ts';
+import { enterMaintenance } from '../status-changes/maintenance-changes.ts';
 import { recordStatusChanges, type StatusChange } from '../status-changes/record-status-changes.ts';
 import { HAS_BEGUN } from './coverage.ts';
-import { enterMaintenance } from './enter-maintenance.ts';
 
 /** Monitors that one transaction brings in line: their locks are held for some tens of milliseconds. */
 export const SETTLED_AT_ONCE = 200;

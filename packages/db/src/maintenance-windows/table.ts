@@ -1,9 +1,9 @@
-import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-window';
+import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { accounts } from '../accounts/table.ts';
-import { clockNow, instant } from '../database/columns.ts';
+import { clockNow, instant } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
+import { accounts } from '../users/table.ts';
 
 /** How an occurrence ended: by its time, cut short by a person, or while no service was up to carry it out. */
 export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';

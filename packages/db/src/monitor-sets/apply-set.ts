@@ -1,17 +1,16 @@
 import { AppError } from '@tocsin/contracts/errors';
-import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-set';
+import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { sql } from 'drizzle-orm';
-import { arrayOf } from '../database/arrays.ts';
-import type { DbContext } from '../database/context.ts';
 import { brokenUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
-import type { Transaction } from '../database/open.ts';
+import type { DbContext, Transaction } from '../database/open.ts';
+import { arrayOf } from '../database/sql.ts';
 import { scheduleOf } from '../monitors/create-monitor.ts';
+import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/insert-monitors.ts';
-import { removeMonitors } from '../monitors/remove-monitors.ts';
+import type { MonitorSchedule } from '../monitors/insert-monitors.ts';
 import { rewriteMonitors } from '../monitors/rewrite-monitors.ts';
-import type { MonitorSchedule } from '../monitors/schedule.ts';
-import { monitors, type MonitorRow } from '../monitors/table.ts';
+import { type MonitorRow, monitors } from '../monitors/table.ts';
 import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
 
 /** How often the set is compared again where others change its monitors meanwhile. */

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import type { MonitorInput } from '@tocsin/contracts/monitor';
-import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-set';
+import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
+import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, or, sql } from 'drizzle-orm';
-import { arrayOf } from '../database/arrays.ts';
 import type { Queryable } from '../database/open.ts';
-import { placeholderErrors, toShownInput } from '../monitors/monitor-columns.ts';
+import { arrayOf } from '../database/sql.ts';
+import { placeholderErrors, toShownInput } from '../monitors/monitor-codec.ts';
 import { changedFields, type Rewrite } from '../monitors/rewrite-monitors.ts';
-import { monitors, type MonitorRow } from '../monitors/table.ts';
+import { type MonitorRow, monitors } from '../monitors/table.ts';
 
 /** Faults that one response names. */
 const MOST_FAULTS = 100;

@@ -1,13 +1,25 @@
-import type { MonitorInput } from '@tocsin/contracts/monitor';
-import { phaseMs } from '@tocsin/core/schedule/phase';
+import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import { phaseMs } from '@tocsin/core/schedule/slots';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
-import { arrayOf, columnOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
-import { recordsOf, ROWS_AT_ONCE, toRecord, type MonitorRecord } from './monitor-columns.ts';
-import { effectiveRegions } from './schedule.ts';
-import { monitors, type MonitorRow } from './table.ts';
+import { arrayOf, columnOf } from '../database/sql.ts';
+import { type MonitorRecord, recordsOf, ROWS_AT_ONCE, toRecord } from './monitor-codec.ts';
+import { type MonitorRow, monitors } from './table.ts';
+
+/** When and where a monitor is checked. */
+export interface MonitorSchedule {
+  readonly monitorId: string;
+  readonly revision: number;
+  readonly intervalSeconds: number;
+  readonly regions: readonly string[];
+}
+
+/** The regions that check a monitor: an empty list means the default region (specification "Regions"). */
+export function effectiveRegions(regions: readonly string[], defaultRegion: string): readonly string[] {
+  return regions.length > 0 ? regions : [defaultRegion];
+}
 
 /** A monitor's row as it was written, and the regions that check it. */
 export interface WrittenRow {

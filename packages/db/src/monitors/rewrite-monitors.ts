@@ -1,17 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MonitorInput } from '@tocsin/contracts/monitor';
+import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
-import { arrayOf, columnOf } from '../database/arrays.ts';
-import { clockNow } from '../database/columns.ts';
 import type { Transaction } from '../database/open.ts';
-import { replanSpans } from '../schedule-spans/replan-spans.ts';
+import { arrayOf, clockNow, columnOf } from '../database/sql.ts';
+import { replanSpans } from '../monitor-regions/schedule-spans.ts';
+import { judgeMonitors } from '../status-changes/evaluate-monitors.ts';
 import type { RecordedStatusChange } from '../status-changes/record-status-changes.ts';
+import { effectiveRegions } from './insert-monitors.ts';
 import type { WrittenRow } from './insert-monitors.ts';
-import { judgeMonitors } from './judge-monitors.ts';
-import { recordsOf, ROWS_AT_ONCE, toRecord } from './monitor-columns.ts';
-import { effectiveRegions } from './schedule.ts';
-import { monitors, type MonitorRow } from './table.ts';
+import { recordsOf, ROWS_AT_ONCE, toRecord } from './monitor-codec.ts';
+import { type MonitorRow, monitors } from './table.ts';
 
 const PROBE_FIELDS: ReadonlySet<string> = new Set([
   'url',

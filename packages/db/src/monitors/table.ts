@@ -1,9 +1,9 @@
-import type { Assertions } from '@tocsin/contracts/monitor';
+import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import type { HttpMethod, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { accounts } from '../accounts/table.ts';
-import { clockNow, instant } from '../database/columns.ts';
+import { clockNow, instant } from '../database/sql.ts';
+import { accounts } from '../users/table.ts';
 
 /**
  * Monitors: what is wanted, and the status. The row's lock orders everything that happens to a monitor; whoever writes
@@ -60,3 +60,9 @@ export const monitors = pgTable(
   ],
 );
 export type MonitorRow = typeof monitors.$inferSelect;
+
+/** Deleted monitors that may have left events, rollups or incidents: there may be too many of those for one transaction. */
+export const deletedMonitors = pgTable('deleted_monitors', {
+  monitorId: uuid('monitor_id').primaryKey(),
+  deletedAt: instant('deleted_at').notNull().default(clockNow),
+});

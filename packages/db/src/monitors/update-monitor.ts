@@ -1,14 +1,13 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitor';
-import type { DbContext } from '../database/context.ts';
+import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import type { DbContext } from '../database/open.ts';
 import type { RecordedStatusChange } from '../status-changes/record-status-changes.ts';
 import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitor.ts';
-import { lockMonitorRow } from './find-monitor-row.ts';
-import { placeholderErrors, toInput, toShownInput, UnreadableMonitorError } from './monitor-columns.ts';
-import type { MonitorRow } from './table.ts';
-import { requireVersion } from './monitor-version.ts';
+import { effectiveRegions } from './insert-monitors.ts';
+import { placeholderErrors, toInput, toShownInput, UnreadableMonitorError } from './monitor-codec.ts';
+import { lockMonitorRow, requireVersion } from './monitor-row.ts';
 import { changedFields, rewriteMonitors } from './rewrite-monitors.ts';
-import { effectiveRegions } from './schedule.ts';
+import type { MonitorRow } from './table.ts';
 
 export interface UpdatedMonitor extends WrittenMonitor {
   /** False where the update left everything as it was: no revision was raised. */

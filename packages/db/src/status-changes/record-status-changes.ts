@@ -1,11 +1,11 @@
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import type { ErrorReason, MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
-import type { WebhookPayload } from '@tocsin/contracts/webhook';
-import type { MonitorClock } from '@tocsin/core/status/monitor-clock';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
+import type { MonitorClock } from '@tocsin/core/status/webhook-events';
 import { and, inArray, isNull, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
-import { arrayOf, columnOf } from '../database/arrays.ts';
 import type { Transaction } from '../database/open.ts';
+import { arrayOf, columnOf } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
 import { statusChanges } from './table.ts';
 

@@ -1,8 +1,8 @@
 import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
 import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { accounts } from '../accounts/table.ts';
-import { clockNow, instant } from '../database/columns.ts';
+import { clockNow, instant } from '../database/sql.ts';
+import { accounts } from '../users/table.ts';
 
 /** One webhook event of a status change: `payload` is the very bytes that every attempt sends. */
 export interface FrozenWebhookEvent {

@@ -1,8 +1,8 @@
-import type { StatusChange } from '@tocsin/contracts/status-change';
+import type { StatusChange } from '@tocsin/contracts/monitors/events';
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
-import { isInRange, stampRanges, type StampRange } from '../monitors/stamp-range.ts';
+import { isInRange, type StampRange, stampRanges } from '../monitors/stamps.ts';
 import { monitors } from '../monitors/table.ts';
 import { statusChanges } from './table.ts';
 

@@ -1,5 +1,5 @@
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/columns.ts';
+import { clockNow, instant } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
 
 /** A requested check. Taken at most once and never after `notAfter`, by Postgres' clock (design §4 "Trigger"). */

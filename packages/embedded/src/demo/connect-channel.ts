@@ -1,7 +1,7 @@
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
-import { createChannel } from '@tocsin/db/channels/create-channel';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import { openDatabase } from '@tocsin/db/database/open';
+import { ensureAccount } from '@tocsin/db/users/users';
 
 /** Makes a channel that every monitor of the first account is assigned to. */
 export async function connectChannel(databaseUrl: string, secretsKey: string, url: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 
 /** The few requests of the demo to the API. */
 export class DemoApi {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { WebhookPayload } from '@tocsin/contracts/webhook';
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import type { HttpTarget } from '../local-web/http-target.ts';
 import type { WebhookReceiver } from '../local-web/webhook-receiver.ts';
 import type { DemoApi } from './demo-api.ts';

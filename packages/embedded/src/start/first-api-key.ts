@@ -1,6 +1,6 @@
-import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
-import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
+import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
+import { ensureAccount } from '@tocsin/db/users/users';
 
 /** A key for the person who starts this database for the first time; null if there is or was one already. */
 export async function createFirstApiKey(databaseUrl: string): Promise<string | null> {

@@ -1,5 +1,5 @@
 import { openDatabase } from '@tocsin/db/database/open';
-import { renewSetupInvitation } from '@tocsin/db/invitations/renew-setup-invitation';
+import { renewSetupInvitation } from '@tocsin/db/users/invitations';
 
 /** The path of a new link that makes the first dashboard user; null once there is one. The link of the start before ends. */
 export async function createSetupLink(databaseUrl: string): Promise<string | null> {

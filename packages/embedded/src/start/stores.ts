@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join, relative } from 'node:path';
-import { migrate } from '@tocsin/db/migrate';
-import type { MigrationReport } from '@tocsin/db/migrations/apply-migrations';
+import type { MigrationReport } from '@tocsin/db/database/apply-migrations';
+import { migrate } from '@tocsin/db/database/migrate';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { parseRegionQueueUrls } from '@tocsin/runtime/settings';

@@ -1,4 +1,4 @@
-import { migrate } from '@tocsin/db/migrate';
+import { migrate } from '@tocsin/db/database/migrate';
 import { EmbeddedError } from '../embedded-error.ts';
 import { startTestServers } from './servers.ts';
 

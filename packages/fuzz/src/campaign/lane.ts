@@ -1,25 +1,74 @@
-import { randomBytes } from 'node:crypto';
-import { expectStatus } from '../oracle/expect-status.ts';
-import { demand, Finding } from '../oracle/finding.ts';
-import { follow } from '../oracle/follow.ts';
-import { judgeAnswer } from '../oracle/judge-answer.ts';
-import { judgeSecrets } from '../oracle/judge-secrets.ts';
-import type { Plan } from '../requests/plan.ts';
-import { AUTH_ROUTES, ROUTES } from '../routes/routes.ts';
-import type { Route } from '../routes/route.ts';
-import { TWICE } from '../values/any-json.ts';
-import { resolveReferences } from '../values/references.ts';
-import type { Account } from '../world/account.ts';
-import { openAccount } from '../world/account.ts';
-import { furnish } from '../world/fixtures.ts';
-import { Pools } from '../world/pools.ts';
-import type { FuzzSystem } from '../world/system.ts';
-import { changedTables, digestOf, emptyAccount, type Digest } from '../world/tables.ts';
-import { listBroken } from '../world/wholeness.ts';
-import { twistRequest } from '../wire/encode.ts';
-import { WireClient, type Answer, type WireRequest } from '../wire/send.ts';
-import { callerHeaders } from './caller-headers.ts';
-import type { Tally } from './tally.ts';
+import { randomBytes, randomInt } from 'node:crypto';
+import { follow, Pools } from '../oracle/model.ts';
+import { demand, expectStatus, Finding, judgeAnswer, judgeSecrets } from '../oracle/responses.ts';
+import { changedTables, type Digest, digestOf, emptyAccount, listBroken } from '../oracle/tables.ts';
+import type { Caller, Plan } from '../requests/plan.ts';
+import { AUTH_ROUTES, ROUTES } from '../requests/routes.ts';
+import type { Route } from '../requests/routes.ts';
+import { twistRequest } from '../requests/twist.ts';
+import { resolveReferences, TWICE } from '../requests/values.ts';
+import { furnish, openAccount } from '../system/account.ts';
+import type { Account } from '../system/account.ts';
+import { PUBLIC_URL } from '../system/system.ts';
+import type { FuzzSystem } from '../system/system.ts';
+import { type Answer, WireClient, type WireRequest } from '../wire/send.ts';
+import type { Tally } from './run.ts';
+
+/** What a caller sends with a request to a path. */
+function callerHeaders(
+  account: Account,
+  caller: Caller,
+  path: string,
+  method: string,
+): Record<string, string> {
+  const isCli = path.startsWith('/api/cli');
+  const mayEndSession = path.startsWith('/api/auth') && method !== 'GET';
+  const headers: Record<string, string> = {
+    // Tries at signing in are counted by address.
+    'X-Forwarded-For': `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`,
+    ...(isCli ? byKey(account, caller) : byCookie(account, mayEndSession ? 'stale' : caller)),
+  };
+  if (!isCli && method !== 'GET') headers['Origin'] = PUBLIC_URL;
+  return headers;
+}
+
+function byKey(account: Account, caller: Caller): Record<string, string> {
+  switch (caller) {
+    case 'full':
+      return bearer(account.key);
+    case 'lesser':
+      return bearer(account.readKey);
+    case 'stale':
+      return bearer(account.deletedKey);
+    case 'garbage':
+      return bearer('tocsin_live_nonsense');
+    case 'other kind':
+      return { Cookie: account.owner.cookie };
+    case 'nobody':
+      return {};
+  }
+}
+
+function bearer(key: string): Record<string, string> {
+  return { Authorization: `Bearer ${key}` };
+}
+
+function byCookie(account: Account, caller: Caller): Record<string, string> {
+  switch (caller) {
+    case 'full':
+      return { Cookie: account.owner.cookie };
+    case 'lesser':
+      return { Cookie: account.member.cookie };
+    case 'stale':
+      return { Cookie: account.staleCookie };
+    case 'garbage':
+      return { Cookie: account.owner.cookie.replace(/\.[^.]*$/, '.bm9uc2Vuc2U%3D') };
+    case 'other kind':
+      return { Authorization: `Bearer ${account.key}` };
+    case 'nobody':
+      return {};
+  }
+}
 
 /** Of refused requests, one in so many is followed by a look at the tables; the last of a run always is. */
 const LOOK_EVERY = 3;

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import type { ServiceProcess } from '@tocsin/e2e/service-process';
+import type { Account } from '../system/account.ts';
 
 /** A connection that is spoken to in bytes, and says when it is over. */
 export interface HostileClient {
@@ -45,4 +48,60 @@ export function pour({ socket, isOver }: HostileClient, bytes: Buffer): void {
   };
   socket.on('drain', more);
   more();
+}
+
+/** TCP states of a connection that its process has not closed: ESTABLISHED, and CLOSE_WAIT, where the peer has closed its side. */
+const OPEN_STATES = new Set(['01', '08']);
+
+/** How many connections to a port its process has accepted and not closed. One that is not accepted yet has inode 0 (proc(5)). */
+export async function acceptedConnections(port: number): Promise<number> {
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const rows = tables.join('\n').split('\n');
+  return rows.filter((row) => {
+    const [, address = '', , state = '', , , , , , inode] = row.trim().split(/\s+/);
+    return address.endsWith(local) && OPEN_STATES.has(state) && inode !== '0';
+  }).length;
+}
+
+/** An ordinary client, who is to notice nothing of what others do to the api. */
+export class Bystander {
+  readonly #api: ServiceProcess;
+  readonly #account: Account;
+
+  constructor(api: ServiceProcess, account: Account) {
+    this.#api = api;
+    this.#account = account;
+  }
+
+  /** Asks as people do: reads, and writes. @throws Error where that does not work */
+  async ask(): Promise<void> {
+    const base = `http://127.0.0.1:${this.#api.port}/api/cli/monitors`;
+    const headers = {
+      Authorization: `Bearer ${this.#account.key}`,
+      'Content-Type': 'application/json',
+      Connection: 'close',
+    };
+    const call = async (method: string, path: string, body?: object): Promise<unknown> => {
+      const answer = await fetch(base + path, {
+        method,
+        headers,
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+      return text === '' ? null : JSON.parse(text);
+    };
+    const { monitor } = (await call('POST', '', { name: 'bystander', url: 'https://a.invalid' })) as {
+      monitor: { id: string };
+    };
+    await call('GET', `/${monitor.id}`);
+    await call('DELETE', `/${monitor.id}`);
+  }
+
+  /** Resident memory of the api process. */
+  async memoryMb(): Promise<number> {
+    const status = await readFile(`/proc/${this.#api.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1_024;
+  }
 }

@@ -1,5 +1,90 @@
-import { resolve } from 'node:path';
-import { packCli } from './pack-cli.ts';
+import { execFile } from 'node:child_process';
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { rolldown } from 'rolldown';
+import { readRepositoryFile, ROOT } from '../repository.ts';
+
+/**
+ * The notices that the licenses of bundled packages require.
+ * @param modules paths of the bundled files; those outside `node_modules` are our own
+ * @throws if a package has no license file
+ */
+async function thirdPartyLicenses(modules: readonly string[]): Promise<string> {
+  const folders = new Set(
+    modules.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path.replaceAll('\\', '/')) ?? []),
+  );
+  const notices = await Promise.all([...folders].map((folder) => noticeOf(folder)));
+  return notices.toSorted().join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+async function noticeOf(folder: string): Promise<string> {
+  const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+    readonly name: string;
+    readonly version: string;
+    readonly license?: string;
+  };
+  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file === undefined) throw new Error(`${name} has no license file to include`);
+  const text = await readFile(join(folder, file), 'utf8');
+  return `${name} ${version} (${license ?? 'see below'})\n\n${text.trim()}\n`;
+}
+
+const SOURCE = 'packages/cli';
+/** A package of one file has no dependencies, so that nothing else is resolved or downloaded when it is installed. */
+const LEFT_OUT = new Set(['private', 'exports', 'dependencies', 'devDependencies']);
+
+/**
+ * Packs `packages/cli` as the npm package that users install. Needs no build and no network.
+ * @param folder where the package goes; created if missing
+ * @returns the path of the tarball, `<folder>/tocsin-monitor-cli-<version>.tgz`
+ */
+export async function packCli(folder: string): Promise<string> {
+  const staging = await mkdtemp(join(tmpdir(), 'tocsin-cli-package-'));
+  try {
+    const modules = await bundle(join(staging, 'dist', 'main.js'));
+    await writeFile(join(staging, 'THIRD-PARTY-LICENSES'), await thirdPartyLicenses(modules));
+    await writeFile(join(staging, 'package.json'), await publishedManifest());
+    await cp(join(ROOT, SOURCE, 'bin'), join(staging, 'bin'), { recursive: true });
+    await copyFile(join(ROOT, SOURCE, 'README.md'), join(staging, 'README.md'));
+    await copyFile(join(ROOT, 'LICENSE'), join(staging, 'LICENSE'));
+    // A shell finds npm.cmd on Windows; nothing here needs quoting.
+    await promisify(execFile)('npm', ['pack', '--ignore-scripts'], {
+      cwd: staging,
+      shell: process.platform === 'win32',
+    });
+    const tarball = (await readdir(staging)).find((name) => name.endsWith('.tgz'));
+    if (tarball === undefined) throw new Error('npm pack left no tarball');
+    await mkdir(folder, { recursive: true });
+    await copyFile(join(staging, tarball), join(folder, tarball));
+    return join(folder, tarball);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+/** @returns the paths of the modules in it */
+async function bundle(file: string): Promise<readonly string[]> {
+  const build = await rolldown({
+    cwd: ROOT,
+    input: join(SOURCE, 'src', 'main.ts'),
+    platform: 'node',
+    resolve: { conditionNames: ['tocsin-source', 'node', 'import', 'default'] },
+  });
+  try {
+    const { output } = await build.write({ file, format: 'esm', codeSplitting: false });
+    return output[0].moduleIds;
+  } finally {
+    await build.close();
+  }
+}
+
+async function publishedManifest(): Promise<string> {
+  const manifest = JSON.parse(await readRepositoryFile(`${SOURCE}/package.json`)) as object;
+  const published = Object.entries(manifest).filter(([field]) => !LEFT_OUT.has(field));
+  return `${JSON.stringify(Object.fromEntries(published), null, 2)}\n`;
+}
 
 /**
  * `npm run -s pack:cli -- FOLDER`: prints the path of the npm package that it puts into the folder.

@@ -1,12 +1,11 @@
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parse } from 'yaml';
-import { readRepositoryFile } from '../repository.ts';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { installByApt } from '@tocsin/embedded/test-run/install-by-apt';
-import { findProgram } from '../find-program.ts';
-import { runTool } from '../run-tool.ts';
+import { parse } from 'yaml';
+import { readRepositoryFile } from '../repository.ts';
+import { findProgram, runTool } from '../run-tool.ts';
 import type { Engine } from './engine.ts';
 
 /** Images built on a stand-in inherit it. */

@@ -7,9 +7,8 @@ import { createCertificate } from '@tocsin/embedded/certificates';
 import { findFreePort } from '@tocsin/embedded/ports';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { z } from 'zod';
-import { OutsideClient, type DeployedSystem } from '../rollout/deployed-system.ts';
-import { waitUntil } from '../rollout/wait-until.ts';
-import { readCommands } from './documented-commands.ts';
+import { readCommands } from '../repository.ts';
+import { type DeployedSystem, OutsideClient, waitUntil } from '../rollout/deployed-system.ts';
 import type { Engine } from './engine.ts';
 import type { ImageNaming } from './images.ts';
 

@@ -3,18 +3,22 @@ import { join } from 'node:path';
 import { openFolder } from '@tocsin/embedded/program/folders';
 import { runProgram } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import { disturbUnderLoad } from '../rollout/disturb.ts';
-import { inspectHardening } from '../rollout/hardening.ts';
-import { LOAD_HELP, LOAD_OPTIONS, parseCommandLine, parseLoadOptions } from '../rollout/load-options.ts';
-import { Load, type LoadOptions } from '../rollout/load.ts';
-import { Results, seconds } from '../rollout/results.ts';
+import { copyCommit, copyWorkTree, findPreviousCommit, readCommands } from '../repository.ts';
+import { inspectHardening } from '../rollout/deployed-system.ts';
+import { disturbUnderLoad, Results, seconds } from '../rollout/findings.ts';
+import {
+  Load,
+  LOAD_HELP,
+  LOAD_OPTIONS,
+  type LoadOptions,
+  parseCommandLine,
+  parseLoadOptions,
+} from '../rollout/load.ts';
 import { createMonitor, followReadme } from '../rollout/story.ts';
 import { ensureBaseImages, readBaseImages } from './base-images.ts';
 import { ComposeSystem } from './compose-system.ts';
-import { readCommands } from './documented-commands.ts';
-import { NoEngineError, openEngine, type Engine } from './engine.ts';
-import { buildImages, IMAGES, inspectImage, type ImageNaming } from './images.ts';
-import { copyCommit, copyWorkTree, findPreviousCommit } from './source-copy.ts';
+import { type Engine, NoEngineError, openEngine } from './engine.ts';
+import { buildImages, type ImageNaming, IMAGES, inspectImage } from './images.ts';
 
 const SERVICES = ['api', 'notifier', 'checker-eu', 'checker-us'];
 const CURRENT: ImageNaming = { registry: 'localhost', version: 'test' };

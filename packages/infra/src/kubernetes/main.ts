@@ -5,14 +5,19 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { parse } from 'yaml';
 import { readBaseImages } from '../containers/base-images.ts';
 import { readRepositoryFile } from '../repository.ts';
-import { disturbUnderLoad } from '../rollout/disturb.ts';
-import { inspectHardening } from '../rollout/hardening.ts';
-import { LOAD_HELP, LOAD_OPTIONS, parseCommandLine, parseLoadOptions } from '../rollout/load-options.ts';
-import { Load, type LoadOptions } from '../rollout/load.ts';
-import { Results, seconds } from '../rollout/results.ts';
+import { inspectHardening } from '../rollout/deployed-system.ts';
+import { disturbUnderLoad, Results, seconds } from '../rollout/findings.ts';
+import {
+  Load,
+  LOAD_HELP,
+  LOAD_OPTIONS,
+  type LoadOptions,
+  parseCommandLine,
+  parseLoadOptions,
+} from '../rollout/load.ts';
 import { createMonitor, followReadme } from '../rollout/story.ts';
 import { runTool, succeeds } from '../run-tool.ts';
-import { KubernetesSystem, type KubernetesOptions, type Pod } from './kubernetes-system.ts';
+import { type KubernetesOptions, KubernetesSystem, type Pod } from './kubernetes-system.ts';
 
 const NO_CLUSTER = 2;
 

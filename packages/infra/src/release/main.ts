@@ -5,25 +5,28 @@ import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { openFolder } from '@tocsin/embedded/program/folders';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import { packCli } from '../cli-package/pack-cli.ts';
+import { packCli } from '../cli-package/main.ts';
 import { ensureBaseImages, readBaseImages } from '../containers/base-images.ts';
-import { NoEngineError, openEngine, type Engine } from '../containers/engine.ts';
+import { type Engine, NoEngineError, openEngine } from '../containers/engine.ts';
 import { buildImages } from '../containers/images.ts';
-import { copyWorkTree } from '../containers/source-copy.ts';
 import { packageChart } from '../helm.ts';
+import { copyWorkTree } from '../repository.ts';
 import { runTool } from '../run-tool.ts';
-import { listArtifacts, writeChecksums, type Artifact } from './artifacts.ts';
-import { readTopSection } from './changelog.ts';
-import { inspectChart, pushChart, type PushedChart } from './chart.ts';
-import { checkFacts, readFacts, type Findings } from './checks.ts';
-import { isLoopback } from './registry.ts';
 import {
+  type Artifact,
   collectImages,
-  isStandIn,
-  pushImage,
   type ImageOrigin,
+  inspectChart,
+  isLoopback,
+  isStandIn,
+  listArtifacts,
+  pushChart,
+  type PushedChart,
+  pushImage,
   type ReleaseImage,
-} from './release-images.ts';
+  writeChecksums,
+} from './artifacts.ts';
+import { checkFacts, type Findings, readFacts, readTopSection } from './checks.ts';
 
 const NO_ENGINE = 2;
 

@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Flapping, OutsideLog } from './outside.ts';
 
 /** Tocsin as it runs in containers or pods, and everything that the tests of a rollout ask of the platform. */
@@ -69,4 +71,69 @@ export async function callApi(
   });
   const text = await response.text();
   return { status: response.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
+}
+
+/**
+ * Runs in the container and prints what it finds. Without the restrictions of Compose or the chart, its user could write two of the paths, and
+ * its capabilities would be bounded by more than nothing.
+ */
+const PROBE = `
+const { readFileSync, writeFileSync } = require('node:fs');
+const status = readFileSync('/proc/1/status', 'utf8');
+const field = (name) => new RegExp('^' + name + ':\\\\s*(\\\\S+)', 'm').exec(status)?.[1] ?? '';
+let written = '';
+for (const path of ['/app/probe', '/var/tmp/probe', '/home/node/probe']) {
+  try { writeFileSync(path, ''); written = path; } catch {}
+}
+console.log(JSON.stringify({
+  uid: field('Uid'), capabilities: field('CapBnd'), noNewPrivileges: field('NoNewPrivs'), written, command: readFileSync('/proc/1/cmdline', 'utf8'),
+}));
+`;
+const probeSchema = z.object({
+  uid: z.string(),
+  capabilities: z.string(),
+  noNewPrivileges: z.string(),
+  written: z.string(),
+  command: z.string(),
+});
+
+/**
+ * Inspects a running service from inside. An empty result means that it is not root, has no capabilities, cannot write its file system, and
+ * receives signals itself.
+ */
+export async function inspectHardening(system: DeployedSystem, service: string): Promise<string[]> {
+  const probe = probeSchema.parse(JSON.parse(await system.exec(service, ['node', '-e', PROBE])));
+  return [
+    ...(probe.uid === '1000' ? [] : [`${service} runs as user ${probe.uid}`]),
+    ...(/^0+$/.test(probe.capabilities) ? [] : [`${service} can get the capabilities ${probe.capabilities}`]),
+    ...(probe.noNewPrivileges === '1' ? [] : [`${service} can gain privileges`]),
+    ...(probe.written === '' ? [] : [`${service} can write ${probe.written}`]),
+    // A shell as PID 1 would not forward signals.
+    ...(probe.command.startsWith('node\0') ? [] : [`${service} runs ${probe.command} as PID 1`]),
+  ];
+}
+
+const POLL_MS = 250;
+
+/**
+ * Waits until a condition holds. A check that throws counts as one that does not hold: containers and pods are
+ * unreachable while they start. Polls slowly, because each check starts a process.
+ * @throws Error that names the condition and what the last check threw
+ */
+export async function waitUntil(
+  what: string,
+  withinSeconds: number,
+  holds: () => Promise<boolean>,
+): Promise<void> {
+  const deadline = Date.now() + withinSeconds * 1_000;
+  let cause: unknown;
+  for (;;) {
+    try {
+      if (await holds()) return;
+    } catch (error) {
+      cause = error;
+    }
+    if (Date.now() > deadline) throw new Error(`not within ${withinSeconds} s: ${what}`, { cause });
+    await wait(POLL_MS);
+  }
 }

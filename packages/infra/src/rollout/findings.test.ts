@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { problemsOf, type Findings } from './findings.ts';
-import { parseCommandLine, parseLoadOptions, LOAD_OPTIONS } from './load-options.ts';
-import { Results } from './results.ts';
+import { type Findings, problemsOf, Results } from './findings.ts';
+import { LOAD_OPTIONS, parseCommandLine, parseLoadOptions } from './load.ts';
 
 const GOOD: Findings = {
   seconds: 60,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { countSlots, type Span } from '@tocsin/bench/measure/slots';
-import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/webhook';
-import { expectedWebhooks, withoutStamps, type ImplyingEvent } from '@tocsin/e2e/oracle';
+import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import { expectedWebhooks, type ImplyingEvent, withoutStamps } from '@tocsin/e2e/oracle';
 import { z } from 'zod';
 import type { DeployedSystem } from './deployed-system.ts';
 import type { Load } from './load.ts';
@@ -49,7 +49,7 @@ const eventsSchema = z.array(
 );
 
 /** Compares what happened within a span. To be called after `load.settle()`. */
-export async function readFindings(system: DeployedSystem, load: Load, span: Span): Promise<Findings> {
+async function readFindings(system: DeployedSystem, load: Load, span: Span): Promise<Findings> {
   const within = `slot >= '${new Date(span.from).toISOString()}' and slot < '${new Date(span.to).toISOString()}'`;
   const ofLoad = `monitor_id in (select id from monitors where source = 'load')`;
   const [counts] = countsSchema.parse(
@@ -142,4 +142,65 @@ export function problemsOf(findings: Findings, maxMissedShare = 0): string[] {
   if (findings.slots === 0) problems.push('no check slot was in the span');
   if (findings.down === 0) problems.push('no target failed in the span');
   return problems;
+}
+
+/** The results of a test of a rollout: rows of a table, and problems, each of which fails it. */
+export class Results {
+  readonly rows: [string, string][] = [];
+  readonly problems: string[] = [];
+
+  add(what: string, result: string): void {
+    this.rows.push([what, result]);
+  }
+
+  /** @param maxMissedShare see `problemsOf` */
+  addFindings(name: string, findings: Findings, maxMissedShare?: number): void {
+    const { slots, missed, repeated, latestMs, falseDown, webhooks, repeatedWebhooks, lost } = findings;
+    this.add(
+      `${name}: time under load, latest check`,
+      `${seconds(findings.seconds * 1_000)}, ${seconds(latestMs)}`,
+    );
+    this.add(
+      `${name}: check slots; missed; recorded twice; false DOWN`,
+      list(slots, missed, repeated, falseDown),
+    );
+    this.add(`${name}: webhooks so far; repeated; lost`, list(webhooks, repeatedWebhooks, lost));
+    this.problems.push(...problemsOf(findings, maxMissedShare).map((problem) => `${name}: ${problem}`));
+  }
+
+  /** A table in Markdown, and a line for each problem. */
+  toString(): string {
+    const rows = [['what', 'result'], ['---', '---'], ...this.rows].map(
+      (cells) => `| ${cells.join(' | ')} |`,
+    );
+    return [...rows, ...this.problems.map((problem) => `PROBLEM: ${problem}`)].join('\n');
+  }
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}
+
+function list(...numbers: number[]): string {
+  return numbers.map((number) => number.toLocaleString('en-US')).join('; ');
+}
+
+/**
+ * Disturbs a system under load, with monitors that go up and down, and compares what its targets, Postgres and the receiver saw.
+ * Resolves when every monitor is UP again and every webhook is delivered.
+ */
+export async function disturbUnderLoad(
+  system: DeployedSystem,
+  load: Load,
+  disturb: () => Promise<void>,
+): Promise<Findings> {
+  await load.flap();
+  const from = Date.now();
+  await load.checkOnce();
+  await disturb();
+  await load.checkOnce();
+  // Slots of the last interval may still be under way.
+  const to = Date.now() - load.options.interval * 1_000;
+  await load.settle();
+  return readFindings(system, load, { from, to });
 }

@@ -1,8 +1,7 @@
-import { webhookPayloadSchema } from '@tocsin/contracts/webhook';
+import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { openSession } from '@tocsin/e2e/dashboard-session';
 import { z } from 'zod';
-import { callApi, RECEIVER_URL, TARGET_URL, type DeployedSystem } from './deployed-system.ts';
-import { waitUntil } from './wait-until.ts';
+import { callApi, type DeployedSystem, RECEIVER_URL, TARGET_URL, waitUntil } from './deployed-system.ts';
 
 const WITHIN_SECONDS = 60;
 const TARGET = 'shop';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isApiKey } from '@tocsin/core/api-key/api-key';
-import type { ApiKey } from '@tocsin/contracts/api-key';
-import { ensureApiKey } from '@tocsin/db/api-keys/ensure-api-key';
-import { touchApiKeys } from '@tocsin/db/api-keys/touch-api-keys';
+import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
+import { isApiKey } from '@tocsin/core/secrets/tokens';
+import { ensureApiKey, touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS } from '../testing/monitors.ts';
 import { newSignedInUser, signIn } from '../testing/sign-in.ts';

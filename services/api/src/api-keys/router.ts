@@ -1,17 +1,15 @@
-import type { ApiKey } from '@tocsin/contracts/api-key';
-import { createApiKeySchema } from '@tocsin/contracts/api-key';
-import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
-import { apiKeyNotFound, deleteApiKey } from '@tocsin/db/api-keys/delete-api-key';
-import { listApiKeys } from '@tocsin/db/api-keys/list-api-keys';
+import { createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
+import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
+import { apiKeyNotFound, createApiKey, deleteApiKey, listApiKeys } from '@tocsin/db/api-keys/api-keys';
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
-import { keepUncompressed } from '../http/compress.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { parseFields } from '../http/parse-fields.ts';
 import { pathIdOf, requirePathId } from '../http/path-id.ts';
 import { callerOf } from '../http/request-state.ts';
 import { resource } from '../http/resource.ts';
+import { keepUncompressed } from '../http/response-headers.ts';
 
 /** API keys of the account (specification "Authentication" 2, 3 and 7). */
 export function apiKeysRouter(context: ApiContext): Router {

@@ -1,8 +1,8 @@
-import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
-import { createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channel';
-import type { ChannelInput, ChannelUpdate } from '@tocsin/contracts/channel';
+import { createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channels/channel';
+import type { ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import type { FieldError } from '@tocsin/contracts/errors';
-import { findForeignMonitors } from '@tocsin/db/channels/assigned-monitors';
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
+import { findForeignMonitors } from '@tocsin/db/channels/read-channels';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { invalidFields } from '../http/field-errors.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { channelSchema } from '@tocsin/contracts/channel';
+import { channelSchema } from '@tocsin/contracts/channels/channel';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel, RECEIVER } from '../testing/channels.ts';

@@ -1,5 +1,5 @@
-import { createChannel } from '@tocsin/db/channels/create-channel';
-import { getChannel } from '@tocsin/db/channels/get-channel';
+import { getChannel } from '@tocsin/db/channels/read-channels';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';

@@ -1,4 +1,4 @@
-import { deleteChannel } from '@tocsin/db/channels/delete-channel';
+import { deleteChannel } from '@tocsin/db/channels/write-channels';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

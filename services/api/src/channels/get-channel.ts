@@ -1,4 +1,4 @@
-import { getChannel } from '@tocsin/db/channels/get-channel';
+import { getChannel } from '@tocsin/db/channels/read-channels';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

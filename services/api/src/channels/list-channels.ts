@@ -1,4 +1,4 @@
-import { listChannels } from '@tocsin/db/channels/list-channels';
+import { listChannels } from '@tocsin/db/channels/read-channels';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { callerOf } from '../http/request-state.ts';

@@ -1,4 +1,4 @@
-import { revealChannelSecret } from '@tocsin/db/channels/reveal-channel-secret';
+import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

@@ -1,4 +1,4 @@
-import { rotateChannelSecret } from '@tocsin/db/channels/rotate-channel-secret';
+import { rotateChannelSecret } from '@tocsin/db/channels/write-channels';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

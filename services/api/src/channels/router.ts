@@ -1,14 +1,14 @@
-import { channelNotFound, findChannelRow } from '@tocsin/db/channels/find-channel-row';
+import { channelNotFound, findChannelRow } from '@tocsin/db/channels/read-channels';
 import { Router } from 'express';
+import { requireOwner } from '../access/access.ts';
 import type { ApiContext } from '../context.ts';
 import { listDeliveriesHandler } from '../deliveries/list-deliveries.ts';
 import { redeliverChannelHandler } from '../deliveries/redeliver-channel.ts';
-import { keepUncompressed } from '../http/compress.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { requireNoFields } from '../http/parse-fields.ts';
 import { requirePathId } from '../http/path-id.ts';
 import { resource } from '../http/resource.ts';
-import { requireOwner } from '../identity/require-owner.ts';
+import { keepUncompressed } from '../http/response-headers.ts';
 import { createChannelHandler } from './create-channel.ts';
 import { deleteChannelHandler } from './delete-channel.ts';
 import { getChannelHandler } from './get-channel.ts';

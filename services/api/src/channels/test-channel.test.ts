@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { channelTestSchema } from '@tocsin/contracts/channel-delivery';
+import { channelTestSchema } from '@tocsin/contracts/deliveries/delivery';
 import { until } from '@tocsin/embedded/testing/until';
 import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, newChannel } from '../testing/channels.ts';

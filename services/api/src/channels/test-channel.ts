@@ -1,12 +1,15 @@
+import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError } from '@tocsin/contracts/errors';
-import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/webhook';
-import { channelNotFound } from '@tocsin/db/channels/find-channel-row';
-import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
-import { findTestOutcome, giveUpTestDelivery } from '@tocsin/db/deliveries/find-test-outcome';
+import { channelNotFound } from '@tocsin/db/channels/read-channels';
+import {
+  createTestDelivery,
+  findTestOutcome,
+  giveUpTestDelivery,
+} from '@tocsin/db/deliveries/test-deliveries';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { hintDeliveries } from '../deliveries/hint-deliveries.ts';
-import { unavailable } from '../http/handle-errors.ts';
+import { unavailable } from '../http/errors.ts';
 import { pathIdOf } from '../http/path-id.ts';
 import { callerOf } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';

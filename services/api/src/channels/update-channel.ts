@@ -1,5 +1,5 @@
-import { findChannelRow } from '@tocsin/db/channels/find-channel-row';
-import { updateChannel } from '@tocsin/db/channels/update-channel';
+import { findChannelRow } from '@tocsin/db/channels/read-channels';
+import { updateChannel } from '@tocsin/db/channels/write-channels';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';

@@ -3,10 +3,33 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import express, { Router } from 'express';
 import type { RequestHandler } from 'express';
-import { compress } from '../http/compress.ts';
+import { contentSecurityPolicy, referrerPolicy } from 'helmet';
 import { stateOf } from '../http/request-state.ts';
 import { notFound } from '../http/resource.ts';
-import { pageSecurity } from './page-security.ts';
+import { compress } from '../http/response-headers.ts';
+
+/** What the dashboard's page may load and who may show it: itself, from here, nothing else. */
+const loadsOnlyFromHere = contentSecurityPolicy({
+  useDefaults: false,
+  directives: {
+    defaultSrc: ["'self'"],
+    scriptSrc: ["'self'"],
+    // The component library writes style elements.
+    styleSrc: ["'self'", "'unsafe-inline'"],
+    imgSrc: ["'self'", 'data:'],
+    connectSrc: ["'self'"],
+    objectSrc: ["'none'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+    formAction: ["'self'"],
+  },
+});
+
+/** In place of what API answers have. Links into the dashboard carry tokens: no other site is told where somebody came from. */
+const pageSecurity: readonly RequestHandler[] = [
+  loadsOnlyFromHere,
+  referrerPolicy({ policy: 'same-origin' }),
+];
 
 /** Never a page: what is missing there is said as the API says it. */
 const NO_PAGES = /^\/(?:api|healthz|readyz|metrics)(?:\/|$)/i;

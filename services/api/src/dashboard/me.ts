@@ -1,5 +1,5 @@
-import type { Me } from '@tocsin/contracts/user';
-import { findUserWithAccount } from '@tocsin/db/users/find-user';
+import type { Me } from '@tocsin/contracts/people/user';
+import { findUserWithAccount } from '@tocsin/db/users/users';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { callerOf } from '../http/request-state.ts';

@@ -3,8 +3,8 @@ import {
   deliveryDetailSchema,
   deliverySchema,
   redeliveryResultSchema,
-} from '@tocsin/contracts/channel-delivery';
-import type { Delivery } from '@tocsin/contracts/channel-delivery';
+} from '@tocsin/contracts/deliveries/delivery';
+import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel } from '../testing/channels.ts';
 import { attempt } from '../testing/fake-notifier.ts';

@@ -1,4 +1,4 @@
-import { getDelivery } from '@tocsin/db/deliveries/get-delivery';
+import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

@@ -1,6 +1,6 @@
-import { deliveriesQuerySchema } from '@tocsin/contracts/channel-delivery';
-import { findChannelRow } from '@tocsin/db/channels/find-channel-row';
-import { listDeliveries } from '@tocsin/db/deliveries/list-deliveries';
+import { deliveriesQuerySchema } from '@tocsin/contracts/deliveries/delivery';
+import { findChannelRow } from '@tocsin/db/channels/read-channels';
+import { listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/parse-fields.ts';

@@ -1,6 +1,6 @@
-import { redeliverySchema, type RedeliveryResult } from '@tocsin/contracts/channel-delivery';
+import { type RedeliveryResult, redeliverySchema } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
-import { findChannelRow } from '@tocsin/db/channels/find-channel-row';
+import { findChannelRow } from '@tocsin/db/channels/read-channels';
 import { redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';

@@ -1,4 +1,4 @@
-import { deliveryNotFound, findDeliveryRow } from '@tocsin/db/deliveries/find-delivery-row';
+import { deliveryNotFound, findDeliveryRow } from '@tocsin/db/deliveries/read-deliveries';
 import { Router } from 'express';
 import type { ApiContext } from '../context.ts';
 import { parseJsonBody } from '../http/json-body.ts';

@@ -1,4 +1,4 @@
-import type { RollupState } from '@tocsin/db/check-rollups/rollup-state';
+import type { RollupState } from '@tocsin/db/check-rollups/roll-up';
 import { measureClockOffset } from '@tocsin/runtime/clock-offset';
 import type { Logger } from '@tocsin/runtime/logger';
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
-import { readRollupState } from '@tocsin/db/check-rollups/rollup-state';
+import { readRollupState } from '@tocsin/db/check-rollups/roll-up';
 import { listPartitions } from '@tocsin/db/database/partitions';
-import { scheduleSpans } from '@tocsin/db/schedule-spans/table';
-import { createTrigger } from '@tocsin/db/triggers/create-trigger';
-import { findMonitorRow } from '@tocsin/db/monitors/find-monitor-row';
-import { createInvitation } from '@tocsin/db/invitations/create-invitation';
+import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
+import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
+import { createTrigger } from '@tocsin/db/triggers/triggers';
+import { createInvitation } from '@tocsin/db/users/invitations';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { commitMonitor } from '../testing/schedules.ts';

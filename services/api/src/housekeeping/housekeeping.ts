@@ -1,14 +1,14 @@
 import { dropExpiredRollups } from '@tocsin/db/check-rollups/partitions';
+import {
+  deleteExpiredSessions,
+  deleteFinished,
+  deleteOldIdempotencyKeys,
+  deleteOldTriggers,
+} from '@tocsin/db/database/delete-expired';
 import type { Database } from '@tocsin/db/database/open';
-import { markOrphanedIncidents } from '@tocsin/db/deleted-monitors/mark-orphaned-incidents';
-import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
-import { deleteFinished } from '@tocsin/db/deliveries/delete-finished';
-import { dropExpiredEventPartitions } from '@tocsin/db/events/drop-expired-partitions';
-import { ensureEventPartitions } from '@tocsin/db/events/ensure-partitions';
-import { deleteOldIdempotencyKeys } from '@tocsin/db/idempotency-keys/delete-old';
-import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
-import { deleteExpiredSessions } from '@tocsin/db/sessions/delete-expired';
-import { deleteOldTriggers } from '@tocsin/db/triggers/delete-old-triggers';
+import { markOrphanedIncidents, purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/events/partitions';
+import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop } from '@tocsin/runtime/loop';
 import type { Loop } from '@tocsin/runtime/loop';

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { problemSchema } from '@tocsin/contracts/errors';
 import { until } from '@tocsin/embedded/testing/until';
-import type { HttpLimits } from './http-limits.ts';
-import { startHttpServer, type HttpServer } from './http-server.ts';
+import { type HttpServer, startHttpServer } from './http-server.ts';
+import type { HttpLimits } from './http-server.ts';
 
 let server: HttpServer | undefined;
 const sockets: Socket[] = [];

@@ -4,11 +4,37 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import { Server as NetServer, type Socket } from 'node:net';
 import { listen } from '@tocsin/runtime/listen';
 import type { ListenAddress } from '@tocsin/runtime/listen';
-import { answerClientErrors, refuseRequest } from './answer-client-error.ts';
-import { HTTP_LIMITS, type HttpLimits } from './http-limits.ts';
-import { judgeHead } from './judge-head.ts';
-import { OpenRequests } from './open-requests.ts';
-import { UntakenAnswers } from './untaken-answers.ts';
+import { OpenRequests, UntakenAnswers } from './open-requests.ts';
+import { answerClientErrors, judgeHead, refuseRequest } from './protocol-errors.ts';
+
+/** What one client may take of the server's time and memory; tests set closer ones. */
+export interface HttpLimits {
+  /** From the first byte of a request, or from the connection's begin, to the end of its head. */
+  readonly headMs: number;
+  /** To the end of its body. */
+  readonly requestMs: number;
+  /** How long a connection stays open for another request. */
+  readonly keepAliveMs: number;
+  /** From the beginning of an answer to its being taken; live streams have their own limits. */
+  readonly answerMs: number;
+  /** Of answers that are not yet taken, all clients together. */
+  readonly unsentBytes: number;
+  /** Header lines of a request. */
+  readonly headerLines: number;
+  /** Requests of one connection that wait for their answers. */
+  readonly pipelined: number;
+}
+
+const HTTP_LIMITS: HttpLimits = {
+  headMs: 20_000,
+  requestMs: 30_000,
+  // Longer than a load balancer keeps its connections, so that it is the one to close them.
+  keepAliveMs: 65_000,
+  answerMs: 60_000,
+  unsentBytes: 128 * 1024 * 1024,
+  headerLines: 200,
+  pipelined: 32,
+};
 
 const FINISH_WITHIN_MS = 10_000;
 /** How long a connection without a request may still bring one when the server stops, to be told not to bring another. */

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import type { Response } from 'express';
+import type { RequestHandler, Response } from 'express';
 
 interface AnyCaller {
   readonly accountId: string;
@@ -46,3 +47,28 @@ export function callerOf(res: Response): Caller {
   if (caller === undefined) throw new Error('this route is not behind authenticate');
   return caller;
 }
+
+const ACCEPTABLE = /^[\w.-]{1,128}$/;
+
+/** Gives each request an id, the caller's own where it is harmless, and answers it as `X-Request-Id` (design §3). */
+export const assignRequestId: RequestHandler = (req, res, next) => {
+  const given = req.get('x-request-id');
+  const requestId = given !== undefined && ACCEPTABLE.test(given) ? given : randomUUID();
+  stateOf(res).requestId = requestId;
+  res.set('X-Request-Id', requestId);
+  next();
+};
+
+/**
+ * A path with broken percent-encoding names nothing of ours, which is for the routes to say, each in its turn (404, design
+ * §3). Express would answer 400 before any of them: so the stray percent signs are taken as they are.
+ */
+export const repairPath: RequestHandler = (req, _res, next) => {
+  const [path = '', ...query] = req.url.split('?');
+  try {
+    decodeURIComponent(path);
+  } catch {
+    req.url = [path.replaceAll('%', '%25'), ...query].join('?');
+  }
+  next();
+};

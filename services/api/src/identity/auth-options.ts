@@ -1,12 +1,22 @@
+import { hkdfSync } from 'node:crypto';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Database } from '@tocsin/db/database/open';
-import { sessions, verifications } from '@tocsin/db/sessions/table';
-import { userLogins, users } from '@tocsin/db/users/table';
+import { sessions, userLogins, users, verifications } from '@tocsin/db/users/table';
 import type { Logger } from '@tocsin/runtime/logger';
 import { drizzleAdapter } from 'better-auth/adapters/drizzle';
 import { createAuthMiddleware } from 'better-auth/api';
 import type { BetterAuthOptions } from 'better-auth/minimal';
 import { CLIENT_IP_HEADER } from './auth-request.ts';
+
+/**
+ * The secret that signs session cookies, derived (HKDF-SHA-256) from the current, that is the first, key of
+ * `SECRETS_KEY`, so that there is one secret to keep. Rotating that key signs everybody out.
+ */
+export function authSecret(secretsKeys: readonly Buffer[]): string {
+  const [current] = secretsKeys;
+  if (current === undefined) throw new RangeError('there is no key to derive from');
+  return Buffer.from(hkdfSync('sha256', current, '', 'tocsin session cookies v1', 32)).toString('base64');
+}
 
 const DAY_SECONDS = 24 * 60 * 60;
 export interface AuthSettings {

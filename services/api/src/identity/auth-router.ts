@@ -1,17 +1,17 @@
-import { SIGN_IN_OPERATIONS, SINGLE_SIGN_ON_OPERATIONS } from '@tocsin/contracts/api/sign-in';
-import type { Operation, Operations } from '@tocsin/contracts/api/operation';
 import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
+import { SIGN_IN_OPERATIONS, SINGLE_SIGN_ON_OPERATIONS } from '@tocsin/contracts/identity/routes';
+import type { Operation, Operations } from '@tocsin/contracts/routes/route';
 import { Router } from 'express';
 import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
+import { requireTrustedOrigin } from '../access/access.ts';
 import type { ApiContext } from '../context.ts';
 import { invalidFields } from '../http/field-errors.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
-import { keepPrivate } from '../http/keep-private.ts';
 import { notFound, resource } from '../http/resource.ts';
+import { keepPrivate } from '../http/response-headers.ts';
 import { sendAuthAnswer } from './auth-request.ts';
 import type { AuthAsk } from './auth-request.ts';
-import { requireTrustedOrigin } from './require-trusted-origin.ts';
 
 type Answer = (ask: AuthAsk) => Promise<globalThis.Response>;
 

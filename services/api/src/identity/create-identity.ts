@@ -1,7 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { USER_ROLES } from '@tocsin/contracts/vocabulary';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { ping } from '@tocsin/db/database/ping';
+import { ping } from '@tocsin/db/database/open';
 import { hashPassword } from 'better-auth/crypto';
 import { betterAuth } from 'better-auth/minimal';
 import type { Request } from 'express';

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Database } from '@tocsin/db/database/open';
-import { findPasswordHash } from '@tocsin/db/users/find-password-hash';
+import { findPasswordHash } from '@tocsin/db/users/users';
 import type { Request } from 'express';
 
 const MAX_AGE_SECONDS = 180 * 24 * 60 * 60;

@@ -3,13 +3,13 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { openDatabase } from '@tocsin/db/database/open';
-import { deleteUser } from '@tocsin/db/users/delete-user';
+import { deleteUser } from '@tocsin/db/users/change-users';
 import { until } from '@tocsin/embedded/testing/until';
 import type supertest from 'supertest';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import { authSecret } from './auth-secret.ts';
+import { authSecret } from './auth-options.ts';
 
 const ME = '/api/dashboard/me';
 const SIGN_IN = '/api/auth/sign-in/email';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createInvitation } from '@tocsin/db/invitations/create-invitation';
-import { createUser } from '@tocsin/db/users/create-user';
+import { createInvitation } from '@tocsin/db/users/invitations';
+import { createUser } from '@tocsin/db/users/users';
 import { OIDC_CLIENT, startOidcProvider } from '../testing/oidc-provider.ts';
 import type { Claims, OidcProvider } from '../testing/oidc-provider.ts';
 import { browser, newUser } from '../testing/sign-in.ts';

@@ -1,4 +1,4 @@
-import { acceptInvitationOf } from '@tocsin/db/invitations/accept-invitation';
+import { acceptInvitationOf } from '@tocsin/db/users/invitations';
 import { SettingsError } from '@tocsin/runtime/env';
 import { betterAuth } from 'better-auth/minimal';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';

@@ -1,4 +1,4 @@
-import { getIncident } from '@tocsin/db/incidents/get-incident';
+import { getIncident } from '@tocsin/db/incidents/read-incidents';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { incidentSchema } from '@tocsin/contracts/incident';
-import type { Incident } from '@tocsin/contracts/incident';
+import { incidentSchema } from '@tocsin/contracts/incidents/incident';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type TestAgent from 'supertest/lib/agent.js';
 import { goDown } from '../testing/channels.ts';
 import { newMonitor } from '../testing/monitors.ts';

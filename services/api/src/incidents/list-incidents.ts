@@ -1,5 +1,5 @@
-import { incidentsQuerySchema } from '@tocsin/contracts/incident';
-import { listIncidents } from '@tocsin/db/incidents/list-incidents';
+import { incidentsQuerySchema } from '@tocsin/contracts/incidents/incident';
+import { listIncidents } from '@tocsin/db/incidents/read-incidents';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/parse-fields.ts';

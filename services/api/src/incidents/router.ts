@@ -1,4 +1,4 @@
-import { incidentNotFound } from '@tocsin/db/incidents/get-incident';
+import { incidentNotFound } from '@tocsin/db/incidents/read-incidents';
 import { Router } from 'express';
 import type { ApiContext } from '../context.ts';
 import { requirePathId } from '../http/path-id.ts';

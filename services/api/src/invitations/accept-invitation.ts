@@ -1,5 +1,5 @@
-import { acceptInvitationSchema } from '@tocsin/contracts/user';
-import { acceptInvitation, findOpenInvitation } from '@tocsin/db/invitations/accept-invitation';
+import { acceptInvitationSchema } from '@tocsin/contracts/people/user';
+import { acceptInvitation, findOpenInvitation } from '@tocsin/db/users/invitations';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { Invitation } from '@tocsin/contracts/user';
+import type { Invitation } from '@tocsin/contracts/people/user';
+import type TestAgent from 'supertest/lib/agent.js';
 import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import type TestAgent from 'supertest/lib/agent.js';
 
 const INVITATIONS = '/api/dashboard/invitations';
 const ACCEPT = `${INVITATIONS}/accept`;

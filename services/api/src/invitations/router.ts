@@ -1,18 +1,20 @@
-import { createInvitationSchema } from '@tocsin/contracts/user';
-import { createInvitation } from '@tocsin/db/invitations/create-invitation';
-import { deleteInvitation } from '@tocsin/db/invitations/delete-invitation';
-import { invitationNotFound } from '@tocsin/db/invitations/invitation';
-import { listInvitations } from '@tocsin/db/invitations/list-invitations';
+import { createInvitationSchema } from '@tocsin/contracts/people/user';
+import {
+  createInvitation,
+  deleteInvitation,
+  invitationNotFound,
+  listInvitations,
+} from '@tocsin/db/users/invitations';
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
+import { requireOwner } from '../access/access.ts';
 import type { ApiContext } from '../context.ts';
-import { keepUncompressed } from '../http/compress.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { parseFields } from '../http/parse-fields.ts';
 import { pathIdOf, requirePathId } from '../http/path-id.ts';
 import { callerOf } from '../http/request-state.ts';
 import { resource } from '../http/resource.ts';
-import { requireOwner } from '../identity/require-owner.ts';
+import { keepUncompressed } from '../http/response-headers.ts';
 
 /** Links that let people join the account; owners only. Accepting one needs no session: see `accept-invitation.ts`. */
 export function invitationsRouter(context: ApiContext): Router {

@@ -1,4 +1,4 @@
-import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-maintenance-window';
+import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';

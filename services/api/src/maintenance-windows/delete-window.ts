@@ -1,4 +1,4 @@
-import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/delete-maintenance-window';
+import { deleteMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

@@ -1,4 +1,4 @@
-import { endMaintenance } from '@tocsin/db/maintenance-windows/end-maintenance';
+import { endMaintenance } from '@tocsin/db/maintenance-windows/write-windows';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

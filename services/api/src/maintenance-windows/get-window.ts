@@ -1,4 +1,4 @@
-import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/get-maintenance-window';
+import { getMaintenanceWindow } from '@tocsin/db/maintenance-windows/read-windows';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { pathIdOf } from '../http/path-id.ts';

@@ -1,5 +1,5 @@
-import { maintenanceWindowsQuerySchema } from '@tocsin/contracts/maintenance-window';
-import { listMaintenanceWindows } from '@tocsin/db/maintenance-windows/list-maintenance-windows';
+import { maintenanceWindowsQuerySchema } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import { listMaintenanceWindows } from '@tocsin/db/maintenance-windows/read-windows';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/parse-fields.ts';

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { ListedMaintenanceWindow, MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
-import { listedMaintenanceWindowSchema, maintenanceWindowSchema } from '@tocsin/contracts/maintenance-window';
+import {
+  listedMaintenanceWindowSchema,
+  maintenanceWindowSchema,
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type {
+  ListedMaintenanceWindow,
+  MaintenanceWindow,
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/create-maintenance-window';
+import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { newMonitor } from '../testing/monitors.ts';

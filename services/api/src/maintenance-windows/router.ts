@@ -1,9 +1,9 @@
-import { findWindowRow, maintenanceWindowNotFound } from '@tocsin/db/maintenance-windows/find-window-row';
+import { findWindowRow, maintenanceWindowNotFound } from '@tocsin/db/maintenance-windows/read-windows';
 import { Router } from 'express';
 import type { ApiContext } from '../context.ts';
 import { parseJsonBody } from '../http/json-body.ts';
-import { requirePathId } from '../http/path-id.ts';
 import { requireNoFields } from '../http/parse-fields.ts';
+import { requirePathId } from '../http/path-id.ts';
 import { resource } from '../http/resource.ts';
 import { createWindowHandler } from './create-window.ts';
 import { deleteWindowHandler } from './delete-window.ts';

@@ -1,4 +1,4 @@
-import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/update-maintenance-window';
+import { updateMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';

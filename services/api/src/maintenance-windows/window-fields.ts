@@ -1,14 +1,16 @@
-import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import type { FieldError } from '@tocsin/contracts/errors';
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
 import {
   createMaintenanceWindowSchema,
   updateMaintenanceWindowSchema,
-} from '@tocsin/contracts/maintenance-window';
-import type { MaintenanceWindowInput, MaintenanceWindowUpdate } from '@tocsin/contracts/maintenance-window';
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type {
+  MaintenanceWindowInput,
+  MaintenanceWindowUpdate,
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { Database } from '@tocsin/db/database/open';
-import { findWindowFaults } from '@tocsin/db/maintenance-windows/find-window-faults';
-import { findWindowRow } from '@tocsin/db/maintenance-windows/find-window-row';
-import { mergeSchedule } from '@tocsin/db/maintenance-windows/update-maintenance-window';
+import { findWindowRow } from '@tocsin/db/maintenance-windows/read-windows';
+import { findWindowFaults, mergeSchedule } from '@tocsin/db/maintenance-windows/write-windows';
 import type { z } from 'zod';
 import { invalidFields } from '../http/field-errors.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { monitorSetResultSchema, type MonitorSetResult } from '@tocsin/contracts/monitor-set';
-import { createChannel } from '@tocsin/db/channels/create-channel';
+import { type MonitorSetResult, monitorSetResultSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';

@@ -1,11 +1,11 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import type { RequestHandler } from 'express';
-import { requireWriteIf } from '../auth/require-write.ts';
+import { requireWriteIf } from '../access/access.ts';
 import type { ApiContext } from '../context.ts';
-import { boundLargeBodies } from '../http/bound-large-bodies.ts';
-import { etagOf, ifMatchOf } from '../http/etag.ts';
 import { bodyOf, parseJsonBodyUpTo } from '../http/json-body.ts';
+import { boundLargeBodies } from '../http/large-bodies.ts';
+import { etagOf, ifMatchOf } from '../http/request-headers.ts';
 import { callerOf, stateOf } from '../http/request-state.ts';
 import { hintStatusChanges } from '../monitors/hint-status-changes.ts';
 import { parseSet } from './set-fields.ts';

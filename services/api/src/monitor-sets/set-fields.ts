@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
-import { judgeMonitor } from '@tocsin/contracts/judge-monitor';
-import { LIMITS } from '@tocsin/contracts/limits';
 import type { FieldError } from '@tocsin/contracts/errors';
-import { monitorSetEntrySchema, monitorSetSchema } from '@tocsin/contracts/monitor-set';
-import type { MonitorSet, MonitorSetEntry } from '@tocsin/contracts/monitor-set';
+import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
+import { LIMITS } from '@tocsin/contracts/limits';
+import { monitorSetEntrySchema, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
+import type { MonitorSet, MonitorSetEntry } from '@tocsin/contracts/monitor-sets/monitor-set';
+import { judgeMonitor } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import { invalidFields } from '../http/field-errors.ts';
 import { unknownRegions } from '../monitors/monitor-fields.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createMonitorSchema, monitorSchema } from '@tocsin/contracts/monitor';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import { createMonitorSchema, monitorSchema } from '@tocsin/contracts/monitors/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { PROPERTY_PARAMETERS } from '@tocsin/core/testing/property-parameters';
 import * as fc from 'fast-check';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import { takeTrigger } from '@tocsin/db/triggers/take-trigger';
+import { takeTrigger } from '@tocsin/db/triggers/triggers';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { AttackGround } from '@tocsin/egress/testing/attack-ground';
 import { halfByKind, vectorsByKind } from '@tocsin/egress/testing/attack-vectors';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createMonitorSchema } from '@tocsin/contracts/monitor';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';

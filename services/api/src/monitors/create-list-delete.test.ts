@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { monitorSchema } from '@tocsin/contracts/monitor';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { accounts } from '@tocsin/db/accounts/table';
-import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
+import { monitorSchema } from '@tocsin/contracts/monitors/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { accounts } from '@tocsin/db/users/table';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';

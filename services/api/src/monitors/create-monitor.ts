@@ -1,10 +1,8 @@
-import { createMonitor } from '@tocsin/db/monitors/create-monitor';
-import { createMonitorOnce } from '@tocsin/db/monitors/create-monitor-once';
+import { createMonitor, createMonitorOnce } from '@tocsin/db/monitors/create-monitor';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
-import { etagOf } from '../http/etag.ts';
-import { idempotencyKeyOf } from '../http/idempotency-key.ts';
 import { bodyOf } from '../http/json-body.ts';
+import { etagOf, idempotencyKeyOf } from '../http/request-headers.ts';
 import { callerOf, stateOf } from '../http/request-state.ts';
 import { parseCreate } from './monitor-fields.ts';
 

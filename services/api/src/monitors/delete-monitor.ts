@@ -1,7 +1,7 @@
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
-import { ifMatchOf } from '../http/etag.ts';
+import { ifMatchOf } from '../http/request-headers.ts';
 import { callerOf } from '../http/request-state.ts';
 import { monitorIdOf } from './monitor-id.ts';
 

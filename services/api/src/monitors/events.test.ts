@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { eventSchema } from '@tocsin/contracts/event';
-import type { Event } from '@tocsin/contracts/event';
+import { eventSchema } from '@tocsin/contracts/monitors/events';
+import type { Event } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi } from '../testing/test-api.ts';

@@ -1,7 +1,7 @@
-import { getMonitor } from '@tocsin/db/monitors/get-monitor';
+import { getMonitor } from '@tocsin/db/monitors/read-monitors';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
-import { etagOf } from '../http/etag.ts';
+import { etagOf } from '../http/request-headers.ts';
 import { callerOf } from '../http/request-state.ts';
 import { monitorIdOf } from './monitor-id.ts';
 

@@ -1,5 +1,5 @@
-import { statsQuerySchema } from '@tocsin/contracts/monitor-stats';
-import { getMonitorStats } from '@tocsin/db/check-rollups/get-monitor-stats';
+import { statsQuerySchema } from '@tocsin/contracts/monitors/stats';
+import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/parse-fields.ts';

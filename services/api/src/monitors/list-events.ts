@@ -1,7 +1,7 @@
 import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
-import { eventsQuerySchema } from '@tocsin/contracts/events-query';
-import type { EventsQuery } from '@tocsin/contracts/events-query';
-import { listEvents } from '@tocsin/db/events/list-events';
+import { eventsQuerySchema } from '@tocsin/contracts/monitors/events';
+import type { EventsQuery } from '@tocsin/contracts/monitors/events';
+import { listEvents } from '@tocsin/db/events/read-events';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { invalidFields } from '../http/field-errors.ts';

@@ -1,4 +1,4 @@
-import { listMonitorRegions } from '@tocsin/db/monitor-regions/list-monitor-regions';
+import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { callerOf } from '../http/request-state.ts';

@@ -1,4 +1,4 @@
-import { listMonitors } from '@tocsin/db/monitors/list-monitors';
+import { listMonitors } from '@tocsin/db/monitors/read-monitors';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { callerOf } from '../http/request-state.ts';

@@ -1,5 +1,5 @@
-import { recentChecksQuerySchema } from '@tocsin/contracts/recent-checks';
-import { listRecentChecks } from '@tocsin/db/events/list-recent-checks';
+import { recentChecksQuerySchema } from '@tocsin/contracts/monitors/events';
+import { listRecentChecks } from '@tocsin/db/events/read-events';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { parseFields } from '../http/parse-fields.ts';

@@ -1,8 +1,12 @@
 import type { FieldError } from '@tocsin/contracts/errors';
 import { fieldsOf } from '@tocsin/contracts/field-errors';
-import { judgeMonitor, monitorFieldErrors } from '@tocsin/contracts/judge-monitor';
-import { createMonitorSchema, updateMonitorSchema } from '@tocsin/contracts/monitor';
-import type { MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitor';
+import {
+  createMonitorSchema,
+  judgeMonitor,
+  monitorFieldErrors,
+  updateMonitorSchema,
+} from '@tocsin/contracts/monitors/monitor';
+import type { MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import { invalidFields } from '../http/field-errors.ts';
 
 type Body = Readonly<Record<string, unknown>>;

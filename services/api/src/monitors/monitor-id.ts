@@ -1,4 +1,4 @@
-import { monitorNotFound } from '@tocsin/db/monitors/find-monitor-row';
+import { monitorNotFound } from '@tocsin/db/monitors/monitor-row';
 import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
-import { findMonitorRow } from '@tocsin/db/monitors/find-monitor-row';
+import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import type { ApiContext } from '../context.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { recentChecksSchema } from '@tocsin/contracts/recent-checks';
-import type { RecentChecks } from '@tocsin/contracts/recent-checks';
+import { recentChecksSchema } from '@tocsin/contracts/monitors/events';
+import type { RecentChecks } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type TestAgent from 'supertest/lib/agent.js';
 import { z } from 'zod';

@@ -1,11 +1,11 @@
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
-import { requireWrite, requireWriteIf } from '../auth/require-write.ts';
+import { requireWrite, requireWriteIf } from '../access/access.ts';
 import type { ApiContext } from '../context.ts';
-import { keepUncompressed } from '../http/compress.ts';
-import { answerInFull } from '../http/etag.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
+import { answerInFull } from '../http/request-headers.ts';
 import { resource } from '../http/resource.ts';
+import { keepUncompressed } from '../http/response-headers.ts';
 import { createMonitorHandler } from './create-monitor.ts';
 import { deleteMonitorHandler } from './delete-monitor.ts';
 import { getMonitorHandler } from './get-monitor.ts';

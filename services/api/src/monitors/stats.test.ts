@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { monitorStatsSchema } from '@tocsin/contracts/monitor-stats';
-import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
+import { monitorStatsSchema } from '@tocsin/contracts/monitors/stats';
+import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type TestAgent from 'supertest/lib/agent.js';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';

@@ -1,5 +1,5 @@
 import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
-import { triggerSchema } from '@tocsin/contracts/trigger';
+import { triggerSchema } from '@tocsin/contracts/monitors/events';
 import { invalidFields } from '../http/field-errors.ts';
 
 /** Whether the body asks for another URL than the configured one, well-formed or not. */

@@ -1,5 +1,5 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { unavailable } from '../http/handle-errors.ts';
+import { unavailable } from '../http/errors.ts';
 import type { Caller } from '../http/request-state.ts';
 
 /** Triggered checks under way that one api process allows: for one API key or session, for one account, and in all. */

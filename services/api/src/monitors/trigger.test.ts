@@ -1,10 +1,11 @@
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { eventSchema } from '@tocsin/contracts/event';
-import type { Event } from '@tocsin/contracts/event';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { eventSchema } from '@tocsin/contracts/monitors/events';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { JobWorker } from '@tocsin/queue/job-worker';
+import { waitFor } from '../http/wait-for.ts';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
@@ -14,7 +15,6 @@ import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { openTestQueue } from '../testing/test-queue.ts';
 import type { TestQueue } from '../testing/test-queue.ts';
-import { waitFor } from '../http/wait-for.ts';
 
 let api: TestApi;
 let queue: TestQueue;

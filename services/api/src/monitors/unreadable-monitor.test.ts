@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';

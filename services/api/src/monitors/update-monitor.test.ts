@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { createChannel } from '@tocsin/db/channels/create-channel';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi } from '../testing/test-api.ts';

@@ -1,8 +1,8 @@
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
-import { etagOf, ifMatchOf } from '../http/etag.ts';
 import { bodyOf } from '../http/json-body.ts';
+import { etagOf, ifMatchOf } from '../http/request-headers.ts';
 import { callerOf, stateOf } from '../http/request-state.ts';
 import { hintStatusChanges } from './hint-status-changes.ts';
 import { parseUpdate } from './monitor-fields.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { readClock } from '@tocsin/db/database/read-clock';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { readClock } from '@tocsin/db/database/sql';
 import { DatabaseClock } from '../housekeeping/database-clock.ts';
 import { keepHouse } from '../housekeeping/housekeeping.ts';
 import { FULL_MONITOR, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';

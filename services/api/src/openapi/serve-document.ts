@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-file';
+import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
-import { buildDocument } from './build-document.ts';
+import { buildDocument } from './document.ts';
 
 /** As it is answered: made once, so that who asks without a key costs nothing. */
 interface Served {

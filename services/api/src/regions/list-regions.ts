@@ -1,6 +1,6 @@
-import type { Region } from '@tocsin/contracts/region';
-import { countRegionMonitors } from '@tocsin/db/monitor-regions/count-region-monitors';
-import type { RegionLoad } from '@tocsin/queue/region-load';
+import type { Region } from '@tocsin/contracts/regions/region';
+import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
+import type { RegionLoad } from '@tocsin/queue/queue-load';
 import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { callerOf } from '../http/request-state.ts';

@@ -1,4 +1,4 @@
-import type { RegionLoad } from '@tocsin/queue/region-load';
+import type { RegionLoad } from '@tocsin/queue/queue-load';
 import type { Logger } from '@tocsin/runtime/logger';
 
 /** Workers come and go slowly, and counting them lists every client of the store. */

@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { watchRegions } from '@tocsin/db/monitor-regions/watch-regions';
+import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { Producers } from '@tocsin/queue/producers';
-import { readQueueDepth } from '@tocsin/queue/queue-depth';
+import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
-import { readRegionLoad } from '@tocsin/queue/region-load';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { newMonitor } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { ENQUEUE_WITHIN_MS } from '../testing/test-queue.ts';
 import { RegionLoads } from './region-loads.ts';
-import { registerRegionMetrics, type RegionMetricsOptions } from './region-metrics.ts';
+import { type RegionMetricsOptions, registerRegionMetrics } from './region-metrics.ts';
 
 const logger = createSilentLogger();
 /** Nothing listens there. */

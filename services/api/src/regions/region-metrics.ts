@@ -1,6 +1,5 @@
-import type { WatchedRegion } from '@tocsin/db/monitor-regions/watch-regions';
-import type { QueueDepth } from '@tocsin/queue/queue-depth';
-import type { RegionLoad } from '@tocsin/queue/region-load';
+import type { WatchedRegion } from '@tocsin/db/monitor-regions/read-regions';
+import type { QueueDepth, RegionLoad } from '@tocsin/queue/queue-load';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { createReading, registerReadGauge } from '@tocsin/runtime/reading';

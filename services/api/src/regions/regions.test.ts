@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { regionSchema } from '@tocsin/contracts/region';
-import type { RegionLoad } from '@tocsin/queue/region-load';
+import { regionSchema } from '@tocsin/contracts/regions/region';
+import type { RegionLoad } from '@tocsin/queue/queue-load';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newMonitor } from '../testing/monitors.ts';

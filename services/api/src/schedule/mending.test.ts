@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
-import { waveId, waveOf } from '@tocsin/core/schedule/wave';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
+import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
-import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
-import { listWaveMembers } from '@tocsin/db/schedule-spans/list-wave-members';
 import { until } from '@tocsin/embedded/testing/until';
 import { startJobWorker } from '@tocsin/queue/job-worker';
 import type { JobWorker } from '@tocsin/queue/job-worker';

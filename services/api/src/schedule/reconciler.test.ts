@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { waveId, waveOf } from '@tocsin/core/schedule/wave';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
+import { listWaves } from '@tocsin/db/monitor-regions/schedules';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
-import { alignSpans } from '@tocsin/db/schedule-spans/align-spans';
-import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
 import { Producers } from '@tocsin/queue/producers';
 import { createLogger } from '@tocsin/runtime/logger';
 import type { Logger } from '@tocsin/runtime/logger';

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseWaveId, waveId, type Wave } from '@tocsin/core/schedule/wave';
-import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/lateness';
-import { readClock } from '@tocsin/db/database/read-clock';
-import { alignDefaultRegion } from '@tocsin/db/monitor-regions/align-default-region';
-import { listUnappliedSchedules } from '@tocsin/db/monitor-regions/list-schedules';
-import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
+import { MAX_CLOCK_OFFSET_MS, parseWaveId, type Wave, waveId } from '@tocsin/core/schedule/slots';
+import { acquireLeaderLease, ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
+import { readClock } from '@tocsin/db/database/sql';
+import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
+import { listUnappliedSchedules, listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { measureClockOffset } from '@tocsin/runtime/clock-offset';
+import { createLeaderLoop } from '@tocsin/runtime/leader';
+import type { LeaderLoop } from '@tocsin/runtime/leader';
 import type { Logger } from '@tocsin/runtime/logger';
 import { OutageLog } from './outage-log.ts';
 import type { ScheduleMetrics, SyncCause } from './schedule-metrics.ts';
@@ -193,4 +194,32 @@ export class Reconciler {
       this.#busy.delete(region);
     }
   }
+}
+
+export const EVERY_MS = 2_500;
+/** With the run and the audit after it, a dead leader's work is taken up well within 15 s (design §4 "Schedules"). */
+export const TAKE_OVER_EVERY_MS = 3_000;
+
+/**
+ * Runs the reconciler in one api process at a time.
+ * @param databaseUrl a direct connection, not a transaction pooler's
+ */
+export function startReconciler(reconciler: Reconciler, databaseUrl: string, logger: Logger): LeaderLoop {
+  const loop = createLeaderLoop({
+    name: 'the schedule reconciler',
+    everyMs: EVERY_MS,
+    retryMs: TAKE_OVER_EVERY_MS,
+    logger,
+    acquire: (signal) => acquireLeaderLease(databaseUrl, ADVISORY_LOCKS.reconciler, signal),
+    onElected: () => reconciler.begin(),
+    onLost: () => reconciler.end(),
+    work: (signal) => reconciler.run(signal),
+  });
+  return {
+    ...loop,
+    async stop() {
+      await loop.stop();
+      await reconciler.settle();
+    },
+  };
 }

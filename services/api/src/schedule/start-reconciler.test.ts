@@ -1,22 +1,28 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { waveId, waveOf } from '@tocsin/core/schedule/wave';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { listWaves } from '@tocsin/db/monitor-regions/schedules';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
-import { listWaves } from '@tocsin/db/schedule-spans/list-waves';
 import { until } from '@tocsin/embedded/testing/until';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { createSilentLogger } from '@tocsin/runtime/logger';
 import type { LeaderLoop } from '@tocsin/runtime/leader';
+import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { checkOnce, commitMonitor, storedJobs, storedSchedules } from '../testing/schedules.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { openTestQueue } from '../testing/test-queue.ts';
 import type { TestQueue } from '../testing/test-queue.ts';
-import { AUDIT_EVERY_MS, Reconciler, REGION_PATIENCE_MS } from './reconciler.ts';
+import {
+  AUDIT_EVERY_MS,
+  EVERY_MS,
+  Reconciler,
+  REGION_PATIENCE_MS,
+  startReconciler,
+  TAKE_OVER_EVERY_MS,
+} from './reconciler.ts';
 import { createScheduleMetrics } from './schedule-metrics.ts';
-import { EVERY_MS, startReconciler, TAKE_OVER_EVERY_MS } from './start-reconciler.ts';
 
 const PREFIX = 'tocsin:{checks.default}';
 let api: TestApi;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { waveId, waveOf } from '@tocsin/core/schedule/wave';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import type { MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import { waveId, waveOf } from '@tocsin/core/schedule/slots';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
-import type { MonitorUpdate } from '@tocsin/contracts/monitor';
 import { until } from '@tocsin/embedded/testing/until';
 import { Producers } from '@tocsin/queue/producers';
 import { createSilentLogger } from '@tocsin/runtime/logger';

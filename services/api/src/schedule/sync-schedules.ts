@@ -1,10 +1,11 @@
-import { waveId, waveOf, type Wave } from '@tocsin/core/schedule/wave';
+import { type Wave, waveId, waveOf } from '@tocsin/core/schedule/slots';
 import type { Database } from '@tocsin/db/database/open';
-import { findSchedules } from '@tocsin/db/monitor-regions/list-schedules';
-import type { RegionSchedule } from '@tocsin/db/monitor-regions/list-schedules';
-import { markScheduled } from '@tocsin/db/monitor-regions/mark-scheduled';
+import { findSchedules, markScheduled } from '@tocsin/db/monitor-regions/schedules';
+import type { RegionSchedule } from '@tocsin/db/monitor-regions/schedules';
 import type { Producers } from '@tocsin/queue/producers';
 import { RegionSchedules } from '@tocsin/queue/schedules';
+import { type Tracer, withSpan } from '@tocsin/runtime/tracing';
+import type { ScheduleApplierOptions } from './schedule-applier.ts';
 
 /** How often a monitor that changes meanwhile is read again at once; after that the reconciler does. */
 const ROUNDS = 3;
@@ -70,4 +71,29 @@ async function addFirstChecks(
       await producers.addFirstCheck(region, { monitorId, revision }, firstSlot, traceparents.get(monitorId));
     }),
   );
+}
+
+/** A span has no more links. */
+const MOST_LINKS = 128;
+
+/**
+ * Applies schedules within a span, where requests that are traced asked for it: in the trace of the first of them, with links to
+ * the others. First checks are in the trace of the request that asked for their monitor.
+ */
+export function traceSync(tracer: Tracer | null, stores: ScheduleStores): ScheduleApplierOptions['sync'] {
+  return (region, touched) => {
+    const requests = new Set([...touched.values()].filter((traceparent) => traceparent !== undefined));
+    const [parent, ...others] = requests;
+    const monitorIds = [...touched.keys()];
+    if (parent === undefined) return syncSchedules(stores, region, monitorIds);
+    const links = others.slice(0, MOST_LINKS);
+    const attributes = { 'tocsin.region': region, 'tocsin.monitors': touched.size };
+    return withSpan(tracer, 'schedule', { parent, links, attributes }, (span) => {
+      // Those of the request whose trace this is go on from this span.
+      const own = (traceparent: string | undefined): string | undefined =>
+        traceparent === parent ? (span?.traceparent ?? parent) : traceparent;
+      const traceparents = new Map([...touched].map(([id, told]) => [id, own(told)]));
+      return syncSchedules(stores, region, monitorIds, traceparents);
+    });
+  };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createInvitation } from '@tocsin/db/invitations/create-invitation';
-import { createApiKey } from '@tocsin/db/api-keys/create-api-key';
+import { createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { createInvitation } from '@tocsin/db/users/invitations';
 import type TestAgent from 'supertest/lib/agent.js';
 import { goDown, newChannel } from './channels.ts';
 import { newMonitor } from './monitors.ts';

@@ -1,4 +1,4 @@
-import type { Channel } from '@tocsin/contracts/channel';
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { dispatchStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
 import type TestAgent from 'supertest/lib/agent.js';

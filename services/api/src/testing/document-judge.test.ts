@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { EVENT, MONITOR } from '@tocsin/contracts/api/examples';
-import { buildDocument } from '../openapi/build-document.ts';
+import { EVENT, MONITOR } from '@tocsin/contracts/routes/examples';
+import { buildDocument } from '../openapi/document.ts';
 import { DocumentJudge } from './document-judge.ts';
 import type { Exchange } from './document-judge.ts';
 import { signIn } from './sign-in.ts';

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { OpenApiDocument } from '../openapi/build-document.ts';
-import type { JsonObject } from '../openapi/schema-book.ts';
+import type { OpenApiDocument } from '../openapi/document.ts';
+import type { JsonObject } from '../openapi/schemas.ts';
 
 /** A request and its answer. */
 export interface Exchange {

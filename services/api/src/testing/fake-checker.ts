@@ -1,7 +1,7 @@
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
-import { takeTrigger } from '@tocsin/db/triggers/take-trigger';
+import { takeTrigger } from '@tocsin/db/triggers/triggers';
 import { startJobWorker } from '@tocsin/queue/job-worker';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type { QueueStores } from '@tocsin/queue/queue-stores';

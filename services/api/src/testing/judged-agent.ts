@@ -3,8 +3,8 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { buildDocument } from '../openapi/build-document.ts';
-import type { OpenApiDocument } from '../openapi/build-document.ts';
+import { buildDocument } from '../openapi/document.ts';
+import type { OpenApiDocument } from '../openapi/document.ts';
 import { DocumentJudge } from './document-judge.ts';
 
 let judge: DocumentJudge | undefined;

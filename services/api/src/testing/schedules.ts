@@ -1,10 +1,10 @@
-import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
-import { createMonitorSchema } from '@tocsin/contracts/monitor';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { waveId, waveOf } from '@tocsin/core/schedule/wave';
-import { deleteMonitor } from '@tocsin/db/monitors/delete-monitor';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { checkOf } from './monitors.ts';
 import type { TestApi } from './test-api.ts';
 import type { TestQueue } from './test-queue.ts';

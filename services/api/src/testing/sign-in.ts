@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { sessions } from '@tocsin/db/sessions/table';
-import { createUser } from '@tocsin/db/users/create-user';
+import { sessions } from '@tocsin/db/users/table';
+import { createUser } from '@tocsin/db/users/users';
 import type TestAgent from 'supertest/lib/agent.js';
 import { judgedAgent } from './judged-agent.ts';
 import { ORIGIN } from './test-api.ts';

@@ -1,17 +1,15 @@
-import { deleteUserQuerySchema, updateUserSchema } from '@tocsin/contracts/user';
-import { deleteUser } from '@tocsin/db/users/delete-user';
-import { findUserWithAccount, userNotFound } from '@tocsin/db/users/find-user';
-import { listUsers } from '@tocsin/db/users/list-users';
-import { setUserRole } from '@tocsin/db/users/set-user-role';
+import { deleteUserQuerySchema, updateUserSchema } from '@tocsin/contracts/people/user';
+import { deleteUser, setUserRole } from '@tocsin/db/users/change-users';
+import { findUserWithAccount, listUsers, userNotFound } from '@tocsin/db/users/users';
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
+import { requireOwner } from '../access/access.ts';
 import type { ApiContext } from '../context.ts';
 import { bodyOf, parseJsonBody } from '../http/json-body.ts';
 import { parseFields } from '../http/parse-fields.ts';
 import { pathIdOf, requirePathId } from '../http/path-id.ts';
 import { callerOf } from '../http/request-state.ts';
 import { resource } from '../http/resource.ts';
-import { requireOwner } from '../identity/require-owner.ts';
 
 /** The people of the account; owners only. */
 export function usersRouter(context: ApiContext): Router {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { User } from '@tocsin/contracts/user';
-import { accounts } from '@tocsin/db/accounts/table';
-import { ensureApiKey } from '@tocsin/db/api-keys/ensure-api-key';
+import type { User } from '@tocsin/contracts/people/user';
+import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
+import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
 import { newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
 import type { TestUser } from '../testing/sign-in.ts';

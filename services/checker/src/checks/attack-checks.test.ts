@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { createMonitorSchema } from '@tocsin/contracts/monitor';
-import { firstCheckJobId } from '@tocsin/core/schedule/slot';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { firstCheckJobId } from '@tocsin/core/schedule/slots';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { DbContext } from '@tocsin/db/database/context';
 import { openDatabase } from '@tocsin/db/database/open';
+import type { DbContext } from '@tocsin/db/database/open';
+import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
-import { findMonitorRow } from '@tocsin/db/monitors/find-monitor-row';
-import { loadCheckTargets } from '@tocsin/db/monitors/load-check-targets';
-import { createTrigger } from '@tocsin/db/triggers/create-trigger';
-import { takeTrigger } from '@tocsin/db/triggers/take-trigger';
+import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
+import { createTrigger, takeTrigger } from '@tocsin/db/triggers/triggers';
+import { ensureAccount } from '@tocsin/db/users/users';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { AttackGround } from '@tocsin/egress/testing/attack-ground';
 import { halfByKind } from '@tocsin/egress/testing/attack-vectors';
@@ -24,9 +23,9 @@ import { createCheckerMetrics } from '../metrics.ts';
 import { BodyBudget } from '../probe/body-budget.ts';
 import { Recorder } from '../record/recorder.ts';
 import { TargetCache } from '../targets/target-cache.ts';
-import { runTriggeredCheck } from '../triggers/triggered-check.ts';
 import { CheckCapacity } from './check-capacity.ts';
 import { ScheduledChecks } from './scheduled-check.ts';
+import { runTriggeredCheck } from './triggered-check.ts';
 
 const logger = createSilentLogger();
 

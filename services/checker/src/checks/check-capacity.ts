@@ -1,7 +1,7 @@
+import { performance } from 'node:perf_hooks';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { ExpiringMap } from '../targets/expiring-map.ts';
-import { watchLoopLoad } from './loop-load.ts';
 
 /** A probe that has run for this long only waits for its target: it costs memory, but no time of this process. */
 const SLOW_AFTER_MS = 1_000;
@@ -236,4 +236,30 @@ export class CheckCapacity {
 
 function slowOwners({ accountId, url }: CapacityClaim): { account: string; host: string } {
   return { account: accountId, host: parseUrl(url)?.host ?? url };
+}
+
+const SAMPLE_EVERY_MS = 500;
+/** Share of the time that the event loop may work before the process counts as short of CPU time. */
+const MAX_UTILIZATION = 0.95;
+
+/**
+ * Whether this process is short of CPU time: its event loop hardly waited for anything since the last sample. Cheap enough to be asked
+ * for each check.
+ * @param now milliseconds of a monotonic clock
+ */
+export function watchLoopLoad(
+  now: () => number = () => performance.now(),
+  read: typeof performance.eventLoopUtilization = performance.eventLoopUtilization,
+): () => boolean {
+  let last = read();
+  let sampledAt = now();
+  let isBusy = false;
+  return () => {
+    if (now() - sampledAt < SAMPLE_EVERY_MS) return isBusy;
+    sampledAt = now();
+    const current = read();
+    isBusy = read(current, last).utilization > MAX_UTILIZATION;
+    last = current;
+    return isBusy;
+  };
 }

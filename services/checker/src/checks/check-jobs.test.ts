@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { SingleCheck } from '@tocsin/contracts/jobs';
-import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
+import type { WaveMember } from '@tocsin/db/monitor-regions/schedules';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import { CheckJobs, type CheckJobsOptions } from './check-jobs.ts';
 

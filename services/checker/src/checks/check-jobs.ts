@@ -1,12 +1,10 @@
 import type { JobPayload, SingleCheck } from '@tocsin/contracts/jobs';
-import { isTooLate } from '@tocsin/core/schedule/lateness';
-import { slotOfJob } from '@tocsin/core/schedule/slot';
-import { waveId, type Wave } from '@tocsin/core/schedule/wave';
-import type { WaveMember } from '@tocsin/db/schedule-spans/list-wave-members';
+import { isTooLate, slotOfJob, type Wave, waveId } from '@tocsin/core/schedule/slots';
+import type { WaveMember } from '@tocsin/db/monitor-regions/schedules';
 import { withDeadline } from '@tocsin/queue/deadline';
-import { JobPostponedError, JobReturnedError, type JobHistory } from '@tocsin/queue/job-worker';
+import { type JobHistory, JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
-import type { CheckTrace } from './trace-check.ts';
+import type { CheckTrace } from './run-check.ts';
 
 /** Postgres is away where it takes longer to say who is in a wave. */
 const MEMBERS_WITHIN_MS = 2_000;

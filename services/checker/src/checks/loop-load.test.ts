@@ -1,6 +1,6 @@
 import type { performance } from 'node:perf_hooks';
 import { expect, test } from '@jest/globals';
-import { watchLoopLoad } from './loop-load.ts';
+import { watchLoopLoad } from './check-capacity.ts';
 
 test('a process is busy while its event loop waits for nothing', () => {
   let now = 0;

@@ -1,5 +1,5 @@
-import type { SlotGap } from '@tocsin/core/schedule/slot-gap';
-import { MISS_REASONS, type CheckerMetrics, type MissReason } from '../metrics.ts';
+import type { SlotGap } from '@tocsin/core/schedule/slots';
+import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.ts';
 
 /** Monitors whose skipped slots are remembered; beyond that, those of the one skipped longest ago are forgotten. */
 const MOST_MONITORS = 10_000;

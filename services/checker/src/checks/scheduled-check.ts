@@ -1,20 +1,26 @@
 import type { SingleCheck } from '@tocsin/contracts/jobs';
 import { LIMITS } from '@tocsin/contracts/limits';
-import { GRACE_MS, isTooLate, mayOverlap, MOST_LATE_MS } from '@tocsin/core/schedule/lateness';
-import { isPlannedSlot, slotOfJob } from '@tocsin/core/schedule/slot';
-import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
-import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-columns';
+import {
+  GRACE_MS,
+  isPlannedSlot,
+  isTooLate,
+  mayOverlap,
+  MOST_LATE_MS,
+  slotOfJob,
+} from '@tocsin/core/schedule/slots';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
+import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
 import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import type { Leave, OverlapGuard } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { MissReason } from '../metrics.ts';
-import { ExpiringMap } from '../targets/expiring-map.ts';
 import { ProbeThrottledError } from '../probe/body-budget.ts';
+import { ExpiringMap } from '../targets/expiring-map.ts';
 import type { CheckCapacity, Permit } from './check-capacity.ts';
-import { runCheck, type CheckContext } from './check-runner.ts';
 import { MissedSlots } from './missed-slots.ts';
-import type { CheckTrace } from './trace-check.ts';
+import { type CheckContext, runCheck } from './run-check.ts';
+import type { CheckTrace } from './run-check.ts';
 
 /** The scheduled checks of one region. */
 export interface ScheduledCheckContext extends CheckContext {

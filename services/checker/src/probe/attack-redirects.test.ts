@@ -3,7 +3,7 @@ import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { AttackGround } from '@tocsin/egress/testing/attack-ground';
 import { ATTACK_VECTORS, vectorsByKind } from '@tocsin/egress/testing/attack-vectors';
 import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
-import { check } from './test-targets.ts';
+import { check } from '../testing/local-targets.ts';
 
 const STATUSES = [301, 302, 303, 307, 308];
 const GUARDED = /; allow it with EGRESS_ALLOW_CIDRS$/;

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { until } from '@tocsin/embedded/testing/until';
 import { createEgress } from '@tocsin/egress/create-egress';
+import { until } from '@tocsin/embedded/testing/until';
+import { createLocalTargets, NO_TIMEOUT_MS } from '../testing/local-targets.ts';
 import { BodyBudget, ProbeThrottledError } from './body-budget.ts';
 import { probe, type ProbeResult } from './probe.ts';
-import { createLocalTargets, NO_TIMEOUT_MS } from './test-targets.ts';
 
 const KIB = 1024;
 const egress = createEgress({ allowCidrs: ['127.0.0.0/8'] });

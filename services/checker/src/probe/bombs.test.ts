@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Assertions } from '@tocsin/contracts/monitor';
-import { createLocalTargets, NO_TIMEOUT_MS, type LocalTarget } from './test-targets.ts';
+import type { Assertions } from '@tocsin/contracts/monitors/monitor';
+import { createLocalTargets, type LocalTarget, NO_TIMEOUT_MS } from '../testing/local-targets.ts';
 
 const MIB = 1024 * 1024;
 /** A MiB each for the body as received, the decompressed body, and its text. */

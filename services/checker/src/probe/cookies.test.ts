@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
+import { check, createLocalTargets, type LocalTarget } from '../testing/local-targets.ts';
 import type { ProbeResult } from './probe.ts';
-import { check, createLocalTargets, type LocalTarget } from './test-targets.ts';
 
 const targets = createLocalTargets();
 afterEach(() => targets.closeAll());

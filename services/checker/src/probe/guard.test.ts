@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
-import { check, createLocalTargets, type LocalTarget } from './test-targets.ts';
+import { check, createLocalTargets, type LocalTarget } from '../testing/local-targets.ts';
 
 const targets = createLocalTargets();
 let canary: LocalTarget;

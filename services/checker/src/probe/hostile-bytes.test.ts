@@ -1,9 +1,15 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import type { Assertions } from '@tocsin/contracts/monitor';
 import type net from 'node:net';
-import { decodeBody } from './decode-body.ts';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Assertions } from '@tocsin/contracts/monitors/monitor';
+import {
+  check,
+  createLocalTargets,
+  type LocalTarget,
+  loopbackEgress,
+  responding,
+} from '../testing/local-targets.ts';
+import { decodeBody } from './body.ts';
 import type { ProbeResult } from './probe.ts';
-import { check, createLocalTargets, loopbackEgress, responding, type LocalTarget } from './test-targets.ts';
 
 const targets = createLocalTargets();
 const egress = loopbackEgress();

@@ -1,14 +1,14 @@
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
-import type { Assertions } from '@tocsin/contracts/monitor';
 import type net from 'node:net';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import {
   check,
   createLocalTargets,
   holdProbeClock,
+  type LocalTarget,
   loopbackEgress,
   responding,
-  type LocalTarget,
-} from './test-targets.ts';
+} from '../testing/local-targets.ts';
 
 const targets = createLocalTargets();
 const egress = loopbackEgress();

@@ -1,16 +1,16 @@
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
 import type net from 'node:net';
 import type tls from 'node:tls';
-import type { ProbeResult } from './probe.ts';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
 import {
   check,
   createLocalTargets,
   holdProbeClock,
+  type LocalTarget,
   loopbackEgress,
   NO_TIMEOUT_MS,
-  type LocalTarget,
-} from './test-targets.ts';
+} from '../testing/local-targets.ts';
+import type { ProbeResult } from './probe.ts';
 
 const targets = createLocalTargets();
 let certificate: Certificate;

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
+import { NO_TIMEOUT_MS } from '../testing/local-targets.ts';
 import { ProbeThrottledError } from './body-budget.ts';
 import { probe, ProbeAbortedError, type ProbeResult } from './probe.ts';
-import { NO_TIMEOUT_MS } from './test-targets.ts';
 
 /** As many lookups as one account may have under way. */
 const MAX_LOOKUPS = 55;

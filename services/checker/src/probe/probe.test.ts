@@ -1,11 +1,17 @@
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { HttpMethod } from '@tocsin/contracts/vocabulary';
-import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
-import { createEgress } from '@tocsin/egress/create-egress';
 import { getEventListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import type { HttpMethod } from '@tocsin/contracts/vocabulary';
+import { createEgress } from '@tocsin/egress/create-egress';
+import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
+import {
+  check,
+  createLocalTargets,
+  holdProbeClock,
+  loopbackEgress,
+  withBody,
+} from '../testing/local-targets.ts';
 import { ProbeAbortedError } from './probe.ts';
-import { check, createLocalTargets, holdProbeClock, loopbackEgress, withBody } from './test-targets.ts';
 
 const targets = createLocalTargets();
 const egress = loopbackEgress();

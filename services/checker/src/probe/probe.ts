@@ -1,19 +1,18 @@
-import type { Timings } from '@tocsin/contracts/event';
-import type { Assertions } from '@tocsin/contracts/monitor';
+import type { Timings } from '@tocsin/contracts/monitors/events';
+import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { CheckStatus, ErrorReason, HttpMethod } from '@tocsin/contracts/vocabulary';
-import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsin/core/check/assertions';
-import { sanitiseDetail, type Failure } from '@tocsin/core/check/error-reason';
+import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
+import { type Failure, sanitiseDetail } from '@tocsin/core/checks/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/fair-lookup';
-import { BodyBudget, ProbeThrottledError, type BodyLease } from './body-budget.ts';
+import { BodyBudget, type BodyLease, ProbeThrottledError } from './body-budget.ts';
+import { decodeBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
-import { Deadline } from './deadline.ts';
-import { decodeBody } from './decode-body.ts';
-import { hideSent } from './hide-sent.ts';
-import { firstRequest } from './hop-request.ts';
-import { isRedirect, MAX_REDIRECTS, redirectedRequest } from './redirect.ts';
-import { requestHop, type ChooseBodyUse, type HopOutcome } from './request-hop.ts';
+import { firstRequest, isRedirect, MAX_REDIRECTS, redirectedRequest } from './hop-request.ts';
+import { hideSent } from './redact.ts';
+import { type ChooseBodyUse, type HopOutcome, requestHop } from './request-hop.ts';
+import { Deadline } from './timing.ts';
 
 /** What to check, as the monitor has it. */
 export interface ProbeTarget {

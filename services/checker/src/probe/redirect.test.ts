@@ -1,8 +1,14 @@
+import type { RequestListener } from 'node:http';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type { HttpMethod } from '@tocsin/contracts/vocabulary';
 import { createCertificate } from '@tocsin/embedded/certificates';
-import type { RequestListener } from 'node:http';
-import { check, createLocalTargets, holdProbeClock, loopbackEgress, withBody } from './test-targets.ts';
+import {
+  check,
+  createLocalTargets,
+  holdProbeClock,
+  loopbackEgress,
+  withBody,
+} from '../testing/local-targets.ts';
 
 const targets = createLocalTargets();
 const egress = loopbackEgress();

@@ -1,16 +1,16 @@
-import { classifyError, type Failure } from '@tocsin/core/check/error-reason';
-import type { Egress } from '@tocsin/egress/create-egress';
-import type { LookupOwner } from '@tocsin/egress/fair-lookup';
-import { certificateExpiry } from '@tocsin/egress/peer-certificate';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { classifyError, type Failure } from '@tocsin/core/checks/error-reason';
+import type { Egress } from '@tocsin/egress/create-egress';
+import type { LookupOwner } from '@tocsin/egress/fair-lookup';
+import { certificateExpiry } from '@tocsin/egress/peer-certificate';
 import type { BodyLease } from './body-budget.ts';
-import type { Deadline } from './deadline.ts';
-import { requestOptions, type HopRequest } from './hop-request.ts';
-import { PhaseClock } from './phase-clock.ts';
-import { collectBody, discardBody, type ReadBody } from './read-body.ts';
+import { collectBody, discardBody, type ReadBody } from './body.ts';
+import { type HopRequest, requestOptions } from './hop-request.ts';
 import { differentLengths, renameRepeatedLengths } from './repeated-length.ts';
+import { PhaseClock } from './timing.ts';
+import type { Deadline } from './timing.ts';
 
 /** More 1xx responses than this before the real one are an attack on our time. */
 const MAX_INTERIM_RESPONSES = 20;

@@ -1,20 +1,20 @@
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
-import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import type http from 'node:http';
 import type net from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { ProbeTarget } from './probe.ts';
+import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { createEgress, type Egress } from '@tocsin/egress/create-egress';
+import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
 import {
   check,
   createLocalTargets,
   holdProbeClock,
+  type LocalTarget,
   loopbackEgress,
   responding,
-  type LocalTarget,
-} from './test-targets.ts';
+} from '../testing/local-targets.ts';
+import type { ProbeTarget } from './probe.ts';
 
 /** The name and the verdict of each case in the documentation. */
 const DOCUMENTED = [

@@ -1,20 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
-import type { RecordOptions } from '@tocsin/db/checks/record-checks';
+import type { CheckOutcome, CheckRecord, RecordOptions } from '@tocsin/db/checks/record-checks';
 import { isDataError, isMissingPartition, isRefusal, isTimeout } from '@tocsin/db/database/errors';
 import type { Logger } from '@tocsin/runtime/logger';
-import { BATCH_EVERY_MS, nextBatchAt } from './batch-pace.ts';
 import {
+  BATCH_EVERY_MS,
+  type Entry,
+  nextBatchAt,
   postpone,
+  type RecordedOutcome,
   RecorderClosedError,
   rejectAll,
   RETRY_MS,
-  type Entry,
-  type RecordedOutcome,
-} from './entry.ts';
-import { Suspects } from './suspects.ts';
+} from './pending-result.ts';
+import { Suspects } from './quarantine.ts';
 
-export { RecorderClosedError, type RecordedOutcome } from './entry.ts';
+export { RecorderClosedError, type RecordedOutcome } from './pending-result.ts';
 
 export interface RecorderOptions {
   readonly record: (checks: readonly CheckRecord[], options?: RecordOptions) => Promise<CheckOutcome[]>;

@@ -1,6 +1,6 @@
-import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/lateness';
+import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/slots';
 import { withDeadline } from '@tocsin/queue/deadline';
-import { measureClockOffset, type ClockOffset } from '@tocsin/runtime/clock-offset';
+import { type ClockOffset, measureClockOffset } from '@tocsin/runtime/clock-offset';
 import type { Logger } from '@tocsin/runtime/logger';
 
 const ANSWER_WITHIN_MS = 2_000;

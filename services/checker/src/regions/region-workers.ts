@@ -1,17 +1,17 @@
-import { listWaveMembers } from '@tocsin/db/schedule-spans/list-wave-members';
-import { takeTrigger } from '@tocsin/db/triggers/take-trigger';
 import type { Database } from '@tocsin/db/database/open';
+import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
+import { takeTrigger } from '@tocsin/db/triggers/triggers';
 import { withDeadline } from '@tocsin/queue/deadline';
-import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
 import type { Logger } from '@tocsin/runtime/logger';
 import { CheckCapacity } from '../checks/check-capacity.ts';
 import { CheckJobs } from '../checks/check-jobs.ts';
+import { traceCheckJob } from '../checks/run-check.ts';
+import type { CheckContext } from '../checks/run-check.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
-import type { CheckContext } from '../checks/check-runner.ts';
-import { traceCheckJob } from '../checks/trace-check.ts';
-import { runTriggeredCheck } from '../triggers/triggered-check.ts';
+import { runTriggeredCheck } from '../checks/triggered-check.ts';
 
 /**
  * Jobs that one process runs at the same time, besides those that only wait for slow targets. `CheckCapacity` limits the

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { TargetCache } from './target-cache.ts';
 
 function cacheOf(

@@ -1,4 +1,4 @@
-import type { CheckTarget } from '@tocsin/db/monitors/load-check-targets';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { ExpiringMap, keepForInterval } from './expiring-map.ts';
 
 /** Loads many targets at once; those that are gone are not in the answer, one that cannot be read is its error. */

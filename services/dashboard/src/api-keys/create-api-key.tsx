@@ -1,11 +1,10 @@
 import { Alert, Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { createApiKeySchema } from '@tocsin/contracts/api-key';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useId, type ReactNode } from 'react';
+import { createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
+import { type ReactNode, useId } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { useApiForm } from '../components/use-api-form.ts';
-import { endOf, LIFETIMES, type Lifetime } from './expiry.ts';
 import { apiKeysQuery, createApiKey, type NewApiKey } from './queries.ts';
 
 interface CreateApiKeyProps {
@@ -123,4 +122,20 @@ function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: 
       </Group>
     </Stack>
   );
+}
+
+/** Lifetimes to choose from, in days; null: never expires. */
+const LIFETIMES = [
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: '1 year' },
+  { value: 'never', label: 'Never' },
+] as const;
+type Lifetime = (typeof LIFETIMES)[number]['value'];
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** When a key of this lifetime ends, ISO 8601; undefined: never. */
+function endOf(lifetime: Lifetime, nowMs: number): string | undefined {
+  return lifetime === 'never' ? undefined : new Date(nowMs + Number(lifetime) * DAY_MS).toISOString();
 }

@@ -1,5 +1,5 @@
-import type { ApiKey } from '@tocsin/contracts/api-key';
 import { queryOptions } from '@tanstack/react-query';
+import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { request } from '../api/request.ts';
 
 const PATH = '/api/dashboard/api-keys';

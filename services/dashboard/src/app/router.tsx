@@ -114,7 +114,7 @@ const newMaintenanceWindow = createRoute({
   path: '/maintenance/new',
   validateSearch: z.object({ monitorId: z.string().optional() }),
   component: lazyRouteComponent(
-    () => import('../maintenance-windows/new-maintenance-window-page.tsx'),
+    () => import('../maintenance-windows/window-form.tsx'),
     'NewMaintenanceWindowPage',
   ),
 });
@@ -137,7 +137,7 @@ const channels = createRoute({
 const newChannel = createRoute({
   getParentRoute: () => signedIn,
   path: '/channels/new',
-  component: lazyRouteComponent(() => import('../channels/new-channel-page.tsx'), 'NewChannelPage'),
+  component: lazyRouteComponent(() => import('../channels/channel-form.tsx'), 'NewChannelPage'),
 });
 
 const channel = createRoute({

@@ -1,10 +1,51 @@
 import { Group, Radio, Stack, TextInput } from '@mantine/core';
-import { createChannelSchema, type ChannelInput } from '@tocsin/contracts/channel';
-import type { ReactNode } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ChannelInput, createChannelSchema } from '@tocsin/contracts/channels/channel';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import { type ReactNode, useState } from 'react';
 import { errorsUnder } from '../components/errors-under.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
+import { PageHeader } from '../components/page-header.tsx';
+import { Panel } from '../components/panel.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { useApiForm } from '../components/use-api-form.ts';
+import { channelQuery, channelsQuery, createChannel } from './queries.ts';
+import { SecretModal } from './signing-secret.tsx';
+
+const EMPTY = { name: '', url: '', monitorIds: [], allMonitors: true };
+
+export function NewChannelPage(): ReactNode {
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const [made, setMade] = useState<{ channel: Channel; secret: string } | null>(null);
+  return (
+    <>
+      <PageHeader title="New channel" hint="An https address that is told of outages and recoveries." />
+      <Panel>
+        <ChannelForm
+          initialValues={EMPTY}
+          action="Create channel"
+          save={async (input) => {
+            const answer = await createChannel(input);
+            queryClient.setQueryData(channelQuery(answer.channel.id).queryKey, answer.channel);
+            void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+            setMade(answer);
+          }}
+          onCancel={() => void navigate({ to: '/channels' })}
+        />
+      </Panel>
+      <SecretModal
+        title="The channel is made: here is its signing secret"
+        secret={made?.secret ?? null}
+        onClose={() => {
+          if (made !== null)
+            void navigate({ to: '/channels/$channelId', params: { channelId: made.channel.id } });
+        }}
+      />
+    </>
+  );
+}
 
 interface ChannelFormProps {
   readonly initialValues: ChannelInput;

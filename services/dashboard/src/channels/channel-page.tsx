@@ -1,23 +1,23 @@
-import { Alert, Group, Skeleton, Stack, Text } from '@mantine/core';
-import { IconAlertTriangle, IconPlayerPause } from '@tabler/icons-react';
-import type { Channel } from '@tocsin/contracts/channel';
-import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { ReactNode } from 'react';
-import { isStatus } from '../api/api-error.ts';
+import { describeError, isStatus } from '../api/api-error.ts';
 import { NotFoundPage } from '../app/page-states.tsx';
+import { DeleteButton } from '../components/delete-button.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Time } from '../components/time.tsx';
-import { ChannelActions } from './channel-actions.tsx';
-import { ChannelSettings } from './channel-settings.tsx';
-import { ChannelStateBadge } from './channel-state-badge.tsx';
-import { channelState, describeReach } from './channel-state.ts';
-import { ChannelTest } from './channel-test.tsx';
+import { ChannelSettings, ChannelTest } from './channel-settings.tsx';
+import { channelState, describeReach } from './channel-text.ts';
 import { DeliveryLog } from './delivery-log.tsx';
-import { channelQuery } from './queries.ts';
+import { channelQuery, channelsQuery, deleteChannel, updateChannel, useChannelChanged } from './queries.ts';
 import { SigningSecret } from './signing-secret.tsx';
+import { ChannelStateBadge } from './state-badges.tsx';
 
 const route = getRouteApi('/signed-in/channels/$channelId');
 
@@ -118,5 +118,57 @@ function Placeholder(): ReactNode {
         ))}
       </Stack>
     </>
+  );
+}
+
+/** Switching a channel on and off, and deleting it. */
+export function ChannelActions({ channel }: { readonly channel: Channel }): ReactNode {
+  const changed = useChannelChanged();
+  const { enabled } = channel;
+  const turn = useMutation({
+    mutationFn: () => updateChannel(channel.id, { enabled: !enabled }),
+    onSuccess: (after) => {
+      changed(after);
+      notifications.show({
+        message: after.enabled
+          ? 'The channel is enabled. What was held stays so until you redeliver it.'
+          : 'The channel is disabled. What happens now is held.',
+      });
+    },
+    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
+  });
+  return (
+    <>
+      <Button
+        variant={enabled ? 'default' : 'filled'}
+        loading={turn.isPending}
+        onClick={() => turn.mutate()}
+        leftSection={
+          enabled ? <IconPlayerPause size={16} aria-hidden /> : <IconPlayerPlay size={16} aria-hidden />
+        }
+      >
+        {enabled ? 'Disable' : 'Enable'}
+      </Button>
+      <DeleteChannel channel={channel} />
+    </>
+  );
+}
+
+function DeleteChannel({ channel: { id, name } }: { readonly channel: Channel }): ReactNode {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <DeleteButton
+      name={name}
+      title="Delete this channel"
+      remove={() => deleteChannel(id)}
+      onDeleted={async () => {
+        await navigate({ to: '/channels', ignoreBlocker: true });
+        queryClient.removeQueries({ queryKey: channelQuery(id).queryKey });
+        void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+      }}
+    >
+      It sends nothing more, and its delivery log goes, with what was held.
+    </DeleteButton>
   );
 }

@@ -1,17 +1,19 @@
 import { Button, DataList, Text } from '@mantine/core';
-import { IconPencil } from '@tabler/icons-react';
 import { notifications } from '@mantine/notifications';
-import type { Channel } from '@tocsin/contracts/channel';
-import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import { IconPencil, IconSend } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import { type ReactNode, useState } from 'react';
+import { ErrorNotice } from '../app/page-states.tsx';
 import { listNames } from '../components/filter-monitors.ts';
 import { Panel } from '../components/panel.tsx';
 import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { ChannelForm } from './channel-form.tsx';
-import { describeReach } from './channel-state.ts';
-import { updateChannel } from './queries.ts';
-import { useChannelChanged } from './use-channel-changed.ts';
+import { describeReach } from './channel-text.ts';
+import { AttemptSummary } from './delivery-details.tsx';
+import { channelQuery, testChannel, updateChannel, useChannelChanged } from './queries.ts';
+import { DeliveryStateBadge } from './state-badges.tsx';
 
 const MOST_NAMES = 12;
 
@@ -84,5 +86,46 @@ function Reach({ channel }: { readonly channel: Channel }): ReactNode {
         </Text>
       )}
     </>
+  );
+}
+
+/** Sends a test event and shows what came of it. */
+export function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
+  const queryClient = useQueryClient();
+  const { mutate, data, error, isPending } = useMutation({
+    mutationFn: () => testChannel(channelId),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: channelQuery(channelId).queryKey }),
+  });
+  return (
+    <Panel
+      title="Test"
+      actions={
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconSend size={14} aria-hidden />}
+          loading={isPending}
+          onClick={() => mutate()}
+        >
+          Send a test event
+        </Button>
+      }
+    >
+      <div aria-live="polite">
+        {error !== null && !isPending ? (
+          <ErrorNotice error={error} />
+        ) : data !== undefined && !isPending ? (
+          <AttemptSummary attempt={data.attempt}>
+            <DeliveryStateBadge state={data.delivered ? 'delivered' : 'failed'} />
+          </AttemptSummary>
+        ) : (
+          <Text size="sm" c="var(--text-quiet)">
+            {isPending
+              ? 'Waiting for the answer of the receiver…'
+              : 'A signed event that says it is a test, sent once, to a channel that is disabled too.'}
+          </Text>
+        )}
+      </div>
+    </Panel>
   );
 }

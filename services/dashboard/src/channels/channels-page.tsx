@@ -1,8 +1,8 @@
 import { Button, Skeleton, Stack, Table, Text } from '@mantine/core';
 import { IconPlus, IconWebhook } from '@tabler/icons-react';
-import type { Channel } from '@tocsin/contracts/channel';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { ReactNode } from 'react';
 import { CardCell, CardTable } from '../components/card-table.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -11,9 +11,9 @@ import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { Time } from '../components/time.tsx';
-import { ChannelStateBadge } from './channel-state-badge.tsx';
-import { describeReach } from './channel-state.ts';
+import { describeReach } from './channel-text.ts';
 import { channelsQuery } from './queries.ts';
+import { ChannelStateBadge } from './state-badges.tsx';
 
 const COLUMNS = ['Name', 'State', 'Monitors', 'Receiver'];
 

@@ -1,18 +1,18 @@
 import { Group, SegmentedControl, Text } from '@mantine/core';
 import { IconInbox } from '@tabler/icons-react';
-import type { Channel } from '@tocsin/contracts/channel';
-import { DELIVERY_STATES, type DeliveryState } from '@tocsin/contracts/vocabulary';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import { DELIVERY_STATES, type DeliveryState } from '@tocsin/contracts/vocabulary';
+import { type ReactNode, useState } from 'react';
 import { EmptyState } from '../components/empty-state.tsx';
-import { Loaded } from '../components/loaded.tsx';
 import { LoadMore } from '../components/load-more.tsx';
+import { Loaded } from '../components/loaded.tsx';
 import { Panel } from '../components/panel.tsx';
-import { DeliveryDrawer } from './delivery-drawer.tsx';
+import { STATE_WORDS } from './channel-text.ts';
+import { DeliveryDrawer } from './delivery-details.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
-import { STATE_WORDS } from './delivery-words.ts';
 import { deliveriesQuery } from './queries.ts';
-import { RedeliverRange } from './redeliver-range.tsx';
+import { RedeliverRange } from './redeliver.tsx';
 
 const FILTERS = [
   { value: 'all', label: 'All' },

@@ -1,13 +1,13 @@
 import { Anchor, Skeleton, Table, Text } from '@mantine/core';
-import type { Delivery } from '@tocsin/contracts/channel-delivery';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, type ReactNode } from 'react';
+import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
+import { type ReactNode, useMemo } from 'react';
 import { CardCell, CardTable } from '../components/card-table.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { DeliveryStateBadge } from './delivery-state-badge.tsx';
-import { describeNext, EVENT_WORDS } from './delivery-words.ts';
+import { describeNext, EVENT_WORDS } from './channel-text.ts';
+import { DeliveryStateBadge } from './state-badges.tsx';
 
 const COLUMNS = ['Event', 'Monitor', 'Time', 'State', 'Attempts', 'Next attempt'];
 

@@ -1,10 +1,14 @@
-import type { Attempt, Delivery, DeliveryDetail, RedeliveryResult } from '@tocsin/contracts/channel-delivery';
-import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channel';
+import { infiniteQueryOptions, queryOptions, useQueryClient } from '@tanstack/react-query';
+import type { Channel, ChannelInput, ChannelUpdate } from '@tocsin/contracts/channels/channel';
+import type {
+  Attempt,
+  Delivery,
+  DeliveryDetail,
+  RedeliveryResult,
+} from '@tocsin/contracts/deliveries/delivery';
 import type { DeliveryState } from '@tocsin/contracts/vocabulary';
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { ApiError } from '../api/api-error.ts';
 import { request } from '../api/request.ts';
-import { redeliverAll } from './redeliver-all.ts';
-import { refreshAfterMs } from './refresh-after.ts';
 
 const PATH = '/api/dashboard/channels';
 const DELIVERIES = '/api/dashboard/deliveries';
@@ -100,4 +104,79 @@ export function redeliverRange(
   range: { readonly since: string; readonly until: string },
 ): Promise<RedeliveryResult> {
   return redeliverAll(() => request('POST', `${PATH}/${channelId}/redeliver`, { body: range }));
+}
+
+const SOON_MS = 3_000;
+const LATER_MS = 15_000;
+const NEAR_MS = 60_000;
+
+/**
+ * When a log is to be loaded again: soon while an attempt is near, else now and then. All pages that are shown are loaded
+ * anew, so the more there are, the seldomer.
+ */
+export function refreshAfterMs(
+  pages: readonly (readonly Pick<Delivery, 'state' | 'nextAttemptAt'>[])[],
+  nowMs: number,
+): number {
+  const isNear = pages.flat().some(({ state, nextAttemptAt }) => {
+    // Without a time it is being attempted.
+    const at = nextAttemptAt === null ? nowMs : Date.parse(nextAttemptAt);
+    return state === 'pending' && at - nowMs < NEAR_MS;
+  });
+  return (isNear ? SOON_MS : LATER_MS) * Math.max(1, pages.length);
+}
+
+/**
+ * Repeats a redelivery until no delivery is left. A request that releases nothing is the last one: repeating it would not help.
+ * @param redeliverSome one request to the api
+ * @returns the sum of the counts; `more` if the last request released nothing although deliveries are left
+ * @throws ApiError of the request that failed; after others that released deliveries, its message says how many
+ */
+export async function redeliverAll(
+  redeliverSome: () => Promise<RedeliveryResult>,
+): Promise<RedeliveryResult> {
+  let total = 0;
+  for (;;) {
+    let result: RedeliveryResult;
+    try {
+      result = await redeliverSome();
+    } catch (error) {
+      throw withCount(error, total);
+    }
+    total += result.count;
+    if (!result.more || result.count === 0) return { count: total, more: result.more };
+  }
+}
+
+/** What to tell a person of a redelivery. */
+export function describeRedelivery({ count, more }: RedeliveryResult): string {
+  if (more) return `${describeCount(count)} Others are being sent: try again in a minute.`;
+  return count === 0 ? 'No undelivered alerts in this time range.' : describeCount(count);
+}
+
+function withCount(error: unknown, count: number): unknown {
+  if (count === 0 || !(error instanceof ApiError)) return error;
+  const { status, title, message, requestId } = error;
+  return new ApiError({
+    status,
+    title,
+    detail: `${describeCount(count)} The request for the others failed. ${message}`,
+    ...(requestId !== null && { instance: requestId }),
+  });
+}
+
+function describeCount(count: number): string {
+  if (count === 0) return 'No delivery is due again.';
+  return count === 1 ? '1 delivery is due again.' : `${count} deliveries are due again.`;
+}
+
+/** @returns what shows a channel as the server has it now, on every page */
+export function useChannelChanged(): (channel: Channel) => void {
+  const queryClient = useQueryClient();
+  return (channel) => {
+    queryClient.setQueryData(channelQuery(channel.id).queryKey, channel);
+    void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
+    // Switching off holds what was pending.
+    void queryClient.invalidateQueries({ queryKey: [...channelQuery(channel.id).queryKey, 'deliveries'] });
+  };
 }

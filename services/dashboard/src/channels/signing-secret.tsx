@@ -1,15 +1,15 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconEye, IconEyeOff, IconRefresh } from '@tabler/icons-react';
+import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { Panel } from '../components/panel.tsx';
+import { TextLink } from '../components/text-link.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
 import { revealSecret, rotateSecret } from './queries.ts';
-import { SecretModal } from './secret-modal.tsx';
 
 /** Revealing and rotating the secret by which a channel signs, for owners. */
 export function SigningSecret({ channelId }: { readonly channelId: string }): ReactNode {
@@ -109,5 +109,64 @@ function OwnersPart({ channelId }: { readonly channelId: string }): ReactNode {
         )}
       </SecretModal>
     </Stack>
+  );
+}
+
+interface SecretModalProps {
+  readonly title: string;
+  /** Null: closed. */
+  readonly secret: string | null;
+  /** More to know of this secret. */
+  readonly children?: ReactNode;
+  readonly onClose: () => void;
+}
+
+const EXAMPLE = `import { Webhook } from 'standardwebhooks';
+
+const payload = new Webhook(secret).verify(rawBody, headers);`;
+
+/** A signing secret to take away, and how to use it. It does not close by a stray click. */
+export function SecretModal({ title, secret, children, onClose }: SecretModalProps): ReactNode {
+  return (
+    <Modal
+      opened={secret !== null}
+      onClose={onClose}
+      title={title}
+      size="lg"
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
+      <Stack>
+        <Alert variant="light" icon={<IconKey aria-hidden />} title="Put it where the receiver finds it">
+          Keep it like a password. Later only owners can reveal it.
+        </Alert>
+        {secret !== null && <CodeBlock code={secret} what="the secret" />}
+        {children}
+        <Stack gap={6}>
+          <Text size="sm" fw={600}>
+            Verify what arrives
+          </Text>
+          <Text size="sm" c="var(--text-quiet)">
+            Each webhook is signed as Standard Webhooks has it. With one of its libraries:
+          </Text>
+          <CodeBlock code={EXAMPLE} what="the example" />
+          <Text size="sm" c="var(--text-quiet)">
+            More of it is in the <DocsLink />.
+          </Text>
+        </Stack>
+        <Group justify="flex-end">
+          <Button onClick={onClose}>I have stored it</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function DocsLink(): ReactNode {
+  return (
+    <TextLink to="/docs" underline="always" hash="webhooks" target="_blank" rel="noopener">
+      reference of webhooks
+    </TextLink>
   );
 }

@@ -1,4 +1,4 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 
 /** What a list to choose from needs of a monitor. */
 export type MonitorChoice = Pick<Monitor, 'id' | 'name' | 'url'>;

@@ -1,13 +1,12 @@
-import { Button, Group, SegmentedControl, Stack } from '@mantine/core';
+import { Button, Group, SegmentedControl, Select, Stack } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { EmptyState } from '../components/empty-state.tsx';
 import { PageHeader } from '../components/page-header.tsx';
-import { MonitorFilter } from './monitor-filter.tsx';
-import { OpenIncidents } from './open-incidents.tsx';
-import { PastIncidents } from './past-incidents.tsx';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { OpenIncidents, PastIncidents } from './incident-lists.tsx';
 import { openIncidentsQuery, pastIncidentsQuery } from './queries.ts';
 
 const route = getRouteApi('/signed-in/incidents');
@@ -74,4 +73,34 @@ function useIsCalm(monitorId: string | null): boolean {
   const { data: past } = useInfiniteQuery(pastIncidentsQuery(monitorId));
   const isOpen = open?.some((incident) => monitorId === null || incident.monitorId === monitorId);
   return isOpen === false && past?.pages[0]?.length === 0;
+}
+
+/** More are found by typing. */
+const MOST_SHOWN = 50;
+
+interface MonitorFilterProps {
+  /** Null: all. */
+  readonly value: string | null;
+  readonly onChange: (monitorId: string | null) => void;
+}
+
+export function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNode {
+  const { data } = useQuery(monitorsQuery);
+  const choices = useMemo(() => data?.map(({ id, name }) => ({ value: id, label: name })) ?? [], [data]);
+  return (
+    <Select
+      aria-label="Monitor"
+      placeholder="All monitors"
+      size="sm"
+      w={{ base: '100%', xs: 240 }}
+      data={choices}
+      value={value}
+      onChange={onChange}
+      searchable
+      clearable
+      clearButtonProps={{ 'aria-label': 'Show all monitors' }}
+      limit={MOST_SHOWN}
+      nothingFoundMessage="No such monitor"
+    />
+  );
 }

@@ -1,5 +1,5 @@
-import type { Incident } from '@tocsin/contracts/incident';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
 import { request } from '../api/request.ts';
 
 const PATH = '/api/dashboard/incidents';

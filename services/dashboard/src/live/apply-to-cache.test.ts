@@ -1,8 +1,7 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
-import type { Event } from '@tocsin/contracts/event';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import type { StatusChange } from '@tocsin/contracts/status-change';
 import { QueryClient } from '@tanstack/react-query';
+import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { applyToCache, updateMonitors } from './apply-to-cache.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';

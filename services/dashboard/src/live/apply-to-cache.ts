@@ -1,7 +1,6 @@
-import type { Event } from '@tocsin/contracts/event';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import type { StatusChange } from '@tocsin/contracts/status-change';
 import type { QueryClient } from '@tanstack/react-query';
+import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { monitorsQuery } from '../monitors/queries.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 import { refreshSoon } from './refresh-soon.ts';

@@ -1,6 +1,5 @@
-import type { Event } from '@tocsin/contracts/event';
-import type { StatusChange } from '@tocsin/contracts/status-change';
-import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/stream-heartbeat';
+import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
+import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 
 const PATH = '/api/dashboard/stream';
 /** Pages redraw at most so often, however many records come. */

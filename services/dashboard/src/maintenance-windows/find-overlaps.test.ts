@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { findOverlaps } from './find-overlaps.ts';
 
 const window = (fields: Partial<ListedMaintenanceWindow>): ListedMaintenanceWindow => ({

@@ -1,4 +1,4 @@
-import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { finderOf, type Occurrence } from './occurrences.ts';
 
 /** Another window that takes place at the same time on some of the same monitors. */

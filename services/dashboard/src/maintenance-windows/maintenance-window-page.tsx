@@ -1,20 +1,33 @@
-import { Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Code, Grid, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
-import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import { type ReactNode, useState } from 'react';
 import { isStatus } from '../api/api-error.ts';
-import { NotFoundPage } from '../app/page-states.tsx';
+import { ErrorNotice, NotFoundPage } from '../app/page-states.tsx';
+import { DeleteButton } from '../components/delete-button.tsx';
+import { sortMonitors } from '../components/filter-monitors.ts';
 import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
+import { StatusBadge } from '../components/status-badge.tsx';
+import { TextLink } from '../components/text-link.tsx';
 import { Time } from '../components/time.tsx';
-import { updateWindow, useWindowChanged, windowQuery } from './queries.ts';
-import { WindowActions } from './window-actions.tsx';
-import { WindowDetails } from './window-details.tsx';
+import { monitorsQuery } from '../monitors/queries.ts';
+import { WindowStateBadge } from './maintenance-windows-page.tsx';
+import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
+import {
+  deleteWindow,
+  endMaintenance,
+  updateWindow,
+  useWindowChanged,
+  windowQuery,
+  windowsQuery,
+} from './queries.ts';
 import { WindowForm } from './window-form.tsx';
-import { WindowStateBadge } from './window-state-badge.tsx';
 import { toUpdate, valuesOf } from './window-values.ts';
 
 const route = getRouteApi('/signed-in/maintenance/$windowId');
@@ -105,5 +118,163 @@ function StateText({ window }: { readonly window: MaintenanceWindow }): ReactNod
     <Text component="span" size="sm">
       begins <Time value={nextOccurrence.startsAt} as="ago" />
     </Text>
+  );
+}
+
+const MOST_MONITORS = 50;
+
+/** A window as the server has it: its plan, its next times, its monitors. */
+export function WindowDetails({ window }: { readonly window: MaintenanceWindow }): ReactNode {
+  const { rrule, timeZone, upcoming, currentOccurrence } = window;
+  const times = currentOccurrence === null ? upcoming : [currentOccurrence, ...upcoming];
+  return (
+    <Grid>
+      <Grid.Col span={{ base: 12, md: 7 }}>
+        <Panel title="Plan">
+          <Stack gap="sm">
+            <Text size="sm">
+              <ScheduleSentence schedule={window} />
+            </Text>
+            {rrule !== null && (
+              <Group gap="xs">
+                <Text size="xs" c="var(--text-quiet)">
+                  Rule
+                </Text>
+                <Code style={{ overflowWrap: 'anywhere' }}>{rrule}</Code>
+              </Group>
+            )}
+            {times.length === 0 ? (
+              <Text size="sm" c="var(--text-quiet)">
+                Nothing is left of it.
+              </Text>
+            ) : (
+              <OccurrenceTable occurrences={times} timeZone={timeZone} />
+            )}
+          </Stack>
+        </Panel>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 5 }}>
+        <Monitors window={window} />
+      </Grid.Col>
+    </Grid>
+  );
+}
+
+function Monitors({ window: { monitorIds } }: { readonly window: MaintenanceWindow }): ReactNode {
+  const { data } = useQuery(monitorsQuery);
+  const ids = new Set(monitorIds);
+  const monitors = sortMonitors(
+    (data ?? []).filter(({ id }) => ids.has(id)),
+    new Set(),
+  );
+  return (
+    <Panel title={monitorIds.length === 1 ? 'Silences 1 monitor' : `Silences ${monitorIds.length} monitors`}>
+      <Stack gap={6}>
+        {monitors.slice(0, MOST_MONITORS).map(({ id, name, status }) => (
+          <Group key={id} justify="space-between" wrap="nowrap">
+            <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm" c="inherit" truncate>
+              {name}
+            </TextLink>
+            <StatusBadge status={status} />
+          </Group>
+        ))}
+        {monitorIds.length > MOST_MONITORS && (
+          <Text size="sm" c="var(--text-quiet)">
+            and {monitorIds.length - MOST_MONITORS} more
+          </Text>
+        )}
+      </Stack>
+    </Panel>
+  );
+}
+
+interface WindowActionsProps {
+  readonly window: MaintenanceWindow;
+  readonly onEdit: () => void;
+}
+
+export function WindowActions({ window, onEdit }: WindowActionsProps): ReactNode {
+  const [ending, { open, close }] = useDisclosure();
+  return (
+    <>
+      {window.state === 'running' && (
+        <Button leftSection={<IconPlayerStop size={16} aria-hidden />} onClick={open} aria-haspopup="dialog">
+          End now
+        </Button>
+      )}
+      <Button variant="default" leftSection={<IconPencil size={16} aria-hidden />} onClick={onEdit}>
+        Edit
+      </Button>
+      <DeleteWindow window={window} />
+      <EndNowModal window={window} opened={ending} onClose={close} />
+    </>
+  );
+}
+
+function DeleteWindow({ window: { id, name, state } }: { readonly window: MaintenanceWindow }): ReactNode {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <DeleteButton
+      name={name}
+      title="Delete this maintenance window"
+      remove={() => deleteWindow(id)}
+      onDeleted={async () => {
+        await navigate({ to: '/maintenance', ignoreBlocker: true });
+        queryClient.removeQueries({ queryKey: windowQuery(id).queryKey });
+        void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
+      }}
+    >
+      {state === 'running'
+        ? 'It ends at once, and does not come again. Monitors that are down then alert.'
+        : 'It does not come again.'}
+    </DeleteButton>
+  );
+}
+
+interface EndNowModalProps {
+  readonly window: MaintenanceWindow;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+/** Asks before what runs is ended. */
+export function EndNowModal({ window, opened, onClose }: EndNowModalProps): ReactNode {
+  const changed = useWindowChanged();
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: () => endMaintenance(window.id),
+    onSuccess: (after) => {
+      changed(after);
+      notifications.show({
+        message: 'The maintenance is over. Its monitors alert again within two seconds.',
+      });
+      onClose();
+    },
+  });
+  const { nextOccurrence } = window;
+  return (
+    <Modal opened={opened} onClose={onClose} title="End the maintenance now">
+      <Stack>
+        <Text size="sm">
+          Monitors that are down then alert at once.{' '}
+          {nextOccurrence === null ? (
+            'The window does not come again.'
+          ) : (
+            <>
+              The next one begins on <Time value={nextOccurrence.startsAt} />, as planned.
+            </>
+          )}
+        </Text>
+        {error !== null && <ErrorNotice error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Let it run
+          </Button>
+          <Button loading={isPending} onClick={() => mutate()}>
+            End now
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
   );
 }

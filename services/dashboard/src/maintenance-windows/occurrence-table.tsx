@@ -1,8 +1,9 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { formatUtc } from '../components/format-time.ts';
 import { readerZone } from '../components/zoned-time.ts';
-import { Moment } from './moment.tsx';
-import type { Occurrence } from './occurrences.ts';
+import type { Occurrence, Schedule } from './occurrences.ts';
+import { describeSchedule, describeScheduleUtc, formatMoment } from './schedule-text.ts';
 
 interface OccurrenceTableProps {
   readonly occurrences: readonly Occurrence[];
@@ -41,4 +42,24 @@ export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps)
       </Table>
     </Table.ScrollContainer>
   );
+}
+
+interface MomentProps {
+  /** ISO 8601. */
+  readonly value: string;
+  readonly zone: string;
+}
+
+/** A moment by the clocks of a zone; UTC on hover. */
+export function Moment({ value, zone }: MomentProps): ReactNode {
+  return (
+    <time dateTime={value} title={formatUtc(new Date(value))}>
+      {formatMoment(value, zone)}
+    </time>
+  );
+}
+
+/** When a window takes place, by the clocks of its zone; UTC on hover. */
+export function ScheduleSentence({ schedule }: { readonly schedule: Schedule }): ReactNode {
+  return <span title={describeScheduleUtc(schedule)}>{describeSchedule(schedule)}</span>;
 }

@@ -1,10 +1,11 @@
+import { queryOptions, useQueryClient } from '@tanstack/react-query';
 import type {
   createMaintenanceWindowSchema,
   ListedMaintenanceWindow,
   MaintenanceWindow,
+  MaintenanceWindowState,
   updateMaintenanceWindowSchema,
-} from '@tocsin/contracts/maintenance-window';
-import { queryOptions, useQueryClient } from '@tanstack/react-query';
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { z } from 'zod';
 import { request } from '../api/request.ts';
 
@@ -72,4 +73,26 @@ export function useWindowChanged(): (window: MaintenanceWindow) => void {
     queryClient.setQueryData(windowQuery(window.id).queryKey, window);
     void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
   };
+}
+
+/** Those in a state: what runs by its end, what is to come by its start, what is over by its last change, the latest first. */
+export function sortWindows(
+  windows: readonly ListedMaintenanceWindow[],
+  state: MaintenanceWindowState,
+): ListedMaintenanceWindow[] {
+  const found = windows.filter((window) => window.state === state);
+  switch (state) {
+    case 'running':
+      return found.sort(by((window) => window.currentOccurrence?.endsAt ?? window.endsAt));
+    case 'scheduled':
+      return found.sort(by((window) => window.nextOccurrence?.startsAt ?? window.startsAt));
+    case 'ended':
+      return found.sort(by((window) => window.updatedAt)).toReversed();
+  }
+}
+
+function by(
+  time: (window: ListedMaintenanceWindow) => string,
+): (a: ListedMaintenanceWindow, b: ListedMaintenanceWindow) => number {
+  return (a, b) => Date.parse(time(a)) - Date.parse(time(b));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NO_RECURRENCE, readRecurrence, toRrule, type Recurrence } from './recurrence.ts';
+import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
 
 /** The second Saturday of March. */
 const START = '2026-03-14T02:00';

@@ -1,13 +1,18 @@
 import { Grid, Stack, TextInput } from '@mantine/core';
-import { useState, type ReactNode } from 'react';
+import { notifications } from '@mantine/notifications';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
 import { errorsUnder } from '../components/errors-under.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
+import { PageHeader } from '../components/page-header.tsx';
 import { Panel } from '../components/panel.tsx';
 import { SaveForm } from '../components/save-form.tsx';
+import { readerZone } from '../components/zoned-time.ts';
+import { createWindow, useWindowChanged } from './queries.ts';
 import { RecurrenceFields } from './recurrence-fields.tsx';
 import { ScheduleFields } from './schedule-fields.tsx';
-import { useWindowForm } from './use-window-form.ts';
 import { WindowPreview } from './window-preview.tsx';
+import { newValues, toBody, useWindowForm } from './window-values.ts';
 import type { WindowValues } from './window-values.ts';
 
 interface WindowFormProps {
@@ -58,5 +63,36 @@ export function WindowForm({ windowId, ...props }: WindowFormProps): ReactNode {
         </Grid.Col>
       </Grid>
     </SaveForm>
+  );
+}
+
+const route = getRouteApi('/signed-in/maintenance/new');
+
+export function NewMaintenanceWindowPage(): ReactNode {
+  const { monitorId } = route.useSearch();
+  const navigate = useNavigate();
+  const changed = useWindowChanged();
+  const [initialValues] = useState(() =>
+    newValues(monitorId === undefined ? [] : [monitorId], readerZone(), Date.now()),
+  );
+  return (
+    <>
+      <PageHeader
+        title="New maintenance window"
+        hint="While it runs, checks of its monitors go on and nothing alerts."
+      />
+      <WindowForm
+        initialValues={initialValues}
+        windowId={null}
+        action="Create window"
+        save={async (values) => {
+          const window = await createWindow(toBody(values));
+          changed(window);
+          notifications.show({ message: `${window.name} is planned.` });
+          await navigate({ to: '/maintenance/$windowId', params: { windowId: window.id } });
+        }}
+        onCancel={() => void navigate({ to: '/maintenance' })}
+      />
+    </>
   );
 }

@@ -1,8 +1,14 @@
-import { createMaintenanceWindowSchema, type MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import { useDidUpdate } from '@mantine/hooks';
 import type { FieldError } from '@tocsin/contracts/errors';
+import {
+  createMaintenanceWindowSchema,
+  type MaintenanceWindow,
+} from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import { z } from 'zod';
+import { useApiForm } from '../components/use-api-form.ts';
 import { fromLocal, localToIso, toLocal } from '../components/zoned-time.ts';
 import type { WindowBody, WindowUpdateBody } from './queries.ts';
-import { NO_RECURRENCE, readRecurrence, toRrule, type Recurrence } from './recurrence.ts';
+import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
 
 const HOUR_MS = 3_600_000;
 const LONGEST_DAYS = 30;
@@ -124,3 +130,59 @@ function recurrenceProblems({ repeat, every, ends, until, count, rrule }: Window
 function isIntegerUpTo(value: number, most: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= most;
 }
+
+const MINUTE_MS = 60_000;
+/** More is a slip of the finger, and no date may be so far. */
+const MOST_MINUTES = 366 * 1_440;
+const UNITS: Readonly<Record<string, number>> = { d: 1_440, h: 60, m: 1 };
+const PART = /(\d+(?:[.,]\d+)?)\s*(d|h|m)[a-z]*/gi;
+
+/** A span in full, as `1 d 2 h 30 min`; what is below a minute is left out. */
+export function formatDuration(ms: number): string {
+  const minutes = Math.floor(ms / MINUTE_MS);
+  const parts = [
+    [Math.floor(minutes / 1_440), 'd'],
+    [Math.floor(minutes / 60) % 24, 'h'],
+    [minutes % 60, 'min'],
+  ] as const;
+  return (
+    parts
+      .filter(([count]) => count > 0)
+      .map(([count, unit]) => `${count} ${unit}`)
+      .join(' ') || '0 min'
+  );
+}
+
+/** Reads `90 min`, `1.5 h`, `2h30`, `1 d 2 h` or a number of minutes, in ms; null where it is none of these. */
+export function parseDuration(text: string): number | null {
+  const parts = [...text.matchAll(PART)];
+  const rest = text.replaceAll(PART, '').trim();
+  const minutes = parts.reduce(
+    (sum, [, count = '', unit = '']) =>
+      sum + Number(count.replace(',', '.')) * (UNITS[unit.toLowerCase()] ?? 0),
+    0,
+  );
+  if (rest !== '' && !/^\d+$/.test(rest)) return null;
+  const total = Math.round(minutes + Number(rest));
+  return total > 0 && total <= MOST_MINUTES ? total * MINUTE_MS : null;
+}
+
+/** The values are judged as the body that they make, and the choices of which it is made. */
+const schema = z.custom<WindowValues>().superRefine((values, context) => {
+  for (const { path, message } of valueProblems(values))
+    context.addIssue({ code: 'custom', path: path.split('.'), message });
+});
+
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library's own type, with this form's values
+export function useWindowForm(initialValues: WindowValues) {
+  const form = useApiForm<WindowValues>({ schema, initialValues });
+  const { repeat, every, days, monthlyOn, ends, until, count, startsAt, endsAt } = form.values;
+  // What the server said of the rule was said of all of these.
+  useDidUpdate(
+    () => form.clearFieldError('rrule'),
+    [repeat, every, days, monthlyOn, ends, until, count, startsAt, endsAt],
+  );
+  return form;
+}
+
+export type WindowFormState = ReturnType<typeof useWindowForm>;

@@ -1,7 +1,7 @@
-import type { Event } from '@tocsin/contracts/event';
-import type { Monitor, MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitor';
-import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitor-stats';
 import { queryOptions } from '@tanstack/react-query';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import type { Monitor, MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { request } from '../api/request.ts';
 
 const PATH = '/api/dashboard/monitors';

@@ -1,6 +1,6 @@
-import type { Invitation, User } from '@tocsin/contracts/user';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { queryOptions } from '@tanstack/react-query';
+import type { Invitation, User } from '@tocsin/contracts/people/user';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { request } from '../api/request.ts';
 
 const USERS = '/api/dashboard/users';

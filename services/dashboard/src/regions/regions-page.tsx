@@ -1,5 +1,4 @@
 import { Alert, Skeleton, Table, Text } from '@mantine/core';
-import type { Region } from '@tocsin/contracts/region';
 import {
   IconAlertTriangleFilled,
   IconCircleCheckFilled,
@@ -8,6 +7,7 @@ import {
   IconHelpCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { Region } from '@tocsin/contracts/regions/region';
 import type { ReactNode } from 'react';
 import { CardCell, CardTable } from '../components/card-table.tsx';
 import { formatSpan } from '../components/format-time.ts';
@@ -17,9 +17,7 @@ import { Panel } from '../components/panel.tsx';
 import { StateBadge, type StateLook } from '../components/state-badge.tsx';
 import { TextLink } from '../components/text-link.tsx';
 import { useDefaultRegion } from '../session/session.ts';
-import { labelDefaultRegion } from './label-default-region.ts';
-import { regionsQuery } from './queries.ts';
-import { byUrgency, regionState, type RegionState } from './region-state.ts';
+import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionState } from './regions.ts';
 
 const LOOKS: Readonly<Record<RegionState, StateLook>> = {
   serving: { label: 'Serving', icon: IconCircleCheckFilled, tone: 'good' },

@@ -1,8 +1,8 @@
 import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
-import { LIMITS } from '@tocsin/contracts/limits';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { LIMITS } from '@tocsin/contracts/limits';
 import type { ReactNode } from 'react';
 import { request } from '../api/request.ts';
 import { ErrorNotice } from '../app/page-states.tsx';

@@ -1,7 +1,7 @@
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core';
-import { acceptInvitationSchema } from '@tocsin/contracts/user';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
+import { acceptInvitationSchema } from '@tocsin/contracts/people/user';
 import type { ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
 import { useApiForm } from '../components/use-api-form.ts';

@@ -1,5 +1,5 @@
-import type { Me } from '@tocsin/contracts/user';
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
+import type { Me } from '@tocsin/contracts/people/user';
 import { request } from '../api/request.ts';
 
 /** Who is signed in. Rejects with a 401 where nobody is. */

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { nextAttemptDelayMs } from '@tocsin/core/delivery/retry-schedule';
+import { nextAttemptDelayMs } from '@tocsin/core/deliveries/retry-schedule';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptOutcome, AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import type { Logger } from '@tocsin/runtime/logger';
-import { withSpan, type Span, type Tracer } from '@tocsin/runtime/tracing';
+import { type Span, type Tracer, withSpan } from '@tocsin/runtime/tracing';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { WebhookAnswer, WebhookRequest } from './send-webhook.ts';
 

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { ensureAccount } from '@tocsin/db/accounts/ensure-account';
-import { createChannel } from '@tocsin/db/channels/create-channel';
-import { rotateChannelSecret } from '@tocsin/db/channels/rotate-channel-secret';
+import { createChannel, rotateChannelSecret } from '@tocsin/db/channels/write-channels';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
-import { createTestDelivery } from '@tocsin/db/deliveries/create-test-delivery';
+import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
+import { ensureAccount } from '@tocsin/db/users/users';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/database';

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/fair-lookup';
-import { WebhookReceiver, type Answer } from '@tocsin/embedded/local-web/webhook-receiver';
+import { type Answer, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
 import { Webhook } from 'standardwebhooks';
 import { holdTimeouts, NO_DEADLINE_MS } from '../testing/deadlines.ts';

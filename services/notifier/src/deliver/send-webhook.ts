@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/webhook';
-import { parseRetryAfter } from '@tocsin/core/delivery/retry-schedule';
-import { sanitiseDetail } from '@tocsin/core/check/error-reason';
+import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/deliveries/webhook';
+import { sanitiseDetail } from '@tocsin/core/checks/error-reason';
+import { parseRetryAfter } from '@tocsin/core/deliveries/retry-schedule';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/fair-lookup';
 import type { CreateConnection } from '@tocsin/egress/guarded-connection';
 import { got, type Request } from 'got';
-import { signatureHeaders } from './sign.ts';
+import { Webhook } from 'standardwebhooks';
 
 /** How much of an answer the delivery log keeps, and how long it waits for that once the status is known. */
 const EXCERPT_BYTES = 1_024;
@@ -169,4 +169,21 @@ function describe(error: unknown, deadlineMs: number): string {
   const { code = '', message } = error as { code?: string; message?: string };
   if (code === 'ETIMEDOUT') return `no answer within ${deadlineMs / 1_000} s`;
   return KNOWN_FAILURES[code] ?? sanitiseDetail(message ?? String(error));
+}
+
+/**
+ * The Standard Webhooks headers of one attempt (design §3 "Webhooks"): one `v1` signature per valid secret, so that a
+ * receiver may verify with either while a secret is being rotated.
+ */
+function signatureHeaders(
+  id: string,
+  signedAt: Date,
+  payload: string,
+  secrets: readonly string[],
+): Record<string, string> {
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(signedAt.getTime() / 1_000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, signedAt, payload)).join(' '),
+  };
 }

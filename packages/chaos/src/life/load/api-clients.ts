@@ -1,8 +1,8 @@
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { Random } from '../../plan/random.ts';
-import { callApi, type ApiCall, type ApiOutcome } from './api-request.ts';
+import { type ApiCall, type ApiOutcome, callApi } from './api-request.ts';
 
 export interface ApiClientsOptions {
   readonly baseUrl: string;

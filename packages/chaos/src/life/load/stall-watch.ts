@@ -1,4 +1,4 @@
-import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-names';
+import { KEY_PREFIX, storedName } from '@tocsin/queue/queue-store';
 import type { Redis } from 'ioredis';
 
 const QUEUES = [

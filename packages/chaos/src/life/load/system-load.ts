@@ -1,12 +1,12 @@
 import { insertMonitors } from '@tocsin/bench/lab/create-monitors';
 import { Lab, type RunningService } from '@tocsin/bench/lab/lab';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { untilApplied, untilChecked } from '@tocsin/bench/lab/wait-until';
-import { createChannel } from '@tocsin/db/channels/create-channel';
+import { createChannel } from '@tocsin/db/channels/write-channels';
 import { ADMIN_ENV, signIn } from '@tocsin/e2e/dashboard-session';
 import type { ServiceName } from '@tocsin/e2e/service-process';
 import { PUBLIC_URL } from '@tocsin/e2e/system';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { Random } from '../../plan/random.ts';
 import { ApiClients } from './api-clients.ts';
 import { readMisses } from './read-misses.ts';

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { WebhookPayload } from '@tocsin/contracts/webhook';
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import {
-  expectedWebhooks,
-  withoutStamps,
   type ExpectedWebhook,
+  expectedWebhooks,
   type ImplyingEvent,
+  withoutStamps,
 } from '@tocsin/e2e/oracle';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { inWords } from './in-words.ts';

@@ -1,6 +1,6 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { DeleteButton } from '../../components/delete-button.tsx';
 import { deleteMonitor, monitorsQuery } from '../queries.ts';

@@ -1,9 +1,9 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
 import { Alert, Skeleton, Stack } from '@mantine/core';
 import { IconCode } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { type ReactNode, useState } from 'react';
 import { isStatus } from '../../api/api-error.ts';
 import { isWorthRetrying } from '../../api/retry.ts';
 import { ErrorNotice, NotFoundPage } from '../../app/page-states.tsx';

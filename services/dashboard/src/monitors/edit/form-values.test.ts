@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitor';
-import { changesBetween, toBody, toValues, type MonitorFormValues } from './form-values.ts';
+import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import { changesBetween, type MonitorFormValues, toBody, toValues } from './form-values.ts';
 
 const FIELDS: Omit<MonitorInput, 'type'> = {
   name: 'Shop',

@@ -1,6 +1,6 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { Assertions, Monitor, MonitorInput } from '@tocsin/contracts/monitor';
-import { METHODS_WITH_BODY, type HttpMethod } from '@tocsin/contracts/vocabulary';
+import type { Assertions, Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
+import { type HttpMethod, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 
 /** What a field for a number holds: text while it is empty or not whole. */
 type Typed = number | string;

@@ -1,7 +1,7 @@
-import { LIMITS } from '@tocsin/contracts/limits';
 import { ActionIcon, Button, Group, Input, PasswordInput, TextInput } from '@mantine/core';
 import { randomId } from '@mantine/hooks';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
+import { LIMITS } from '@tocsin/contracts/limits';
 import type { ReactNode } from 'react';
 import classes from './header-rows.module.css';
 import type { MonitorForm } from './use-monitor-form.ts';

@@ -1,5 +1,5 @@
-import { LIMITS } from '@tocsin/contracts/limits';
 import { Button, Group, NumberInput } from '@mantine/core';
+import { LIMITS } from '@tocsin/contracts/limits';
 import type { ReactNode } from 'react';
 import type { MonitorForm } from './use-monitor-form.ts';
 

@@ -1,13 +1,13 @@
 import type { FieldError } from '@tocsin/contracts/errors';
 import {
-  createMonitorSchema,
-  monitorConflicts,
   type Assertions,
+  createMonitorSchema,
   type Monitor,
-} from '@tocsin/contracts/monitor';
-import { requestHeaders } from '@tocsin/contracts/request-headers';
+  monitorConflicts,
+} from '@tocsin/contracts/monitors/monitor';
+import { requestHeaders } from '@tocsin/contracts/monitors/request-headers';
 import { z } from 'zod';
-import { filledRows, toBody, type HeaderRow, type MonitorFormValues } from './form-values.ts';
+import { filledRows, type HeaderRow, type MonitorFormValues, toBody } from './form-values.ts';
 
 /** Judges the form's values as the API judges the body made of them; each problem stands at its control. */
 export function judgeWith(stored: Pick<Monitor, 'body'> | null): z.ZodType<MonitorFormValues> {

@@ -1,10 +1,10 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
 import { Button, Group, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useId, type ReactNode } from 'react';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { type ReactNode, useId } from 'react';
 import { ErrorNotice } from '../../app/page-states.tsx';
-import { AdvancedSection } from './advanced-section.tsx';
 import { LeaveGuard } from '../../components/leave-guard.tsx';
+import { AdvancedSection } from './advanced-section.tsx';
 import classes from './monitor-form.module.css';
 import { UpSection } from './up-section.tsx';
 import { useMonitorForm } from './use-monitor-form.ts';

@@ -2,8 +2,7 @@ import { Group, TagsInput, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { labelDefaultRegion } from '../../regions/label-default-region.ts';
-import { regionsQuery } from '../../regions/queries.ts';
+import { labelDefaultRegion, regionsQuery } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorForm } from './use-monitor-form.ts';
 

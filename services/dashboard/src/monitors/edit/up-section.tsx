@@ -1,5 +1,5 @@
-import { LIMITS } from '@tocsin/contracts/limits';
 import { NumberInput, SimpleGrid, Stack, Text, Textarea } from '@mantine/core';
+import { LIMITS } from '@tocsin/contracts/limits';
 import type { ReactNode } from 'react';
 import { Panel } from '../../components/panel.tsx';
 import type { MonitorForm } from './use-monitor-form.ts';

@@ -1,8 +1,8 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { useState } from 'react';
 import { ApiError } from '../../api/api-error.ts';
 import { useApiForm } from '../../components/use-api-form.ts';
-import { toValues, type MonitorFormValues } from './form-values.ts';
+import { type MonitorFormValues, toValues } from './form-values.ts';
 import { atControl, judgeWith } from './judge-values.ts';
 
 export type MonitorForm = ReturnType<typeof useApiForm<MonitorFormValues>>;

@@ -1,9 +1,9 @@
-import { createMonitorSchema, updateMonitorSchema, type Monitor } from '@tocsin/contracts/monitor';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient, type UseMutationResult } from '@tanstack/react-query';
+import { useMutation, type UseMutationResult, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { createMonitorSchema, type Monitor, updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { createMonitor, monitorQuery, monitorsQuery, updateMonitor } from '../queries.ts';
-import { changesBetween, toBody, toValues, type MonitorFormValues } from './form-values.ts';
+import { changesBetween, type MonitorFormValues, toBody, toValues } from './form-values.ts';
 
 /**
  * Creates the monitor, or sends what was changed, and goes to its page.

@@ -1,5 +1,5 @@
-import { LIMITS } from '@tocsin/contracts/limits';
 import { NumberInput, SimpleGrid, Stack } from '@mantine/core';
+import { LIMITS } from '@tocsin/contracts/limits';
 import type { ReactNode } from 'react';
 import { Panel } from '../../components/panel.tsx';
 import { IntervalInput } from './interval-input.tsx';

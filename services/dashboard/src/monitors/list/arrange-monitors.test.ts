@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { MonitorArranger } from './arrange-monitors.ts';
 
 const NO_LATENCIES = new Map<string, number>();

@@ -1,4 +1,4 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { MonitorsSearch } from '../monitors-search.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Event } from '@tocsin/contracts/event';
-import type { RecentChecks } from '@tocsin/contracts/recent-checks';
+import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import { LatestLatencies } from './latest-latencies.ts';
 
 type Heard = Pick<Event, 'monitorId' | 'status' | 'latency' | 'url'>;

@@ -1,6 +1,5 @@
-import type { Event } from '@tocsin/contracts/event';
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { RecentChecks } from '@tocsin/contracts/recent-checks';
+import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import type { Latencies } from './arrange-monitors.ts';
 import { wasAnswered } from './recent-checks.ts';
 

@@ -1,4 +1,4 @@
-import type { RecentChecks } from '@tocsin/contracts/recent-checks';
+import type { RecentChecks } from '@tocsin/contracts/monitors/events';
 import { request } from '../../api/request.ts';
 
 /** @param monitorIds 1 to 200 */

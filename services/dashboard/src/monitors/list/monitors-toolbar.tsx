@@ -1,10 +1,10 @@
 import { CloseButton, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
-import { useEffect, useRef, useState, type ReactNode } from 'react';
-import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
-import { labelDefaultRegion } from '../../regions/label-default-region.ts';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
+import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
 import type { Arrangement } from './arrange-monitors.ts';
 import classes from './monitors-toolbar.module.css';
 import { StatusFilter } from './status-filter.tsx';

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { Event } from '@tocsin/contracts/event';
-import type { RecentChecks } from '@tocsin/contracts/recent-checks';
+import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import { RecentChecksStore } from './recent-checks-store.ts';
 import type { RecentCheck } from './recent-checks.ts';
 

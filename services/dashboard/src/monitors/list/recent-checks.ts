@@ -1,5 +1,5 @@
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { RecentChecks } from '@tocsin/contracts/recent-checks';
+import type { RecentChecks } from '@tocsin/contracts/monitors/events';
 import { formatLatency } from '../../components/format-latency.ts';
 
 export type RecentCheck = RecentChecks['checks'][number];

@@ -1,5 +1,5 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
 import { useQuery } from '@tanstack/react-query';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { useCallback } from 'react';
 import { monitorsQuery } from '../queries.ts';
 

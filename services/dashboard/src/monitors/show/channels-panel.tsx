@@ -1,7 +1,7 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
-import type { Channel } from '@tocsin/contracts/channel';
 import { IconAlertTriangle, IconBellOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { ReactNode } from 'react';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';

@@ -1,5 +1,5 @@
 import { Alert, Group, Stack, Text } from '@mantine/core';
-import type { Event } from '@tocsin/contracts/event';
+import type { Event } from '@tocsin/contracts/monitors/events';
 import type { ReactNode } from 'react';
 import { describeCause } from '../../components/describe-cause.ts';
 import { formatLatency } from '../../components/format-latency.ts';

@@ -1,10 +1,10 @@
 import { Group } from '@mantine/core';
-import type { Assertions, Monitor } from '@tocsin/contracts/monitor';
+import type { Assertions, Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { formatSpan } from '../../components/format-time.ts';
 import { Time } from '../../components/time.tsx';
-import { labelDefaultRegion } from '../../regions/label-default-region.ts';
+import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import classes from './configuration.module.css';
 import { ExternalLink } from './external-link.tsx';

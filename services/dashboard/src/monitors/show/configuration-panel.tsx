@@ -1,5 +1,5 @@
 import { Title } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { Panel } from '../../components/panel.tsx';
 import { AsCode } from './code/as-code.tsx';

@@ -1,4 +1,4 @@
-import type { StatsFigures, StatsWindow } from '@tocsin/contracts/monitor-stats';
+import type { StatsFigures, StatsWindow } from '@tocsin/contracts/monitors/stats';
 
 /** The windows of statistics, as a person says them. */
 export const WINDOW_NAMES: Record<StatsWindow, string> = {

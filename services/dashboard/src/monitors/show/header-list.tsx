@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
 import { IconEye, IconEyeOff } from '@tabler/icons-react';
-import { useState, type ReactNode } from 'react';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { type ReactNode, useState } from 'react';
 import classes from './configuration.module.css';
 
 /** Custom headers; their values, which may be secrets, only where somebody asks for them. */

@@ -1,14 +1,14 @@
 import { Group, Skeleton, Text } from '@mantine/core';
-import type { Incident } from '@tocsin/contracts/incident';
 import { IconCircleCheck, IconFlame } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { ReactNode } from 'react';
+import { describeCause } from '../../components/describe-cause.ts';
 import { formatSpan } from '../../components/format-time.ts';
 import { Loaded } from '../../components/loaded.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { TextLink } from '../../components/text-link.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { describeCause } from '../../components/describe-cause.ts';
 import { monitorIncidentsQuery, MOST_INCIDENTS } from './queries.ts';
 import classes from './show.module.css';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { MonitorRegion } from '@tocsin/contracts/monitor-region';
+import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import { describeRegion, joinRegions } from './join-regions.ts';
 
 const FIGURES = { uptime: 1, checks: 3, failures: 0, gaps: 0, latency: null };

@@ -1,5 +1,5 @@
-import type { MonitorRegion } from '@tocsin/contracts/monitor-region';
-import type { StatsFigures } from '@tocsin/contracts/monitor-stats';
+import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import type { StatsFigures } from '@tocsin/contracts/monitors/stats';
 
 export interface RegionRow {
   readonly region: string;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { maintenanceOf, silentUntil } from './maintenance-of.ts';
 
 const at = (hour: number): string => new Date(Date.UTC(2026, 0, 1, hour)).toISOString();

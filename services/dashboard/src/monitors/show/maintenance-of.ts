@@ -1,4 +1,4 @@
-import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 
 /** The windows that hold a monitor and are not over: those that run first, then by when they begin. */
 export function maintenanceOf(

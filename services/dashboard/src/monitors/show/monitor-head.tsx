@@ -1,8 +1,8 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
 import { IconCalendarPause, IconPencil, IconPlayerPlay } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { ErrorNotice } from '../../app/page-states.tsx';
 import { PageHeader } from '../../components/page-header.tsx';

@@ -1,9 +1,9 @@
 import { Skeleton, Stack } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
+import { type ReactNode, useState } from 'react';
 import { isStatus } from '../../api/api-error.ts';
 import { NotFoundPage } from '../../app/page-states.tsx';
 import { Loaded } from '../../components/loaded.tsx';

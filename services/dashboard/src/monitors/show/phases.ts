@@ -1,4 +1,4 @@
-import type { Timings } from '@tocsin/contracts/event';
+import type { Timings } from '@tocsin/contracts/monitors/events';
 
 type Phase = keyof Timings;
 

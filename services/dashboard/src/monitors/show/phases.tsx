@@ -1,8 +1,8 @@
-import type { Timings } from '@tocsin/contracts/event';
+import type { Timings } from '@tocsin/contracts/monitors/events';
 import type { ReactNode } from 'react';
 import { formatLatency } from '../../components/format-latency.ts';
 import classes from './phases.module.css';
-import { phaseShares, PHASES } from './phases.ts';
+import { PHASES, phaseShares } from './phases.ts';
 
 /** Where the colours of phases are known to what is inside. */
 export const phaseColors = classes['phases'] ?? '';

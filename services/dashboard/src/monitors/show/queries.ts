@@ -1,10 +1,9 @@
-import type { Channel } from '@tocsin/contracts/channel';
-import type { Event } from '@tocsin/contracts/event';
-import type { Incident } from '@tocsin/contracts/incident';
-import { LIMITS } from '@tocsin/contracts/limits';
-import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-window';
-import type { MonitorRegion } from '@tocsin/contracts/monitor-region';
 import { queryOptions } from '@tanstack/react-query';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { Incident } from '@tocsin/contracts/incidents/incident';
+import { LIMITS } from '@tocsin/contracts/limits';
+import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type { Event, MonitorRegion } from '@tocsin/contracts/monitors/events';
 import { isStatus } from '../../api/api-error.ts';
 import { request } from '../../api/request.ts';
 import { refreshEvery } from '../../api/retry.ts';

@@ -1,11 +1,11 @@
 import { Skeleton, Text } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import type { MonitorRegion } from '@tocsin/contracts/monitor-region';
-import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
 import { useQuery } from '@tanstack/react-query';
+import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
-import { formatLatency } from '../../components/format-latency.ts';
 import { FailureNotice } from '../../components/failure-notice.tsx';
+import { formatLatency } from '../../components/format-latency.ts';
 import { Panel } from '../../components/panel.tsx';
 import { Time } from '../../components/time.tsx';
 import { useFailure } from '../../components/use-failure.ts';

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
 import { IconClockPause, IconFlame, IconNotebook } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { describeCause } from '../../components/describe-cause.ts';
 import { TextLink } from '../../components/text-link.tsx';

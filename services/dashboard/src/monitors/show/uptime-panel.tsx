@@ -1,8 +1,8 @@
 import { Skeleton } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
 import { describeError } from '../../api/api-error.ts';
 import { Panel } from '../../components/panel.tsx';

@@ -1,11 +1,11 @@
-import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitor-stats';
+import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
 import { formatLatency } from '../../../components/format-latency.ts';
 import { describeChecks } from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { PhaseSwatch } from '../phases.tsx';
-import { describeBucket, describeBucketUtc } from './describe-bucket.ts';
 import classes from './chart.module.css';
+import { describeBucket, describeBucketUtc } from './describe-bucket.ts';
 
 interface BucketTooltipProps {
   readonly bucket: MonitorStats['series'][number];

@@ -1,4 +1,4 @@
-import type { StatsWindow } from '@tocsin/contracts/monitor-stats';
+import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { formatUtcSpan } from '../../../components/format-time.ts';
 import { bucketSeconds } from './plot-data.ts';
 

@@ -1,4 +1,4 @@
-import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
+import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
 import uPlot from 'uplot';
 import type { PlotColors } from './plot-colors.ts';
 import { bucketSeconds } from './plot-data.ts';

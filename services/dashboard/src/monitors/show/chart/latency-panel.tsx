@@ -1,8 +1,8 @@
 import { Button, Center, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
-import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitor-stats';
 import { IconChartBar, IconTable } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useState, type ReactNode } from 'react';
+import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatLatency } from '../../../components/format-latency.ts';
 import { Loaded } from '../../../components/loaded.tsx';
 import { Panel } from '../../../components/panel.tsx';

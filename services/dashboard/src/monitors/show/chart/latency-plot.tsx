@@ -1,8 +1,8 @@
-import { useComputedColorScheme } from '@mantine/core';
-import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
-import { useEffect, useRef, useState, type ReactNode } from 'react';
-import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { useComputedColorScheme } from '@mantine/core';
+import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import uPlot from 'uplot';
 import { phaseColors } from '../phases.tsx';
 import { BucketTooltip } from './bucket-tooltip.tsx';
 import classes from './chart.module.css';

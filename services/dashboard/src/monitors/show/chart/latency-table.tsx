@@ -1,4 +1,4 @@
-import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
+import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
 import { formatLatency } from '../../../components/format-latency.ts';
 import { formatCount, formatUptime } from '../figures.ts';

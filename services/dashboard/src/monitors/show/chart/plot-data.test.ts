@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
+import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
 import { latencyTop, timeRange, toPlotData } from './plot-data.ts';
 
 const NONE = { uptime: null, checks: 0, failures: 0, gaps: 0, latency: null, timings: null };

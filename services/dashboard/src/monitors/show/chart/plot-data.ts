@@ -1,4 +1,4 @@
-import { STATS_WINDOWS, type MonitorStats, type StatsWindow } from '@tocsin/contracts/monitor-stats';
+import { type MonitorStats, STATS_WINDOWS, type StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { PHASES } from '../phases.ts';
 
 type Buckets = MonitorStats['series'];

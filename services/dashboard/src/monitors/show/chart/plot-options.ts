@@ -1,4 +1,4 @@
-import type { MonitorStats } from '@tocsin/contracts/monitor-stats';
+import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
 import uPlot from 'uplot';
 import { formatLatency } from '../../../components/format-latency.ts';
 import { PHASES } from '../phases.ts';

@@ -1,6 +1,6 @@
 import { Skeleton, Tabs, Text } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { lazy, Suspense, type ReactNode } from 'react';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { CodeBlock } from '../../../components/code-block.tsx';
 import { monitorCurl } from './monitor-curl.ts';
 import { headerVariables } from './placeholders.ts';

@@ -1,7 +1,7 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { shellQuote, withinQuotes } from '../../../components/shell-quote.ts';
 import { monitorFields } from './monitor-fields.ts';
 import { headerVariables } from './placeholders.ts';
-import { shellQuote, withinQuotes } from '../../../components/shell-quote.ts';
 
 /**
  * The command that writes a monitor as it is now. Values of headers are shell variables: with one that is not set the shell refuses

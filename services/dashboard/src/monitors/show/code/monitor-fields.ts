@@ -1,4 +1,4 @@
-import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitor';
+import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 
 type MonitorField = keyof MonitorInput;
 type FieldValue = MonitorInput[MonitorField];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { loadSets } from '@tocsin-monitor/cli/files/load-sets';
-import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitor';
+import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { parse } from 'yaml';
 import { monitorYaml } from './monitor-yaml.ts';
 import { headerVariables } from './placeholders.ts';

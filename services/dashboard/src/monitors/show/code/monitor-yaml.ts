@@ -1,5 +1,5 @@
-import { asciiWords } from '@tocsin/contracts/ascii-words';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { asciiWords } from '@tocsin/contracts/words';
 import { Document } from 'yaml';
 import { ownFields } from './monitor-fields.ts';
 import { headerVariables } from './placeholders.ts';

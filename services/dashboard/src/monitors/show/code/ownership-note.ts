@@ -1,4 +1,4 @@
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 
 /** Why `tocsin apply` does not take a monitor over with its file; null where it is managed so already. */
 export function ownershipNote({ externalId, source }: Pick<Monitor, 'externalId' | 'source'>): string | null {

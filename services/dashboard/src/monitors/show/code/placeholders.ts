@@ -1,6 +1,5 @@
-import { asciiWords } from '@tocsin/contracts/ascii-words';
-import type { Monitor } from '@tocsin/contracts/monitor';
-import { secretVariable } from '@tocsin/contracts/secret-variable';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { asciiWords, secretVariable } from '@tocsin/contracts/words';
 
 const MOST_CHARACTERS = 40;
 /** Of the monitor's id: the last ones are random. */

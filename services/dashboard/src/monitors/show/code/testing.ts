@@ -1,4 +1,4 @@
-import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitor';
+import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 
 /** A monitor with all defaults but for what is given. */
 export function monitorWith(input: Partial<MonitorInput> = {}): Monitor {

@@ -1,9 +1,9 @@
 import { Text } from '@mantine/core';
-import type { Monitor } from '@tocsin/contracts/monitor';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../../../components/code-block.tsx';
-import { ownershipNote } from './ownership-note.ts';
 import { monitorYaml } from './monitor-yaml.ts';
+import { ownershipNote } from './ownership-note.ts';
 
 /** The monitor as a part of a file, and what becomes of it where the file is applied. */
 export function YamlSnippet({ monitor }: { readonly monitor: Monitor }): ReactNode {

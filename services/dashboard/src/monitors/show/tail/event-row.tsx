@@ -1,7 +1,7 @@
 import { ActionIcon } from '@mantine/core';
-import type { Event } from '@tocsin/contracts/event';
 import { IconBolt, IconChevronDown, IconChevronRight } from '@tabler/icons-react';
-import { memo, useId, type ReactNode } from 'react';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import { memo, type ReactNode, useId } from 'react';
 import { describeCause } from '../../../components/describe-cause.ts';
 import { formatLatency } from '../../../components/format-latency.ts';
 import { StatusBadge } from '../../../components/status-badge.tsx';

@@ -1,6 +1,6 @@
 import { VisuallyHidden } from '@mantine/core';
-import type { Event } from '@tocsin/contracts/event';
-import { useCallback, useState, type ReactNode } from 'react';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import { type ReactNode, useCallback, useState } from 'react';
 import { barScale } from '../phases.ts';
 import { ScrollRegion } from '../scroll-region.tsx';
 import classes from '../show.module.css';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Event } from '@tocsin/contracts/event';
+import type { Event } from '@tocsin/contracts/monitors/events';
 import type { LiveBatch, LiveStateName } from '../../../live/live-stream.ts';
 import { EventTail, type LoadEvents } from './event-tail.ts';
 import { eventAt } from './testing.ts';

@@ -1,5 +1,5 @@
-import type { Event } from '@tocsin/contracts/event';
 import { LIMITS } from '@tocsin/contracts/limits';
+import type { Event } from '@tocsin/contracts/monitors/events';
 import type { LiveBatch, LiveStream } from '../../../live/live-stream.ts';
 import { latestTimestamp, mergeEvents, MOST_EVENTS } from './merge-events.ts';
 

@@ -1,4 +1,4 @@
-import type { Event } from '@tocsin/contracts/event';
+import type { Event } from '@tocsin/contracts/monitors/events';
 
 /** The tail shows at most so many. */
 export const MOST_EVENTS = 200;

@@ -1,4 +1,4 @@
-import type { Event } from '@tocsin/contracts/event';
+import type { Event } from '@tocsin/contracts/monitors/events';
 
 /** An event of the monitor `m`, `second` seconds after some moment, whose id is that number. */
 export function eventAt(second: number, monitorId = 'm'): Event {

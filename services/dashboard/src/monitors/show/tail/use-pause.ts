@@ -1,4 +1,4 @@
-import type { Event } from '@tocsin/contracts/event';
+import type { Event } from '@tocsin/contracts/monitors/events';
 import { useState } from 'react';
 import { countNewer } from './merge-events.ts';
 

@@ -1,0 +1,97 @@
+import { LATENCY_BOUNDS } from '@tocsin/core/stats/latency-histogram';
+import { Client } from 'pg';
+
+const DAYS = 90;
+const DAY_MS = 86_400_000;
+
+/**
+ * Writes what the checks of these monitors would have been: events of the last day, figures of 90 days, and incidents that are
+ * over. They break at the same times each, and are slower by day.
+ */
+export async function fillHistory(databaseUrl: string, monitorIds: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query("set time zone 'UTC'");
+    await client.query('begin');
+    await createPartitions(client);
+    await client.query(EVENTS, [monitorIds]);
+    await client.query(ROLLUPS, [monitorIds, LATENCY_BOUNDS, DAYS]);
+    await client.query(ROLLED);
+    await client.query(INCIDENTS, [monitorIds]);
+    await client.query('commit');
+    await client.query('analyze events, check_rollups, incidents');
+  } finally {
+    await client.end();
+  }
+}
+
+/** Months of the figures: the api makes only those that it needs. */
+async function createPartitions(client: Client): Promise<void> {
+  const months = new Set(
+    Array.from({ length: DAYS + 1 }, (_, day) =>
+      new Date(Date.now() - day * DAY_MS).toISOString().slice(0, 7),
+    ),
+  );
+  for (const month of months) {
+    const name = `check_rollups_${month.replace('-', '_')}`;
+    const { rows } = await client.query('select to_regclass($1) as found', [name]);
+    if ((rows as { found: string | null }[])[0]?.found !== null) continue;
+    await client.query(`create table ${name} (like check_rollups including all)`);
+    await client.query(
+      `alter table check_rollups attach partition ${name}
+       for values from ('${month}-01 00:00:00+00') to ('${nextMonth(month)}-01 00:00:00+00')`,
+    );
+  }
+}
+
+function nextMonth(month: string): string {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return new Date(Date.UTC(year, number)).toISOString().slice(0, 7);
+}
+
+/** A curve over the day, with noise that differs by monitor. */
+const LATENCY = `(70 + 15 * number + 40 * sin(extract(epoch from moment) / 13750) + 30 * random())::int`;
+
+const EVENTS = `
+  insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, error_reason, region, source, slot,
+    dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
+  select id, moment, gen_random_uuid(), case when failed then 'DOWN' else 'UP' end, latency,
+    case when failed then 503 else 200 end, case when failed then 'HTTP_503' end, 'eu-west', 'schedule', moment,
+    2, 9, 16, latency - 33, 6
+  from (
+    select id, moment, ${LATENCY} as latency,
+      moment between now() - interval '9 hours' and now() - interval '8 hours 40 minutes' and number % 4 = 1 as failed
+    from unnest($1::uuid[]) with ordinality as monitor (id, number),
+      generate_series(date_trunc('minute', now()) - interval '23 hours', now() - interval '5 minutes',
+        interval '3 minutes') as moment
+  ) as planned`;
+
+const ROLLUPS = `
+  insert into check_rollups (monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts,
+    timed_checks, dns_sum_ms, tcp_sum_ms, tls_sum_ms, first_byte_sum_ms, download_sum_ms)
+  select id, region, moment, 60, failures, 0,
+    array[width_bucket(latency, $2::int[]), width_bucket(latency * 2, $2::int[])]::smallint[], array[56, 4], 60,
+    120, 540, 960, (latency - 30) * 60, 360
+  from (
+    select id, region, moment, ${LATENCY} as latency,
+      case when (extract(epoch from moment)::bigint / 3600 + number * 31) % 397 = 0 then 14 else 0 end as failures
+    from unnest($1::uuid[]) with ordinality as monitor (id, number), unnest(array['eu-west', 'us-east']) as region,
+      generate_series(date_trunc('hour', now()) - make_interval(days => $3), date_trunc('hour', now()) - interval '1 hour',
+        interval '1 hour') as moment
+  ) as planned
+  on conflict do nothing`;
+
+/** All but the hour that runs. */
+const ROLLED = `
+  insert into check_rollup_state (singleton, rolled_until) values (true, date_trunc('hour', now()))
+  on conflict (singleton) do update set rolled_until = greatest(check_rollup_state.rolled_until, excluded.rolled_until)`;
+
+const INCIDENTS = `
+  insert into incidents (id, account_id, monitor_id, opened_at, resolved_at, cause, region)
+  select gen_random_uuid(), m.account_id, m.id, opened_at, opened_at + make_interval(mins => (3 + 7 * number)::int),
+    (array['HTTP_503', 'TIMEOUT', 'CONNECTION_REFUSED'])[(1 + number % 3)::int], 'eu-west'
+  from unnest($1::uuid[]) with ordinality as monitor (id, number)
+  join monitors m using (id)
+  cross join lateral (select date_trunc('milliseconds', now()) - make_interval(hours => (8 + 17 * number)::int) as opened_at) as outage
+  where number % 3 <> 0`;

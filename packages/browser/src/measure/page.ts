@@ -1,0 +1,187 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { distributionOf } from '@tocsin/bench/measure/percentiles';
+import { figure, type Figure } from '@tocsin/bench/report/figure';
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
+import { openContext, settle } from '../browser.ts';
+import type { DashboardClient } from '../dashboard-system.ts';
+
+/** What is noted in a page while it is measured. */
+interface Probes {
+  /** When the first row of the list was there and the page free to react; milliseconds after navigation, 0 before. */
+  firstRowAt: number;
+  /** Checks that the live stream brought. */
+  records: number;
+  /** Tasks of the page's thread above 50 ms, in milliseconds. */
+  longTasks: number[];
+}
+
+interface WithProbes {
+  readonly probes: Probes;
+}
+
+/** Puts the probes into every page of the context, before anything of its own runs. */
+export async function installProbes(context: BrowserContext): Promise<void> {
+  await context.addInitScript(() => {
+    const probes: Probes = { firstRowAt: 0, records: 0, longTasks: [] };
+    Object.assign(globalThis, { probes });
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) probes.longTasks.push(duration);
+    }).observe({ type: 'longtask', buffered: true });
+
+    const rows = new MutationObserver(() => {
+      if (document.querySelector('tbody tr[aria-rowindex] a') === null) return;
+      rows.disconnect();
+      // Painted, and the thread has come to something else.
+      requestAnimationFrame(() => setTimeout(() => (probes.firstRowAt = performance.now())));
+    });
+    rows.observe(document, { childList: true, subtree: true });
+
+    globalThis.EventSource = class extends EventSource {
+      constructor(...args: ConstructorParameters<typeof EventSource>) {
+        super(...args);
+        this.addEventListener('check', () => (probes.records += 1));
+      }
+    };
+  });
+}
+
+const SCROLL_MS = 5_000;
+const PIXELS_A_FRAME = 240;
+
+/** Opens the list: from the last byte of its data until one can work with it. */
+export async function measureList(page: Page): Promise<Figure[]> {
+  await page.goto('/');
+  await page.waitForFunction(() => (globalThis as unknown as WithProbes).probes.firstRowAt > 0);
+  const { dataAt, firstRowAt, bytes, longest } = await page.evaluate(() => {
+    const { probes } = globalThis as unknown as WithProbes;
+    const data = performance
+      .getEntriesByType('resource')
+      .find(({ name }) => new URL(name).pathname === '/api/dashboard/monitors') as
+      PerformanceResourceTiming | undefined;
+    return {
+      dataAt: data?.responseEnd ?? Number.NaN,
+      bytes: data?.transferSize ?? Number.NaN,
+      firstRowAt: probes.firstRowAt,
+      longest: Math.max(0, ...probes.longTasks),
+    };
+  });
+  return [
+    { ...figure('list', 'list usable after its data', firstRowAt - dataAt, 'ms'), bar: { atMost: 1_000 } },
+    figure('list-total', 'list usable after navigation', firstRowAt, 'ms'),
+    figure('list-bytes', 'size of its data as sent', bytes / 1e6, 'MB'),
+    figure('list-longest', 'longest task while it loads', longest, 'ms'),
+  ];
+}
+
+/** Scrolls the list for some seconds, and how long each frame took. */
+export async function measureScroll(page: Page): Promise<Figure[]> {
+  await settle(page);
+  const frames = await page.evaluate(
+    ({ scrollMs, step }) =>
+      new Promise<number[]>((resolve) => {
+        const times: number[] = [];
+        const start = performance.now();
+        let last = start;
+        let direction = 1;
+        const onFrame = (now: number): void => {
+          times.push(now - last);
+          last = now;
+          const before = scrollY;
+          scrollBy(0, step * direction);
+          if (scrollY === before) direction = -direction;
+          if (now - start < scrollMs) requestAnimationFrame(onFrame);
+          else resolve(times.slice(1));
+        };
+        requestAnimationFrame(onFrame);
+      }),
+    { scrollMs: SCROLL_MS, step: PIXELS_A_FRAME },
+  );
+  const { p50, p95, p99, max, count } = distributionOf(frames);
+  return [
+    figure('scroll-frames', 'frames a second while scrolling', (count * 1_000) / SCROLL_MS, '/s'),
+    figure('scroll-p50', 'time of a frame, p50', p50, 'ms'),
+    { ...figure('scroll-p95', 'time of a frame, p95', p95, 'ms'), bar: { atMost: 34 } },
+    figure('scroll-p99', 'time of a frame, p99', p99, 'ms'),
+    figure('scroll-max', 'time of a frame, longest', max, 'ms'),
+  ];
+}
+
+const RUNS = 7;
+
+/** First paint of what a browser sees for the first time: nothing is cached. */
+export async function measurePaint(browser: Browser, owner: DashboardClient): Promise<Figure[]> {
+  const paints: number[] = [];
+  for (let run = 0; run < RUNS; run += 1) {
+    const { context } = await openContext(browser);
+    await context.addCookies([...owner.cookies]);
+    const page = await context.newPage();
+    await page.goto('/');
+    await settle(page);
+    paints.push(
+      await page.evaluate(
+        () => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN,
+      ),
+    );
+    await context.close();
+  }
+  const { p50, max } = distributionOf(paints);
+  return [
+    { ...figure('first-paint', 'first paint, median', p50, 'ms'), bar: { atMost: 1_000 } },
+    figure('first-paint-max', `first paint, slowest of ${RUNS}`, max, 'ms'),
+  ];
+}
+
+const SAMPLE_EVERY_MS = 5_000;
+/** What comes after the last record was written: the stream looks about once a second. */
+const LAST_RECORDS_MS = 3_000;
+
+/** The page's memory, and how free its thread is, while `pour` records events. */
+export async function measureLive(
+  page: Page,
+  seconds: number,
+  pour: () => Promise<number>,
+): Promise<Figure[]> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.enable');
+  await page.evaluate(() => {
+    const { probes } = globalThis as unknown as WithProbes;
+    probes.longTasks.length = 0;
+    probes.records = 0;
+  });
+  const heap = [await heapMegabytes(session)];
+  const pouring = pour().then((count) => ({ count }));
+  let poured: { count: number } | null = null;
+  while (poured === null) {
+    poured = await Promise.race([pouring, wait(SAMPLE_EVERY_MS, null)]);
+    heap.push(await heapMegabytes(session));
+  }
+  await wait(LAST_RECORDS_MS);
+  const { records, longTasks } = await page.evaluate(() => {
+    const { probes } = globalThis as unknown as WithProbes;
+    return { records: probes.records, longTasks: probes.longTasks };
+  });
+  heap.push(await heapMegabytes(session));
+  const blocked = longTasks.reduce((sum, ms) => sum + ms, 0);
+  const half = heap[Math.floor(heap.length / 2)] ?? Number.NaN;
+  const last = heap.at(-1) ?? Number.NaN;
+  return [
+    figure('live-poured', 'events recorded', poured.count / seconds, '/s'),
+    {
+      ...figure('live-lost', 'events that did not reach the page', poured.count - records, ''),
+      bar: { atMost: 0 },
+    },
+    figure('live-heap-before', 'JS heap before', heap[0] ?? Number.NaN, 'MB'),
+    figure('live-heap-half', 'JS heap half-way', half, 'MB'),
+    figure('live-heap-last', 'JS heap at the end', last, 'MB'),
+    { ...figure('live-heap-max', 'JS heap, most', Math.max(...heap), 'MB'), bar: { atMost: 150 } },
+    figure('live-blocked', 'time in tasks above 50 ms', (blocked / (seconds * 1_000)) * 100, '%'),
+    figure('live-longest', 'longest task', Math.max(0, ...longTasks), 'ms'),
+  ];
+}
+
+/** Of what is in use after a collection. */
+async function heapMegabytes(session: CDPSession): Promise<number> {
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  return usedSize / 1e6;
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { label } from '../fields.ts';
+import { LIMITS } from '../limits.ts';
+import { createMonitorSchema } from '../monitors/monitor.ts';
+
+const { externalId: _externalId, source: _source, ...monitorFields } = createMonitorSchema.shape;
+
+/** One monitor of a set (docs/api.md "Sets of monitors"). */
+export const monitorSetEntrySchema = z
+  .strictObject(
+    {
+      externalId: label(LIMITS.externalIdCharacters).describe(
+        'Your own stable key for it, unique in the account.',
+      ),
+      ...monitorFields,
+    },
+    {
+      error: (issue) =>
+        issue.code === 'invalid_type' ? 'must be an object with the fields of a monitor' : undefined,
+    },
+  )
+  .meta({
+    id: 'MonitorSetEntry',
+    description: 'A monitor of a set. What it does not say has its default, whatever the monitor was before.',
+  });
+export type MonitorSetEntry = z.infer<typeof monitorSetEntrySchema>;
+
+/** Body of "apply a set": every monitor that a source wants. */
+export const monitorSetSchema = z
+  .strictObject({
+    source: label(LIMITS.externalIdCharacters).describe(
+      'Whose monitors these are, such as the repository that declares them.',
+    ),
+    monitors: z
+      .array(monitorSetEntrySchema, { error: 'must be an array of monitors' })
+      .max(LIMITS.monitorSetSize, { error: `must hold at most ${LIMITS.monitorSetSize} monitors` })
+      .describe('Each with an `externalId` of its own.'),
+    prune: z
+      .boolean({ error: 'must be true or false' })
+      .default(false)
+      .describe('Whether monitors of the source that are not in the set are deleted.'),
+    dryRun: z
+      .boolean({ error: 'must be true or false' })
+      .default(false)
+      .describe('Whether it is only said what would be done.'),
+  })
+  .meta({ id: 'MonitorSet', description: 'Every monitor that a source wants.' });
+export type MonitorSet = z.infer<typeof monitorSetSchema>;
+
+const memberSchema = z.strictObject({
+  id: z.uuid(),
+  externalId: z.string().nullable().describe('Null: the monitor was given the source alone.'),
+});
+
+export const monitorSetResultSchema = z
+  .strictObject({
+    source: z.string(),
+    dryRun: z.boolean(),
+    changed: z.boolean(),
+    created: z.array(
+      z.strictObject({ id: z.uuid().nullable().describe('Null in a dry run.'), externalId: z.string() }),
+    ),
+    updated: z.array(
+      z.strictObject({ id: z.uuid(), externalId: z.string(), fields: z.array(z.string()).min(1) }),
+    ),
+    deleted: z.array(memberSchema),
+    unchanged: z.array(memberSchema),
+    unlisted: z
+      .array(memberSchema)
+      .describe('Monitors of the source that are not in the set, and stay since it does not prune.'),
+  })
+  .meta({
+    id: 'MonitorSetResult',
+    description: 'What was done, or in a dry run would be, with each monitor of the source.',
+  });
+export type MonitorSetResult = z.infer<typeof monitorSetResultSchema>;

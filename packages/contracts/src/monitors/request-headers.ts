@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { LIMITS } from '../limits.ts';
+
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const INVALID_FIELD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** Headers that belong to the connection or the framing of a message, so a monitor must not set them. */
+const FORBIDDEN = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** What is wrong with one custom header, or null. */
+function headerProblem(name: string, value: unknown): string | null {
+  if (!FIELD_NAME.test(name) || name.length > LIMITS.headerNameCharacters || name === '__proto__') {
+    return 'is not a valid header name: use letters, digits and hyphens';
+  }
+  if (FORBIDDEN.has(name.toLowerCase()))
+    return 'is set by the connection itself and cannot be a custom header';
+  if (typeof value !== 'string') return 'must be a string';
+  if (INVALID_FIELD_VALUE.test(value)) return 'must hold visible Latin-1 characters, spaces and tabs only';
+  if (value.length > LIMITS.headerValueCharacters) {
+    return `must be at most ${LIMITS.headerValueCharacters} characters`;
+  }
+  return null;
+}
+
+/** Custom request headers: at most 50, names and values as RFC 9110 has them, no hop-by-hop or framing header. */
+export const requestHeaders = z
+  .custom<Record<string, string>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    {
+      error: 'must be an object of header names and string values',
+      abort: true,
+    },
+  )
+  .superRefine((headers, context) => {
+    const names = Object.keys(headers);
+    if (names.length > LIMITS.headerCount) {
+      context.addIssue({ code: 'custom', message: `must hold at most ${LIMITS.headerCount} headers` });
+    }
+    const seen = new Set<string>();
+    for (const name of names) {
+      const repeated = seen.has(name.toLowerCase()) ? 'is given twice (header names ignore case)' : null;
+      seen.add(name.toLowerCase());
+      const message = headerProblem(name, headers[name]) ?? repeated;
+      if (message !== null) context.addIssue({ code: 'custom', path: [name], message });
+    }
+  })
+  .meta({
+    type: 'object',
+    propertyNames: { pattern: FIELD_NAME.source, maxLength: LIMITS.headerNameCharacters },
+    additionalProperties: { type: 'string', maxLength: LIMITS.headerValueCharacters },
+    maxProperties: LIMITS.headerCount,
+  });

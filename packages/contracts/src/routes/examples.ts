@@ -1,0 +1,156 @@
+import type { ApiKey } from '../api-keys/api-key.ts';
+import type { Channel } from '../channels/channel.ts';
+import type { Attempt, Delivery } from '../deliveries/delivery.ts';
+import type { WebhookPayload } from '../deliveries/webhook.ts';
+import type { Incident } from '../incidents/incident.ts';
+import type { MaintenanceWindow } from '../maintenance-windows/maintenance-window.ts';
+import type { Event } from '../monitors/events.ts';
+import type { Monitor } from '../monitors/monitor.ts';
+import type { Invitation, User } from '../people/user.ts';
+
+/* One shop and its people: what the documentation shows. */
+
+const at = (time: string): string => `2026-11-20T${time}Z`;
+
+export const MONITOR: Monitor = {
+  id: '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c',
+  name: 'Shop',
+  url: 'https://shop.example/health',
+  type: 'HTTP',
+  interval: 60,
+  timeout: 10,
+  method: 'GET',
+  headers: { 'X-Probe': 'tocsin' },
+  body: null,
+  assertions: { statusCode: 200, bodyContains: '"ok"' },
+  failureThreshold: 2,
+  regions: ['eu-west-1', 'us-east-1'],
+  runbookUrl: 'https://runbooks.example/shop',
+  externalId: 'shop',
+  source: 'platform/monitors',
+  status: 'UP',
+  statusSince: at('09:00:00.412'),
+  lastCheckedAt: at('12:00:00.123'),
+  createdAt: at('08:59:58.001'),
+  updatedAt: at('08:59:58.001'),
+};
+
+export const EVENT: Event = {
+  id: '019a9f12-0a01-7b2e-9c44-52c8e1f0a9d7',
+  monitorId: MONITOR.id,
+  monitorName: 'Shop',
+  status: 'DOWN',
+  latency: 31,
+  statusCode: 503,
+  errorReason: 'HTTP_503',
+  errorDetail: 'The status code is 503, not 200.',
+  region: 'eu-west-1',
+  timestamp: at('12:00:00.123'),
+  source: 'schedule',
+  url: null,
+  timings: { dns: 2, tcp: 9, tls: 14, firstByte: 6, download: null },
+  runbookUrl: 'https://runbooks.example/shop',
+};
+
+export const CHANNEL: Channel = {
+  id: '019a9f14-2b6d-7f00-a1b2-6d1e2f3a4b5c',
+  name: 'On call',
+  url: 'https://hooks.example/tocsin',
+  monitorIds: [MONITOR.id],
+  allMonitors: false,
+  enabled: true,
+  disabledReason: null,
+  failingSince: null,
+  createdAt: at('09:10:00.000'),
+  updatedAt: at('09:10:00.000'),
+};
+
+export const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
+
+export const ATTEMPT: Attempt = {
+  startedAt: at('12:00:00.180'),
+  durationMs: 84,
+  statusCode: 204,
+  error: null,
+  responseExcerpt: null,
+};
+
+export const DELIVERY: Delivery = {
+  id: '019a9f15-77aa-7d3c-8e21-0f9e8d7c6b5a',
+  event: 'monitor.down',
+  monitorId: MONITOR.id,
+  state: 'delivered',
+  timestamp: EVENT.timestamp,
+  createdAt: at('12:00:00.150'),
+  deliveredAt: at('12:00:00.264'),
+  nextAttemptAt: null,
+  attemptCount: 1,
+  test: false,
+};
+
+export const WEBHOOK: WebhookPayload = {
+  event: 'monitor.down',
+  monitorId: MONITOR.id,
+  monitorName: 'Shop',
+  status: 'DOWN',
+  previousStatus: 'UP',
+  latency: 31,
+  errorReason: 'HTTP_503',
+  region: 'eu-west-1',
+  timestamp: EVENT.timestamp,
+  runbookUrl: 'https://runbooks.example/shop',
+};
+
+export const INCIDENT: Incident = {
+  id: '019a9f16-1c2d-7e3f-9a4b-5c6d7e8f9a0b',
+  monitorId: MONITOR.id,
+  monitorName: 'Shop',
+  openedAt: EVENT.timestamp,
+  resolvedAt: null,
+  durationSeconds: 95,
+  cause: 'HTTP_503',
+  region: 'eu-west-1',
+};
+
+const occurrence = { startsAt: '2026-11-28T02:00:00.000Z', endsAt: '2026-11-28T04:00:00.000Z' };
+
+export const MAINTENANCE_WINDOW: MaintenanceWindow = {
+  id: '019a9f17-3e4f-7051-8263-748596a7b8c9',
+  name: 'Weekly upgrade',
+  ...occurrence,
+  monitorIds: [MONITOR.id],
+  rrule: 'FREQ=WEEKLY;BYDAY=SA',
+  timeZone: 'Europe/Berlin',
+  state: 'scheduled',
+  currentOccurrence: null,
+  nextOccurrence: occurrence,
+  upcoming: [occurrence],
+  createdAt: at('09:30:00.000'),
+  updatedAt: at('09:30:00.000'),
+};
+
+export const USER: User = {
+  id: '019a9f19-7283-7495-86a7-b8c9daebfc0d',
+  name: 'Grace',
+  email: 'grace@shop.example',
+  role: 'owner',
+  createdAt: at('08:00:00.000'),
+};
+
+export const API_KEY: ApiKey = {
+  id: '019a9f18-5061-7273-8495-a6b7c8d9eaf0',
+  name: 'Deployments',
+  scopes: 'read,write',
+  expiresAt: null,
+  lastUsedAt: at('11:59:58.000'),
+  createdBy: { id: USER.id, name: USER.name, email: USER.email, removed: false },
+  createdAt: at('09:00:00.000'),
+};
+
+export const INVITATION: Invitation = {
+  id: '019a9f1a-94a5-76b7-88c9-daebfc0d1e2f',
+  role: 'member',
+  email: 'ada@shop.example',
+  expiresAt: '2026-11-27T09:00:00.000Z',
+  createdAt: at('09:00:00.000'),
+};

@@ -1,0 +1,104 @@
+import type { Assertions } from '@tocsin/contracts/monitors/monitor';
+import type { ErrorReason } from '@tocsin/contracts/vocabulary';
+import { containsText } from './contains-text.ts';
+import { sanitiseDetail } from './error-reason.ts';
+
+const DAY_MS = 86_400_000;
+const QUOTED_CHARACTERS = 80;
+
+/** What an answered check is judged by. */
+export interface CheckedResponse {
+  readonly statusCode: number;
+  /** Null where it was not read or there was none; an assertion then sees empty text. */
+  readonly body: string | null;
+  readonly latencyMs: number;
+  /** Null without TLS. */
+  readonly certificateExpiresAt: Date | null;
+  readonly now: Date;
+}
+
+export type Judgement =
+  | { readonly status: 'UP'; readonly errorReason: null; readonly errorDetail: null }
+  | { readonly status: 'DOWN'; readonly errorReason: ErrorReason; readonly errorDetail: string };
+
+const PASSED: Judgement = { status: 'UP', errorReason: null, errorDetail: null };
+
+/**
+ * Judges a complete answer (design §4 "Check"): a status that fails is `HTTP_<code>`, any other failed assertion
+ * `UNKNOWN_ERROR` with every broken rule in the detail.
+ */
+export function judgeResponse(response: CheckedResponse, assertions: Assertions | null): Judgement {
+  const { statusCode } = response;
+  if (!statusPasses(statusCode, assertions)) {
+    const expected = assertions?.statusCode ?? 'a status from 200 to 399';
+    return down(statusReason(statusCode), `expected ${expected}, got status ${statusCode}`);
+  }
+  if (assertions === null) return PASSED;
+  const broken = [
+    brokenBodyRule(response, assertions),
+    brokenLatencyRule(response, assertions),
+    brokenCertificateRule(response, assertions),
+  ].filter((rule) => rule !== null);
+  return broken.length === 0 ? PASSED : down('UNKNOWN_ERROR', broken.join('; '));
+}
+
+/** Whether the status alone lets the check pass: as asserted, else 200–399. */
+export function statusPasses(statusCode: number, assertions: Assertions | null): boolean {
+  const expected = assertions?.statusCode;
+  if (expected !== undefined) return statusCode === expected;
+  return statusCode >= 200 && statusCode <= 399;
+}
+
+/** Whether an assertion looks at the body, so that it has to be read. */
+export function needsBody(assertions: Assertions | null): boolean {
+  return assertions?.bodyContains !== undefined || assertions?.bodyNotContains !== undefined;
+}
+
+/** Whether redirects are followed: not where a 3xx is itself what is asserted. */
+export function followsRedirects(assertions: Assertions | null): boolean {
+  const expected = assertions?.statusCode;
+  return expected === undefined || expected < 300 || expected > 399;
+}
+
+/** Servers may send any three digits; below 100 they are no status, and no `HTTP_<code>` of the wire contract. */
+function statusReason(statusCode: number): ErrorReason {
+  return statusCode >= 100 && statusCode <= 999 ? `HTTP_${statusCode}` : 'UNKNOWN_ERROR';
+}
+
+function brokenBodyRule({ body }: CheckedResponse, assertions: Assertions): string | null {
+  const { bodyContains, bodyNotContains } = assertions;
+  const text = body ?? '';
+  if (bodyContains !== undefined && !containsText(text, bodyContains)) {
+    return `the body does not contain ${quote(bodyContains)}`;
+  }
+  if (bodyNotContains !== undefined && containsText(text, bodyNotContains)) {
+    return `the body contains ${quote(bodyNotContains)}`;
+  }
+  return null;
+}
+
+function brokenLatencyRule({ latencyMs }: CheckedResponse, { maxLatency }: Assertions): string | null {
+  if (maxLatency === undefined || latencyMs <= maxLatency) return null;
+  return `the latency of ${latencyMs} ms is above ${maxLatency} ms`;
+}
+
+function brokenCertificateRule(response: CheckedResponse, assertions: Assertions): string | null {
+  const { certificateMinDays } = assertions;
+  const { certificateExpiresAt, now } = response;
+  if (certificateMinDays === undefined) return null;
+  if (certificateExpiresAt === null)
+    return 'there is no certificate to judge: the answer did not come over https';
+  const leftMs = certificateExpiresAt.getTime() - now.getTime();
+  if (leftMs >= certificateMinDays * DAY_MS) return null;
+  const expiry = certificateExpiresAt.toISOString();
+  return `the certificate expires on ${expiry}, in less than ${certificateMinDays} days`;
+}
+
+function quote(text: string): string {
+  const shown = text.length > QUOTED_CHARACTERS ? `${text.slice(0, QUOTED_CHARACTERS)}…` : text;
+  return JSON.stringify(shown);
+}
+
+function down(errorReason: ErrorReason, errorDetail: string): Judgement {
+  return { status: 'DOWN', errorReason, errorDetail: sanitiseDetail(errorDetail) };
+}

@@ -1,0 +1,179 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
+import {
+  firstCheckJobId,
+  gapBefore,
+  isTooLate,
+  mayOverlap,
+  parseWaveId,
+  phaseMs,
+  slotOfJob,
+  type Wave,
+  waveId,
+  waveOf,
+} from './slots.ts';
+
+/** The same in each run. */
+const IDS = Array.from({ length: 1_000 }, (_, index) => {
+  const digits = createHash('sha256').update(String(index)).digest('hex');
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-7${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
+});
+
+describe('phaseMs', () => {
+  test.each([1, 5, 7, 60, 86_400])(
+    'is fixed by the id, inside the interval and on the grid: %i s',
+    (seconds) => {
+      const intervalMs = seconds * 1_000;
+      const odd = IDS.filter((id) => {
+        const phase = phaseMs(id, intervalMs);
+        const isOnGrid = phase >= 1 && phase < intervalMs && phase % 50 === 1;
+        return !isOnGrid || phase !== phaseMs(id, intervalMs);
+      });
+      expect(odd).toEqual([]);
+    },
+  );
+
+  test('spreads ids that differ in one digit evenly', () => {
+    const buckets = Array.from({ length: 60 }, () => 0);
+    for (let index = 0; index < 60_000; index += 1) {
+      const id = `01932f5e-0000-7000-8000-${String(index).padStart(12, '0')}`;
+      const bucket = Math.floor(phaseMs(id, 60_000) / 1_000);
+      buckets[bucket] = (buckets[bucket] ?? 0) + 1;
+    }
+    expect(Math.min(...buckets)).toBeGreaterThan(850);
+    expect(Math.max(...buckets)).toBeLessThan(1_150);
+  });
+
+  test('of an interval says nothing about the phase of a part of it', () => {
+    const together = IDS.filter((id) => phaseMs(id, 3_600_000) % 60_000 === phaseMs(id, 60_000));
+    expect(together.length).toBeLessThan(20);
+  });
+
+  test('fills the waves of an interval evenly, and uses each', () => {
+    const sizes = new Map<string, number>();
+    for (let index = 0; index < 50_000; index += 1) {
+      const id = `01932f5e-0000-7000-8000-${String(index).padStart(12, '0')}`;
+      const wave = waveId(waveOf(id, 5));
+      sizes.set(wave, (sizes.get(wave) ?? 0) + 1);
+    }
+    expect(sizes.size).toBe(100);
+    expect(Math.min(...sizes.values())).toBeGreaterThan(400);
+    expect(Math.max(...sizes.values())).toBeLessThan(600);
+  });
+});
+
+describe('slotOfJob', () => {
+  test('reads the ids of scheduled and of first checks', () => {
+    const id = randomUUID();
+    expect(slotOfJob(`repeat:${id}:1795177316000`)).toBe(1_795_177_316_000);
+    expect(slotOfJob(firstCheckJobId(id, 1_795_177_316_123))).toBe(1_795_177_316_123);
+    expect(firstCheckJobId(id, 1)).not.toContain(':');
+  });
+
+  test.each(['', 'repeat:x', '1795177316000', 'repeat:x:abc'])('null for %j', (id) => {
+    expect(slotOfJob(id)).toBeNull();
+  });
+});
+
+test('a check is too late after one interval and 15 s', () => {
+  expect(isTooLate(0, 60, 75_000)).toBe(false);
+  expect(isTooLate(0, 60, 75_001)).toBe(true);
+});
+
+test('checks may overlap from half the interval on', () => {
+  expect(mayOverlap(60, 29)).toBe(false);
+  expect(mayOverlap(60, 30)).toBe(true);
+  expect(mayOverlap(5, 60)).toBe(true);
+});
+
+const ID = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
+const DAY = 1_800_000_000_000 - (1_800_000_000_000 % 3_600_000);
+/** The nth slot of an interval. */
+const at = (index: number, intervalSeconds = 60): number =>
+  DAY + index * intervalSeconds * 1_000 + phaseMs(ID, intervalSeconds * 1_000);
+
+test.each<[string, number[], number, ReturnType<typeof gapBefore>]>([
+  ['the next slot', [at(1), at(2)], at(3), null],
+  ['one left out', [at(1), at(2)], at(4), { after: at(2), slots: 1 }],
+  ['a day left out', [at(0)], at(1_440), { after: at(0), slots: 1_439 }],
+  ['slots recorded out of order', [at(4), at(2)], at(5), null],
+  ['a late result of an older slot', [at(1), at(5)], at(3), null],
+  ['the same slot', [at(1)], at(1), null],
+  ['nothing recorded yet', [], at(9), null],
+  ['a first check before', [at(1), at(2) + 7], at(9), null],
+  ['a first check itself', [at(1)], at(9) + 7, null],
+  ['the newest slot is of another interval', [at(1), at(1, 3_600)], at(70), null],
+  ['older slots are of another interval', [at(0, 3_600), at(61)], at(64), { after: at(61), slots: 2 }],
+])('%s', (_, recent, slot, expected) => {
+  expect(gapBefore(ID, 60, recent, slot)).toEqual(expected);
+});
+
+fc.configureGlobal(PROPERTY_PARAMETERS);
+
+const someWave: fc.Arbitrary<Wave> = fc
+  .integer({ min: 1, max: 86_400 })
+  .chain((intervalSeconds) =>
+    fc.integer({ min: 1, max: intervalSeconds * 1_000 - 1 }).map((phaseMs) => ({ intervalSeconds, phaseMs })),
+  );
+
+describe('the name of a wave', () => {
+  test('says which it is, and its job still names its slot', () => {
+    fc.assert(
+      fc.property(someWave, fc.nat(4_000_000_000_000), (wave, slot) => {
+        const id = waveId(wave);
+        expect(parseWaveId(id)).toEqual(wave);
+        expect(id).not.toContain(':');
+        expect(slotOfJob(`repeat:${id}:${slot}`)).toBe(slot);
+      }),
+    );
+  });
+
+  test('is found for every monitor', () => {
+    fc.assert(
+      fc.property(fc.uuid(), fc.integer({ min: 5, max: 86_400 }), (monitorId, intervalSeconds) => {
+        const wave = waveOf(monitorId, intervalSeconds);
+        expect(wave.intervalSeconds).toBe(intervalSeconds);
+        expect(parseWaveId(waveId(wave))).toEqual(wave);
+      }),
+    );
+  });
+
+  test('no other text names a wave', () => {
+    const near = fc.stringMatching(/^.?wave-[0-9.+e -]{0,9}-[0-9.+e -]{0,10}.?$/);
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), near), (id) => {
+        const wave = parseWaveId(id);
+        if (wave !== null) expect(waveId(wave)).toBe(id);
+      }),
+    );
+  });
+
+  test.each([
+    '',
+    'wave',
+    'wave-60',
+    'wave-60-',
+    'wave-0-1',
+    'wave-60-0',
+    'wave-60-60000',
+    'wave-060-1',
+    'wave-60-01',
+    'wave--60-1',
+    'wave-60--1',
+    'wave-60-1.5',
+    'wave-6e1-1',
+    'wave-60-1-1',
+    'wave-60-1\n',
+    ' wave-60-1',
+    'wave-60-1:2',
+    'wave-٦٠-1',
+    'wave-99999999999999999999-1',
+    'wave-60-99999999999999999999',
+    '__proto__',
+    '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c',
+  ])('%j names none', (id) => {
+    expect(parseWaveId(id)).toBeNull();
+  });
+});

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { generateApiKey, hashApiKey, isApiKey } from './tokens.ts';
+
+test('a key is the prefix, _live_ and 48 hexadecimal characters', () => {
+  const key = generateApiKey();
+  expect(key).toMatch(/^tocsin_live_[0-9a-f]{48}$/);
+  expect(isApiKey(key)).toBe(true);
+  expect(generateApiKey()).not.toBe(key);
+});
+
+test.each([
+  '',
+  'tocsin_live_',
+  `tocsin_live_${'g'.repeat(48)}`,
+  `tocsin_live_${'a'.repeat(47)}`,
+  `x${generateApiKey()}`,
+])('%j is no key', (text) => {
+  expect(isApiKey(text)).toBe(false);
+});
+
+test('the hash is the SHA-256 of the whole key', () => {
+  const key = generateApiKey();
+  expect(hashApiKey(key)).toBe(createHash('sha256').update(key).digest('hex'));
+});

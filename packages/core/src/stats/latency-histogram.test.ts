@@ -1,0 +1,86 @@
+import { describe, expect, test } from '@jest/globals';
+import { array, assert, configureGlobal, constantFrom, integer, oneof, property } from 'fast-check';
+import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
+import {
+  bucketLatency,
+  LATENCY_BOUNDS,
+  latencyBucket,
+  latencyQuantile,
+  mergeHistograms,
+} from './latency-histogram.ts';
+import type { LatencyHistogram } from './latency-histogram.ts';
+
+configureGlobal(PROPERTY_PARAMETERS);
+
+const MOST = 2 ** 31 - 1;
+const latency = oneof(integer({ min: 1, max: 60_000 }), integer({ min: 1, max: MOST }));
+const latencies = array(latency, { minLength: 1, maxLength: 200 });
+
+function histogramOf(values: readonly number[]): LatencyHistogram {
+  return mergeHistograms(values.map((value) => new Map([[latencyBucket(value), 1]])));
+}
+
+describe('latency buckets', () => {
+  test('are those of every histogram stored so far', () => {
+    expect(LATENCY_BOUNDS).toHaveLength(216);
+    expect(LATENCY_BOUNDS.slice(0, 24)).toEqual([
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 26, 28,
+    ]);
+    expect(LATENCY_BOUNDS.reduce((sum, bound) => (sum * 31 + bound) % 1_000_000_007, 0)).toBe(990_320_583);
+  });
+
+  test('grow by a tenth at most, so that none is wider than that', () => {
+    LATENCY_BOUNDS.slice(1).forEach((bound, index) => {
+      const before = LATENCY_BOUNDS[index] ?? 0;
+      expect(bound).toBeGreaterThan(before);
+      expect(bound).toBeLessThanOrEqual(Math.max(before + 1, before * 1.1));
+    });
+  });
+
+  test('a value lies in its bucket, which is at most 5 % off it', () => {
+    assert(
+      property(latency, (value) => {
+        const bucket = latencyBucket(value);
+        expect(LATENCY_BOUNDS[bucket - 1]).toBeLessThanOrEqual(value);
+        expect(LATENCY_BOUNDS[bucket] ?? Infinity).toBeGreaterThan(value);
+        expect(Math.abs(bucketLatency(bucket) - value) / value).toBeLessThanOrEqual(0.05);
+      }),
+    );
+  });
+
+  test('below 20 ms are exact', () => {
+    for (let value = 1; value < 20; value += 1) expect(bucketLatency(latencyBucket(value))).toBe(value);
+  });
+
+  test.each([0, -1, 1.5, 1_000])('there is no bucket %d', (bucket) => {
+    expect(() => bucketLatency(bucket)).toThrow(RangeError);
+  });
+});
+
+describe('latency histograms', () => {
+  test('merged are the histogram of all values together', () => {
+    assert(
+      property(array(latencies, { maxLength: 5 }), (parts) => {
+        const entries = (histogram: LatencyHistogram): unknown =>
+          [...histogram].toSorted(([one], [other]) => one - other);
+        expect(entries(mergeHistograms(parts.map(histogramOf)))).toEqual(entries(histogramOf(parts.flat())));
+      }),
+    );
+  });
+
+  test('a quantile is at most 5 % off the true one', () => {
+    assert(
+      property(latencies, constantFrom(0.01, 0.5, 0.95, 0.99, 1), (values, part) => {
+        const sorted = values.toSorted((one, other) => one - other);
+        const truth = sorted[Math.ceil(values.length * part) - 1] ?? 0;
+        const estimate = latencyQuantile(histogramOf(values), part) ?? 0;
+        expect(Math.abs(estimate - truth) / truth).toBeLessThanOrEqual(0.05);
+      }),
+    );
+  });
+
+  test('of nothing: null', () => {
+    expect(latencyQuantile(new Map(), 0.5)).toBeNull();
+    expect(latencyQuantile(mergeHistograms([]), 0.99)).toBeNull();
+  });
+});

@@ -1,0 +1,60 @@
+const MOST = 2 ** 31 - 1;
+
+/**
+ * Where each bucket of a latency histogram begins, in milliseconds: 1 to 19 one by one, then each 1.1 times the one before,
+ * rounded down, over all values that a column holds. Stored histograms name buckets by their place here, counted from 1 (as
+ * Postgres' `width_bucket` does): what stands in this list never changes.
+ */
+export const LATENCY_BOUNDS: readonly number[] = makeBounds();
+
+function makeBounds(): number[] {
+  const bounds = [1];
+  for (let bound = 1; ;) {
+    bound = Math.max(bound + 1, Math.floor((bound * 11) / 10));
+    if (bound > MOST) return bounds;
+    bounds.push(bound);
+  }
+}
+
+/** The bucket of a latency of at least 1 ms. */
+export function latencyBucket(latencyMs: number): number {
+  const above = LATENCY_BOUNDS.findIndex((bound) => bound > latencyMs);
+  return above === -1 ? LATENCY_BOUNDS.length : above;
+}
+
+/** What a bucket stands for, whole milliseconds: at most 5 % off any value in it. */
+export function bucketLatency(bucket: number): number {
+  const lowest = LATENCY_BOUNDS[bucket - 1];
+  if (lowest === undefined) throw new RangeError(`there is no latency bucket ${bucket}`);
+  const highest = (LATENCY_BOUNDS[bucket] ?? MOST + 1) - 1;
+  return Math.round((lowest + highest) / 2);
+}
+
+/** How many checks fell into each latency bucket; buckets without any are left out. */
+export type LatencyHistogram = ReadonlyMap<number, number>;
+
+/** The histogram of all that the given ones counted. */
+export function mergeHistograms(histograms: Iterable<LatencyHistogram>): LatencyHistogram {
+  const merged = new Map<number, number>();
+  for (const histogram of histograms) {
+    for (const [bucket, count] of histogram) merged.set(bucket, (merged.get(bucket) ?? 0) + count);
+  }
+  return merged;
+}
+
+/**
+ * The latency that the given part of the checks did not exceed (nearest rank), in whole milliseconds and at most 5 % off; null
+ * of an empty histogram.
+ * @param part above 0, at most 1: 0.95 for the 95th percentile
+ */
+export function latencyQuantile(histogram: LatencyHistogram, part: number): number | null {
+  const buckets = [...histogram].toSorted(([one], [other]) => one - other);
+  const total = buckets.reduce((sum, [, count]) => sum + count, 0);
+  const rank = Math.ceil(total * part);
+  let passed = 0;
+  for (const [bucket, count] of buckets) {
+    passed += count;
+    if (passed >= rank) return bucketLatency(bucket);
+  }
+  return null;
+}

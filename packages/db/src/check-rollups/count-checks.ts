@@ -1,0 +1,196 @@
+import { GRACE_MS, MOST_LATE_MS } from '@tocsin/core/schedule/slots';
+import type { CheckCounts } from '@tocsin/core/stats/check-counts';
+import { LATENCY_BOUNDS } from '@tocsin/core/stats/latency-histogram';
+import { sql, type SQL } from 'drizzle-orm';
+import type { Transaction } from '../database/open.ts';
+import { arrayOf } from '../database/sql.ts';
+
+/** The columns of `check_rollups` in the order in which `hourlyCounts` answers them. */
+export const ROLLUP_COLUMNS = sql.raw(
+  `monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
+   dns_sum_ms, tcp_sum_ms, tls_sum_ms, first_byte_sum_ms, download_sum_ms`,
+);
+
+export interface HourlyCountsRange {
+  readonly monitorIds: readonly string[];
+  /** The start of the first hour, and the end of the last. */
+  readonly from: Date;
+  readonly to: Date;
+  /** Postgres' clock: no slot is a gap while its check may still happen. */
+  readonly now: Date;
+}
+
+/**
+ * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`: what rolls hours up, and
+ * what answers for those that are not yet. Hours without a check and without a gap are left out.
+ *
+ * Checks count in the hour of their event, gaps in the hour of their slot. A planned slot is a gap when no event of it was
+ * stamped within 15 minutes, from the moment on that no check of it may start: an interval and 15 s later, at most 15 minutes.
+ */
+export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): SQL {
+  const ids = arrayOf('uuid', monitorIds);
+  const [start, end, clock] = [from, to, now].map((time) => sql`${time.toISOString()}::timestamptz`);
+  const late = milliseconds(MOST_LATE_MS);
+  const counted = sql`e.monitor_id = any(${ids}) and e.url is null and e.timestamp >= ${start} and e.timestamp < ${end}`;
+  return sql`
+    with checked as (
+      select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
+        count(*) as checks, count(*) filter (where e.status = 'DOWN') as failures,
+        count(e.first_byte_ms) as timed_checks,
+        ${sumOfPhase('dns_ms')}, ${sumOfPhase('tcp_ms')}, ${sumOfPhase('tls_ms')},
+        ${sumOfPhase('first_byte_ms')}, ${sumOfPhase('download_ms')}
+      from events e where ${counted} group by 1, 2, 3),
+    answered as (
+      select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
+        width_bucket(e.latency_ms, ${arrayOf('int', LATENCY_BOUNDS)})::smallint as bucket, count(*)::int as count
+      from events e where ${counted} and e.status_code is not null and e.latency_ms > 0
+      group by 1, 2, 3, 4),
+    latencies as (
+      select monitor_id, region, hour,
+        array_agg(bucket order by bucket) as latency_buckets, array_agg(count order by bucket) as latency_counts
+      from answered group by 1, 2, 3),
+    due as (
+      select s.monitor_id, s.region, h.hour, s.phase_ms, s.interval_seconds * 1000::bigint as interval_ms,
+        greatest(s.starts_at, h.hour) as first_at,
+        least(s.ends_at, h.hour + interval '1 hour', ${clock} - least(${late},
+          s.interval_seconds * interval '1 second' + ${milliseconds(GRACE_MS)})) as until_at
+      from generate_series(${start}, ${end} - interval '1 hour', interval '1 hour') as h (hour)
+      join schedule_spans s on s.starts_at < h.hour + interval '1 hour' and (s.ends_at is null or s.ends_at > h.hour)
+      where s.monitor_id = any(${ids})),
+    planned as (
+      select monitor_id, region, hour, sum(${slotsBefore(sql`until_at`)} - ${slotsBefore(sql`first_at`)}) as slots
+      from due where until_at > first_at group by 1, 2, 3),
+    covered as (
+      select d.monitor_id, d.region, d.hour, count(distinct e.slot) as slots
+      from due d join events e on e.monitor_id = d.monitor_id and e.region = d.region and e.source = 'schedule'
+        and e.slot >= d.first_at and e.slot < d.until_at and (${epochMs(sql`e.slot`)} - d.phase_ms) % d.interval_ms = 0
+        and e.timestamp <= e.slot + ${late}
+        and e.timestamp >= d.hour - ${late} and e.timestamp < d.hour + interval '1 hour' + ${late}
+      where e.monitor_id = any(${ids}) and e.timestamp >= ${start} - ${late} and e.timestamp < ${end} + ${late}
+      group by 1, 2, 3)
+    select monitor_id, region, hour,
+      coalesce(c.checks, 0)::int as checks, coalesce(c.failures, 0)::int as failures,
+      (coalesce(p.slots, 0) - coalesce(v.slots, 0))::int as gaps,
+      coalesce(l.latency_buckets, '{}') as latency_buckets, coalesce(l.latency_counts, '{}') as latency_counts,
+      coalesce(c.timed_checks, 0)::int as timed_checks,
+      coalesce(c.dns_ms, 0)::bigint as dns_sum_ms, coalesce(c.tcp_ms, 0)::bigint as tcp_sum_ms,
+      coalesce(c.tls_ms, 0)::bigint as tls_sum_ms, coalesce(c.first_byte_ms, 0)::bigint as first_byte_sum_ms,
+      coalesce(c.download_ms, 0)::bigint as download_sum_ms
+    from checked c full join planned p using (monitor_id, region, hour)
+    left join covered v using (monitor_id, region, hour)
+    left join latencies l using (monitor_id, region, hour)
+    where c.checks > 0 or p.slots > coalesce(v.slots, 0)`;
+}
+
+/** The start of the UTC hour, whatever the session's time zone. */
+function hourOf(time: SQL): SQL {
+  return sql`date_bin('1 hour', ${time}, timestamptz 'epoch')`;
+}
+
+function milliseconds(ms: number): SQL {
+  return sql`${ms} * interval '1 millisecond'`;
+}
+
+function epochMs(time: SQL): SQL {
+  return sql`(extract(epoch from ${time}) * 1000)::bigint`;
+}
+
+/** Of an answered check a phase that did not take place took no time, so that the phases add up. */
+function sumOfPhase(column: string): SQL {
+  return sql`sum(${sql.raw(column)}) filter (where e.first_byte_ms is not null) as ${sql.raw(column)}`;
+}
+
+/** How many slots of a schedule lie before an instant, counted from its phase in 1970. */
+function slotsBefore(time: SQL): SQL {
+  return sql`((${epochMs(time)} - phase_ms + interval_ms - 1) / interval_ms)`;
+}
+
+export interface CountsRange {
+  readonly monitorId: string;
+  readonly from: Date;
+  /** The end of the hour that runs. */
+  readonly to: Date;
+  readonly bucketHours: number;
+  /** Hours before it are rolled up; the others are counted from their events. */
+  readonly rolledUntil: Date;
+  readonly now: Date;
+}
+
+/** The counts of one region in one bucket of time, which begins at `start`, epoch milliseconds. */
+export interface BucketCounts extends CheckCounts {
+  readonly region: string;
+  readonly start: number;
+}
+
+type CountsRow = Record<string, unknown> & {
+  region: string;
+  start: number;
+  checks: number;
+  failures: number;
+  gaps: number;
+  buckets: number[] | null;
+  counts: number[] | null;
+  timed_checks: number;
+  dns: number;
+  tcp: number;
+  tls: number;
+  first_byte: number;
+  download: number;
+};
+
+/**
+ * A monitor's counts by region and bucket, from rollups and from the events after them, nothing twice. To be called in one
+ * snapshot with the reading of `rolledUntil`. Buckets without a check and without a gap are left out.
+ */
+export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
+  const { monitorId, from, to, now } = range;
+  const seam = new Date(Math.min(Math.max(range.rolledUntil.getTime(), from.getTime()), to.getTime()));
+  const { rows } = await tx.execute<CountsRow>(sql`
+    with hourly as (
+      select c.*, date_bin(${range.bucketHours} * interval '1 hour', c.hour, timestamptz 'epoch') as start
+      from (
+        select ${ROLLUP_COLUMNS} from check_rollups
+        where monitor_id = ${monitorId} and hour >= ${from.toISOString()} and hour < ${seam.toISOString()}
+        union all select ${ROLLUP_COLUMNS} from (${hourlyCounts({ monitorIds: [monitorId], from: seam, to, now })}) live
+      ) c),
+    latencies as (
+      select region, start, array_agg(bucket) as buckets, array_agg(count) as counts
+      from (
+        select h.region, h.start, u.bucket, sum(u.count)::float8 as count
+        from hourly h, unnest(h.latency_buckets, h.latency_counts) as u (bucket, count) group by 1, 2, 3
+      ) merged group by 1, 2)
+    select h.region, (extract(epoch from h.start) * 1000)::float8 as start, l.buckets, l.counts, h.checks, h.failures,
+      h.gaps, h.timed_checks, h.dns, h.tcp, h.tls, h.first_byte, h.download
+    from (
+      select region, start, ${sumOf('checks')}, ${sumOf('failures')}, ${sumOf('gaps')}, ${sumOf('timed_checks')},
+        ${sumOf('dns_sum_ms')}, ${sumOf('tcp_sum_ms')}, ${sumOf('tls_sum_ms')}, ${sumOf('first_byte_sum_ms')},
+        ${sumOf('download_sum_ms')}
+      from hourly group by 1, 2
+    ) h left join latencies l on l.region = h.region and l.start = h.start
+    order by h.start, h.region`);
+  return rows.map(toCounts);
+}
+
+function sumOf(column: string): SQL {
+  return sql.raw(`sum(${column})::float8 as ${column.replace('_sum_ms', '')}`);
+}
+
+function toCounts(row: CountsRow): BucketCounts {
+  const { region, start, checks, failures, gaps, buckets, counts } = row;
+  return {
+    region,
+    start,
+    checks,
+    failures,
+    gaps,
+    latencies: new Map((buckets ?? []).map((bucket, index) => [bucket, counts?.[index] ?? 0])),
+    timedChecks: row.timed_checks,
+    phaseSumsMs: {
+      dns: row.dns,
+      tcp: row.tcp,
+      tls: row.tls,
+      firstByte: row.first_byte,
+      download: row.download,
+    },
+  };
+}

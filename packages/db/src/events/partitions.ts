@@ -1,0 +1,68 @@
+import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
+import { readRollupState } from '../check-rollups/roll-up.ts';
+import type { Database, Queryable } from '../database/open.ts';
+import { dropPartitions, ensurePartitions, listPartitions, utcDay } from '../database/partitions.ts';
+import { readClock } from '../database/sql.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS_AHEAD = 7;
+
+/**
+ * Makes the partitions of yesterday to a week ahead where they are missing (design §5).
+ * @param now Postgres' clock, epoch milliseconds, which stamps the events; read where it is not given
+ */
+export async function ensureEventPartitions(db: PgDatabase<PgQueryResultHKT>, now?: number): Promise<void> {
+  const yesterday = (now ?? (await readClock(db))) - DAY_MS;
+  const wanted = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => yesterday + index * DAY_MS).map(
+    (time) => ({
+      name: `events_${utcDay(time).replaceAll('-', '_')}`,
+      from: utcDay(time),
+      to: utcDay(time + DAY_MS),
+    }),
+  );
+  await ensurePartitions(db, 'events', wanted);
+}
+
+const DAY_LENGTH_MS = 86_400_000;
+
+/** A day partition of the events; times are epoch milliseconds. */
+interface EventDay {
+  readonly name: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+/** The days whose events are kept, oldest first. */
+async function listEventDays(db: Queryable): Promise<EventDay[]> {
+  const names = [...(await listPartitions(db, 'events'))].filter((name) =>
+    /^events_\d{4}_\d{2}_\d{2}$/.test(name),
+  );
+  return names.toSorted().map((name) => {
+    const startsAt = Date.parse(name.slice('events_'.length).replaceAll('_', '-'));
+    return { name, startsAt, endsAt: startsAt + DAY_LENGTH_MS };
+  });
+}
+
+const DAY = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/**
+ * Drops the day partitions whose every event is older than the retention (design §5), once they are rolled up: the first hour
+ * of the next day needs their last minutes too.
+ * @param now Postgres' clock, epoch milliseconds: it stamped the events
+ * @returns the names of the dropped partitions
+ */
+export async function dropExpiredEventPartitions(
+  db: Database,
+  retentionDays: number,
+  now: number,
+): Promise<string[]> {
+  const today = Math.floor(now / DAY) * DAY;
+  const oldest = today - retentionDays * DAY;
+  const rolledUntil = (await readRollupState(db))?.rolledUntil.getTime() ?? -Infinity;
+  const expired = (await listEventDays(db))
+    .filter(({ startsAt, endsAt }) => startsAt < oldest && endsAt + HOUR_MS <= rolledUntil)
+    .map(({ name }) => name);
+  await dropPartitions(db, expired);
+  return expired;
+}

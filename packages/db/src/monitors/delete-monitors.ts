@@ -1,0 +1,33 @@
+import { sql } from 'drizzle-orm';
+import type { Database, Transaction } from '../database/open.ts';
+import { arrayOf } from '../database/sql.ts';
+import { lockMonitorRow, requireVersion } from './monitor-row.ts';
+
+/**
+ * Deletes a monitor (specification "Delete a monitor"), however long its history is: see `removeMonitors`.
+ * @param versions that the monitor must have one of, see `versionOf`; null: any
+ * @throws AppError not_found, precondition_failed
+ */
+export async function deleteMonitor(
+  db: Database,
+  accountId: string,
+  id: string,
+  versions: ReadonlySet<string> | null = null,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    requireVersion(await lockMonitorRow(tx, accountId, id, 'update'), versions);
+    await removeMonitors(tx, [id]);
+  });
+}
+
+/**
+ * Deletes monitors whose rows the transaction has locked: the only way in which a monitor is deleted. What no API can show
+ * without the monitor (events, rollups and incidents, perhaps millions of rows) is deleted afterwards, by
+ * `purgeDeletedMonitors`. Status changes and deliveries stay: an alert that was due is still sent.
+ */
+export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
+  if (monitorIds.length === 0) return;
+  const ids = arrayOf('uuid', monitorIds);
+  await tx.execute(sql`insert into deleted_monitors (monitor_id) select unnest(${ids})`);
+  await tx.execute(sql`delete from monitors where id = any(${ids})`);
+}

@@ -1,0 +1,67 @@
+import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../database/open.ts';
+import { monitorRegions } from '../monitor-regions/table.ts';
+import type { MonitorRow } from '../monitors/table.ts';
+import { triggers } from './table.ts';
+
+/**
+ * Asks for one check of a monitor, in its first region, that must start within `startWithinMs` (design §4 "Trigger").
+ * @param url replaces the monitor's URL for this check; null: the monitor's own
+ */
+export async function createTrigger(
+  db: Database,
+  monitor: MonitorRow,
+  url: string | null,
+  startWithinMs: number,
+): Promise<{ id: string; region: string }> {
+  const region = monitor.regions[0] ?? (await onlyRegion(db, monitor.id));
+  const id = uuidv7();
+  await db.insert(triggers).values({
+    id,
+    monitorId: monitor.id,
+    region,
+    url,
+    notAfter: sql`now() + make_interval(secs => ${startWithinMs / 1_000}::float8)`,
+  });
+  return { id, region };
+}
+
+/** A monitor without a list of regions has one row: the default region's. */
+async function onlyRegion(db: Database, monitorId: string): Promise<string> {
+  const [row] = await db
+    .select({ region: monitorRegions.region })
+    .from(monitorRegions)
+    .where(eq(monitorRegions.monitorId, monitorId))
+    .orderBy(asc(monitorRegions.region))
+    .limit(1);
+  return row?.region ?? 'default';
+}
+
+/**
+ * Takes a trigger to run it: of all who ask one gets it, and nobody after its time. By Postgres' clock, so a process whose
+ * clock is off starts nothing late. Null where it was taken, is too late, or is gone.
+ */
+export async function takeTrigger(
+  db: Database,
+  id: string,
+): Promise<{ monitorId: string; region: string; url: string | null } | null> {
+  const [taken] = await db
+    .update(triggers)
+    .set({ startedAt: sql`now()` })
+    .where(and(eq(triggers.id, id), isNull(triggers.startedAt), gt(triggers.notAfter, sql`now()`)))
+    .returning({ monitorId: triggers.monitorId, region: triggers.region, url: triggers.url });
+  return taken ?? null;
+}
+
+/**
+ * What a trigger has come to: the stamp of its event, null while there is none yet, undefined where trigger and monitor are
+ * gone.
+ */
+export async function findTriggerEvent(db: Database, id: string): Promise<Date | null | undefined> {
+  const [row] = await db
+    .select({ eventTimestamp: triggers.eventTimestamp })
+    .from(triggers)
+    .where(eq(triggers.id, id));
+  return row?.eventTimestamp;
+}

@@ -1,0 +1,41 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+import { inspectContents } from './images.ts';
+
+/** What every image has: at least 20 packages, and an SBOM that lists them. */
+const PACKAGES = Array.from({ length: 20 }, (_, index) => `package-${index}`);
+
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+beforeEach(async () => {
+  folder = await createTemporaryFolder();
+  for (const name of PACKAGES) await write(`node_modules/.pnpm/${name}@1.0.0/node_modules/${name}/index.js`);
+  const components = PACKAGES.map((name) => ({ name }));
+  await write('sbom.cdx.json', JSON.stringify({ bomFormat: 'CycloneDX', components }));
+});
+afterEach(() => folder.remove());
+
+async function write(path: string, text = ''): Promise<void> {
+  await mkdir(dirname(join(folder.path, path)), { recursive: true });
+  await writeFile(join(folder.path, path), text);
+}
+
+test('an image with its packages and built JavaScript is in order', async () => {
+  await write('dist/main.js', 'start();');
+  expect(await inspectContents(folder.path)).toEqual([]);
+});
+
+test.each([
+  ['jest is a package of development', 'node_modules/.pnpm/jest@30.0.0/node_modules/jest/index.js', ''],
+  ['dist/main.test.js is a source or a test', 'dist/main.test.js', ''],
+  ['src/main.ts is a source or a test', 'src/main.ts', ''],
+  ['other is not in sbom.cdx.json', 'node_modules/.pnpm/other@1.0.0/node_modules/other/index.js', ''],
+  ['.env can hold a secret', '.env', ''],
+  ['dist/server.key can hold a secret', 'dist/server.key', ''],
+  [`dist/a.js contains tocsin_live_0123…`, 'dist/a.js', `'tocsin_live_${'0123'.repeat(12)}'`],
+  ['dist/b.js contains -----BEGIN PRIVA…', 'dist/b.js', `-----BEGIN PRIVATE KEY-----\nMIIE`],
+])('%s', async (problem, path, text) => {
+  await write(path, text);
+  expect(await inspectContents(folder.path)).toContain(problem);
+});

@@ -1,0 +1,75 @@
+import { AppError } from '@tocsin/contracts/errors';
+import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
+import type { Database } from '@tocsin/db/database/open';
+import { createUser, ensureAccount, findUserByEmail, wasRemoved } from '@tocsin/db/users/users';
+import { SettingsError } from '@tocsin/runtime/env';
+import type { Logger } from '@tocsin/runtime/logger';
+import { hashPassword } from 'better-auth/crypto';
+
+export interface BootstrapAdmin {
+  readonly BOOTSTRAP_ADMIN_EMAIL?: string | undefined;
+  readonly BOOTSTRAP_ADMIN_PASSWORD?: string | undefined;
+}
+
+/**
+ * Makes sure of the user that the settings name, an owner of the first account (design §2). One that exists stays as it is,
+ * password and role too; one that was removed stays removed until somebody invites that person again.
+ * @throws SettingsError where the user has to be made and one of the two variables is missing
+ */
+export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {
+  const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = admin;
+  if (email === undefined) {
+    if (password === undefined) return;
+    throw new SettingsError(
+      'BOOTSTRAP_ADMIN_EMAIL is not set: BOOTSTRAP_ADMIN_PASSWORD is the password of that user',
+    );
+  }
+  if ((await findUserByEmail(db, email)) !== null) return;
+  const { id: accountId } = await ensureAccount(db);
+  if (await wasRemoved(db, accountId, email)) {
+    logger.warn('The user of BOOTSTRAP_ADMIN_EMAIL was removed: invite that person, or set another address');
+    return;
+  }
+  if (password === undefined) {
+    throw new SettingsError(
+      'BOOTSTRAP_ADMIN_PASSWORD is not set: it is the first password of BOOTSTRAP_ADMIN_EMAIL',
+    );
+  }
+  const passwordHash = await hashPassword(password);
+  try {
+    const { id: userId } = await createUser(db, {
+      accountId,
+      role: 'owner',
+      name: email.split('@', 1)[0] ?? email,
+      email,
+      emailVerified: true,
+      passwordHash,
+    });
+    logger.info('Created the user of BOOTSTRAP_ADMIN_EMAIL', { userId });
+  } catch (error) {
+    // Another api process that starts now was faster.
+    if (!(error instanceof AppError && error.code === 'conflict')) throw error;
+  }
+}
+
+export interface BootstrapKeys {
+  readonly BOOTSTRAP_API_KEY?: string | undefined;
+  readonly BOOTSTRAP_READ_KEY?: string | undefined;
+}
+
+/** Makes sure of the first account and of the keys that the settings name (design §2). A deleted key stays deleted. */
+export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: Logger): Promise<void> {
+  const { id: accountId } = await ensureAccount(db);
+  for (const [variable, scopes] of [
+    ['BOOTSTRAP_API_KEY', 'read,write'],
+    ['BOOTSTRAP_READ_KEY', 'read'],
+  ] as const) {
+    const key = keys[variable];
+    if (key === undefined) continue;
+    const outcome = await ensureApiKey(db, { accountId, name: variable, key, scopes });
+    if (outcome === 'created') logger.info(`Created the API key of ${variable}`, { scopes });
+    if (outcome === 'refused') {
+      logger.warn(`The API key of ${variable} was deleted, which cannot be undone: set another one`);
+    }
+  }
+}

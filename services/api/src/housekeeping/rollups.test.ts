@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { readRollupState, writeClockDoubt } from '@tocsin/db/check-rollups/roll-up';
+import { readClock } from '@tocsin/db/database/sql';
+import { until } from '@tocsin/embedded/testing/until';
+import { createSilentLogger } from '@tocsin/runtime/logger';
+import { createMetrics } from '@tocsin/runtime/metrics';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { DatabaseClock, type DatabaseClockOptions } from './database-clock.ts';
+import { registerRollupMetrics, startRollUps } from './rollups.ts';
+
+const HOUR_MS = 3_600_000;
+const logger = createSilentLogger();
+
+let api: TestApi;
+let databaseClock: DatabaseClock;
+beforeAll(async () => {
+  api = await openTestApi();
+  databaseClock = new DatabaseClock({ readClock: () => readClock(api.context.db), ...rollups, logger });
+});
+afterAll(() => api.close());
+beforeEach(() => api.database.pool.query('delete from check_rollup_state'));
+
+const YESTERDAY = Math.floor(Date.now() / 86_400_000 - 1) * 86_400_000;
+const fallBehind = (): Promise<unknown> =>
+  api.database.pool.query('insert into check_rollup_state (rolled_until) values ($1)', [new Date(YESTERDAY)]);
+
+const rolledUntil = async (): Promise<number> =>
+  (await readRollupState(api.context.db))?.rolledUntil.getTime() ?? 0;
+
+const rollups: Pick<DatabaseClockOptions, 'readState' | 'writeDoubt'> = {
+  readState: () => readRollupState(api.context.db),
+  writeDoubt: (doubtedMs) => writeClockDoubt(api.context.db, doubtedMs),
+};
+
+/** The end of the last hour that is settled. */
+const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS;
+
+describe('rolling up checks', () => {
+  test('is done by the leader, who works a backlog off in one run, and by nobody else', async () => {
+    const { db } = api.context;
+    const standby = startRollUps({ db, databaseClock, isLeader: () => false, logger });
+    await standby.stop();
+    expect(await rolledUntil()).toBe(0);
+    await fallBehind();
+    const hour = settled();
+    const leader = startRollUps({ db, databaseClock, isLeader: () => true, logger });
+    await until('the backlog is worked off', async () => (await rolledUntil()) >= hour);
+    await leader.stop();
+  });
+
+  test('stops after the hour at work when it is asked to, or leads no more', async () => {
+    const { db } = api.context;
+    await fallBehind();
+    let asked = 0;
+    const loop = startRollUps({ db, databaseClock, isLeader: () => (asked += 1) <= 2, logger });
+    await until('two hours are rolled up', () => asked === 3);
+    await loop.stop();
+    expect(await rolledUntil()).toBe(YESTERDAY + 2 * HOUR_MS);
+  });
+});
+
+/** Runs until a second reading of the clock: what was done by the first one is done. @returns what was rolled up by then */
+async function rollUpByClock(aheadMs: number): Promise<number> {
+  const { db } = api.context;
+  let readings = 0;
+  const clock = new DatabaseClock({
+    readClock: async () => {
+      readings += 1;
+      return Date.now() + aheadMs;
+    },
+    ...rollups,
+    logger,
+  });
+  const leader = startRollUps({ db, databaseClock: clock, isLeader: () => true, logger });
+  leader.wake();
+  await until('the clock is read again', () => readings >= 2);
+  await leader.stop();
+  return rolledUntil();
+}
+
+test('no hour is rolled up while the clock of Postgres and this one differ by more than a minute', async () => {
+  await fallBehind();
+  // What Postgres counts by a clock that is ahead has no checks, and is never counted again.
+  for (const aheadMs of [100 * 24 * HOUR_MS, -100 * 24 * HOUR_MS, 65_000, -65_000])
+    expect(await rollUpByClock(aheadMs)).toBe(YESTERDAY);
+  expect(await rollUpByClock(0)).toBeGreaterThan(YESTERDAY);
+});
+
+describe('metrics of rollups', () => {
+  test('say how far, and the gaps of the last hour; nothing where that is not known', async () => {
+    // What was read is good for a while: each scrape is of a process that has just started.
+    const scrape = (): Promise<string> => {
+      const registry = createMetrics();
+      registerRollupMetrics({ registry, readState: () => readRollupState(api.context.db), logger });
+      return registry.metrics();
+    };
+    expect(await scrape()).not.toMatch(/^tocsin_rollup/m);
+    await api.database.pool.query(
+      `insert into check_rollup_state (rolled_until, last_gaps) values ('2026-11-20T12:00:00Z', '{"a": 3, "b": 1}')`,
+    );
+    // A reading that takes too long is left out.
+    const scrapeShowing = (gaps: string): Promise<string> =>
+      until('a scrape shows the gaps', async () => {
+        const text = await scrape();
+        return text.includes(gaps) && text;
+      });
+    const text = await scrapeShowing('tocsin_rollup_gaps{region="a"} 3');
+    expect(text).toMatch(/^tocsin_rollup_watermark_seconds 1795176000$/m);
+    expect(text).toMatch(/^tocsin_rollup_gaps{region="a"} 3$/m);
+    expect(text).toMatch(/^tocsin_rollup_gaps{region="b"} 1$/m);
+    await api.database.pool.query(`update check_rollup_state set last_gaps = '{"b": 2}'`);
+    expect(await scrapeShowing('tocsin_rollup_gaps{region="b"} 2')).not.toContain('region="a"');
+  });
+
+  test('never break the scrape', async () => {
+    const registry = createMetrics();
+    registerRollupMetrics({ registry, readState: () => Promise.reject(new Error('away')), logger });
+    const text = await registry.metrics();
+    expect(text).toContain('process_cpu_seconds_total');
+    expect(text).not.toMatch(/^tocsin_rollup/m);
+  });
+});

@@ -1,0 +1,153 @@
+import type { Database } from '@tocsin/db/database/open';
+import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
+import type { Logger } from '@tocsin/runtime/logger';
+import { createLoop } from '@tocsin/runtime/loop';
+import type { Loop } from '@tocsin/runtime/loop';
+import { isOutage } from '../http/errors.ts';
+import type { ClientStream } from './client-stream.ts';
+import type { StreamLimits } from './live-streams.ts';
+import { resetMessage, toMessage, toPage } from './messages.ts';
+import type { Page } from './messages.ts';
+import { readRecords } from './replay.ts';
+
+/** A statement takes at most 15 s: what is stamped earlier than this before a look at Postgres was there to see. */
+const COMMITTED_AFTER_MS = 20_000;
+/** So often all monitors are compared: a transaction of several slow statements may take longer than that. */
+const COMPARE_ALL_EVERY = 30;
+
+export interface AccountHubOptions {
+  readonly db: Database;
+  readonly accountId: string;
+  readonly limits: StreamLimits;
+  readonly logger: Logger;
+}
+
+/**
+ * Follows one account in Postgres for all its streams in this process (docs/adr/0009-live-stream-by-polling.md). It remembers the last
+ * stamp of each monitor; since stamps only grow, in commit order, what comes after it is new, and nothing comes before it.
+ */
+export class AccountHub {
+  /** Rejects where Postgres did not say where to begin; the hub is of no use then. */
+  readonly ready: Promise<void>;
+  readonly #options: AccountHubOptions;
+  readonly #streams = new Set<ClientStream>();
+  /** By monitor; one that is not here has no record yet that was not to be sent. */
+  #stamps = new Map<string, number>();
+  /** Postgres' clock at the last complete look. */
+  #position = 0;
+  /** This process' clock then. */
+  #completeAt = 0;
+  #comparedAgo = 0;
+  #loop: Loop | undefined;
+  #stopped = false;
+  #failing = false;
+
+  constructor(options: AccountHubOptions) {
+    this.#options = options;
+    this.ready = this.#start();
+  }
+
+  /** See `positionOf`. */
+  get position(): number {
+    return this.#position;
+  }
+
+  get isEmpty(): boolean {
+    return this.#streams.size === 0;
+  }
+
+  add(stream: ClientStream): void {
+    this.#streams.add(stream);
+  }
+
+  remove(stream: ClientStream): void {
+    this.#streams.delete(stream);
+  }
+
+  /** Resolves when nothing is asked of Postgres any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.ready.catch(() => undefined);
+    await this.#loop?.stop();
+  }
+
+  async #start(): Promise<void> {
+    const { limits, logger } = this.#options;
+    await this.#beginNow();
+    if (this.#stopped) return;
+    this.#loop = createLoop({
+      name: 'Following an account for its live streams',
+      work: (signal) => this.#follow(signal),
+      everyMs: limits.pollMs,
+      logger,
+    });
+  }
+
+  /** Takes everything that is there as known. */
+  async #beginNow(): Promise<void> {
+    const { db, accountId } = this.#options;
+    const { now, stamps } = await listMonitorStamps(db, accountId, null);
+    this.#stamps = new Map(stamps);
+    this.#moveTo(now);
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    try {
+      if (performance.now() - this.#completeAt > this.#options.limits.replayMs) {
+        await this.#beginNow();
+        this.#publish(toPage([resetMessage(this.#position)]));
+      }
+      let complete = false;
+      while (!complete && !signal.aborted) complete = await this.#readPage();
+      this.#say(false);
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      this.#say(true, error);
+    }
+  }
+
+  /** @returns whether it was all there is */
+  async #readPage(): Promise<boolean> {
+    const { db, accountId, limits } = this.#options;
+    const compareAll = this.#comparedAgo >= COMPARE_ALL_EVERY;
+    const since = compareAll ? null : this.#position - COMMITTED_AFTER_MS;
+    const { now, stamps } = await listMonitorStamps(db, accountId, since);
+    const ranges = Array.from(stamps, ([monitorId, upTo]) => {
+      return { monitorId, after: this.#stamps.get(monitorId) ?? null, upTo };
+    }).filter(({ after, upTo }) => after === null || after < upTo);
+    const { records, complete } = await readRecords(db, accountId, ranges, limits.pageRecords);
+    if (records.length > 0) this.#publish(toPage(records.map(toMessage)));
+    if (complete) {
+      for (const { monitorId, upTo } of ranges) this.#stamps.set(monitorId, upTo);
+      if (compareAll) this.#forgetAllBut(stamps);
+      this.#comparedAgo = compareAll ? 0 : this.#comparedAgo + 1;
+      this.#moveTo(now);
+    } else {
+      for (const { record } of records) this.#stamps.set(record.monitorId, Date.parse(record.timestamp));
+    }
+    return complete;
+  }
+
+  /** Monitors that were deleted. */
+  #forgetAllBut(stamps: ReadonlyMap<string, number>): void {
+    for (const id of this.#stamps.keys()) if (!stamps.has(id)) this.#stamps.delete(id);
+  }
+
+  #moveTo(position: number): void {
+    this.#position = position;
+    this.#completeAt = performance.now();
+  }
+
+  #publish(page: Page): void {
+    for (const stream of this.#streams) stream.publish(page);
+  }
+
+  /** Once when Postgres is away, and once when it is back. */
+  #say(failing: boolean, error?: unknown): void {
+    if (failing === this.#failing) return;
+    this.#failing = failing;
+    const { logger, accountId } = this.#options;
+    if (failing) logger.warn('Live streams wait for Postgres', { accountId, error });
+    else logger.info('Live streams go on', { accountId });
+  }
+}

@@ -1,0 +1,181 @@
+import { AppError } from '@tocsin/contracts/errors';
+import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
+import type { Database } from '@tocsin/db/database/open';
+import type { Logger } from '@tocsin/runtime/logger';
+import type { Metrics } from '@tocsin/runtime/metrics';
+import type { Request, Response } from 'express';
+import { Gauge } from 'prom-client';
+import { unavailable } from '../http/errors.ts';
+import type { Identity } from '../identity/create-identity.ts';
+import { AccountHub } from './account-hub.ts';
+import { ClientStream, keepAlive } from './client-stream.ts';
+import { opening } from './messages.ts';
+import { readReplay } from './replay.ts';
+import type { Replay } from './replay.ts';
+
+/** The bounds of live streams; tests set closer ones. */
+export interface StreamLimits {
+  /** From one look at Postgres to the next. */
+  readonly pollMs: number;
+  /** From one sign of life to the next; the session is checked as often. */
+  readonly heartbeatMs: number;
+  readonly perUser: number;
+  readonly perProcess: number;
+  /** What may wait for a client; one with more is cut off. */
+  readonly unsentBytes: number;
+  /** What is read, and sent, at once. */
+  readonly pageRecords: number;
+  /** How far back a replay reaches. */
+  readonly replayMs: number;
+  readonly replayRecords: number;
+}
+
+export const STREAM_LIMITS: StreamLimits = {
+  pollMs: 1_000,
+  heartbeatMs: STREAM_HEARTBEAT_SECONDS * 1_000,
+  perUser: 20,
+  perProcess: 500,
+  unsentBytes: 1024 * 1024,
+  pageRecords: 1_000,
+  replayMs: 5 * 60_000,
+  replayRecords: 5_000,
+};
+
+/** How long clients wait before they connect again. */
+export const RETRY_MS = 2_000;
+/** How long before its position a replay begins (design §3): longer than a result takes from its stamp to its commit. */
+export const REPLAY_OVERLAP_MS = 10_000;
+
+export interface LiveStreamsOptions {
+  readonly db: Database;
+  readonly identity: Pick<Identity, 'isSignedIn'>;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly limits?: Partial<StreamLimits>;
+}
+
+interface Client {
+  readonly accountId: string;
+  readonly userId: string;
+  /** Epoch milliseconds; null: it begins now. */
+  readonly position: number | null;
+}
+
+/** The live streams of this process, with one hub for each account that has some. */
+export class LiveStreams {
+  readonly #options: LiveStreamsOptions;
+  readonly #limits: StreamLimits;
+  readonly #hubs = new Map<string, AccountHub>();
+  /** Each with its user. */
+  readonly #streams = new Map<ClientStream, string>();
+  /** What stops the beats of each stream that has begun. */
+  readonly #beats = new Set<() => Promise<void>>();
+  readonly #stopping = new Set<Promise<void>>();
+  #stopped = false;
+
+  constructor(options: LiveStreamsOptions) {
+    this.#options = options;
+    this.#limits = { ...STREAM_LIMITS, ...options.limits };
+    const count = (): number => this.#streams.size;
+    options.metrics.registerMetric(
+      new Gauge({
+        name: 'tocsin_streams_open',
+        help: 'Live streams that this process serves to dashboards.',
+        registers: [],
+        collect() {
+          this.set(count());
+        },
+      }),
+    );
+  }
+
+  /**
+   * Answers a request with a stream; resolves when that has begun.
+   * @throws AppError rate_limited (streams of the user), unavailable (of the process; it stops; Postgres is away)
+   */
+  async open(req: Request, res: Response, client: Client): Promise<void> {
+    if (res.destroyed) return;
+    this.#admit(client.userId);
+    const stream = new ClientStream(res, this.#limits.unsentBytes);
+    const hub = this.#join(client, stream);
+    let stopBeats: (() => Promise<void>) | undefined;
+    const leave = (): void => {
+      if (stopBeats && this.#beats.delete(stopBeats)) this.#note(stopBeats());
+      this.#leave(client.accountId, hub, stream);
+    };
+    res.once('close', leave);
+    try {
+      await hub.ready;
+      const replay = await this.#replayFor(client, hub);
+      if (!stream.isOpen) return;
+      this.#refuseWhenStopped();
+      stopBeats = keepAlive({
+        stream,
+        position: () => hub.position,
+        isSignedIn: () => this.#options.identity.isSignedIn(req),
+        everyMs: this.#limits.heartbeatMs,
+        logger: this.#options.logger,
+      });
+      this.#beats.add(stopBeats);
+      await stream.begin(replay);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Ends every stream at once; resolves when nothing is asked of Postgres any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const stream of this.#streams.keys()) stream.end();
+    const beats = [...this.#beats].map((stop) => stop());
+    const hubs = [...this.#hubs.values()].map((hub) => hub.stop());
+    await Promise.all([...beats, ...hubs, ...this.#stopping]);
+  }
+
+  /** Something that still asks Postgres after its stream has gone. */
+  #note(ending: Promise<void>): void {
+    const ended = ending.finally(() => this.#stopping.delete(ended));
+    this.#stopping.add(ended);
+  }
+
+  #refuseWhenStopped(): void {
+    if (this.#stopped) throw unavailable('This server is stopping. Try again soon.');
+  }
+
+  #admit(userId: string): void {
+    const { perUser, perProcess } = this.#limits;
+    this.#refuseWhenStopped();
+    if ([...this.#streams.values()].filter((id) => id === userId).length >= perUser) {
+      throw new AppError('rate_limited', `A user may have ${perUser} streams open. Close one of them.`, {
+        headers: { 'Retry-After': '15' },
+      });
+    }
+    if (this.#streams.size >= perProcess) {
+      throw unavailable(`This server has ${perProcess} streams open and takes no more. Try again soon.`);
+    }
+  }
+
+  #join({ accountId, userId }: Client, stream: ClientStream): AccountHub {
+    const { db, logger } = this.#options;
+    const hub = this.#hubs.get(accountId) ?? new AccountHub({ db, accountId, limits: this.#limits, logger });
+    this.#hubs.set(accountId, hub);
+    hub.add(stream);
+    this.#streams.set(stream, userId);
+    return hub;
+  }
+
+  /** The hub goes with its last stream. Doing it twice does no harm. */
+  #leave(accountId: string, hub: AccountHub, stream: ClientStream): void {
+    this.#streams.delete(stream);
+    hub.remove(stream);
+    if (!hub.isEmpty || this.#hubs.get(accountId) !== hub) return;
+    this.#hubs.delete(accountId);
+    this.#note(hub.stop());
+  }
+
+  async #replayFor({ accountId, position }: Client, hub: AccountHub): Promise<Replay> {
+    if (position === null) return { opening: opening(hub.position), messages: [], readAt: 0 };
+    return readReplay(this.#options.db, accountId, position, this.#limits);
+  }
+}

@@ -1,0 +1,81 @@
+import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
+import type { Database } from '@tocsin/db/database/open';
+import { tailEvents } from '@tocsin/db/events/read-events';
+import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
+import type { StampRange } from '@tocsin/db/monitors/stamps';
+import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
+import { REPLAY_OVERLAP_MS } from './live-streams.ts';
+import type { StreamLimits } from './live-streams.ts';
+import { opening, resetMessage, toMessage } from './messages.ts';
+import type { Message } from './messages.ts';
+
+/** What the live stream tells of a monitor. */
+export type StreamRecord =
+  | { readonly kind: 'check'; readonly record: Event }
+  | { readonly kind: 'status-change'; readonly record: StatusChange };
+
+/**
+ * The first `limit` events and status changes in the ranges, by timestamp. A silent status change shares the stamp of its
+ * event: it comes right after it, and the two are never in different answers.
+ * @param limit at least 2
+ * @returns `complete`: whether the ranges hold nothing else
+ */
+export async function readRecords(
+  db: Database,
+  accountId: string,
+  ranges: readonly StampRange[],
+  limit: number,
+): Promise<{ records: StreamRecord[]; complete: boolean }> {
+  const checks = await tailEvents(db, accountId, ranges, limit + 1);
+  const changes = await tailStatusChanges(db, accountId, ranges, limit + 1);
+  const all = [
+    ...checks.map((record) => ({ kind: 'check', record }) as const),
+    ...changes.map((record) => ({ kind: 'status-change', record }) as const),
+  ].sort((one, other) => compare(orderOf(one), orderOf(other)));
+  const rest = all[limit];
+  if (rest === undefined) return { records: all, complete: true };
+  const last = all[limit - 1];
+  const isSplit = last !== undefined && stampOf(last) === stampOf(rest);
+  return { records: all.slice(0, isSplit ? limit - 1 : limit), complete: false };
+}
+
+/** Timestamps of the wire have one length: they sort as text. */
+function stampOf({ record }: StreamRecord): string {
+  return `${record.timestamp} ${record.monitorId}`;
+}
+
+function orderOf(record: StreamRecord): string {
+  return `${stampOf(record)} ${record.kind}`;
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}
+
+export interface Replay {
+  readonly opening: string;
+  readonly messages: readonly Message[];
+  /** Postgres' clock, epoch milliseconds. */
+  readonly readAt: number;
+}
+
+/**
+ * What a client that was at `position` may have missed (design §3 "Dashboard API"). Where that is too old, too much, or in
+ * the future, which no stream ever gave out: a reset.
+ */
+export async function readReplay(
+  db: Database,
+  accountId: string,
+  position: number,
+  limits: Pick<StreamLimits, 'replayMs' | 'replayRecords'>,
+): Promise<Replay> {
+  const after = position - REPLAY_OVERLAP_MS;
+  const { now, stamps } = await listMonitorStamps(db, accountId, after);
+  const reset = { opening: opening(now), messages: [resetMessage(now)], readAt: now };
+  if (position < now - limits.replayMs || after > now) return reset;
+  const ranges = Array.from(stamps, ([monitorId, upTo]) => ({ monitorId, after, upTo }));
+  const { records, complete } = await readRecords(db, accountId, ranges, limits.replayRecords);
+  if (!complete) return reset;
+  return { opening: opening(position), messages: records.map(toMessage), readAt: now };
+}

@@ -1,0 +1,306 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openDatabase } from '@tocsin/db/database/open';
+import type { OpenDatabase } from '@tocsin/db/database/open';
+import { deleteUser } from '@tocsin/db/users/change-users';
+import { until } from '@tocsin/embedded/testing/until';
+import { newMonitor, recordCheck } from '../testing/monitors.ts';
+import { browser, newSignedInUser } from '../testing/sign-in.ts';
+import type { TestUser } from '../testing/sign-in.ts';
+import { stopClock } from '../testing/stopped-clock.ts';
+import { STREAM, StreamReader } from '../testing/stream-reader.ts';
+import { openTestApi } from '../testing/test-api.ts';
+import type { TestApi } from '../testing/test-api.ts';
+import { STREAM_LIMITS } from './live-streams.ts';
+import type { StreamLimits } from './live-streams.ts';
+
+const secretsKey = randomBytes(32);
+let api: TestApi;
+beforeAll(async () => {
+  api = await openTestApi({ secretsKey, streamLimits: { heartbeatMs: 50, perUser: 2, perProcess: 3 } });
+});
+afterAll(() => api.close());
+
+const open = (user: TestUser, of: TestApi = api): Promise<StreamReader> =>
+  StreamReader.open(of, { cookie: user.cookie });
+
+async function openStreams(of: TestApi = api): Promise<number> {
+  const text = await of.context.metrics.metrics();
+  return Number(/^tocsin_streams_open (\d+)$/m.exec(text)?.[1]);
+}
+
+describe('a stream ends with the next heartbeat', () => {
+  test('when its user signs out; another user keeps the stream', async () => {
+    const [leaving, staying] = [await newSignedInUser(api), await newSignedInUser(api)];
+    const [ended, kept] = [await open(leaving), await open(staying)];
+    await until('some heartbeats', () => ended.heartbeats > 3);
+    await leaving.agent.post('/api/auth/sign-out').send({});
+    expect(await ended.over).toBe('ended');
+    const { heartbeats } = kept;
+    await until('some more heartbeats', () => kept.heartbeats > heartbeats + 3);
+    await kept.close();
+  });
+
+  test('when it expires, which a stream does not put off', async () => {
+    const user = await newSignedInUser(api);
+    const reader = await open(user);
+    const expireIn = (interval: string): Promise<unknown> =>
+      api.database.pool.query('update sessions set expires_at = now() + $2::interval where user_id = $1', [
+        user.id,
+        interval,
+      ]);
+    await expireIn('5 days');
+    const { heartbeats } = reader;
+    await until('some more heartbeats', () => reader.heartbeats > heartbeats + 3);
+    const { rows } = await api.database.pool.query(
+      `select expires_at < now() + interval '6 days' as kept from sessions where user_id = $1`,
+      [user.id],
+    );
+    expect(rows).toEqual([{ kept: true }]);
+    await expireIn('0');
+    expect(await reader.over).toBe('ended');
+  });
+
+  test('when its user is removed', async () => {
+    const user = await newSignedInUser(api);
+    const reader = await open(user);
+    await deleteUser(api.context.db, api.account.id, user.id);
+    expect(await reader.over).toBe('ended');
+  });
+});
+
+test('streams are counted, and bounded for each user and for the process', async () => {
+  await until('the streams of other tests are closed', async () => (await openStreams()) === 0);
+  const [user, other] = [await newSignedInUser(api), await newSignedInUser(api)];
+  const readers = [await open(user), await open(user)];
+  const third = await user.agent.get(STREAM);
+  expect([third.status, third.headers['retry-after']]).toEqual([429, '15']);
+  expect(third.body).toMatchObject({ type: 'urn:tocsin:problem:rate-limited' });
+  readers.push(await open(other));
+  expect(await openStreams()).toBe(3);
+  const fourth = await other.agent.get(STREAM);
+  expect([fourth.status, fourth.body]).toMatchObject([503, { type: 'urn:tocsin:problem:unavailable' }]);
+  await Promise.all(readers.map((reader) => reader.close()));
+  await until('the streams are closed', async () => (await openStreams()) === 0);
+  await (await open(user)).close();
+  const measured = await api.context.metrics.metrics();
+  expect(measured).toContain('route="/api/dashboard/stream",status="429"');
+  expect(measured).not.toContain('route="/api/dashboard/stream",status="200"');
+});
+
+/** How often an account was looked at from now on. */
+function countLooks({ pool }: OpenDatabase): () => number {
+  const query = pool.query.bind(pool) as (...args: unknown[]) => unknown;
+  let looks = 0;
+  Object.assign(pool, {
+    query: (...args: unknown[]) => {
+      if (JSON.stringify(args[0]).includes('statement_timestamp')) looks += 1;
+      return query(...args);
+    },
+  });
+  return () => looks;
+}
+
+test('an account is read once for all of its streams, and not at all without any', async () => {
+  const calm = await openTestApi({ streamLimits: { pollMs: 600_000 } });
+  try {
+    const looks = countLooks(calm.database);
+    const user = await newSignedInUser(calm);
+    expect(looks()).toBe(0);
+    const readers = [await open(user, calm), await open(user, calm), await open(user, calm)];
+    await until('the account is read', () => looks() === 2);
+    await Promise.all(readers.map((reader) => reader.close()));
+    await until('the streams are closed', async () => (await openStreams(calm)) === 0);
+    const again = await open(user, calm);
+    // Where to begin, and the first look after that: by a hub of its own.
+    await until('the account is read again', () => looks() === 4);
+    await again.close();
+  } finally {
+    await calm.close();
+  }
+});
+
+test('a client that takes nothing is cut off; one that reads gets everything', async () => {
+  // A few of these fill the kernel's buffers of a connection.
+  const fat = 'x'.repeat(512 * 1024);
+  const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
+  const reader = await open(user);
+  const lazy = connect(api.port, '127.0.0.1');
+  lazy.on('error', () => undefined);
+  lazy.write(`GET ${STREAM} HTTP/1.1\r\nHost: localhost\r\nCookie: ${user.cookie}\r\n\r\n`);
+  await until('both streams are open', async () => (await openStreams()) === 2);
+  await api.database.pool.query('update monitors set runbook_url = $2 where id = $1', [monitor.id, fat]);
+  const ids: string[] = [];
+  while ((await openStreams()) === 2) {
+    if (ids.length > 200) throw new Error('never cut off');
+    const id = await recordCheck(api, monitor.id);
+    // The reading client takes each result before the next, so that on a slow machine it is not cut off too.
+    await reader.sees(id);
+    ids.push(id);
+  }
+  expect(reader.heartbeats).toBeGreaterThan(0);
+  const received = reader.received.map(({ data }) => data['id']);
+  expect(received).toEqual(expect.arrayContaining(ids));
+  lazy.destroy();
+  await reader.close();
+});
+
+/** A way to Postgres that can be closed for a while. */
+async function openGate(target: URL): Promise<{ server: Server; port: number; close(): void; open(): void }> {
+  const sockets = new Set<Socket>();
+  let isOpen = true;
+  const server = createServer((near) => {
+    near.on('error', () => undefined);
+    if (!isOpen) {
+      near.destroy();
+      return;
+    }
+    const far = connect(Number(target.port), target.hostname);
+    far.on('error', () => undefined);
+    for (const socket of [near, far]) sockets.add(socket);
+    near.pipe(far).pipe(near);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('not listening');
+  return {
+    server,
+    port: address.port,
+    close: () => {
+      isOpen = false;
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+    open: () => {
+      isOpen = true;
+    },
+  };
+}
+
+interface Gated {
+  readonly behind: TestApi;
+  /** The database of `behind`, reached through the gate. */
+  readonly database: OpenDatabase;
+  readonly gate: Awaited<ReturnType<typeof openGate>>;
+}
+
+/** An api on the database of `api`, behind a gate. */
+async function throughGate(
+  limits: Partial<StreamLimits>,
+  work: (gated: Gated) => Promise<void>,
+): Promise<void> {
+  const gate = await openGate(new URL(api.databaseUrl));
+  const url = new URL(api.databaseUrl);
+  url.host = `127.0.0.1:${gate.port}`;
+  const database = openDatabase({
+    url: url.href,
+    poolSize: 3,
+    applicationName: 'test',
+    onIdleError: () => undefined,
+  });
+  const behind = await openTestApi({
+    secretsKey,
+    db: database.db,
+    streamLimits: { heartbeatMs: 50, ...limits },
+  });
+  try {
+    await work({ behind, database, gate });
+  } finally {
+    await behind.close();
+    await database.close();
+    gate.close();
+    gate.server.close();
+  }
+}
+
+test('while Postgres is away streams stay open, and nothing is lost', async () => {
+  await throughGate({}, async ({ behind, gate }) => {
+    const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
+    const reader = await open(user, behind);
+    await reader.sees(await recordCheck(api, monitor.id));
+    gate.close();
+    const missed = await recordCheck(api, monitor.id);
+    const refused = await browser(behind).get(STREAM).set('Cookie', user.cookie);
+    expect(refused.status).toBe(503);
+    const { heartbeats } = reader;
+    await until('heartbeats without Postgres', () => reader.heartbeats > heartbeats + 5);
+    expect(reader.received.map(({ data }) => data['id'])).not.toContain(missed);
+    gate.open();
+    await reader.sees(missed);
+    expect(reader.received.map(({ event }) => event)).not.toContain('reset');
+    await reader.close();
+  });
+});
+
+test('after a longer absence than a replay reaches back there is a reset', async () => {
+  await throughGate({}, async ({ behind, database, gate }) => {
+    const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
+    const reader = await open(user, behind);
+    const looks = countLooks(database);
+    const clock = stopClock();
+    try {
+      gate.close();
+      const missed = await recordCheck(api, monitor.id);
+      clock.advance(STREAM_LIMITS.replayMs + 1);
+      const before = looks();
+      // The first of the two may have begun before the clock moved.
+      await until('a look after that time', () => looks() >= before + 2);
+      gate.open();
+      await until('something comes', () => reader.received.length > 0);
+      expect(reader.received[0]?.event).toBe('reset');
+      const live = await recordCheck(api, monitor.id);
+      await reader.sees(live);
+      expect(reader.received.map(({ data }) => data['id'])).not.toContain(missed);
+    } finally {
+      clock.restore();
+    }
+    await reader.close();
+  });
+});
+
+test('a service that stops ends its streams, and opens none', async () => {
+  const stopping = await openTestApi();
+  try {
+    const user = await newSignedInUser(stopping);
+    const readers = [await open(user, stopping), await open(user, stopping)];
+    await stopping.streams.stop();
+    expect(await Promise.all(readers.map(({ over }) => over))).toEqual(['ended', 'ended']);
+    expect((await user.agent.get(STREAM)).status).toBe(503);
+    expect(await openStreams(stopping)).toBe(0);
+  } finally {
+    await stopping.close();
+  }
+});
+
+test('a service that stops waits for the session check of a stream that is under way', async () => {
+  const stopping = await openTestApi({ streamLimits: { heartbeatMs: 50 } });
+  const client = await stopping.database.pool.connect();
+  try {
+    const reader = await open(await newSignedInUser(stopping), stopping);
+    // On a slow machine the transaction may be idle for longer than the usual limit.
+    await client.query('set idle_in_transaction_session_timeout = 0');
+    await client.query('begin');
+    await client.query('lock table sessions in access exclusive mode');
+    await until('a session check waits for the lock', async () => {
+      const { rowCount } = await stopping.database.pool.query(
+        `select from pg_locks where relation = 'sessions'::regclass and not granted
+         and database = (select oid from pg_database where datname = current_database())`,
+      );
+      return (rowCount ?? 0) > 0;
+    });
+    const order: string[] = [];
+    const stopped = stopping.streams.stop().then(() => order.push('stopped'));
+    expect(await reader.over).toBe('ended');
+    order.push('session answered');
+    await client.query('rollback');
+    await stopped;
+    expect(order).toEqual(['session answered', 'stopped']);
+  } finally {
+    client.release();
+    await stopping.close();
+  }
+});

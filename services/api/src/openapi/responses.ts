@@ -1,0 +1,133 @@
+import { ERRORS, problemType } from '@tocsin/contracts/errors';
+import type { ErrorCode, Problem } from '@tocsin/contracts/errors';
+import type { AnswerHeader } from '@tocsin/contracts/routes/route';
+import type { JsonObject } from './schemas.ts';
+
+type HeaderName =
+  AnswerHeader | 'X-Request-Id' | 'Retry-After' | 'WWW-Authenticate' | 'RateLimit' | 'RateLimit-Policy';
+
+const text = { type: 'string' };
+
+/** The headers of answers, under `components.headers`. One that is `required` is there each time. */
+export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
+  'X-Request-Id': {
+    description:
+      "The request's id, as logs and problems name it: the caller's own `X-Request-Id` where it is of up to 128 letters, digits, dots, hyphens and underscores.",
+    required: true,
+    schema: { type: 'string', pattern: String.raw`^[\w.-]{1,128}$` },
+  },
+  Location: { description: 'Where what was made is, or where to go on.', required: true, schema: text },
+  ETag: {
+    description:
+      'The version of what is answered. That of a monitor changes with its fields, not with checks; that of a set is of what was to be done.',
+    required: true,
+    schema: text,
+  },
+  'Idempotency-Replayed': {
+    description: '`true` where the request was answered before, and this is what was said then.',
+    schema: { type: 'string', const: 'true' },
+  },
+  'Set-Cookie': { description: 'The cookie of the session, where one began.', schema: text },
+  'Retry-After': {
+    description: 'Seconds to wait before the next try.',
+    required: true,
+    schema: { type: 'string', pattern: String.raw`^\d+$` },
+  },
+  'WWW-Authenticate': {
+    description: 'How to authenticate: `Bearer`, with `error="invalid_token"` where the key is no good.',
+    required: true,
+    schema: { type: 'string', pattern: '^Bearer' },
+  },
+  RateLimit: {
+    description: 'What is left of the limit, and for how many seconds; there where requests are limited.',
+    schema: text,
+  },
+  'RateLimit-Policy': {
+    description: 'The limit of the key or session; there where requests are limited.',
+    schema: text,
+  },
+};
+
+/** The `headers` of an answer: an id always, and these. */
+export function headersWith(...names: readonly HeaderName[]): JsonObject {
+  return Object.fromEntries(
+    ['X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+const PROBLEM = { $ref: '#/components/schemas/Problem' };
+
+/** What is over soon, as `Retry-After` says. */
+const WAITING: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'unavailable', 'request_in_flight']);
+
+const FIELD_ERRORS = [{ path: 'interval', message: 'must be an integer from 5 to 86400 (seconds)' }];
+
+/** Error answers that several operations share, under `components.responses`. */
+export class ErrorAnswers {
+  readonly #named = new Map<string, JsonObject>();
+
+  /** @returns by status, references to the answers with these errors */
+  write(codes: readonly ErrorCode[]): JsonObject {
+    const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+    return Object.fromEntries(
+      statuses.map((status) => [
+        status,
+        { $ref: this.#note(codes.filter((code) => ERRORS[code].status === status)) },
+      ]),
+    );
+  }
+
+  get named(): JsonObject {
+    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #note(codes: readonly ErrorCode[]): string {
+    const sorted = codes.toSorted();
+    const name = sorted.map(pascalCase).join('Or');
+    this.#named.set(name, toAnswer(sorted));
+    return `#/components/responses/${name}`;
+  }
+}
+
+function toAnswer(codes: readonly ErrorCode[]): JsonObject {
+  const waiting = codes.filter((code) => WAITING.has(code));
+  return {
+    description: codes.map((code) => `${ERRORS[code].title}.`).join(' '),
+    headers: {
+      ...headersWith(...(codes.includes('unauthorized') ? (['WWW-Authenticate'] as const) : [])),
+      ...(waiting.length > 0 && { 'Retry-After': retryAfter(waiting.length === codes.length) }),
+    },
+    content: {
+      'application/problem+json': {
+        schema: PROBLEM,
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { summary: ERRORS[code].title, value: example(code) }]),
+        ),
+      },
+    },
+  };
+}
+
+/** @param always false: only some of the answer's errors have it */
+function retryAfter(always: boolean): JsonObject {
+  return always
+    ? { $ref: '#/components/headers/Retry-After' }
+    : { ...HEADERS['Retry-After'], required: false };
+}
+
+function example(code: ErrorCode): Problem {
+  const { status, title } = ERRORS[code];
+  const isOfFields = code === 'validation_failed';
+  return {
+    type: problemType(code),
+    title,
+    status,
+    detail: isOfFields ? 'These fields are not valid: interval.' : `${title}.`,
+    instance: '5c1f4d1b-2a3c-4e2d-8f5a-019a9f0e5d2e',
+    ...(isOfFields && { errors: FIELD_ERRORS }),
+  };
+}
+
+function pascalCase(code: string): string {
+  return code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,90 @@
+import {
+  WEBHOOK_DEADLINE_MS,
+  WEBHOOK_USER_AGENT,
+  type WebhookPayload,
+  webhookPayloadSchema,
+} from '@tocsin/contracts/deliveries/webhook';
+import { WEBHOOK } from '@tocsin/contracts/routes/examples';
+import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import type { JsonObject, SchemaBook } from './schemas.ts';
+
+/** What a kind of webhook tells, and what in its example differs from that of `monitor.down`. */
+interface Kind {
+  readonly summary: string;
+  readonly example: Partial<WebhookPayload>;
+}
+
+const recovered = { status: 'UP', previousStatus: 'DOWN', errorReason: null } as const;
+
+const KINDS: Readonly<Record<WebhookEvent, Kind>> = {
+  'monitor.down': { summary: 'A monitor failed and crossed its threshold', example: {} },
+  'monitor.up': { summary: 'A monitor recovered', example: recovered },
+  'monitor.maintenance': {
+    summary: 'A maintenance window began',
+    example: { status: 'MAINTENANCE', previousStatus: 'UP', latency: 0, errorReason: null },
+  },
+  'incident.created': { summary: 'An incident was opened', example: {} },
+  'incident.resolved': { summary: 'An incident was resolved', example: recovered },
+};
+
+const header = (name: string, description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema,
+});
+
+const SIGNATURE_HEADERS = [
+  header('webhook-id', 'The same on every attempt of a delivery.'),
+  header('webhook-timestamp', 'When this attempt was made, in seconds since 1970.', {
+    type: 'string',
+    pattern: String.raw`^\d+$`,
+  }),
+  header(
+    'webhook-signature',
+    "By the channel's secret, as [Standard Webhooks](https://www.standardwebhooks.com) has it; two, separated by a space, for 24 hours after a rotation.",
+    { type: 'string', pattern: '^v1,' },
+  ),
+  header('User-Agent', 'Always the same.', { const: WEBHOOK_USER_AGENT }),
+];
+
+const RESPONSES = {
+  '2XX': { description: `It arrived. Answer within ${WEBHOOK_DEADLINE_MS / 1_000} seconds.` },
+  '410': { description: 'Nobody is here any more: the channel is disabled.' },
+  default: {
+    description:
+      'Anything else is a failure, a redirect too. It is tried again for up to 72 hours, later and later; `Retry-After` of a 429 or 503 counts, up to an hour.',
+  },
+} as const;
+
+/** What channels get, each kind by its name (docs/webhooks.md). */
+export function writeWebhooks(schemas: SchemaBook): JsonObject {
+  const payload = schemas.write(webhookPayloadSchema, 'output');
+  return Object.fromEntries(
+    Object.entries(KINDS).map(([event, { summary, example }]) => [
+      event,
+      {
+        post: {
+          operationId: `receive${event.replaceAll(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase())}`,
+          tags: ['Webhooks'],
+          summary,
+          description:
+            'Sent at least once to each channel of the monitor. `monitorId` with `timestamp` tells events apart.',
+          security: [],
+          parameters: SIGNATURE_HEADERS,
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': {
+                schema: { allOf: [payload, { properties: { event: { const: event } } }] },
+                example: { ...WEBHOOK, ...example, event },
+              },
+            },
+          },
+          responses: RESPONSES,
+        },
+      },
+    ]),
+  );
+}

@@ -1,0 +1,111 @@
+import { Readable } from 'node:stream';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { check, createLocalTargets, loopbackEgress } from '../testing/local-targets.ts';
+import { decodeBody } from './body.ts';
+
+const targets = createLocalTargets();
+afterEach(() => targets.closeAll());
+
+const TEXT = 'a needle in a häystack';
+const MIB = 1024 * 1024;
+
+describe('content codings', () => {
+  test.each([
+    ['gzip', gzipSync(TEXT)],
+    ['GZip', gzipSync(TEXT)],
+    ['x-gzip', gzipSync(TEXT)],
+    ['deflate', deflateSync(TEXT)],
+    ['deflate', deflateRawSync(TEXT)],
+    ['identity', Buffer.from(TEXT)],
+    ['', Buffer.from(TEXT)],
+  ])('%s is undone', async (coding, bytes) => {
+    expect(await decodeBody(bytes, true, coding, 'text/plain')).toEqual({ text: TEXT });
+  });
+
+  test.each([
+    ['zstd', 'the body has content coding "zstd", which checks cannot read'],
+    ['gzip, gzip', 'the body has content coding "gzip, gzip", which checks cannot read'],
+    ['gzip', 'the gzip body is not valid or not complete'],
+    ['br', 'the body has content coding "br", which checks cannot read'],
+    ['deflate', 'the deflate body is not valid or not complete'],
+  ])('%s that cannot be undone', async (coding, problem) => {
+    expect(await decodeBody(Buffer.from('\xffplain text', 'latin1'), true, coding, '')).toEqual({ problem });
+  });
+
+  test('an empty body has no coding to undo', async () => {
+    expect(await decodeBody(Buffer.alloc(0), true, 'gzip', '')).toEqual({ text: '' });
+  });
+
+  test('what there is of a body that the check cut counts, and nothing of one that the server cut', async () => {
+    const words = Array.from({ length: 20_000 }, (_, index) => `word ${index * 7919}`).join(' ');
+    const bytes = gzipSync(words);
+    const half = bytes.subarray(0, bytes.length / 2);
+    const decoded = await decodeBody(half, false, 'gzip', '');
+    const text = 'text' in decoded ? decoded.text : '';
+    expect(text.length).toBeGreaterThan(1_000);
+    expect(words.startsWith(text)).toBe(true);
+    expect(await decodeBody(half, true, 'gzip', '')).toEqual({
+      problem: 'the gzip body is not valid or not complete',
+    });
+  });
+
+  test.each([
+    ['gzip', gzipSync(Buffer.alloc(32 * MIB))],
+    ['deflate', deflateSync(Buffer.alloc(32 * MIB))],
+  ])('a %s bomb unfolds to 1 MiB and no more', async (coding, bomb) => {
+    expect(bomb.length).toBeLessThan(MIB);
+    const pushed = jest.spyOn(Readable.prototype, 'push');
+    const decoded = await decodeBody(bomb, true, coding, '');
+    const unfolded = pushed.mock.calls.reduce(
+      (sum, [chunk]) => sum + ((chunk as Buffer | null)?.length ?? 0),
+      0,
+    );
+    pushed.mockRestore();
+    expect('text' in decoded && decoded.text.length).toBe(MIB);
+    // Beyond the limit, no more is decompressed than fits into the stream's buffer.
+    expect(unfolded).toBeGreaterThanOrEqual(MIB);
+    expect(unfolded).toBeLessThan(2 * MIB);
+  });
+});
+
+describe('charsets', () => {
+  test.each([
+    ['text/html', Buffer.from(TEXT), TEXT],
+    ['text/html; charset=utf-8', Buffer.from(TEXT), TEXT],
+    ['text/html; charset=ISO-8859-1', Buffer.from(TEXT, 'latin1'), TEXT],
+    ['text/html;Charset="latin1"', Buffer.from(TEXT, 'latin1'), TEXT],
+    ['text/html; charset=utf-16le', Buffer.from(TEXT, 'utf16le'), TEXT],
+    ['text/html; charset=no-such-thing', Buffer.from(TEXT), TEXT],
+    ['text/html; charset=', Buffer.from(TEXT), TEXT],
+    ['text/html', Buffer.from('caf\xe9 needle', 'latin1'), 'caf\ufffd needle'],
+  ])('%s', async (contentType, bytes, text) => {
+    expect(await decodeBody(bytes, true, 'identity', contentType)).toEqual({ text });
+  });
+});
+
+describe('in a check', () => {
+  const egress = loopbackEgress();
+
+  test('a compressed answer that was not asked for', async () => {
+    const target = await targets.http((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(TEXT));
+    });
+    const found = await check(target.origin, egress, { assertions: { bodyContains: 'häystack' } });
+    expect(found).toMatchObject({ status: 'UP' });
+    const unwanted = await check(target.origin, egress, { assertions: { bodyNotContains: 'needle' } });
+    expect(unwanted).toMatchObject({ status: 'DOWN', errorReason: 'UNKNOWN_ERROR' });
+  });
+
+  test('one that cannot be read fails rather than pass a bodyNotContains', async () => {
+    const target = await targets.http((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'zstd' }).end('opaque');
+    });
+    expect(await check(target.origin, egress, { assertions: { bodyNotContains: 'needle' } })).toMatchObject({
+      status: 'DOWN',
+      statusCode: 200,
+      errorReason: 'UNKNOWN_ERROR',
+      errorDetail: 'the body has content coding "zstd", which checks cannot read',
+    });
+  });
+});

@@ -1,0 +1,86 @@
+import type http from 'node:http';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { check, createLocalTargets, loopbackEgress } from '../testing/local-targets.ts';
+import { hideSent } from './redact.ts';
+
+const SECRET = 'Str0ng+Secret/of-ours';
+const sent = (
+  headers: Record<string, string>,
+  body: string | null = null,
+): Parameters<typeof hideSent>[1] => ({
+  url: 'https://shop.example/health',
+  headers,
+  body,
+});
+
+describe('hideSent', () => {
+  test.each([
+    ['as it is', SECRET],
+    ['in lower case', SECRET.toLowerCase()],
+    ['percent-encoded', encodeURIComponent(SECRET)],
+    ['in base64', Buffer.from(SECRET).toString('base64')],
+    ['in base64url', Buffer.from(SECRET).toString('base64url')],
+    ['in hexadecimal', Buffer.from(SECRET).toString('hex')],
+  ])('hides the credentials of a header %s', (_name, form) => {
+    const text = `the redirect to "app://x/${form}/y" leaves http and https`;
+    const hidden = 'the redirect to "app://x/[hidden]/y" leaves http and https';
+    expect(hideSent(text, sent({ Authorization: `Bearer ${SECRET}` }))).toBe(hidden);
+    expect(hideSent(text, sent({ Cookie: `theme=dark; session=${SECRET}` }))).toBe(hidden);
+    expect(hideSent(text, sent({}, `{"password":"${SECRET}"}`))).toBe(hidden);
+  });
+
+  test('hides what a Basic header says in base64', () => {
+    const credentials = `Basic ${Buffer.from(`somebody:${SECRET}`).toString('base64')}`;
+    expect(hideSent(`x ${SECRET}`, sent({ Authorization: credentials }))).toBe('x [hidden]');
+  });
+
+  test('leaves alone what is no secret', () => {
+    const text = 'getaddrinfo ENOTFOUND shop.example: application/json';
+    const headers = { Host: 'shop.example', 'Content-Type': 'application/json', 'X-Target': 'shop.example' };
+    expect(hideSent(text, sent(headers, '{"host":"shop.example"}'))).toBe(text);
+    expect(hideSent('a 1 b', sent({ 'X-Number': '1' }))).toBe('a 1 b');
+  });
+
+  test('finds each of ten thousands of parts', () => {
+    const parts = Array.from({ length: 7_000 }, (_, number) => `${number}`.padStart(8, '0'));
+    const text = `x ${parts[0]} y ${parts[6_999]} z`;
+    expect(hideSent(text, sent({}, parts.join(' ')))).toBe('x [hidden] y [hidden] z');
+  });
+
+  test('copes with text whose length changes with its case', () => {
+    expect(hideSent(`İ ${SECRET}`, sent({ 'X-Key': SECRET }))).toBe('İ [hidden]');
+  });
+});
+
+describe('a target that echoes what it was sent', () => {
+  const targets = createLocalTargets();
+  afterEach(() => targets.closeAll());
+  const echoes: [string, (key: string) => http.OutgoingHttpHeaders][] = [
+    ['in a redirect to an app', (key) => ({ location: `app://callback/${key}?key=${key}#${key}` })],
+    ['in a redirect to no URL', (key) => ({ location: `http://[${key}` })],
+    ['where the detail is cut', (key) => ({ location: `app:${'x'.repeat(460)}${key}` })],
+    ['in one that is too long to show', (key) => ({ location: `app:${key}${'x'.repeat(60_000)}` })],
+    ['in a redirect to a name', (key) => ({ location: `http://${key}.invalid/` })],
+  ];
+
+  test.each(echoes)('%s', async (_name, headers) => {
+    const key = 'c0ffee-secret-c0ffee';
+    const target = await targets.http((request, response) => {
+      response.writeHead(302, headers(String(request.headers['x-key']))).end();
+    });
+    const result = await check(target.origin, loopbackEgress(), { headers: { 'X-Key': key } });
+    expect(result.status).toBe('DOWN');
+    expect(result.errorDetail).not.toContain('c0ffee');
+  });
+
+  test('in a content coding', async () => {
+    const target = await targets.http((request, response) => {
+      response.writeHead(200, { 'content-encoding': String(request.headers['x-key']) }).end('x');
+    });
+    const result = await check(target.origin, loopbackEgress(), {
+      headers: { 'X-Key': 'C0ffee-Secret' },
+      assertions: { bodyContains: 'x' },
+    });
+    expect(result.errorDetail).toBe('the body has content coding "[hidden]", which checks cannot read');
+  });
+});

@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import http2 from 'node:http2';
+import https from 'node:https';
+import net, { type AddressInfo } from 'node:net';
+import tls from 'node:tls';
+import { jest } from '@jest/globals';
+import { createEgress, type Egress } from '@tocsin/egress/create-egress';
+import { probe, type ProbeResult, type ProbeTarget } from '../probe/probe.ts';
+
+/** A local server to check, and what it saw. */
+export interface LocalTarget {
+  /** Without a trailing slash. */
+  readonly origin: string;
+  readonly port: number;
+  readonly connections: () => number;
+  /** Resolves once every connection that was opened to it is closed again. */
+  readonly allClosed: () => Promise<void>;
+}
+
+/** The local servers of one test file; `closeAll` belongs into `afterEach`. */
+export interface LocalTargets {
+  http(listener: http.RequestListener, host?: string): Promise<LocalTarget>;
+  https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;
+  /** Speaks HTTP/2 and nothing else: over TLS, or with `null` over plain TCP. */
+  http2(options: http2.SecureServerOptions | null): Promise<LocalTarget>;
+  /** For what no well-behaved server sends, over TLS and without. */
+  tls(options: tls.TlsOptions, listener: (socket: tls.TLSSocket) => void): Promise<LocalTarget>;
+  tcp(listener: (socket: net.Socket) => void): Promise<LocalTarget>;
+  /** A port of 127.0.0.1 that refuses connections, and that no other process can take meanwhile. */
+  closedPort(): Promise<number>;
+  closeAll(): Promise<void>;
+}
+
+export function createLocalTargets(): LocalTargets {
+  const cleanups: (() => Promise<void>)[] = [];
+
+  async function serve(server: net.Server, scheme: string, host = '127.0.0.1'): Promise<LocalTarget> {
+    const open = new Set<net.Socket>();
+    let connections = 0;
+    server.on('connection', (socket: net.Socket) => {
+      connections += 1;
+      open.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => open.delete(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(0, host, resolve));
+    cleanups.push(async () => {
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const { port } = server.address() as AddressInfo;
+    return {
+      origin: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      port,
+      connections: () => connections,
+      allClosed: async () => {
+        await Promise.all([...open].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+      },
+    };
+  }
+
+  return {
+    http: (listener, host) => serve(http.createServer(listener), 'http', host),
+    https: (options, listener) => serve(https.createServer(options, listener), 'https'),
+    http2: (options) =>
+      options === null
+        ? serve(http2.createServer(), 'http')
+        : serve(http2.createSecureServer(options), 'https'),
+    tls: (options, listener) =>
+      serve(
+        tls.createServer(options, (socket) => {
+          socket.on('error', () => undefined);
+          listener(socket);
+        }),
+        'https',
+      ),
+    tcp: (listener) => serve(net.createServer(listener), 'http'),
+    closedPort: async () => {
+      const { port } = await serve(net.createServer(), 'http');
+      // The local port of a connection is in use, and nobody listens on it.
+      const socket = net.connect({ port, host: '127.0.0.1' });
+      await once(socket, 'connect');
+      cleanups.push(async () => void socket.destroy());
+      return socket.localPort ?? 0;
+    },
+    closeAll: async () => {
+      await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()));
+    },
+  };
+}
+
+/** Sends these bytes to whoever asks, then closes the connection. */
+export function responding(targets: LocalTargets, bytes: string | Buffer): Promise<LocalTarget> {
+  return targets.tcp((socket) => socket.once('data', () => socket.end(bytes)));
+}
+
+/** Calls `done` with the whole body of a request. */
+export function withBody(request: http.IncomingMessage, done: (body: string) => void): void {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => done(Buffer.concat(chunks).toString()));
+}
+
+/** The way out with loopback opened, as `EGRESS_ALLOW_CIDRS` would on a laptop. */
+export function loopbackEgress(extraCa: string | null = null): Egress {
+  return createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], extraCa });
+}
+
+/** Longer than any test runs, so that no check of a busy machine ends by its timeout. */
+export const NO_TIMEOUT_MS = 600_000;
+
+/**
+ * Stops the clock by which a probe measures its time. It moves only with `jest.advanceTimersByTime`, so that a timeout ends a check at
+ * a known moment, however busy the machine is. `jest.useRealTimers` ends this.
+ */
+export function holdProbeClock(): void {
+  jest.useFakeTimers({
+    // Everything but `setTimeout`, `clearTimeout` and `performance`.
+    doNotFake: [
+      'Date',
+      'hrtime',
+      'nextTick',
+      'queueMicrotask',
+      'setImmediate',
+      'clearImmediate',
+      'setInterval',
+      'clearInterval',
+      'requestAnimationFrame',
+      'cancelAnimationFrame',
+      'requestIdleCallback',
+      'cancelIdleCallback',
+    ],
+  });
+}
+
+/** A plain GET with everything left at its default, changed by `changes`. */
+export function check(
+  url: string,
+  egress: Egress,
+  changes: Partial<ProbeTarget> = {},
+  signal?: AbortSignal,
+): Promise<ProbeResult> {
+  const target = {
+    url,
+    method: 'GET',
+    headers: null,
+    body: null,
+    timeoutMs: NO_TIMEOUT_MS,
+    assertions: null,
+    owner: { account: 'test', resource: url },
+  } as const;
+  return probe({ ...target, ...changes }, egress, signal);
+}

@@ -1,0 +1,96 @@
+import { expect, test } from '@jest/globals';
+import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
+import { ApiError } from '../api/api-error.ts';
+import { describeRedelivery, redeliverAll, refreshAfterMs } from './queries.ts';
+
+const NOW = Date.parse('2026-03-01T12:00:00Z');
+const pending = (nextAttemptAt: string | null) => ({ state: 'pending' as const, nextAttemptAt });
+const delivered = { state: 'delivered' as const, nextAttemptAt: null };
+
+test('looks again soon while an attempt is near or under way', () => {
+  for (const at of ['2026-03-01T12:00:30Z', '2026-03-01T11:59:00Z', null])
+    expect(refreshAfterMs([[delivered, pending(at)]], NOW)).toBe(3_000);
+});
+
+test('takes its time where nothing is to be sent, or not for long', () => {
+  expect(refreshAfterMs([], NOW)).toBe(15_000);
+  expect(refreshAfterMs([[delivered]], NOW)).toBe(15_000);
+  expect(refreshAfterMs([[pending('2026-03-01T20:00:00Z')]], NOW)).toBe(15_000);
+});
+
+test('loads many pages seldomer', () => {
+  expect(refreshAfterMs([[delivered], [pending(null)], []], NOW)).toBe(9_000);
+});
+
+const DISABLED = new ApiError({
+  status: 409,
+  title: 'Conflict',
+  detail: 'This channel is disabled: enable it first.',
+  instance: 'request-3',
+});
+
+/** Responses of the api in order, and how many of them were requested. */
+function fakeClient(...responses: readonly (RedeliveryResult | ApiError)[]): {
+  redeliverSome: () => Promise<RedeliveryResult>;
+  requests: () => number;
+} {
+  let requests = 0;
+  return {
+    redeliverSome: () => {
+      const response = responses[requests];
+      requests += 1;
+      if (response === undefined) return Promise.reject(new Error('one request too many'));
+      return response instanceof ApiError ? Promise.reject(response) : Promise.resolve(response);
+    },
+    requests: () => requests,
+  };
+}
+
+test('the request is repeated while there is more, and the counts are added up', async () => {
+  const { redeliverSome, requests } = fakeClient(
+    { count: 1_000, more: true },
+    { count: 1_000, more: true },
+    { count: 500, more: false },
+  );
+  expect(await redeliverAll(redeliverSome)).toEqual({ count: 2_500, more: false });
+  expect(requests()).toBe(3);
+});
+
+test('one request is enough if there is no more', async () => {
+  const { redeliverSome, requests } = fakeClient({ count: 3, more: false });
+  expect(await redeliverAll(redeliverSome)).toEqual({ count: 3, more: false });
+  expect(requests()).toBe(1);
+});
+
+test('a request that releases nothing is the last one, and the result says that there is more', async () => {
+  const { redeliverSome, requests } = fakeClient({ count: 1_000, more: true }, { count: 0, more: true });
+  expect(await redeliverAll(redeliverSome)).toEqual({ count: 1_000, more: true });
+  expect(requests()).toBe(2);
+});
+
+test('a failed repetition is an error with the count so far', async () => {
+  const { redeliverSome } = fakeClient({ count: 1_000, more: true }, { count: 200, more: true }, DISABLED);
+  const error: unknown = await redeliverAll(redeliverSome).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({
+    status: 409,
+    title: 'Conflict',
+    message:
+      '1200 deliveries are due again. The request for the others failed. This channel is disabled: enable it first.',
+    requestId: 'request-3',
+  });
+});
+
+test('a first request that fails is its own error', async () => {
+  await expect(redeliverAll(fakeClient(DISABLED).redeliverSome)).rejects.toBe(DISABLED);
+});
+
+test.each([
+  [{ count: 0, more: false }, 'No undelivered alerts in this time range.'],
+  [{ count: 1, more: false }, '1 delivery is due again.'],
+  [{ count: 2, more: false }, '2 deliveries are due again.'],
+  [{ count: 2, more: true }, '2 deliveries are due again. Others are being sent: try again in a minute.'],
+  [{ count: 0, more: true }, 'No delivery is due again. Others are being sent: try again in a minute.'],
+])('%j is told as "%s"', (result, text) => {
+  expect(describeRedelivery(result)).toBe(text);
+});

@@ -1,0 +1,20 @@
+import { expect, test } from '@jest/globals';
+import type { Region } from '@tocsin/contracts/regions/region';
+import { byUrgency, regionState } from './regions.ts';
+
+const serving: Region = { region: 'eu', workers: 2, waiting: 0, lagSeconds: 0, monitors: 3, served: true };
+
+test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
+  ['with workers', {}, 'serving'],
+  ['whose oldest check waits for long', { lagSeconds: 15 }, 'late'],
+  ['without workers', { workers: 0, served: false }, 'unserved'],
+  ['without workers or monitors', { workers: 0, served: false, monitors: 0 }, 'idle'],
+  ['whose queue does not answer', { workers: null, served: null, lagSeconds: null }, 'unknown'],
+])('a region %s', (_, change, state) => {
+  expect(regionState({ ...serving, ...change })).toBe(state);
+});
+
+test('what needs somebody comes first', () => {
+  const regions = [serving, { ...serving, region: 'us', served: false }, { ...serving, region: 'ap' }];
+  expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
+});
