@@ -9,11 +9,11 @@ import {
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
 import { statusChanges } from '@tocsin/db/status-changes/table';
-import { firstArrivals, NO_ANSWER, webhookIdOf } from '@tocsin/e2e/arrivals';
-import { expectedWebhooks, type ImplyingEvent, type WatchedMonitor } from '@tocsin/e2e/oracle';
-import type { ServiceProcess } from '@tocsin/e2e/service-process';
-import { createSystem, type System } from '@tocsin/e2e/system';
-import { untilSeen } from '@tocsin/e2e/until-seen';
+import { firstArrivals, NO_ANSWER, webhookIdOf } from '@tocsin/lab/arrivals';
+import { expectedWebhooks, type ImplyingEvent, type WatchedMonitor } from '@tocsin/lab/oracle';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, type System } from '@tocsin/lab/system';
+import { untilSeen } from '@tocsin/lab/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { type Answer, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { asc, eq, sql } from 'drizzle-orm';

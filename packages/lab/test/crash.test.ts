@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
-import { firstArrivals, untilLogged } from '@tocsin/e2e/arrivals';
-import { HeldTarget } from '@tocsin/e2e/held-target';
-import { NOWHERE, recordCheck } from '@tocsin/e2e/record-check';
-import type { ServiceProcess } from '@tocsin/e2e/service-process';
-import { createSystem, type System } from '@tocsin/e2e/system';
-import { untilSeen } from '@tocsin/e2e/until-seen';
+import { firstArrivals, untilLogged } from '@tocsin/lab/arrivals';
+import { HeldTarget } from '@tocsin/lab/held-target';
+import { NOWHERE, recordCheck } from '@tocsin/lab/record-check';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, type System } from '@tocsin/lab/system';
+import { untilSeen } from '@tocsin/lab/until-seen';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { type RedisServer, startRedis } from '@tocsin/embedded/redis';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
-import { untilSeen } from '@tocsin/e2e/until-seen';
+import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
+import { untilSeen } from '@tocsin/lab/until-seen';
 import { parse } from 'yaml';
 
 const PAGE = new URL('../../../docs/metrics.md', import.meta.url);

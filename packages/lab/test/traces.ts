@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { System } from '@tocsin/e2e/system';
-import { untilTriggered } from '@tocsin/e2e/until-triggered';
+import type { System } from '@tocsin/lab/system';
+import { untilTriggered } from '@tocsin/lab/until-triggered';
 import type { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import type { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';

@@ -1,4 +1,4 @@
-import { PUBLIC_URL } from '@tocsin/e2e/system';
+import { PUBLIC_URL } from '@tocsin/lab/system';
 import { monitorHeaders, secretOf } from './marked-secrets.ts';
 
 export type Ask = (port: number, method: string, path: string, init?: RequestInit) => Promise<Response>;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { waveId } from '@tocsin/core/schedule/slots';
 import { listWaves } from '@tocsin/db/monitor-regions/schedules';
-import { createSystem, type System } from '@tocsin/e2e/system';
-import { untilSeen } from '@tocsin/e2e/until-seen';
+import { createSystem, type System } from '@tocsin/lab/system';
+import { untilSeen } from '@tocsin/lab/until-seen';
 import { Redis } from 'ioredis';
 
 /** `FLEET_MONITORS=20000 npm test -- fleet` for the figures in docs/performance.md. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import type { Event } from '@tocsin/contracts/monitors/events';
-import { firstArrivals, untilLogged } from '@tocsin/e2e/arrivals';
-import type { ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
-import { createSystem, type System } from '@tocsin/e2e/system';
-import { untilSeen } from '@tocsin/e2e/until-seen';
+import { firstArrivals, untilLogged } from '@tocsin/lab/arrivals';
+import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, type System } from '@tocsin/lab/system';
+import { untilSeen } from '@tocsin/lab/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { type ReceivedWebhook, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
