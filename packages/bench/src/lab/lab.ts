@@ -10,7 +10,7 @@ import { ensureAccount } from '@tocsin/db/users/users';
 import { type ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
 import { findFreePort } from '@tocsin/embedded/ports';
 import { startPostgres } from '@tocsin/embedded/postgres';
-import { openFolder, serverFolder } from '@tocsin/embedded/program/folders';
+import { openFolder, serverFolder } from '@tocsin/embedded/program/teardown';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { startRedis } from '@tocsin/embedded/redis';
 import { migrateQueue } from '@tocsin/queue/migrate';
