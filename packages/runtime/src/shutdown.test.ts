@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import type { Readable } from 'node:stream';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from './testing/until.ts';
@@ -65,8 +65,8 @@ describe('runService', () => {
     for (const service of services) expect(service.output().stdout).toMatch(/oh no[^]*stop called/);
   });
 
-  it('goes on after an error of its telemetry, wherever it surfaces, and logs it', async () => {
-    const services = [run('telemetry-throws'), run('telemetry-rejects')];
+  it('keeps running after an unhandled error of a trace export, and logs it', async () => {
+    const services = [run('export-throws'), run('export-rejects')];
     await Promise.all(services.map(ready));
     for (const service of services) {
       await until('the error is logged', () => service.output().stdout.includes('oh no'));
