@@ -20,7 +20,7 @@ export function storedName(kind: JobKind, region: string | null): string {
 export type StoredQueue = Queue<object, unknown>;
 export type StoredWorker = Worker<object, void>;
 /** Worker settings that do not depend on the store. */
-export type StoreWorkerOptions = Omit<WorkerOptions, 'connection' | 'prefix'>;
+type StoreWorkerOptions = Omit<WorkerOptions, 'connection' | 'prefix'>;
 
 /** Settings of every queue. BullMQ's event stream is short because it has no readers. */
 export const QUEUE_OPTIONS = { streams: { events: { maxLen: 100 } } } as const;
