@@ -1,12 +1,12 @@
 import { Button, DataList } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconSend } from '@tabler/icons-react';
-import type { Channel } from '@tocsin/contracts/channel';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import { type ReactNode, useState } from 'react';
 import { listNames } from '../components/filter-monitors.ts';
-import { Panel } from '../components/panel.tsx';
+import { ErrorNotice } from '../components/load-states.tsx';
+import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';

@@ -3,8 +3,8 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { type ReactNode, useState } from 'react';
+import { ErrorNotice } from './load-states.tsx';
 
 interface ConfirmDialogProps {
   readonly opened: boolean;

@@ -1,20 +1,19 @@
 import { Button, Group, Modal, Radio, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { createInvitationSchema, type Invitation } from '@tocsin/contracts/user';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { IconUserPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
-import { describeError } from '../api/api-error.ts';
+import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
+import { type ReactNode, useState } from 'react';
+import { describeError } from '../api/request.ts';
 import { CodeBlock } from '../components/code-block.tsx';
 import { DataTable } from '../components/data-table.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
+import { useApiForm } from '../components/form.ts';
+import { Loaded } from '../components/load-states.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/time.tsx';
-import { useApiForm } from '../components/use-api-form.ts';
-import { invitationsQuery, invite, revokeInvitation, usersQuery, type NewInvitation } from './queries.ts';
+import { invitationsQuery, invite, type NewInvitation, revokeInvitation, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
 
 /** The users of the account, for owners. */
