@@ -3,7 +3,7 @@ import { errorCode } from './error-code.ts';
 import { createLogger } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { secretValues, settings } from './settings.ts';
-import { isTelemetry } from './telemetry.ts';
+import { isExportingTraces } from './tracing.ts';
 
 const HARD_EXIT_MS = 30_000;
 
@@ -17,7 +17,7 @@ export interface RunningService {
 /**
  * The life of a service's process (design §4, "SIGTERM"): starts it with a logger, stops it once on SIGTERM, SIGINT, or when
  * the parent that holds its IPC channel is gone, and exits: 0 after a clean stop, 1 after a failure or if stopping takes
- * over 30 s. A `SettingsError` is printed as its message alone. Errors of telemetry never end it.
+ * over 30 s. A `SettingsError` is printed as its message alone. Errors while sending traces never end it.
  */
 export async function runService(
   service: string,
@@ -45,7 +45,7 @@ export async function runService(
   }
 
   function fail(what: string, error: unknown): void {
-    if (isTelemetry()) {
+    if (isExportingTraces()) {
       logger.warn('Unexpected error while sending traces; the service goes on', { error });
       return;
     }
