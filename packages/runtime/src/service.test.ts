@@ -65,8 +65,8 @@ describe('runService', () => {
     for (const service of services) expect(service.output().stdout).toMatch(/oh no[^]*stop called/);
   });
 
-  it('continues after an error of its telemetry, wherever it surfaces, and logs it', async () => {
-    const services = [run('telemetry-throws'), run('telemetry-rejects')];
+  it('keeps running after an unhandled error of a trace export, and logs it', async () => {
+    const services = [run('export-throws'), run('export-rejects')];
     await Promise.all(services.map(ready));
     for (const service of services) {
       await until('the error is logged', () => service.output().stdout.includes('oh no'));

@@ -3,7 +3,7 @@ import { errorCode } from './error-code.ts';
 import { createLogger } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { secretValues, settings } from './settings.ts';
-import { isTelemetry } from './telemetry.ts';
+import { isExportingTraces } from './tracing.ts';
 
 const HARD_EXIT_MS = 30_000;
 
@@ -17,7 +17,7 @@ export interface RunningService {
 /**
  * Runs a service: starts it with a logger and stops it on SIGTERM or SIGINT, or when the parent process closes the IPC channel.
  * The exit code is 0 after a clean stop, and 1 after a failure or if stopping takes over 30 s. Of a `SettingsError` only the
- * message is printed. Errors of telemetry do not stop the service.
+ * message is printed. Errors while sending traces do not stop the service.
  */
 export async function runService(
   service: string,
@@ -45,7 +45,7 @@ export async function runService(
   }
 
   function fail(what: string, error: unknown): void {
-    if (isTelemetry()) {
+    if (isExportingTraces()) {
       logger.warn('Unexpected error while sending traces; the service continues', { error });
       return;
     }

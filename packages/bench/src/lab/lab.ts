@@ -7,7 +7,7 @@ import { migrate } from '@tocsin/db/database/migrate';
 import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
 import { ensureAccount } from '@tocsin/db/users/users';
-import { type ServiceName, ServiceProcess } from '@tocsin/e2e/service-process';
+import { type ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
 import { findFreePort } from '@tocsin/embedded/ports';
 import { startPostgres } from '@tocsin/embedded/postgres';
 import { openFolder, serverFolder } from '@tocsin/embedded/program/teardown';

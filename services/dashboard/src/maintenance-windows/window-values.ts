@@ -5,7 +5,7 @@ import {
   type MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { z } from 'zod';
-import { useApiForm } from '../components/use-api-form.ts';
+import { useApiForm } from '../components/form.ts';
 import { fromLocal, localToIso, toLocal } from '../components/zoned-time.ts';
 import type { WindowBody, WindowUpdateBody } from './queries.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ImplyingEvent } from '@tocsin/e2e/oracle';
+import type { ImplyingEvent } from '@tocsin/lab/oracle';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { faultsOf, judge } from './judge.ts';
 import type { Readings } from './read.ts';
@@ -26,7 +26,7 @@ function webhook(id: string, second: number, kind: string): ReceivedWebhook {
     runbookUrl: null,
   };
   const body = JSON.stringify(payload);
-  return { at: new Date(0), path: '/', method: 'POST', headers: { 'webhook-id': id }, body };
+  return { at: new Date(0), address: '', path: '/', method: 'POST', headers: { 'webhook-id': id }, body };
 }
 
 /** Two monitors, one of which was down once; the webhooks did not come in the order of their stamps. */

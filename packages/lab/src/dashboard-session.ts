@@ -1,0 +1,51 @@
+/** The origin that people see, and the only one from which an api here accepts browsers. */
+export const PUBLIC_URL = 'http://tocsin.example';
+
+const LOGIN = { email: 'admin@example.com', password: 'correct horse battery' };
+
+/** Settings of an api that `signIn` can sign in to. */
+export const ADMIN_ENV = { BOOTSTRAP_ADMIN_EMAIL: LOGIN.email, BOOTSTRAP_ADMIN_PASSWORD: LOGIN.password };
+
+/** A request to a path under `/api/dashboard`, with the session's cookie. */
+export type DashboardRequest = (
+  method: string,
+  path: string,
+  body?: object,
+  options?: Pick<RequestInit, 'signal'>,
+) => Promise<Response>;
+
+/** Signs in to the dashboard of an api that runs with `ADMIN_ENV`. */
+export async function signIn(api: { readonly port: number }): Promise<DashboardRequest> {
+  return (await openSession(api)).request;
+}
+
+/**
+ * The same, with the session's cookie.
+ * @param login by default that of `ADMIN_ENV`
+ * @param publicUrl PUBLIC_URL of the api
+ */
+export async function openSession(
+  { port }: { readonly port: number },
+  login: { readonly email: string; readonly password: string } = LOGIN,
+  publicUrl = PUBLIC_URL,
+): Promise<{ readonly request: DashboardRequest; readonly cookie: string }> {
+  const headers = { 'Content-Type': 'application/json', Origin: publicUrl };
+  const response = await fetch(`http://127.0.0.1:${port}/api/auth/sign-in/email`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(login),
+  });
+  if (response.status !== 200) throw new Error(`sign-in: ${response.status} ${await response.text()}`);
+  const cookie = response.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+  const request: DashboardRequest = (method, path, body, options) =>
+    fetch(`http://127.0.0.1:${port}/api/dashboard${path}`, {
+      ...options,
+      method,
+      headers: { ...headers, Cookie: cookie },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  return { request, cookie };
+}
