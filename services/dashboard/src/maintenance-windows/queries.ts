@@ -1,12 +1,9 @@
-import { queryOptions, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, skipToken, useQueryClient } from '@tanstack/react-query';
 import type {
-  createMaintenanceWindowSchema,
   ListedMaintenanceWindow,
   MaintenanceWindow,
   MaintenanceWindowState,
-  updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type { z } from 'zod';
 import { request } from '../api/request.ts';
 
 const PATH = '/api/dashboard/maintenance-windows';
@@ -16,10 +13,31 @@ export const MAX_WINDOWS = 2_000;
 /** The live stream has no events of windows. */
 const REFRESH_MS = 15_000;
 
-export type WindowBody = z.input<typeof createMaintenanceWindowSchema>;
-export type WindowUpdateBody = z.input<typeof updateMaintenanceWindowSchema>;
+/** The fields of a window that people choose. */
+export type WindowBody = Pick<
+  MaintenanceWindow,
+  'name' | 'startsAt' | 'endsAt' | 'rrule' | 'timeZone' | 'monitorIds'
+>;
 
-/** All windows of the account, the newest first. */
+export interface PreviewBody extends Omit<WindowBody, 'name'> {
+  /** The window to leave out of the overlaps, since it is being edited. */
+  readonly maintenanceWindowId?: string;
+}
+
+export interface Preview {
+  /** The next ones that have not ended. */
+  readonly occurrences: readonly { readonly startsAt: string; readonly endsAt: string }[];
+  /** Other windows with occurrences at the same time on the same monitors. */
+  readonly overlaps: readonly {
+    readonly maintenanceWindowId: string;
+    readonly name: string;
+    /** When both are running for the first time. */
+    readonly startsAt: string;
+    readonly monitorCount: number;
+  }[];
+}
+
+/** All windows of the account, newest first. */
 export const windowsQuery = queryOptions({
   queryKey: ['maintenance-windows'],
   queryFn: async ({ signal }) => {
@@ -36,8 +54,7 @@ export const windowsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-/** One window, with its next occurrences. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the answer's type from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the response from it
 export const windowQuery = (id: string) =>
   queryOptions({
     queryKey: ['maintenance-window', id],
@@ -47,16 +64,29 @@ export const windowQuery = (id: string) =>
     refetchInterval: REFRESH_MS,
   });
 
+/** What a window would do. @param body null: nothing to ask for yet */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
+export const previewQuery = (body: PreviewBody | null) =>
+  queryOptions({
+    queryKey: ['maintenance-window-preview', body],
+    queryFn:
+      body === null
+        ? skipToken
+        : ({ signal }) => request<Preview>('POST', `${PATH}/preview`, { body, signal }),
+    // While people type, each preview is shown once.
+    gcTime: 0,
+  });
+
 export async function createWindow(body: WindowBody): Promise<MaintenanceWindow> {
   return (await request<{ maintenanceWindow: MaintenanceWindow }>('POST', PATH, { body })).maintenanceWindow;
 }
 
-export async function updateWindow(id: string, body: WindowUpdateBody): Promise<MaintenanceWindow> {
+export async function updateWindow(id: string, body: Partial<WindowBody>): Promise<MaintenanceWindow> {
   return (await request<{ maintenanceWindow: MaintenanceWindow }>('PATCH', `${PATH}/${id}`, { body }))
     .maintenanceWindow;
 }
 
-/** Ends what runs now. */
+/** Ends the running occurrence. */
 export async function endMaintenance(id: string): Promise<MaintenanceWindow> {
   return (await request<{ maintenanceWindow: MaintenanceWindow }>('POST', `${PATH}/${id}/end`))
     .maintenanceWindow;
@@ -66,7 +96,7 @@ export async function deleteWindow(id: string): Promise<void> {
   await request('DELETE', `${PATH}/${id}`);
 }
 
-/** @returns what shows a window as the server has it now, on every page */
+/** @returns a function that shows the new state of a window on every page */
 export function useWindowChanged(): (window: MaintenanceWindow) => void {
   const queryClient = useQueryClient();
   return (window) => {
@@ -75,24 +105,17 @@ export function useWindowChanged(): (window: MaintenanceWindow) => void {
   };
 }
 
-/** Those in a state: what runs by its end, what is to come by its start, what is over by its last change, the latest first. */
+/** The windows in a state: running ones by their end, scheduled ones by their start, ended ones by the latest change. */
 export function sortWindows(
   windows: readonly ListedMaintenanceWindow[],
   state: MaintenanceWindowState,
 ): ListedMaintenanceWindow[] {
-  const found = windows.filter((window) => window.state === state);
-  switch (state) {
-    case 'running':
-      return found.sort(by((window) => window.currentOccurrence?.endsAt ?? window.endsAt));
-    case 'scheduled':
-      return found.sort(by((window) => window.nextOccurrence?.startsAt ?? window.startsAt));
-    case 'ended':
-      return found.sort(by((window) => window.updatedAt)).toReversed();
-  }
-}
-
-function by(
-  time: (window: ListedMaintenanceWindow) => string,
-): (a: ListedMaintenanceWindow, b: ListedMaintenanceWindow) => number {
-  return (a, b) => Date.parse(time(a)) - Date.parse(time(b));
+  const timeOf = (window: ListedMaintenanceWindow): number => {
+    if (state === 'ended') return -Date.parse(window.updatedAt);
+    const { startsAt, endsAt, currentOccurrence, nextOccurrence } = window;
+    return Date.parse(
+      state === 'running' ? (currentOccurrence?.endsAt ?? endsAt) : (nextOccurrence?.startsAt ?? startsAt),
+    );
+  };
+  return windows.filter((window) => window.state === state).sort((a, b) => timeOf(a) - timeOf(b));
 }

@@ -11,7 +11,7 @@ import {
   type Repeat,
 } from './recurrence.ts';
 import { describeOrdinal } from './schedule-text.ts';
-import type { WindowFormState } from './window-values.ts';
+import type { WindowFieldsProps } from './window-values.ts';
 
 const REPEAT_LABELS: Record<Repeat, string> = {
   once: 'Does not repeat',
@@ -27,13 +27,9 @@ const ENDS = [
   { value: 'count', label: 'After a number of occurrences' },
 ] as const;
 
-interface RecurrenceFieldsProps {
-  readonly form: WindowFormState;
-}
-
 /** How a window recurs. */
-export function RecurrenceFields({ form }: RecurrenceFieldsProps): ReactNode {
-  const { values, errors } = form;
+export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode {
+  const { values } = form;
   const { repeat } = values;
   const setRepeat = (next: Repeat): void => {
     // Start from the rule of the previous choices.
@@ -60,28 +56,35 @@ export function RecurrenceFields({ form }: RecurrenceFieldsProps): ReactNode {
           spellCheck={false}
           styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
           {...form.getInputProps('rrule')}
+          error={errors['rrule']}
         />
       )}
       {repeat !== 'once' && repeat !== 'custom' && (
         <>
-          <IntegerInput form={form} field="every" label={`Interval, in ${UNITS[repeat]}`} max={1_000} />
+          <IntegerInput
+            form={form}
+            errors={errors}
+            field="every"
+            label={`Interval, in ${UNITS[repeat]}`}
+            max={1_000}
+          />
           {repeat === 'weekly' && <WeeklyDays form={form} />}
           {repeat === 'monthly' && <MonthlyDay form={form} />}
-          <RecurrenceEnd form={form} />
+          <RecurrenceEnd form={form} errors={errors} />
         </>
       )}
     </Stack>
   );
 }
 
-interface IntegerInputProps extends RecurrenceFieldsProps {
+interface IntegerInputProps extends WindowFieldsProps {
   readonly field: 'every' | 'count';
   readonly label: string;
   readonly max: number;
 }
 
 /** A number from 1; 0 while it is empty. */
-function IntegerInput({ form, field, label, max }: IntegerInputProps): ReactNode {
+function IntegerInput({ form, errors, field, label, max }: IntegerInputProps): ReactNode {
   return (
     <NumberInput
       label={label}
@@ -91,12 +94,12 @@ function IntegerInput({ form, field, label, max }: IntegerInputProps): ReactNode
       w={220}
       value={form.values[field] === 0 ? '' : form.values[field]}
       onChange={(value) => form.setFieldValue(field, Number(value))}
-      error={form.errors[field]}
+      error={errors[field]}
     />
   );
 }
 
-function WeeklyDays({ form }: RecurrenceFieldsProps): ReactNode {
+function WeeklyDays({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
   const { days, startsAt } = form.values;
   const { weekday } = dayInMonth(startsAt);
   return (
@@ -131,7 +134,7 @@ function WeeklyDays({ form }: RecurrenceFieldsProps): ReactNode {
 }
 
 /** The choices that match the start date. */
-function MonthlyDay({ form }: RecurrenceFieldsProps): ReactNode {
+function MonthlyDay({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
   const { startsAt, monthlyOn } = form.values;
   const { day, weekday, nth, isLastDay, isLastOfWeekday } = dayInMonth(startsAt);
   if (Number.isNaN(day)) return null;
@@ -162,7 +165,7 @@ function MonthlyDay({ form }: RecurrenceFieldsProps): ReactNode {
   );
 }
 
-function RecurrenceEnd({ form }: RecurrenceFieldsProps): ReactNode {
+function RecurrenceEnd({ form, errors }: WindowFieldsProps): ReactNode {
   const { ends } = form.values;
   return (
     <Group align="flex-start">
@@ -180,7 +183,13 @@ function RecurrenceEnd({ form }: RecurrenceFieldsProps): ReactNode {
         <TextInput type="date" label="Last day" required {...form.getInputProps('until')} />
       )}
       {ends === 'count' && (
-        <IntegerInput form={form} field="count" label="Occurrences, including the first" max={366} />
+        <IntegerInput
+          form={form}
+          errors={errors}
+          field="count"
+          label="Occurrences, including the first"
+          max={366}
+        />
       )}
     </Group>
   );
