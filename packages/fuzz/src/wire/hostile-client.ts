@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import type { ServiceProcess } from '@tocsin/e2e/service-process';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
 import type { Account } from '../system/account.ts';
 
 /** A connection that is spoken to in bytes, and says when it is over. */
