@@ -1,9 +1,10 @@
-import { ActionIcon, Badge, Button, Skeleton, Tooltip } from '@mantine/core';
+import { Badge, Skeleton, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ApiKey } from '@tocsin/contracts/api-key';
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
+import { IconButton, RowButton } from '../components/buttons.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -19,9 +20,9 @@ export function ApiKeysPage(): ReactNode {
   const query = useQuery(apiKeysQuery);
   const [creating, setCreating] = useState(false);
   const create = (
-    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+    <IconButton variant="filled" icon={IconPlus} onClick={() => setCreating(true)}>
       New API key
-    </Button>
+    </IconButton>
   );
   return (
     <>
@@ -69,16 +70,12 @@ function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode 
           {
             title: 'Actions',
             render: (key) => (
-              <Tooltip label="Delete">
-                <ActionIcon
-                  variant="subtle"
-                  color="gray"
-                  onClick={() => setDeleting(key)}
-                  aria-label={`Delete the key ${key.name}`}
-                >
-                  <IconTrash size={18} aria-hidden />
-                </ActionIcon>
-              </Tooltip>
+              <RowButton
+                icon={IconTrash}
+                hint="Delete"
+                label={`Delete the key ${key.name}`}
+                onClick={() => setDeleting(key)}
+              />
             ),
           },
         ]}

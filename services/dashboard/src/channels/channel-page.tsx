@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import type { Channel } from '@tocsin/contracts/channel';
@@ -7,6 +7,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { describeError, isStatus } from '../api/api-error.ts';
 import { NotFoundPage } from '../app/page-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
 import { DeleteButton } from '../components/confirm-dialog.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';
@@ -99,7 +100,6 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
 
 function EnableButton({ channel: { id, enabled } }: ChannelProps): ReactNode {
   const showChannel = useChannelChanged();
-  const Icon = enabled ? IconPlayerPause : IconPlayerPlay;
   const toggle = useMutation({
     mutationFn: () => updateChannel(id, { enabled: !enabled }),
     onSuccess: (channel) => {
@@ -113,14 +113,14 @@ function EnableButton({ channel: { id, enabled } }: ChannelProps): ReactNode {
     onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
   });
   return (
-    <Button
+    <IconButton
       variant={enabled ? 'default' : 'filled'}
+      icon={enabled ? IconPlayerPause : IconPlayerPlay}
       loading={toggle.isPending}
       onClick={() => toggle.mutate()}
-      leftSection={<Icon size={16} aria-hidden />}
     >
       {enabled ? 'Disable' : 'Enable'}
-    </Button>
+    </IconButton>
   );
 }
 

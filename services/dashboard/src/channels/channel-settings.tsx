@@ -1,10 +1,11 @@
-import { Button, DataList } from '@mantine/core';
+import { DataList } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconSend } from '@tabler/icons-react';
 import type { Channel } from '@tocsin/contracts/channel';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
 import { listNames } from '../components/filter-monitors.ts';
 import { Panel } from '../components/panel.tsx';
 import { Quiet } from '../components/quiet.tsx';
@@ -42,14 +43,9 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
     <Panel
       title="Settings"
       actions={
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<IconPencil size={14} aria-hidden />}
-          onClick={() => setEditing(true)}
-        >
+        <IconButton size="xs" icon={IconPencil} onClick={() => setEditing(true)}>
           Edit
-        </Button>
+        </IconButton>
       }
     >
       <DataList orientation="horizontal">
@@ -83,15 +79,9 @@ export function ChannelTest({ channelId }: { readonly channelId: string }): Reac
     <Panel
       title="Test"
       actions={
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconSend size={14} aria-hidden />}
-          loading={isPending}
-          onClick={() => mutate()}
-        >
+        <IconButton size="xs" icon={IconSend} loading={isPending} onClick={() => mutate()}>
           Send a test event
-        </Button>
+        </IconButton>
       }
     >
       <div aria-live="polite">

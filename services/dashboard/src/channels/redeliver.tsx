@@ -8,6 +8,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { describeError, isAboutFields } from '../api/api-error.ts';
 import { ErrorNotice } from '../app/page-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
 import { formatUtc } from '../components/format-time.ts';
 import { Quiet } from '../components/quiet.tsx';
 import { SaveForm } from '../components/save-form.tsx';
@@ -36,16 +37,14 @@ export function RedeliverButton({ delivery, channel }: RedeliverButtonProps): Re
   });
   return (
     <Stack gap="xs" align="flex-start">
-      <Button
-        variant="default"
-        size="sm"
-        leftSection={<IconRotateClockwise size={16} aria-hidden />}
+      <IconButton
+        icon={IconRotateClockwise}
         disabled={!channel.enabled}
         loading={isPending}
         onClick={() => mutate()}
       >
         Redeliver
-      </Button>
+      </IconButton>
       {!channel.enabled && <Quiet size="xs">Enable the channel first.</Quiet>}
       {error !== null && <ErrorNotice error={error} />}
     </Stack>
@@ -57,15 +56,9 @@ export function RedeliverRange({ channel }: { readonly channel: Channel }): Reac
   const [opened, { open, close }] = useDisclosure();
   return (
     <>
-      <Button
-        size="xs"
-        variant="default"
-        leftSection={<IconRotateClockwise size={14} aria-hidden />}
-        onClick={open}
-        aria-haspopup="dialog"
-      >
+      <IconButton size="xs" icon={IconRotateClockwise} onClick={open} aria-haspopup="dialog">
         Redeliver a time range
-      </Button>
+      </IconButton>
       <Modal opened={opened} onClose={close} title="Redeliver a time range">
         {channel.enabled ? (
           <RangeForm channelId={channel.id} onDone={close} />

@@ -4,6 +4,7 @@ import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { Panel } from '../components/panel.tsx';
@@ -47,7 +48,6 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
     },
   });
   const secret = reveal.data;
-  const Eye = secret === undefined ? IconEye : IconEyeOff;
   return (
     <Stack gap="sm">
       {secret === undefined ? (
@@ -57,23 +57,18 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
       )}
       {reveal.error && <ErrorNotice error={reveal.error} />}
       <Group gap="xs">
-        <Button
-          size="xs"
-          variant="default"
-          loading={reveal.isPending}
-          leftSection={<Eye size={14} aria-hidden />}
-          onClick={() => (secret === undefined ? reveal.mutate() : reveal.reset())}
-        >
-          {secret === undefined ? 'Reveal' : 'Hide'}
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconRefresh size={14} aria-hidden />}
-          onClick={open}
-        >
+        {secret === undefined ? (
+          <IconButton size="xs" icon={IconEye} loading={reveal.isPending} onClick={() => reveal.mutate()}>
+            Reveal
+          </IconButton>
+        ) : (
+          <IconButton size="xs" icon={IconEyeOff} onClick={() => reveal.reset()}>
+            Hide
+          </IconButton>
+        )}
+        <IconButton size="xs" icon={IconRefresh} onClick={open} aria-haspopup="dialog">
           Rotate
-        </Button>
+        </IconButton>
       </Group>
       <ConfirmDialog
         opened={asking}

@@ -5,6 +5,7 @@ import { IconTrash } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { ErrorNotice } from '../app/page-states.tsx';
+import { IconButton } from './buttons.tsx';
 
 interface ConfirmDialogProps {
   readonly opened: boolean;
@@ -100,14 +101,9 @@ export function DeleteButton({ name, title, remove, onDeleted, children }: Delet
   });
   return (
     <>
-      <Button
-        variant="default"
-        leftSection={<IconTrash size={16} aria-hidden />}
-        onClick={open}
-        aria-haspopup="dialog"
-      >
+      <IconButton icon={IconTrash} onClick={open} aria-haspopup="dialog">
         Delete
-      </Button>
+      </IconButton>
       <ConfirmDialog
         opened={opened}
         title={title}

@@ -1,4 +1,4 @@
-import { Button, Code, Grid, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Code, Grid, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
@@ -8,6 +8,7 @@ import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/ma
 import type { ReactNode } from 'react';
 import { isStatus } from '../api/api-error.ts';
 import { NotFoundPage } from '../app/page-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
 import { ConfirmDialog, DeleteButton } from '../components/confirm-dialog.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
 import { Loaded } from '../components/loaded.tsx';
@@ -80,13 +81,9 @@ function Content({ window }: WindowProps): ReactNode {
           !editing && (
             <>
               <EndNow window={window} />
-              <Button
-                variant="default"
-                leftSection={<IconPencil size={16} aria-hidden />}
-                onClick={edit.open}
-              >
+              <IconButton icon={IconPencil} onClick={edit.open}>
                 Edit
-              </Button>
+              </IconButton>
               <DeleteWindow window={window} />
             </>
           )
@@ -169,9 +166,9 @@ function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNo
   return (
     <>
       {state === 'running' && (
-        <Button leftSection={<IconPlayerStop size={16} aria-hidden />} onClick={open} aria-haspopup="dialog">
+        <IconButton variant="filled" icon={IconPlayerStop} onClick={open} aria-haspopup="dialog">
           End now
-        </Button>
+        </IconButton>
       )}
       <ConfirmDialog
         opened={opened}

@@ -6,6 +6,7 @@ import { IconUserPlus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { describeError } from '../api/api-error.ts';
+import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { Loaded } from '../components/loaded.tsx';
@@ -28,9 +29,9 @@ export function PeoplePage(): ReactNode {
         title="People"
         hint="Members manage monitors, channels, maintenance and API keys. Owners also manage people and channel secrets."
         actions={
-          <Button leftSection={<IconUserPlus size={16} aria-hidden />} onClick={() => setInviting(true)}>
+          <IconButton variant="filled" icon={IconUserPlus} onClick={() => setInviting(true)}>
             Invite
-          </Button>
+          </IconButton>
         }
       />
       <Stack>

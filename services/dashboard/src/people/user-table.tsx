@@ -1,4 +1,4 @@
-import { ActionIcon, Checkbox, NativeSelect, Tooltip } from '@mantine/core';
+import { Checkbox, NativeSelect } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconUserMinus } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -7,6 +7,7 @@ import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useState } from 'react';
 import { apiKeysQuery } from '../api-keys/queries.ts';
 import { describeError } from '../api/api-error.ts';
+import { RowButton } from '../components/buttons.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { listNames } from '../components/filter-monitors.ts';
@@ -40,16 +41,12 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
           {
             title: 'Actions',
             render: (user) => (
-              <Tooltip label="Remove">
-                <ActionIcon
-                  variant="subtle"
-                  color="gray"
-                  onClick={() => setRemoving(user)}
-                  aria-label={`Remove ${user.name}`}
-                >
-                  <IconUserMinus size={18} aria-hidden />
-                </ActionIcon>
-              </Tooltip>
+              <RowButton
+                icon={IconUserMinus}
+                hint="Remove"
+                label={`Remove ${user.name}`}
+                onClick={() => setRemoving(user)}
+              />
             ),
           },
         ]}
