@@ -1,10 +1,10 @@
 import { Alert, Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { createApiKeySchema } from '@tocsin/contracts/api-key';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useId, type ReactNode } from 'react';
+import { createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
+import { type ReactNode, useId } from 'react';
 import { CodeBlock } from '../components/code-block.tsx';
+import { useApiForm } from '../components/form.ts';
 import { SaveForm } from '../components/save-form.tsx';
-import { useApiForm } from '../components/use-api-form.ts';
 import { apiKeysQuery, createApiKey, type NewApiKey } from './queries.ts';
 
 /** In days. */

@@ -1,13 +1,11 @@
 import { Group, Radio, Stack, TextInput } from '@mantine/core';
-import { createChannelSchema, type Channel, type ChannelInput } from '@tocsin/contracts/channel';
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
-import { errorsUnder } from '../components/errors-under.ts';
+import { type Channel, type ChannelInput, createChannelSchema } from '@tocsin/contracts/channels/channel';
+import { type ReactNode, useState } from 'react';
+import { errorsUnder, useApiForm } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
-import { useApiForm } from '../components/use-api-form.ts';
 import { createChannel, useChannelChanged } from './queries.ts';
 import { SecretDialog } from './signing-secret.tsx';
 

@@ -7,8 +7,7 @@ import type {
   RedeliveryResult,
 } from '@tocsin/contracts/deliveries/delivery';
 import type { DeliveryState } from '@tocsin/contracts/vocabulary';
-import { ApiError } from '../api/api-error.ts';
-import { request } from '../api/request.ts';
+import { ApiError, request } from '../api/request.ts';
 
 const PATH = '/api/dashboard/channels';
 const DELIVERIES = '/api/dashboard/deliveries';

@@ -6,13 +6,13 @@ import type { Channel } from '@tocsin/contracts/channel';
 import { redeliverySchema, type Delivery } from '@tocsin/contracts/channel-delivery';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { describeError, isAboutFields } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { describeError, isAboutFields } from '../api/request.ts';
+import { ErrorNotice } from '../components/load-states.tsx';
 import { IconButton } from '../components/buttons.tsx';
-import { formatUtc } from '../components/format-time.ts';
+import { formatUtc } from '../components/format.ts';
 import { Quiet } from '../components/quiet.tsx';
 import { SaveForm } from '../components/save-form.tsx';
-import { useApiForm } from '../components/use-api-form.ts';
+import { useApiForm } from '../components/form.ts';
 import { localToIso, readerZone, toLocal } from '../components/zoned-time.ts';
 import { channelQuery, deliveryQuery, describeRedelivery, redeliver, redeliverRange } from './queries.ts';
 

@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { ErrorNotice } from './load-states.tsx';
 import { IconButton } from './buttons.tsx';
 
 interface ConfirmDialogProps {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { toFormErrors } from '../components/use-api-form.ts';
+import { toFormErrors } from '../components/form.ts';
 import {
   formatDuration,
   lengthOf,

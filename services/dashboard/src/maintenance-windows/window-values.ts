@@ -5,7 +5,7 @@ import {
   createMaintenanceWindowSchema,
   type MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { bodyErrors, useApiForm } from '../components/use-api-form.ts';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { fromLocal, localToIso, toLocal } from '../components/zoned-time.ts';
 import type { WindowBody } from './queries.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
