@@ -4,6 +4,7 @@ import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ErrorNotice } from '../components/load-states.tsx';
+import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
@@ -12,7 +13,6 @@ import { Quiet } from '../components/quiet.tsx';
 import { TextLink } from '../components/links.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
-import { revealSecret, rotateSecret } from './queries.ts';
 
 const EXAMPLE = `import { Webhook } from 'standardwebhooks';
 
@@ -38,16 +38,19 @@ export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
 /** Reveals and rotates the secret, which must not stay in memory afterwards. */
 function SecretActions({ channelId }: SigningSecretProps): ReactNode {
   const [asking, { open, close }] = useDisclosure();
-  const reveal = useMutation({ mutationFn: () => revealSecret(channelId), gcTime: 0 });
+  const reveal = useMutation({
+    mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id: channelId }),
+    gcTime: 0,
+  });
   const rotate = useMutation({
-    mutationFn: () => rotateSecret(channelId),
+    mutationFn: () => api('POST /api/dashboard/channels/:id/rotate-secret', { id: channelId }),
     gcTime: 0,
     onSuccess: () => {
       reveal.reset();
       close();
     },
   });
-  const secret = reveal.data;
+  const secret = reveal.data?.secret;
   return (
     <Stack gap="sm">
       {secret === undefined ? (

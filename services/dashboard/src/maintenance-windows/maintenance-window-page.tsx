@@ -2,11 +2,12 @@ import { Code, Grid, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
-import { isStatus } from '../api/request.ts';
+import { useRefresh } from '../api/mutations.ts';
+import { api, isStatus } from '../api/request.ts';
 import { Loaded, NotFoundPage } from '../components/load-states.tsx';
 import { IconButton } from '../components/buttons.tsx';
 import { ConfirmDialog, DeleteButton } from '../components/confirm-dialog.tsx';
@@ -19,7 +20,7 @@ import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { WindowStateBadge } from './maintenance-windows-page.tsx';
 import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
-import { deleteWindow, endMaintenance, useWindowChanged, windowQuery, windowsQuery } from './queries.ts';
+import { windowQuery, windowsQuery } from './queries.ts';
 import { EditWindowForm } from './window-form.tsx';
 
 const route = getRouteApi('/signed-in/maintenance/$windowId');
@@ -54,11 +55,11 @@ function Placeholder(): ReactNode {
 
 function Content({ window }: WindowProps): ReactNode {
   const [editing, edit] = useDisclosure();
-  const { state, currentOccurrence, nextOccurrence } = window;
+  const { id, name, state, currentOccurrence, nextOccurrence } = window;
   return (
     <>
       <PageHeader
-        title={window.name}
+        title={name}
         hint={
           <Group gap="sm">
             <WindowStateBadge state={state} />
@@ -82,7 +83,18 @@ function Content({ window }: WindowProps): ReactNode {
               <IconButton icon={IconPencil} onClick={edit.open}>
                 Edit
               </IconButton>
-              <DeleteWindow window={window} />
+              <DeleteButton
+                id={id}
+                name={name}
+                title="Delete this maintenance window"
+                remove={() => api('DELETE /api/dashboard/maintenance-windows/:id', { id })}
+                listPath="/maintenance"
+                list={windowsQuery}
+                detail={windowQuery(id)}
+              >
+                {state === 'running' && 'Maintenance ends at once: monitors that are down send alerts. '}
+                No further occurrences take place.
+              </DeleteButton>
             </>
           )
         }
@@ -150,11 +162,11 @@ function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
 
 function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNode {
   const [opened, { open, close }] = useDisclosure();
-  const showWindow = useWindowChanged();
+  const refresh = useRefresh();
   const { mutate, error, isPending } = useMutation({
-    mutationFn: () => endMaintenance(id),
-    onSuccess: (window) => {
-      showWindow(window);
+    mutationFn: () => api('POST /api/dashboard/maintenance-windows/:id/end', { id }),
+    onSuccess: async () => {
+      await refresh(windowsQuery, windowQuery(id));
       notifications.show({
         message: 'Maintenance ended. Its monitors send alerts again within two seconds.',
       });
@@ -189,26 +201,5 @@ function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNo
         )}
       </ConfirmDialog>
     </>
-  );
-}
-
-function DeleteWindow({ window: { id, name, state } }: WindowProps): ReactNode {
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  return (
-    <DeleteButton
-      name={name}
-      title="Delete this maintenance window"
-      remove={() => deleteWindow(id)}
-      onDeleted={async () => {
-        await navigate({ to: '/maintenance', ignoreBlocker: true });
-        queryClient.removeQueries({ queryKey: windowQuery(id).queryKey });
-        void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
-      }}
-    >
-      {state === 'running'
-        ? 'Maintenance ends at once: monitors that are down send alerts. No further occurrences take place.'
-        : 'No further occurrences take place.'}
-    </DeleteButton>
   );
 }

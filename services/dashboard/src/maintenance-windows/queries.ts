@@ -1,12 +1,11 @@
-import { queryOptions, skipToken, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, skipToken } from '@tanstack/react-query';
 import type {
   ListedMaintenanceWindow,
   MaintenanceWindow,
   MaintenanceWindowState,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { request } from '../api/request.ts';
+import { api } from '../api/request.ts';
 
-const PATH = '/api/dashboard/maintenance-windows';
 const PAGE_SIZE = 500;
 /** A running window may be an old one, so all windows are loaded, up to this bound. */
 export const MAX_WINDOWS = 2_000;
@@ -20,21 +19,8 @@ export type WindowBody = Pick<
 >;
 
 export interface PreviewBody extends Omit<WindowBody, 'name'> {
-  /** The window to leave out of the overlaps, since it is being edited. */
+  /** The window that is being edited, which does not overlap with itself. */
   readonly maintenanceWindowId?: string;
-}
-
-export interface Preview {
-  /** The next ones that have not ended. */
-  readonly occurrences: readonly { readonly startsAt: string; readonly endsAt: string }[];
-  /** Other windows with occurrences at the same time on the same monitors. */
-  readonly overlaps: readonly {
-    readonly maintenanceWindowId: string;
-    readonly name: string;
-    /** When both are running for the first time. */
-    readonly startsAt: string;
-    readonly monitorCount: number;
-  }[];
 }
 
 /** All windows of the account, newest first. */
@@ -42,13 +28,14 @@ export const windowsQuery = queryOptions({
   queryKey: ['maintenance-windows'],
   queryFn: async ({ signal }) => {
     const windows: ListedMaintenanceWindow[] = [];
-    let before = '';
-    do {
-      const path = `${PATH}?limit=${PAGE_SIZE}${before && `&before=${before}`}`;
-      const page = await request<{ maintenanceWindows: ListedMaintenanceWindow[] }>('GET', path, { signal });
+    let isLast = false;
+    while (!isLast && windows.length < MAX_WINDOWS) {
+      const before = windows.at(-1)?.id;
+      const query = { limit: String(PAGE_SIZE), ...(before !== undefined && { before }) };
+      const page = await api('GET /api/dashboard/maintenance-windows', { query, signal });
       windows.push(...page.maintenanceWindows);
-      before = page.maintenanceWindows.length < PAGE_SIZE ? '' : (windows.at(-1)?.id ?? '');
-    } while (before !== '' && windows.length < MAX_WINDOWS);
+      isLast = page.maintenanceWindows.length < PAGE_SIZE;
+    }
     return windows;
   },
   refetchInterval: REFRESH_MS,
@@ -59,12 +46,11 @@ export const windowQuery = (id: string) =>
   queryOptions({
     queryKey: ['maintenance-window', id],
     queryFn: async ({ signal }) =>
-      (await request<{ maintenanceWindow: MaintenanceWindow }>('GET', `${PATH}/${id}`, { signal }))
-        .maintenanceWindow,
+      (await api('GET /api/dashboard/maintenance-windows/:id', { id, signal })).maintenanceWindow,
     refetchInterval: REFRESH_MS,
   });
 
-/** What a window would do. @param body null: nothing to ask for yet */
+/** What a window would do. @param body null: not enough is known to ask */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const previewQuery = (body: PreviewBody | null) =>
   queryOptions({
@@ -72,38 +58,10 @@ export const previewQuery = (body: PreviewBody | null) =>
     queryFn:
       body === null
         ? skipToken
-        : ({ signal }) => request<Preview>('POST', `${PATH}/preview`, { body, signal }),
+        : ({ signal }) => api('POST /api/dashboard/maintenance-windows/preview', { body, signal }),
     // While people type, each preview is shown once.
     gcTime: 0,
   });
-
-export async function createWindow(body: WindowBody): Promise<MaintenanceWindow> {
-  return (await request<{ maintenanceWindow: MaintenanceWindow }>('POST', PATH, { body })).maintenanceWindow;
-}
-
-export async function updateWindow(id: string, body: Partial<WindowBody>): Promise<MaintenanceWindow> {
-  return (await request<{ maintenanceWindow: MaintenanceWindow }>('PATCH', `${PATH}/${id}`, { body }))
-    .maintenanceWindow;
-}
-
-/** Ends the running occurrence. */
-export async function endMaintenance(id: string): Promise<MaintenanceWindow> {
-  return (await request<{ maintenanceWindow: MaintenanceWindow }>('POST', `${PATH}/${id}/end`))
-    .maintenanceWindow;
-}
-
-export async function deleteWindow(id: string): Promise<void> {
-  await request('DELETE', `${PATH}/${id}`);
-}
-
-/** @returns a function that shows the new state of a window on every page */
-export function useWindowChanged(): (window: MaintenanceWindow) => void {
-  const queryClient = useQueryClient();
-  return (window) => {
-    queryClient.setQueryData(windowQuery(window.id).queryKey, window);
-    void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
-  };
-}
 
 /** The windows in a state: running ones by their end, scheduled ones by their start, ended ones by the latest change. */
 export function sortWindows(

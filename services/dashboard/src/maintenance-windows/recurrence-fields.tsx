@@ -137,7 +137,11 @@ function MonthlyDay({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
     { value: 'last', label: `On the last ${name}`, matches: isLastOfWeekday },
   ];
   return (
-    <Radio.Group label="On" description="Choices that match the start date." {...form.getInputProps('monthlyOn')}>
+    <Radio.Group
+      label="On"
+      description="Choices that match the start date."
+      {...form.getInputProps('monthlyOn')}
+    >
       <Stack gap={6} mt={6}>
         {choices.map(
           ({ value, label, matches }) =>

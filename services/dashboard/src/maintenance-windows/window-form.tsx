@@ -3,12 +3,14 @@ import { notifications } from '@mantine/notifications';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { type ReactNode, useState } from 'react';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { errorsUnder } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { readerZone } from '../components/zoned-time.ts';
-import { createWindow, updateWindow, useWindowChanged } from './queries.ts';
+import { windowQuery, windowsQuery } from './queries.ts';
 import { RecurrenceFields } from './recurrence-fields.tsx';
 import { ScheduleFields } from './schedule-fields.tsx';
 import { previewErrors, usePreview, WindowPreview } from './window-preview.tsx';
@@ -19,7 +21,7 @@ const route = getRouteApi('/signed-in/maintenance/new');
 export function NewMaintenanceWindowPage(): ReactNode {
   const { monitorId } = route.useSearch();
   const navigate = useNavigate();
-  const showWindow = useWindowChanged();
+  const refresh = useRefresh();
   const [initialValues] = useState(() =>
     newValues(monitorId === undefined ? [] : [monitorId], readerZone(), Date.now()),
   );
@@ -34,10 +36,11 @@ export function NewMaintenanceWindowPage(): ReactNode {
         windowId={null}
         action="Create window"
         save={async (values) => {
-          const window = await createWindow(toBody(values));
-          showWindow(window);
-          notifications.show({ message: `${window.name} is planned.` });
-          await navigate({ to: '/maintenance/$windowId', params: { windowId: window.id } });
+          const body = toBody(values);
+          const { maintenanceWindow } = await api('POST /api/dashboard/maintenance-windows', { body });
+          void refresh(windowsQuery);
+          notifications.show({ message: `${maintenanceWindow.name} is planned.` });
+          await navigate({ to: '/maintenance/$windowId', params: { windowId: maintenanceWindow.id } });
         }}
         onCancel={() => void navigate({ to: '/maintenance' })}
       />
@@ -51,16 +54,18 @@ interface EditWindowFormProps {
 }
 
 export function EditWindowForm({ window, onDone }: EditWindowFormProps): ReactNode {
-  const showWindow = useWindowChanged();
+  const { id } = window;
+  const refresh = useRefresh();
   // The window may be refetched meanwhile, but only what this person changed is sent.
   const [before] = useState(() => valuesOf(window));
   return (
     <WindowForm
       initialValues={before}
-      windowId={window.id}
+      windowId={id}
       action="Save"
       save={async (values) => {
-        showWindow(await updateWindow(window.id, toUpdate(before, values)));
+        await api('PATCH /api/dashboard/maintenance-windows/:id', { id, body: toUpdate(before, values) });
+        await refresh(windowsQuery, windowQuery(id));
         notifications.show({ message: 'Maintenance window saved.' });
         onDone();
       }}

@@ -1,6 +1,7 @@
 import { Alert, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
+import type { MaintenanceWindowPreview } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { type ReactNode, useMemo, useState } from 'react';
 import { ApiError, isAboutFields } from '../api/request.ts';
 import { isWorthRetrying } from '../api/query-client.ts';
@@ -11,7 +12,7 @@ import { Quiet } from '../components/quiet.tsx';
 import { TextLink } from '../components/links.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
-import { previewQuery, type Preview, type PreviewBody } from './queries.ts';
+import { previewQuery, type PreviewBody } from './queries.ts';
 import { toBody, type WindowValues } from './window-values.ts';
 
 const DEBOUNCE_MS = 300;
@@ -21,7 +22,7 @@ interface PreviewState {
   /** Null while a time is missing. */
   readonly body: PreviewBody | null;
   /** The last one that the server returned. */
-  readonly preview: Preview | undefined;
+  readonly preview: MaintenanceWindowPreview | undefined;
   /** Of the last request; null: it succeeded or is in progress for the first time. */
   readonly failure: unknown;
   readonly retry: () => void;
@@ -71,7 +72,11 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
             )}
             {preview !== undefined ? (
               <>
-                <OccurrenceTable occurrences={preview.occurrences} timeZone={body.timeZone} />
+                {preview.occurrences.length === 0 ? (
+                  <Quiet>All occurrences are in the past.</Quiet>
+                ) : (
+                  <OccurrenceTable occurrences={preview.occurrences} timeZone={body.timeZone} />
+                )}
                 <Overlaps overlaps={preview.overlaps} timeZone={body.timeZone} />
               </>
             ) : (
@@ -97,7 +102,7 @@ function SilencedMonitors({ ids }: { readonly ids: readonly string[] }): ReactNo
   );
 }
 
-interface OverlapsProps extends Pick<Preview, 'overlaps'> {
+interface OverlapsProps extends Pick<MaintenanceWindowPreview, 'overlaps'> {
   readonly timeZone: string;
 }
 
