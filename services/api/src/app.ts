@@ -10,6 +10,7 @@ import { dashboardMonitorRoutes, monitorRoutes, monitorViewRoutes } from '@tocsi
 import { peopleRoutes } from '@tocsin/contracts/people/routes';
 import { regionRoutes } from '@tocsin/contracts/regions/routes';
 import { serviceRoutes } from '@tocsin/contracts/service/routes';
+import { isTracing } from '@tocsin/runtime/tracing';
 import express from 'express';
 import type { Express } from 'express';
 import helmet from 'helmet';
@@ -38,7 +39,6 @@ import { serviceHandlers } from './service/handlers.ts';
 /** The whole HTTP side of the api, ready to listen. */
 export function createApp(context: ApiContext): Express {
   const { trustProxy, dashboardDir, hstsIncludeSubDomains } = context.settings;
-  const { tracer } = context;
   const secureHeaders = helmet({ strictTransportSecurity: { includeSubDomains: hstsIncludeSubDomains } });
   const app = express();
   app.disable('x-powered-by');
@@ -46,7 +46,7 @@ export function createApp(context: ApiContext): Express {
   app.enable('case sensitive routing');
   app.set('trust proxy', typeof trustProxy === 'object' ? [...trustProxy] : trustProxy);
   app.use(assignRequestId, observeRequests(context.logger, context.metrics), secureHeaders, repairPath);
-  if (tracer !== null) app.use(traceRequests(tracer));
+  if (isTracing()) app.use(traceRequests);
   app.use(createRouter(implementRoutes(context), createGuards(context)));
   if (dashboardDir !== null) app.use(serveDashboard(dashboardDir));
   app.use(notFound);

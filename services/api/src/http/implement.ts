@@ -37,8 +37,6 @@ export interface ApiRequest<R extends Route> extends Accepted<R> {
   readonly headers: HeadersOf<R>;
   /** The `Location` of a resource that this request created. */
   location(id: string): string;
-  /** Of the request's span; undefined without tracing. */
-  readonly traceparent: string | undefined;
 }
 
 type BodyResult<R extends Route> = [ResponseOf<R>] extends [undefined] ? void : ResponseOf<R>;
@@ -86,7 +84,7 @@ function handlerFor(
 ): RequestHandler {
   const { handle, parseBody = null } = typeof handler === 'function' ? { handle: handler } : handler;
   return async function handleRequest(req, res) {
-    const { caller, traceparent } = stateOf(res);
+    const { caller } = stateOf(res);
     const id = route.resource === undefined ? '' : resourceId(req, RESOURCES[route.resource].notFound);
     const accepted = { caller, id, req, res } as Accepted<Route>;
     const input = await parse(route, accepted, parseBody).catch(async (error: unknown) => {
@@ -100,7 +98,7 @@ function handlerFor(
       req,
       res,
       route,
-      await handle({ ...accepted, ...input, location, traceparent } as ApiRequest<Route>),
+      await handle({ ...accepted, ...input, location } as ApiRequest<Route>),
     );
   };
 }

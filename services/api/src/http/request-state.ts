@@ -31,8 +31,6 @@ export interface RequestState {
   route?: string;
   /** Unset until the request is authenticated. */
   caller?: Caller;
-  /** Of the request's span; unset without tracing. */
-  traceparent?: string;
   /** Whether the response lasts until a side disconnects: its duration says nothing about the service. */
   isStream?: true;
 }

@@ -21,12 +21,12 @@ export function monitorSetHandlers(context: ApiContext): Handlers<typeof monitor
   return {
     applyMonitors: {
       parseBody: (body) => parseSet(body, regions),
-      handle: async ({ caller, body, headers, traceparent }) => {
+      handle: async ({ caller, body, headers }) => {
         const versions = versionsOf(headers['If-Match']);
         const applied = await applySet(context, caller.accountId, body, defaultRegion, versions);
         const { result, version, schedules, statusChangeIds } = applied;
         for (const schedule of schedules) {
-          context.schedules.touch(schedule.monitorId, schedule.regions, traceparent);
+          context.schedules.touch(schedule.monitorId, schedule.regions);
         }
         hintStatusChanges(context, statusChangeIds);
         return { body: result, headers: { ETag: etagOf(version) } };

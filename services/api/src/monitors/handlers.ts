@@ -36,14 +36,14 @@ export function monitorHandlers(context: ApiContext): Handlers<typeof monitorRou
     listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller.accountId) }),
     createMonitor: {
       parseBody: (body) => parseCreate(body, regions),
-      handle: async ({ caller, headers, body, location, traceparent }) => {
+      handle: async ({ caller, headers, body, location }) => {
         const { accountId } = caller;
         const key = headers['Idempotency-Key'];
         const { monitor, version, schedule } =
           key === undefined
             ? await createMonitor(context, accountId, body, defaultRegion)
             : await createMonitorOnce(context, accountId, body, defaultRegion, key);
-        if (schedule !== null) schedules.touch(schedule.monitorId, schedule.regions, traceparent);
+        if (schedule !== null) schedules.touch(schedule.monitorId, schedule.regions);
         return {
           body: { monitor },
           headers: {
@@ -60,10 +60,10 @@ export function monitorHandlers(context: ApiContext): Handlers<typeof monitorRou
     },
     updateMonitor: {
       parseBody: (body) => parseUpdate(body, regions),
-      handle: async ({ caller, id, body, headers, traceparent }) => {
+      handle: async ({ caller, id, body, headers }) => {
         const versions = versionsOf(headers['If-Match']);
         const updated = await updateMonitor(context, caller.accountId, id, body, defaultRegion, versions);
-        if (updated.changed) schedules.touch(id, updated.schedule.regions, traceparent);
+        if (updated.changed) schedules.touch(id, updated.schedule.regions);
         if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
         return { body: { monitor: updated.monitor }, headers: { ETag: etagOf(updated.version) } };
       },

@@ -20,7 +20,7 @@ const START_WITHIN_MS = 5_000;
 /** Checks a monitor at once and waits for the event. */
 export async function triggerCheck(
   context: ApiContext,
-  { caller, id, body, res, traceparent }: ApiRequest<typeof monitorRoutes.triggerMonitor>,
+  { caller, id, body, res }: ApiRequest<typeof monitorRoutes.triggerMonitor>,
 ): Promise<{ event: Event } | typeof SENT> {
   const monitor = await findMonitorRow(context.db, caller.accountId, id);
   if (monitor.type !== 'HTTP') {
@@ -33,7 +33,7 @@ export async function triggerCheck(
   const release = context.triggerLimits.acquire(caller, maxDurationMs(monitor));
   let isOver = true;
   try {
-    const triggerId = await requestCheck(context, monitor, body.url, traceparent);
+    const triggerId = await requestCheck(context, monitor, body.url);
     const event = await awaitEvent(context, monitor, triggerId, res);
     if (event !== null) return { event };
     isOver = false;
@@ -68,7 +68,6 @@ async function requestCheck(
   { db, producers }: ApiContext,
   monitor: MonitorRow,
   url: string | null,
-  traceparent: string | undefined,
 ): Promise<string> {
   const trigger = await createTrigger(db, monitor, url, START_WITHIN_MS).catch(async (error: unknown) => {
     // A missing monitor was deleted just now.
@@ -76,7 +75,7 @@ async function requestCheck(
     throw error;
   });
   try {
-    await producers.addTrigger(trigger.region, { triggerId: trigger.id }, traceparent);
+    await producers.addTrigger(trigger.region, { triggerId: trigger.id });
   } catch (error) {
     throw unavailable('The check cannot be queued now. Try again soon.', error);
   }
