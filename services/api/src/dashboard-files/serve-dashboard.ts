@@ -6,7 +6,7 @@ import type { RequestHandler } from 'express';
 import { contentSecurityPolicy, referrerPolicy } from 'helmet';
 import { stateOf } from '../http/request-state.ts';
 import { notFound } from '../http/router.ts';
-import { compress } from '../http/response-headers.ts';
+import { compress } from '../http/headers.ts';
 
 /** What the dashboard's page may load and who may show it: itself, from here, nothing else. */
 const loadsOnlyFromHere = contentSecurityPolicy({
@@ -25,8 +25,8 @@ const loadsOnlyFromHere = contentSecurityPolicy({
   },
 });
 
-/** In place of what API answers have. Links into the dashboard carry tokens: no other site is told where somebody came from. */
-const pageSecurity: readonly RequestHandler[] = [
+/** Replaces the headers of API responses. Links into the dashboard carry tokens, so no other site may get a referrer. */
+export const pageSecurity: readonly RequestHandler[] = [
   loadsOnlyFromHere,
   referrerPolicy({ policy: 'same-origin' }),
 ];

@@ -6,7 +6,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { RESOURCES } from '../resources.ts';
-import { invalidFields } from './field-errors.ts';
+import { invalidFields } from './errors.ts';
 import { bodyOf } from './json-body.ts';
 import type { RawBody } from './json-body.ts';
 import { callerOf, stateOf } from './request-state.ts';

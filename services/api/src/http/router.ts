@@ -10,7 +10,7 @@ import type { Implementation } from './implement.ts';
 import { parseJsonBody } from './json-body.ts';
 import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
-import { compress, keepUncompressed } from './response-headers.ts';
+import { compress, keepUncompressed } from './headers.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 

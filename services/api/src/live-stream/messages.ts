@@ -1,6 +1,6 @@
 import { parseTimestamp } from '@tocsin/contracts/fields';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
-import { invalidFields } from '../http/field-errors.ts';
+import { invalidFields } from '../http/errors.ts';
 import { RETRY_MS } from './stream-limits.ts';
 
 /** A record that the live stream sends. */
