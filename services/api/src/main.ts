@@ -58,7 +58,7 @@ async function start(logger: Logger): Promise<RunningService> {
   });
   const { db } = database;
   const queues = openQueueStores(env.QUEUE_URL, regionUrls, (error, setting) =>
-    logger.warn("The queue's store is in trouble", { error, setting }),
+    logger.warn("The queue's store failed", { error, setting }),
   );
   const producers = new Producers(queues);
   const secrets = new SecretBox(env.SECRETS_KEY);

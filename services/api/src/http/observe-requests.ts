@@ -60,7 +60,7 @@ export const traceRequests: RequestHandler = (req, res, next) => {
     const { route } = state;
     if (route !== undefined) span.updateName(`${method} ${route}`);
     span.setAttributes({ 'http.route': route, 'http.response.status_code': res.statusCode });
-    if (res.statusCode >= 500) failSpan(span, `answered ${res.statusCode}`);
+    if (res.statusCode >= 500) failSpan(span, `responded with ${res.statusCode}`);
     span.end();
   });
   runInSpan(span, next);

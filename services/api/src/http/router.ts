@@ -60,7 +60,7 @@ function addPath(
     const found = implementations.find(({ route }) => methodOf(route).toLowerCase() === method);
     if (found === undefined) continue;
     expressRoute[method](...stagesOf(found.route), found.handler);
-    // Express answers HEAD like GET.
+    // Express handles HEAD like GET.
     allowed.push(...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
   }
   const allow = allowed.join(', ');
