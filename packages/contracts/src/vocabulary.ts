@@ -1,4 +1,4 @@
-/** The words of the product, each stated once. Specification: "States and transitions", "Event kinds", "Errors". */
+/** The words of the product. */
 
 export const MONITOR_TYPES = ['HTTP'] as const;
 
@@ -36,6 +36,6 @@ export type ApiKeyScope = 'read' | 'write';
 export const USER_ROLES = ['owner', 'member'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
 
-/** `held`: of a disabled channel, kept but not sent. */
+/** `held`: kept for a disabled channel. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'held'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
