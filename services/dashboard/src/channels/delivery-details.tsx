@@ -1,4 +1,4 @@
-import { Code, DataList, Drawer, Group, SegmentedControl, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Code, DataList, Drawer, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Attempt, Delivery, DeliveryDetail } from '@tocsin/contracts/deliveries/delivery';
@@ -6,7 +6,7 @@ import { type CSSProperties, type ReactNode, useState } from 'react';
 import { isStatus } from '../api/request.ts';
 import { CopyButton } from '../components/code-block.tsx';
 import { TextLink } from '../components/links.tsx';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
@@ -42,12 +42,7 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
   const query = useQuery(deliveryQuery(deliveryId));
   if (query.data === undefined && isStatus(query.error, 404)) return 'This delivery was deleted.';
   return (
-    <Loaded
-      query={query}
-      pending={[150, 260, 120].map((height) => (
-        <Skeleton key={height} h={height} mb="md" />
-      ))}
-    >
+    <Loaded query={query} pending={<Placeholder heights={[150, 260, 120]} />}>
       {(delivery) => (
         <Stack>
           <Group justify="space-between">
