@@ -51,7 +51,17 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
             </Title>
             <DeliveryStateBadge state={delivery.state} />
           </Group>
-          <Facts delivery={delivery} />
+          <Facts
+            facts={{
+              Monitor: <MonitorName delivery={delivery} />,
+              Time: <Time value={delivery.timestamp} />,
+              Delivered: delivery.deliveredAt && <Time value={delivery.deliveredAt} />,
+              'Next attempt':
+                delivery.state === 'pending' && delivery.nextAttemptAt !== null ? (
+                  <Time value={delivery.nextAttemptAt} />
+                ) : null,
+            }}
+          />
           <RedeliverButton delivery={delivery} channel={channel} />
           <Payload payload={delivery.payload} />
           <Attempts attempts={delivery.attempts} />
@@ -61,43 +71,20 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
   );
 }
 
-function Facts({ delivery }: { readonly delivery: Delivery }): ReactNode {
-  const { timestamp, deliveredAt, nextAttemptAt, state } = delivery;
+/** Labels and their values; null values are left out. */
+export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }): ReactNode {
   return (
     <DataList orientation="horizontal">
-      <Fact label="Monitor">
-        <MonitorName delivery={delivery} />
-      </Fact>
-      <Fact label="Time">
-        <Time value={timestamp} />
-      </Fact>
-      {deliveredAt !== null && (
-        <Fact label="Delivered">
-          <Time value={deliveredAt} />
-        </Fact>
-      )}
-      {state === 'pending' && nextAttemptAt !== null && (
-        <Fact label="Next attempt">
-          <Time value={nextAttemptAt} />
-        </Fact>
+      {Object.entries(facts).map(
+        ([label, value]) =>
+          value !== null && (
+            <DataList.Item key={label}>
+              <DataList.ItemLabel>{label}</DataList.ItemLabel>
+              <DataList.ItemValue style={{ overflowWrap: 'anywhere' }}>{value}</DataList.ItemValue>
+            </DataList.Item>
+          ),
       )}
     </DataList>
-  );
-}
-
-/** An entry of a `DataList`. */
-export function Fact({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children: ReactNode;
-}): ReactNode {
-  return (
-    <DataList.Item>
-      <DataList.ItemLabel>{label}</DataList.ItemLabel>
-      <DataList.ItemValue style={{ overflowWrap: 'anywhere' }}>{children}</DataList.ItemValue>
-    </DataList.Item>
   );
 }
 
