@@ -141,7 +141,7 @@ function InviteDialog({ opened, onClose }: InviteDialogProps): ReactNode {
           dialog
         >
           <TextInput
-            label="E-mail address"
+            label="Email address"
             description="Required for single sign-on. If empty, the person who opens the link enters one."
             type="email"
             data-autofocus
