@@ -1,11 +1,10 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../components/code-block.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { TextLink } from '../components/links.tsx';
 import { ErrorNotice } from '../components/load-states.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
@@ -140,9 +139,9 @@ export function SecretDialog({ title, secret, children, onClose }: SecretDialogP
           <CodeBlock code={EXAMPLE} what="the example" />
           <Quiet>
             See the{' '}
-            <TextLink to="/docs" underline="always" hash="webhooks" target="_blank" rel="noopener">
+            <Anchor href="/docs" underline="always" inherit target="_blank" rel="noopener">
               webhook reference
-            </TextLink>
+            </Anchor>
             .
           </Quiet>
         </Stack>

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { DeleteButton } from '../components/confirm-dialog.tsx';
 import { deleteMonitor, monitorsQuery } from './queries.ts';
 
-/** Deletes the monitor once its name is typed, and goes to the list. */
+/** Deletes the monitor and opens the list. */
 export function DeleteMonitor({ monitor: { id, name } }: { readonly monitor: Monitor }): ReactNode {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
@@ -24,7 +24,7 @@ export function DeleteMonitor({ monitor: { id, name } }: { readonly monitor: Mon
         queryClient.removeQueries({ queryKey: ['monitor', id] });
       }}
     >
-      It is checked no more. Its events, statistics and incidents are lost for good.
+      Checks stop. Its events, statistics and incidents are deleted permanently.
     </DeleteButton>
   );
 }

@@ -36,7 +36,7 @@ export function RegionsPanel({ monitor: { id, url }, window }: RegionsPanelProps
   const views = now.data ?? null;
   return (
     <Panel title={title}>
-      <FailureNotice query={now} failure={withoutNow} />
+      <FailureNotice query={now} />
       <Regions
         rows={joinRegions(stats.data.regions, views ?? [])}
         label={title}
