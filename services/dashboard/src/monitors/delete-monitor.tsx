@@ -2,8 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
+import { api } from '../api/request.ts';
 import { DeleteButton } from '../components/confirm-dialog.tsx';
-import { deleteMonitor, monitorsQuery } from './queries.ts';
+import { monitorsQuery } from './queries.ts';
 
 /** Deletes the monitor and opens the list. */
 export function DeleteMonitor({ monitor: { id, name } }: { readonly monitor: Monitor }): ReactNode {
@@ -13,7 +14,7 @@ export function DeleteMonitor({ monitor: { id, name } }: { readonly monitor: Mon
     <DeleteButton
       name={name}
       title="Delete monitor"
-      remove={() => deleteMonitor(id)}
+      remove={() => api("DELETE /api/dashboard/monitors/:id", { id })}
       onDeleted={async () => {
         queryClient.setQueryData(
           monitorsQuery.queryKey,

@@ -3,9 +3,10 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { createMonitorSchema, type Monitor, updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
+import { api } from '../../api/request.ts';
 import { useApiForm } from '../../components/form.ts';
 import { SaveForm } from '../../components/save-form.tsx';
-import { createMonitor, monitorQuery, monitorsQuery, updateMonitor } from '../queries.ts';
+import { monitorQuery, monitorsQuery } from '../queries.ts';
 import { AdvancedFields, AssertionFields, ScheduleFields } from './check-fields.tsx';
 import {
   changesBetween,
@@ -59,9 +60,12 @@ export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): 
 /** @returns the saved monitor; `stored` itself if nothing has changed */
 async function createOrUpdate(stored: Monitor | null, values: MonitorFormValues): Promise<Monitor> {
   const body = toBody(values, stored);
-  if (stored === null) return createMonitor(createMonitorSchema.parse(body));
+  if (stored === null) {
+    const input = createMonitorSchema.parse(body);
+    return (await api('POST /api/dashboard/monitors', { body: input })).monitor;
+  }
   const changes = changesBetween(toBody(toValues(stored), stored), body);
-  return Object.keys(changes).length === 0
-    ? stored
-    : updateMonitor(stored.id, updateMonitorSchema.parse(changes));
+  if (Object.keys(changes).length === 0) return stored;
+  const update = updateMonitorSchema.parse(changes);
+  return (await api('PUT /api/dashboard/monitors/:id', { id: stored.id, body: update })).monitor;
 }
