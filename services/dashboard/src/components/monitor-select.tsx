@@ -24,15 +24,18 @@ export function MonitorSelect({ label, description, value, onChange, error }: Mo
   const [search, setSearch] = useState('');
   const query = useQuery(monitorsQuery);
   const combobox = useCombobox({ opened: true, loop: false });
-  const { selectFirstOption, selectOption } = combobox;
+  const { selectFirstOption, selectOption, resetSelectedOption } = combobox;
   const selected = useMemo(() => new Set(value), [value]);
   // Monitors that were selected when the list opened come first. Nothing moves under the pointer afterwards.
   const [first] = useState(selected);
   const sorted = useMemo(() => sortMonitors(query.data ?? [], first), [query.data, first]);
   const found = useMemo(() => filterMonitors(sorted, search), [sorted, search]);
+  const hasMatches = found.length > 0;
   useEffect(() => {
-    selectFirstOption();
-  }, [search, query.isSuccess, selectFirstOption]);
+    // Enter selects the first match.
+    if (search !== '' && hasMatches) selectFirstOption();
+    else resetSelectedOption();
+  }, [search, hasMatches, selectFirstOption, resetSelectedOption]);
   const toggle = (id: string): void =>
     onChange(selected.has(id) ? value.filter((one) => one !== id) : [...value, id]);
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -1,7 +1,7 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useId } from 'react';
 import { isAboutFields } from '../api/request.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 import type { ApiForm } from './form.ts';
@@ -27,10 +27,12 @@ interface SaveFormProps<Values extends Record<string, unknown>> {
 /** A form with its buttons and errors, which asks before unsaved changes are lost. */
 export function SaveForm<Values extends Record<string, unknown>>(props: SaveFormProps<Values>): ReactNode {
   const { form, action, save, onCancel, dialog = false, long = false, children } = props;
-  const element = useRef<HTMLFormElement>(null);
+  const id = useId();
   const focusError = (): void => {
     // After the errors have rendered.
-    setTimeout(() => element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+    setTimeout(() =>
+      document.getElementById(id)?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
+    );
   };
   const { mutate, error, isPending, status } = useMutation({
     mutationFn: save,
@@ -50,7 +52,7 @@ export function SaveForm<Values extends Record<string, unknown>>(props: SaveForm
   );
   return (
     <form
-      ref={element}
+      id={id}
       noValidate
       className={long ? classes['long'] : undefined}
       onSubmit={form.onSubmit((values) => mutate(values), focusError)}

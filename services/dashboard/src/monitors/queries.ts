@@ -89,8 +89,11 @@ export const allWindowsQuery = queryOptions({
   refetchInterval: refreshEvery(SLOW_REFRESH_MS),
 });
 
-/** @param since a timestamp; unset returns the latest events */
-export async function loadEvents(id: string, limit: number, since?: string): Promise<readonly Event[]> {
+/** Without `since` the latest events, with it the first events after that timestamp. */
+export async function loadEvents(
+  id: string,
+  { limit, since }: { readonly limit: number; readonly since?: string },
+): Promise<readonly Event[]> {
   const query = { limit: String(limit), ...(since !== undefined && { since }) };
   return (await api('GET /api/dashboard/monitors/:id/events', { id, query })).events;
 }

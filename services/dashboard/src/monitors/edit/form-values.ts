@@ -9,8 +9,7 @@ import {
 import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { requestHeaders } from '@tocsin/contracts/monitors/request-headers';
 import { type HttpMethod, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
-import { z } from 'zod';
-import type { ApiForm } from '../../components/form.ts';
+import { type ApiForm, bodyErrors } from '../../components/form.ts';
 
 /** The value of a number field: text while it is empty or not a number. */
 type NumberValue = number | string;
@@ -129,28 +128,15 @@ function textOrNull(text: string): string | null {
   return text === '' ? null : text;
 }
 
-/** Validates the values as the API validates the body that they make. */
-export function formSchema(stored: Pick<Monitor, 'body'> | null): z.ZodType<MonitorFormValues> {
-  return z.custom<MonitorFormValues>().superRefine((values, context) => {
-    for (const { path, message } of findErrors(values, stored))
-      context.addIssue({ code: 'custom', path: path.split('.'), message });
-  });
-}
-
-/** All errors, with the paths of their fields in the form, such as `headers.0.value`. */
+/** Validates the body that the values make, as the API does. The paths are those of the form, such as `headers.0.value`. */
 export function findErrors(
   values: MonitorFormValues,
   stored: Pick<Monitor, 'body'> | null,
 ): readonly FieldError[] {
   const body = toBody(values, stored);
-  const issues = createMonitorSchema.safeParse(body).error?.issues ?? [];
-  const errors = issues.map(({ path, message }) => ({ path: path.join('.'), message }));
-  const conflicts = monitorConflicts({
-    method: values.method,
-    assertions: body.assertions as Assertions | null,
-  });
+  const conflicts = monitorConflicts({ method: values.method, assertions: body.assertions });
   return [
-    ...[...errors, ...conflicts].map((error) => toFormField(error, values)),
+    ...[...bodyErrors(createMonitorSchema, body), ...conflicts].map((error) => toFormField(error, values)),
     ...repeatedNames(values.headers),
   ];
 }

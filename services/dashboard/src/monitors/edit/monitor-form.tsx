@@ -10,7 +10,7 @@ import { monitorQuery, monitorsQuery } from '../queries.ts';
 import { AdvancedFields, AssertionFields, ScheduleFields } from './check-fields.tsx';
 import {
   changesBetween,
-  formSchema,
+  findErrors,
   type MonitorFormValues,
   toBody,
   toFormField,
@@ -22,9 +22,12 @@ import { RequestFields } from './request-fields.tsx';
 export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): ReactNode {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const [schema] = useState(() => formSchema(monitor));
   const [initialValues] = useState(() => toValues(monitor));
-  const form = useApiForm({ schema, initialValues, toField: toFormField });
+  const form = useApiForm({
+    initialValues,
+    validate: (values) => findErrors(values, monitor),
+    toField: toFormField,
+  });
   const openMonitor = (monitorId: string, ignoreBlocker: boolean): Promise<void> =>
     navigate({ to: '/monitors/$monitorId', params: { monitorId }, ignoreBlocker });
   const save = async (values: MonitorFormValues): Promise<void> => {

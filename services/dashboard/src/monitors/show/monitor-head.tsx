@@ -26,7 +26,9 @@ import { PhaseList } from './phases.tsx';
 
 /** What the monitor is, how it is, and what can be done with it. */
 export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNode {
-  const check = useMutation({ mutationFn: async () => (await api('POST /api/dashboard/monitors/:id/trigger', { id: monitor.id })).event });
+  const check = useMutation({
+    mutationFn: async () => (await api('POST /api/dashboard/monitors/:id/trigger', { id: monitor.id })).event,
+  });
   return (
     <Stack gap="md">
       <PageHeader
