@@ -36,7 +36,7 @@ export interface ApiRequest<R extends Route> extends Accepted<R> {
   readonly query: QueryOf<R>;
   readonly headers: HeadersOf<R>;
   /** The `Location` of a resource that this request created. */
-  location(id: string): string;
+  readonly location: (id: string) => string;
 }
 
 type BodyResult<R extends Route> = [ResponseOf<R>] extends [undefined] ? void : ResponseOf<R>;
@@ -94,12 +94,7 @@ function handlerFor(
       throw error;
     });
     const location = (newId: string): string => `${pathOf(route)}/${newId}`;
-    send(
-      req,
-      res,
-      route,
-      await handle({ ...accepted, ...input, location } as ApiRequest<Route>),
-    );
+    send(req, res, route, await handle({ ...accepted, ...input, location } as ApiRequest<Route>));
   };
 }
 

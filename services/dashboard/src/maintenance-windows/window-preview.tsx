@@ -67,7 +67,7 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
               <Quiet>Correct the fields with errors to update the occurrences.</Quiet>
             ) : (
               failure !== null && (
-                <ErrorNotice error={failure} retry={retry} retriesByItself={isWorthRetrying(failure)} />
+                <ErrorNotice error={failure} retry={retry} retriesAutomatically={isWorthRetrying(failure)} />
               )
             )}
             {preview !== undefined ? (
