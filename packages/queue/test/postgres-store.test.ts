@@ -140,7 +140,7 @@ test('a store that only reads, as a standby does, is not ready', async () => {
   await client.end();
   const store = openQueueStore(database.url, ignore);
   try {
-    await expect(store.ping()).rejects.toThrow('its sessions only read');
+    await expect(store.ping()).rejects.toThrow('its sessions are read-only');
   } finally {
     await store.close();
   }

@@ -1,6 +1,6 @@
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/record-checks';
-import type { System } from './system.ts';
+import type { System } from '@tocsin/lab/system';
 
 /** A region that no checker serves: what is checked from there is checked by the test alone. */
 export const NOWHERE = 'nowhere';

@@ -1,7 +1,7 @@
 import type { DbContext } from '@tocsin/db/database/open';
 import { deliveries } from '@tocsin/db/deliveries/table';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
-import { untilSeen } from './until-seen.ts';
+import { until } from '@tocsin/embedded/testing/until';
 
 /** How an attempt is logged that got no answer within its 5 s, because of the receiver or of a machine that is busy. */
 export const NO_ANSWER = /^no answer within /;
@@ -26,7 +26,7 @@ export async function untilLogged(
   { db }: Pick<DbContext, 'db'>,
   received: readonly ReceivedWebhook[],
 ): Promise<void> {
-  await untilSeen('each request to be an attempt that is logged', async () => {
+  await until('each request to be an attempt that is logged', async () => {
     const rows = await db.select({ id: deliveries.id, count: deliveries.attemptCount }).from(deliveries);
     const attempts = new Map(rows.map(({ id, count }) => [id, count]));
     for (const webhook of received) {

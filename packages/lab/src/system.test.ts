@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { untilTriggered } from './until-triggered.ts';
+import { untilTriggered } from './system.ts';
 
 /** Answers with these statuses, one after the other. */
 function answering(...statuses: number[]): () => Promise<{ status: number }> {
