@@ -16,19 +16,17 @@ import { migrateQueue } from '@tocsin/queue/migrate';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
 
-/** The address that people see: the one origin that the api takes from browsers. */
 export const PUBLIC_URL = 'http://tocsin.example';
-/** The regions a monitor may name, the default one first; each has somebody who answers triggers. */
+/** The default region comes first. A fake checker runs triggered checks in each. */
 export const REGIONS = ['default', 'eu-west-1'] as const;
 
-/** An api process, and what it logs. */
 export interface FuzzApi {
   readonly api: ServiceProcess;
-  /** What the api has logged since this was last asked, by line. */
+  /** The lines that the api has logged since the last call. */
   newLogLines(): Promise<Record<string, unknown>[]>;
 }
 
-/** An api process on stores of its own, and what stands for checkers and notifiers. */
+/** An api process on stores of its own, with fake checkers and a fake notifier. */
 export interface FuzzSystem extends FuzzApi {
   readonly context: DbContext;
   readonly database: OpenDatabase;
@@ -38,7 +36,7 @@ export interface FuzzSystem extends FuzzApi {
   close(): Promise<void>;
 }
 
-/** Only where a test run's servers are up. */
+/** Needs the servers of a test run. */
 export async function openSystem(env: Readonly<Record<string, string>> = {}): Promise<FuzzSystem> {
   const testDatabase = await createTestDatabase();
   const queueUrl = (await createTestRedis()).url;
@@ -69,7 +67,7 @@ export async function openSystem(env: Readonly<Record<string, string>> = {}): Pr
         REGIONS: REGIONS.join(','),
         DEFAULT_REGION: REGIONS[0],
         API_RATE_LIMIT_PER_MINUTE: '0',
-        // Each address has its own count of sign-ins: a request says its own.
+        // Sign-ins are limited by address: each request states an address of its own.
         TRUST_PROXY: '1',
         ...changes,
       },
@@ -77,7 +75,7 @@ export async function openSystem(env: Readonly<Record<string, string>> = {}): Pr
     );
     apis.push(api);
     await api.start();
-    return { api, newLogLines: linesOf(logFile) };
+    return { api, newLogLines: readerOf(logFile) };
   };
   const first = await startApi(env);
   const stores = openQueueStores(queueUrl, new Map(), () => undefined);
@@ -102,28 +100,7 @@ export async function openSystem(env: Readonly<Record<string, string>> = {}): Pr
   };
 }
 
-/** Reads the lines that were added to a log since the last time. */
-function linesOf(logFile: string): FuzzApi['newLogLines'] {
-  let read = 0;
-  return async () => {
-    const text = await readFile(logFile, 'utf8');
-    const end = text.lastIndexOf('\n') + 1;
-    const lines = text.slice(read, end).split('\n').filter(Boolean);
-    read = end;
-    return lines.map(toLine);
-  };
-}
-
-/** What is not JSON was not logged by the logger: the process said it as it died. */
-function toLine(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return { level: 'error', message: text };
-  }
-}
-
-/** A notifier that delivers test events, for which a request waits, without sending anything; whatever else is due stays so. */
+/** Delivers test events, because their requests wait for the result. Sends nothing, and leaves other deliveries alone. */
 function startFakeNotifier(stores: QueueStores, context: DbContext, { pool }: OpenDatabase): JobWorker {
   return startJobWorker(stores.main, {
     kind: 'delivery',
@@ -153,4 +130,24 @@ function startFakeNotifier(stores: QueueStores, context: DbContext, { pool }: Op
     },
     onFailed: () => undefined,
   });
+}
+
+function readerOf(logFile: string): FuzzApi['newLogLines'] {
+  let position = 0;
+  return async () => {
+    const text = await readFile(logFile, 'utf8');
+    const end = text.lastIndexOf('\n') + 1;
+    const lines = text.slice(position, end).split('\n').filter(Boolean);
+    position = end;
+    return lines.map(parseLine);
+  };
+}
+
+/** A line that is not JSON comes from Node.js itself, when the process crashes. */
+function parseLine(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return { level: 'error', message: text };
+  }
 }
