@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { Teardown } from '@tocsin/embedded/program/teardown';
-import { parseCommandLine, type CommandLine } from './options.ts';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
+import { Teardown } from '@tocsin/embedded/program/teardown';
+import { type CommandLine, parseCommandLine } from './options.ts';
 import type { Figure } from './report/figure.ts';
 import { helpText } from './report/help.ts';
 import { describeMachine } from './report/machine.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { ServiceName } from '@tocsin/e2e/service-process';
+import type { ServiceName } from '@tocsin/lab/service-process';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 
 /** What may be set for a run; undefined: what the scenario says. */

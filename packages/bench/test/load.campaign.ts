@@ -1,7 +1,7 @@
 import { mkdir, readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startProgram } from '@tocsin/e2e/started-program';
+import { startProgram } from '@tocsin/lab/started-program';
 import { processesOf } from '@tocsin/embedded/program/sweep';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 

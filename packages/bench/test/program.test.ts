@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startProgram, type StartedProgram } from '@tocsin/e2e/started-program';
+import { startProgram, type StartedProgram } from '@tocsin/lab/started-program';
 import { processesOf } from '@tocsin/embedded/program/sweep';
 
 /** Every monitor once: their interval is 5 s. */

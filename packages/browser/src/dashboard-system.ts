@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ServiceProcess } from '@tocsin/e2e/service-process';
-import { createSystem, type System } from '@tocsin/e2e/system';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, type System } from '@tocsin/lab/system';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { runProgram } from '@tocsin/embedded/program/run-program';
-import { createSetupLink } from '@tocsin/embedded/start/setup-link';
-import { ensureChromium } from '@tocsin/embedded/test-run/ensure-chromium';
+import { createSetupLink } from '@tocsin/embedded/start/first-access';
+import { ensureChromium } from '@tocsin/embedded/test-run/programs';
 import { useTestServers } from '@tocsin/embedded/testing/run-servers';
 import { Client } from 'pg';
 import type { Browser } from 'playwright-core';

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
-import { ensureRedisForTests } from '@tocsin/embedded/test-run/ensure-redis';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
 import { ensureLibfaketime } from './lab/libfaketime.ts';
-import { parseCommandLine, type CommandLine } from './options.ts';
+import { type CommandLine, parseCommandLine } from './options.ts';
 import { describeSchedule, tableOf } from './report/describe-campaign.ts';
 import { planCampaign } from './run/run-campaign.ts';
 import { runSeeds } from './run/run-seeds.ts';

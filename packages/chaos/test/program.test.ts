@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startProgram } from '@tocsin/e2e/started-program';
+import { startProgram } from '@tocsin/lab/started-program';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openDatabase } from '@tocsin/db/database/open';
-import type { ServiceProcess } from '@tocsin/e2e/service-process';
-import { createSystem, type System } from '@tocsin/e2e/system';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, type System } from '@tocsin/lab/system';
 import { sql } from 'drizzle-orm';
 import { folderWith } from './fake-terminal.ts';
 

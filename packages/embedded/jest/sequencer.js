@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import Sequencer from '@jest/test-sequencer';
 
 /** Tests of whole systems take longest. Started last, one of them would run alone beside an idle core. */
-const LONGEST_FIRST = ['e2e', 'browser', 'queue', 'fuzz', 'bench', 'chaos', 'cli'];
+const LONGEST_FIRST = ['lab', 'browser', 'queue', 'fuzz', 'bench', 'chaos', 'cli'];
 
 /** Longest first, by folder: a fresh clone has no cache of durations. `TEST_SHUFFLE_SEED` gives a random order instead. */
 export default class FileSequencer extends Sequencer {

@@ -28,7 +28,7 @@ export interface DocumentedMetric {
   readonly labels: readonly string[];
 }
 
-/** Every metric that docs/metrics.md tells of, by name: packages/e2e/test/metrics.ts tests that page against what services show. */
+/** Every metric that docs/metrics.md tells of, by name: packages/lab/test/metrics.ts tests that page against what services show. */
 export async function readDocumentedMetrics(): Promise<ReadonlyMap<string, DocumentedMetric>> {
   const page = await readRepositoryFile('docs/metrics.md');
   const rows = page.matchAll(/^\| `(tocsin_\w+)` +\| (\w+) +\| ([^|]*?) *\|/gm);

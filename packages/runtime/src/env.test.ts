@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { address, flag, list, port, secretKeys, url, wholeNumber } from './env-fields.ts';
-import { SettingsError, parseEnv } from './env.ts';
+import { address, flag, list, parseEnv, port, secretKeys, SettingsError, url, wholeNumber } from './env.ts';
 
 const schema = z.object({
   PORT: port().default(3000),

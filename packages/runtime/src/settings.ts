@@ -4,15 +4,16 @@ import {
   builtPages,
   certificateFile,
   flag,
+  isSecret,
   list,
   port,
   postgresUrl,
   ratio,
   secretKeys,
+  SettingsError,
   url,
   wholeNumber,
-} from './env-fields.ts';
-import { isSecret, SettingsError } from './env.ts';
+} from './env.ts';
 import type { EnvSource, SettingMeta } from './env.ts';
 
 const REGION = /^[a-z0-9][a-z0-9-]{0,62}$/;

@@ -1,8 +1,8 @@
-/* A service whose behaviour is its argument; run by `src/shutdown.test.ts`. */
+/* A service whose behaviour is its argument; run by `src/service.test.ts`. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SettingsError } from '../dist/env.js';
-import { runService } from '../dist/shutdown.js';
+import { runService } from '../dist/service.js';
 import { runTelemetry } from '../dist/telemetry.js';
 
 const behaviour = process.argv[2];

@@ -11,16 +11,19 @@ import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
-import { measureClockOffset, registerClockOffset } from '@tocsin/runtime/clock-offset';
 import { parseEnv } from '@tocsin/runtime/env';
-import { localUrl } from '@tocsin/runtime/local-url';
+import { localUrl } from '@tocsin/runtime/listen';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
+import {
+  createMetrics,
+  createReading,
+  measureClockOffset,
+  registerClockOffset,
+} from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import { createReading } from '@tocsin/runtime/reading';
+import { type RunningService, runService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
 import type { Settings } from '@tocsin/runtime/settings';
-import { type RunningService, runService } from '@tocsin/runtime/shutdown';
 import { startTracing } from '@tocsin/runtime/tracing';
 import type { Tracer } from '@tocsin/runtime/tracing';
 import { createLastUsedRecorder } from './api-keys/last-used.ts';

@@ -1,4 +1,4 @@
-import type { ServiceName } from '@tocsin/e2e/service-process';
+import type { ServiceName } from '@tocsin/lab/service-process';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import type { Options } from '../options.ts';
 import type { Bar, Figure } from '../report/figure.ts';

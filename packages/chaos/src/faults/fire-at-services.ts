@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
-import type { ServiceName } from '@tocsin/e2e/service-process';
+import type { ServiceName } from '@tocsin/lab/service-process';
 import { clockOff } from '../lab/libfaketime.ts';
 import type { Slot } from '../lab/slot.ts';
 import { readReadiness } from '../run/readiness.ts';

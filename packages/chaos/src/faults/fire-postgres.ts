@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ServiceName } from '@tocsin/e2e/service-process';
+import type { ServiceName } from '@tocsin/lab/service-process';
 import type { Client } from 'pg';
 import type { Slot } from '../lab/slot.ts';
 import type { FaultAction } from '../plan/fault-kinds.ts';

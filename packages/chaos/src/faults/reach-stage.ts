@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ServiceName } from '@tocsin/e2e/service-process';
+import type { ServiceName } from '@tocsin/lab/service-process';
 import { HELD_MS, holdCommit, type HoldPoint } from '../lab/hold-commits.ts';
 import type { Slot } from '../lab/slot.ts';
 import type { ApiWrite, Stage } from '../plan/fault-kinds.ts';

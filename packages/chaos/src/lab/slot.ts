@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ServiceProcess } from '@tocsin/e2e/service-process';
+import { ServiceProcess } from '@tocsin/lab/service-process';
 import type { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
 import type { SlotPlan } from '../plan/slots.ts';
 

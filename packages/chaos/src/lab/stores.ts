@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isRunning } from '@tocsin/embedded/processes';
-import { startPostgres, type PostgresServer } from '@tocsin/embedded/postgres';
+import { type PostgresServer, startPostgres } from '@tocsin/embedded/postgres';
 import { clusterFolder } from '@tocsin/embedded/postgres-cluster';
-import { startRedis, type RedisServer } from '@tocsin/embedded/redis';
+import { isRunning } from '@tocsin/embedded/processes';
+import { type RedisServer, startRedis } from '@tocsin/embedded/redis';
 import { Redis } from 'ioredis';
-import { Client, Pool, type ClientConfig } from 'pg';
+import { Client, type ClientConfig, Pool } from 'pg';
 
 /** Few, so that they can be used up; the services of a campaign take about half of them. Black holes leave some behind. */
 const MOST_CONNECTIONS = 80;

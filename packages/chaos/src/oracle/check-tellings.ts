@@ -5,7 +5,7 @@ import {
   expectedWebhooks,
   type ImplyingEvent,
   withoutStamps,
-} from '@tocsin/e2e/oracle';
+} from '@tocsin/lab/oracle';
 import type { MonitorPlan } from '../plan/plan-world.ts';
 import { changesOf, type MaintainedSpan, maintainedSpans } from './changes-of.ts';
 import { eventsByMonitor } from './check-events.ts';

@@ -1,4 +1,4 @@
-import type { ServiceName } from '@tocsin/e2e/service-process';
+import type { ServiceName } from '@tocsin/lab/service-process';
 
 /** Where in its work a process is hit. */
 export const STAGES = {

@@ -1,4 +1,4 @@
-import type { ServiceName } from '@tocsin/e2e/service-process';
+import type { ServiceName } from '@tocsin/lab/service-process';
 import { API_WRITES, faultKinds, type ApiWrite, type FaultKind, type Track } from './fault-kinds.ts';
 import { Random } from './random.ts';
 import { SLOTS, slotsOf, type SlotPlan } from './slots.ts';

@@ -1,4 +1,4 @@
-import type { ServiceName } from '@tocsin/e2e/service-process';
+import type { ServiceName } from '@tocsin/lab/service-process';
 
 /** One replica of a service, started again whenever it ends. */
 export interface SlotPlan {

@@ -1,10 +1,10 @@
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import type { CampaignRecord } from '../oracle/record.ts';
-import { planCalls, type PlannedCall } from '../plan/plan-calls.ts';
-import { planNeighbour, type NeighbourPlan } from '../plan/plan-neighbour.ts';
 import { countRefusals } from '../lab/poison.ts';
+import type { CampaignRecord } from '../oracle/record.ts';
 import { faultKinds } from '../plan/fault-kinds.ts';
+import { planCalls, type PlannedCall } from '../plan/plan-calls.ts';
 import { faultWindowMs, planFaults, type PlannedFault } from '../plan/plan-faults.ts';
+import { type NeighbourPlan, planNeighbour } from '../plan/plan-neighbour.ts';
 import { MOODY_RECEIVERS, planWorld, type World } from '../plan/plan-world.ts';
 import { SLOTS } from '../plan/slots.ts';
 import { createWorld } from './create-world.ts';

@@ -4,7 +4,7 @@ import { Teardown } from '@tocsin/embedded/program/teardown';
 import { findViolations } from '../oracle/find-violations.ts';
 import type { CampaignRecord, FiredFault, Violation } from '../oracle/record.ts';
 import { describeCampaign } from '../report/describe-campaign.ts';
-import { figuresOf, type Figures } from '../report/figures.ts';
+import { type Figures, figuresOf } from '../report/figures.ts';
 import { planCampaign, runCampaign } from './run-campaign.ts';
 
 /** One campaign as the JSON file has it. */

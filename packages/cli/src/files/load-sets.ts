@@ -5,10 +5,16 @@ import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-se
 import { judgeMonitor, monitorFieldErrors } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import type { Terminal } from '../terminal/terminal.ts';
-import { faultyFiles, type FileFault, type Place, placeText } from './file-fault.ts';
 import { findFiles } from './find-files.ts';
 import { holdsVariable, interpolate } from './interpolate.ts';
-import { readYamlFile, type YamlFile } from './yaml-file.ts';
+import {
+  faultyFiles,
+  type FileFault,
+  type Place,
+  placeText,
+  readYamlFile,
+  type YamlFile,
+} from './yaml-file.ts';
 
 /** A monitor as a file has it, with its variables and the defaults of its file, and where its fields stand. */
 interface FileMonitor {

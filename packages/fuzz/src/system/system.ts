@@ -8,7 +8,7 @@ import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
-import { ServiceProcess } from '@tocsin/e2e/service-process';
+import { ServiceProcess } from '@tocsin/lab/service-process';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';

@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { openSession } from '@tocsin/e2e/dashboard-session';
+import { openSession } from '@tocsin/lab/dashboard-session';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import { z } from 'zod';
 import { callApi, type DeployedSystem, RECEIVER_URL, TARGET_URL, waitUntil } from './deployed-system.ts';

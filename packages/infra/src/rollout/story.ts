@@ -1,5 +1,5 @@
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
-import { openSession } from '@tocsin/e2e/dashboard-session';
+import { openSession } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
 import { callApi, type DeployedSystem, RECEIVER_URL, TARGET_URL, waitUntil } from './deployed-system.ts';
 

@@ -12,9 +12,11 @@ import { request } from '../api/request.ts';
 
 const PATH = '/api/dashboard/channels';
 const DELIVERIES = '/api/dashboard/deliveries';
-const PAGE = 50;
-/** A channel begins to fail, or is disabled, and nothing says so. */
+const PAGE_SIZE = 50;
+/** The live stream has no events of channels. */
 const REFRESH_MS = 15_000;
+const SOON_MS = 3_000;
+const NEAR_MS = 60_000;
 
 export const channelsQuery = queryOptions({
   queryKey: ['channels'],
@@ -22,7 +24,7 @@ export const channelsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the answer's type from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the response from it
 export const channelQuery = (id: string) =>
   queryOptions({
     queryKey: ['channel', id],
@@ -31,20 +33,20 @@ export const channelQuery = (id: string) =>
     refetchInterval: REFRESH_MS,
   });
 
-/** A channel's delivery log; it looks again by itself, sooner while something is to be sent. */
+/** The delivery log of a channel. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const deliveriesQuery = (channelId: string, state: DeliveryState | null) =>
   infiniteQueryOptions({
     queryKey: ['channel', channelId, 'deliveries', state],
     queryFn: async ({ signal, pageParam }) => {
-      const query = new URLSearchParams({ limit: String(PAGE) });
+      const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
       if (state !== null) query.set('state', state);
       if (pageParam !== null) query.set('before', pageParam);
       const path = `${PATH}/${channelId}/deliveries?${query}`;
       return (await request<{ deliveries: Delivery[] }>('GET', path, { signal })).deliveries;
     },
     initialPageParam: null as string | null,
-    getNextPageParam: (page) => (page.length < PAGE ? null : page.at(-1)?.id),
+    getNextPageParam: (page) => (page.length < PAGE_SIZE ? null : page.at(-1)?.id),
     refetchInterval: ({ state: { data } }) => refreshAfterMs(data?.pages ?? [], Date.now()),
   });
 
@@ -98,7 +100,7 @@ export async function redeliver(deliveryId: string): Promise<Delivery> {
   return (await request<{ delivery: Delivery }>('POST', `${DELIVERIES}/${deliveryId}/redeliver`)).delivery;
 }
 
-/** Makes everything undelivered whose stamp is from `since` on and before `until` due again, in as many requests as it takes. */
+/** Sends every undelivered delivery from `since` (inclusive) to `until` (exclusive) again. */
 export function redeliverRange(
   channelId: string,
   range: { readonly since: string; readonly until: string },
@@ -106,31 +108,27 @@ export function redeliverRange(
   return redeliverAll(() => request('POST', `${PATH}/${channelId}/redeliver`, { body: range }));
 }
 
-const SOON_MS = 3_000;
-const LATER_MS = 15_000;
-const NEAR_MS = 60_000;
-
 /**
- * When a log is to be loaded again: soon while an attempt is near, else now and then. All pages that are shown are loaded
- * anew, so the more there are, the seldomer.
+ * The refetch interval of a delivery log: short while an attempt is near. A refetch loads all shown pages, so it grows with their
+ * number.
  */
 export function refreshAfterMs(
   pages: readonly (readonly Pick<Delivery, 'state' | 'nextAttemptAt'>[])[],
   nowMs: number,
 ): number {
   const isNear = pages.flat().some(({ state, nextAttemptAt }) => {
-    // Without a time it is being attempted.
+    // A pending delivery without a next attempt is being attempted now.
     const at = nextAttemptAt === null ? nowMs : Date.parse(nextAttemptAt);
     return state === 'pending' && at - nowMs < NEAR_MS;
   });
-  return (isNear ? SOON_MS : LATER_MS) * Math.max(1, pages.length);
+  return (isNear ? SOON_MS : REFRESH_MS) * Math.max(1, pages.length);
 }
 
 /**
- * Repeats a redelivery until no delivery is left. A request that releases nothing is the last one: repeating it would not help.
- * @param redeliverSome one request to the api
- * @returns the sum of the counts; `more` if the last request released nothing although deliveries are left
- * @throws ApiError of the request that failed; after others that released deliveries, its message says how many
+ * Repeats a redelivery until no delivery is left, or until a request releases none: then another one would not help.
+ * @param redeliverSome sends one request
+ * @returns the sum of the counts; `more` if deliveries are left
+ * @throws ApiError of the request that failed; its message says how many deliveries the earlier requests released
  */
 export async function redeliverAll(
   redeliverSome: () => Promise<RedeliveryResult>,
@@ -148,7 +146,6 @@ export async function redeliverAll(
   }
 }
 
-/** What to tell a person of a redelivery. */
 export function describeRedelivery({ count, more }: RedeliveryResult): string {
   if (more) return `${describeCount(count)} Others are being sent: try again in a minute.`;
   return count === 0 ? 'No undelivered alerts in this time range.' : describeCount(count);
@@ -166,17 +163,18 @@ function withCount(error: unknown, count: number): unknown {
 }
 
 function describeCount(count: number): string {
-  if (count === 0) return 'No delivery is due again.';
-  return count === 1 ? '1 delivery is due again.' : `${count} deliveries are due again.`;
+  if (count === 0) return 'No delivery will be sent again.';
+  return count === 1 ? '1 delivery will be sent again.' : `${count} deliveries will be sent again.`;
 }
 
-/** @returns what shows a channel as the server has it now, on every page */
+/** @returns a function that shows the new state of a channel on every page */
 export function useChannelChanged(): (channel: Channel) => void {
   const queryClient = useQueryClient();
   return (channel) => {
-    queryClient.setQueryData(channelQuery(channel.id).queryKey, channel);
+    const { queryKey } = channelQuery(channel.id);
+    queryClient.setQueryData(queryKey, channel);
     void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
-    // Switching off holds what was pending.
-    void queryClient.invalidateQueries({ queryKey: [...channelQuery(channel.id).queryKey, 'deliveries'] });
+    // Disabling a channel holds its pending deliveries.
+    void queryClient.invalidateQueries({ queryKey: [...queryKey, 'deliveries'] });
   };
 }

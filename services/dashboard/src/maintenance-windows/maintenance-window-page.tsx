@@ -8,7 +8,7 @@ import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/ma
 import { type ReactNode, useState } from 'react';
 import { isStatus } from '../api/api-error.ts';
 import { ErrorNotice, NotFoundPage } from '../app/page-states.tsx';
-import { DeleteButton } from '../components/delete-button.tsx';
+import { DeleteButton } from '../components/confirm-dialog.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
 import { Loaded } from '../components/loaded.tsx';
 import { PageHeader } from '../components/page-header.tsx';

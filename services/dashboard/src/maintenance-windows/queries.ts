@@ -10,10 +10,10 @@ import type { z } from 'zod';
 import { request } from '../api/request.ts';
 
 const PATH = '/api/dashboard/maintenance-windows';
-const PAGE = 500;
-/** Windows that run may be old ones, so all are loaded, up to a bound. */
-export const MOST_WINDOWS = 2_000;
-/** Windows begin and end by the clock, and nothing says so. */
+const PAGE_SIZE = 500;
+/** A running window may be an old one, so all windows are loaded, up to this bound. */
+export const MAX_WINDOWS = 2_000;
+/** The live stream has no events of windows. */
 const REFRESH_MS = 15_000;
 
 export type WindowBody = z.input<typeof createMaintenanceWindowSchema>;
@@ -26,11 +26,11 @@ export const windowsQuery = queryOptions({
     const windows: ListedMaintenanceWindow[] = [];
     let before = '';
     do {
-      const path = `${PATH}?limit=${PAGE}${before && `&before=${before}`}`;
+      const path = `${PATH}?limit=${PAGE_SIZE}${before && `&before=${before}`}`;
       const page = await request<{ maintenanceWindows: ListedMaintenanceWindow[] }>('GET', path, { signal });
       windows.push(...page.maintenanceWindows);
-      before = page.maintenanceWindows.length < PAGE ? '' : (windows.at(-1)?.id ?? '');
-    } while (before !== '' && windows.length < MOST_WINDOWS);
+      before = page.maintenanceWindows.length < PAGE_SIZE ? '' : (windows.at(-1)?.id ?? '');
+    } while (before !== '' && windows.length < MAX_WINDOWS);
     return windows;
   },
   refetchInterval: REFRESH_MS,

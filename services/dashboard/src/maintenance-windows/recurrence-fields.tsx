@@ -1,32 +1,42 @@
-import { Chip, Group, Input, NumberInput, Radio, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Chip, Group, Input, NumberInput, Radio, Select, Stack, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Quiet } from '../components/quiet.tsx';
 import {
-  describeOrdinal,
-  type MonthlyOn,
-  placeInMonth,
-  type Repeat,
+  dayInMonth,
   REPEATS,
   toRrule,
   WEEKDAY_NAMES,
   WEEKDAYS,
+  type MonthlyOn,
+  type Repeat,
 } from './recurrence.ts';
+import { describeOrdinal } from './schedule-text.ts';
 import type { WindowFormState } from './window-values.ts';
 
-const WORDS: Record<Repeat, string> = {
+const REPEAT_LABELS: Record<Repeat, string> = {
   once: 'Does not repeat',
-  daily: 'By days',
-  weekly: 'By weeks',
-  monthly: 'By months',
-  custom: 'By a rule (RRULE)',
+  daily: 'Daily',
+  weekly: 'Weekly',
+  monthly: 'Monthly',
+  custom: 'Custom rule (RRULE)',
 };
 const UNITS = { daily: 'days', weekly: 'weeks', monthly: 'months' } as const;
+const ENDS = [
+  { value: 'never', label: 'Never' },
+  { value: 'until', label: 'On a date' },
+  { value: 'count', label: 'After a number of occurrences' },
+] as const;
+
+interface RecurrenceFieldsProps {
+  readonly form: WindowFormState;
+}
 
 /** How a window recurs. */
-export function RecurrenceFields({ form }: { readonly form: WindowFormState }): ReactNode {
+export function RecurrenceFields({ form }: RecurrenceFieldsProps): ReactNode {
   const { values, errors } = form;
   const { repeat } = values;
   const setRepeat = (next: Repeat): void => {
-    // The rule begins as what the choices said.
+    // Start from the rule of the previous choices.
     if (next === 'custom' && values.rrule === '')
       form.setFieldValue('rrule', toRrule(values, values.startsAt, values.timeZone) ?? 'FREQ=WEEKLY');
     form.setFieldValue('repeat', next);
@@ -35,7 +45,7 @@ export function RecurrenceFields({ form }: { readonly form: WindowFormState }): 
     <Stack>
       <Select
         label="Repeats"
-        data={REPEATS.map((value) => ({ value, label: WORDS[value] }))}
+        data={REPEATS.map((value) => ({ value, label: REPEAT_LABELS[value] }))}
         value={repeat}
         onChange={(value) => setRepeat(REPEATS.find((one) => one === value) ?? 'once')}
         allowDeselect={false}
@@ -44,7 +54,7 @@ export function RecurrenceFields({ form }: { readonly form: WindowFormState }): 
       {repeat === 'custom' && (
         <TextInput
           label="Rule"
-          description="RFC 5545 without DTSTART, such as FREQ=WEEKLY;BYDAY=SA. From HOURLY to YEARLY."
+          description="An RFC 5545 rule without DTSTART, such as FREQ=WEEKLY;BYDAY=SA. FREQ is HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY."
           required
           autoComplete="off"
           spellCheck={false}
@@ -54,16 +64,7 @@ export function RecurrenceFields({ form }: { readonly form: WindowFormState }): 
       )}
       {repeat !== 'once' && repeat !== 'custom' && (
         <>
-          <NumberInput
-            label={`Every so many ${UNITS[repeat]}`}
-            min={1}
-            max={1_000}
-            allowDecimal={false}
-            w={180}
-            value={values.every === 0 ? '' : values.every}
-            onChange={(value) => form.setFieldValue('every', Number(value))}
-            error={errors['every']}
-          />
+          <IntegerInput form={form} field="every" label={`Interval, in ${UNITS[repeat]}`} max={1_000} />
           {repeat === 'weekly' && <WeeklyDays form={form} />}
           {repeat === 'monthly' && <MonthlyDay form={form} />}
           <RecurrenceEnd form={form} />
@@ -73,9 +74,31 @@ export function RecurrenceFields({ form }: { readonly form: WindowFormState }): 
   );
 }
 
-function WeeklyDays({ form }: { readonly form: WindowFormState }): ReactNode {
+interface IntegerInputProps extends RecurrenceFieldsProps {
+  readonly field: 'every' | 'count';
+  readonly label: string;
+  readonly max: number;
+}
+
+/** A number from 1; 0 while it is empty. */
+function IntegerInput({ form, field, label, max }: IntegerInputProps): ReactNode {
+  return (
+    <NumberInput
+      label={label}
+      min={1}
+      max={max}
+      allowDecimal={false}
+      w={220}
+      value={form.values[field] === 0 ? '' : form.values[field]}
+      onChange={(value) => form.setFieldValue(field, Number(value))}
+      error={form.errors[field]}
+    />
+  );
+}
+
+function WeeklyDays({ form }: RecurrenceFieldsProps): ReactNode {
   const { days, startsAt } = form.values;
-  const { weekday } = placeInMonth(startsAt);
+  const { weekday } = dayInMonth(startsAt);
   return (
     <div role="group" aria-label="On these days">
       <Input.Label component="span">On</Input.Label>
@@ -98,28 +121,31 @@ function WeeklyDays({ form }: { readonly form: WindowFormState }): ReactNode {
         </Group>
       </Chip.Group>
       {days.length > 0 && !days.includes(weekday) && (
-        <Text size="xs" c="var(--text-quiet)" mt={6}>
-          The first one is on a {WEEKDAY_NAMES[weekday]}, as the start says, and beside the rule.
-        </Text>
+        <Quiet size="xs" mt={6}>
+          The first occurrence is on the start date, a {WEEKDAY_NAMES[weekday]}. The rule applies from then
+          on.
+        </Quiet>
       )}
     </div>
   );
 }
 
-function MonthlyDay({ form }: { readonly form: WindowFormState }): ReactNode {
+/** The choices that match the start date. */
+function MonthlyDay({ form }: RecurrenceFieldsProps): ReactNode {
   const { startsAt, monthlyOn } = form.values;
-  const { day, weekday, nth, isLastDay, isLastOfWeekday } = placeInMonth(startsAt);
+  const { day, weekday, nth, isLastDay, isLastOfWeekday } = dayInMonth(startsAt);
   if (Number.isNaN(day)) return null;
+  const name = WEEKDAY_NAMES[weekday];
   const choices: { value: MonthlyOn; label: string; shown: boolean }[] = [
     { value: 'day', label: `On day ${day}`, shown: true },
     { value: 'last-day', label: 'On the last day', shown: isLastDay },
-    { value: 'nth', label: `On the ${describeOrdinal(nth)} ${WEEKDAY_NAMES[weekday]}`, shown: true },
-    { value: 'last', label: `On the last ${WEEKDAY_NAMES[weekday]}`, shown: isLastOfWeekday },
+    { value: 'nth', label: `On the ${describeOrdinal(nth)} ${name}`, shown: true },
+    { value: 'last', label: `On the last ${name}`, shown: isLastOfWeekday },
   ];
   return (
     <Radio.Group
       label="On"
-      description="As the day of the start."
+      description="Choices that match the start date."
       value={monthlyOn}
       onChange={(value) =>
         form.setFieldValue('monthlyOn', choices.find((one) => one.value === value)?.value ?? 'day')
@@ -136,15 +162,8 @@ function MonthlyDay({ form }: { readonly form: WindowFormState }): ReactNode {
   );
 }
 
-const ENDS = [
-  { value: 'never', label: 'Never' },
-  { value: 'until', label: 'After a day' },
-  { value: 'count', label: 'After a number of times' },
-] as const;
-
-/** When a recurring window ends for good. */
-function RecurrenceEnd({ form }: { readonly form: WindowFormState }): ReactNode {
-  const { ends, count } = form.values;
+function RecurrenceEnd({ form }: RecurrenceFieldsProps): ReactNode {
+  const { ends } = form.values;
   return (
     <Group align="flex-start">
       <Select
@@ -155,22 +174,13 @@ function RecurrenceEnd({ form }: { readonly form: WindowFormState }): ReactNode 
           form.setFieldValue('ends', ENDS.find((one) => one.value === value)?.value ?? 'never')
         }
         allowDeselect={false}
-        w={220}
+        w={260}
       />
       {ends === 'until' && (
         <TextInput type="date" label="Last day" required {...form.getInputProps('until')} />
       )}
       {ends === 'count' && (
-        <NumberInput
-          label="Times, with the first"
-          min={1}
-          max={366}
-          allowDecimal={false}
-          w={180}
-          value={count === 0 ? '' : count}
-          onChange={(value) => form.setFieldValue('count', Number(value))}
-          error={form.errors['count']}
-        />
+        <IntegerInput form={form} field="count" label="Occurrences, including the first" max={366} />
       )}
     </Group>
   );

@@ -8,7 +8,7 @@ import { TextLink } from '../components/text-link.tsx';
 import { useNow } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import type { Overlap } from './find-overlaps.ts';
-import { Moment, OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
+import { OccurrenceTable, ScheduleSentence, ZonedTime } from './occurrence-table.tsx';
 import type { Occurrence, Schedule } from './occurrences.ts';
 import { windowsQuery } from './queries.ts';
 import { toBody, type WindowValues } from './window-values.ts';
@@ -57,7 +57,7 @@ export function WindowPreview({ values: latest, windowId }: WindowPreviewProps):
             )}
             {preview.tight !== null && (
               <Alert color="red" variant="light" title="It lasts longer than the time to the next one">
-                The one of <Moment value={preview.tight.startsAt} zone={values.timeZone} /> would still run
+                The one of <ZonedTime value={preview.tight.startsAt} zone={values.timeZone} /> would still run
                 when the next starts. Make it shorter, or repeat it less often.
               </Alert>
             )}
@@ -111,7 +111,7 @@ function Overlaps({
               {window.name}
             </TextLink>{' '}
             on {monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`}, from{' '}
-            <Moment value={at} zone={timeZone} />
+            <ZonedTime value={at} zone={timeZone} />
           </Text>
         ))}
         {overlaps.length > MOST_OVERLAPS && (

@@ -36,6 +36,6 @@ export async function invite(input: NewInvitation): Promise<{ invitation: Invita
   return request('POST', INVITATIONS, { body: input });
 }
 
-export async function takeBackInvitation(id: string): Promise<void> {
+export async function revokeInvitation(id: string): Promise<void> {
   await request('DELETE', `${INVITATIONS}/${id}`);
 }

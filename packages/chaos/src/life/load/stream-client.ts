@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { DashboardRequest } from '@tocsin/e2e/dashboard-session';
+import type { DashboardRequest } from '@tocsin/lab/dashboard-session';
 
 /** What a client of the live stream saw. */
 export interface StreamTally {

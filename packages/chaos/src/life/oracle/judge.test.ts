@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ImplyingEvent } from '@tocsin/e2e/oracle';
+import type { ImplyingEvent } from '@tocsin/lab/oracle';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { faultsOf, judge } from './judge.ts';
 import type { Readings } from './read.ts';

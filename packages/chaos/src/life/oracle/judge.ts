@@ -5,7 +5,7 @@ import {
   expectedWebhooks,
   type ImplyingEvent,
   withoutStamps,
-} from '@tocsin/e2e/oracle';
+} from '@tocsin/lab/oracle';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { inWords } from './in-words.ts';
 import type { Readings } from './read.ts';

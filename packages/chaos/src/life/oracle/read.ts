@@ -1,5 +1,5 @@
 import { countSlots, type Span } from '@tocsin/bench/measure/slots';
-import type { ImplyingEvent } from '@tocsin/e2e/oracle';
+import type { ImplyingEvent } from '@tocsin/lab/oracle';
 import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import type { SystemLoad } from '../load/system-load.ts';
 

@@ -1,19 +1,19 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { runProgram } from '@tocsin/embedded/program/run-program';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { Random } from '../../plan/random.ts';
 import { settle, untilCheckedSince } from '../load/settle.ts';
 import { keepMoreEvents, StallWatch } from '../load/stall-watch.ts';
 import { stopService } from '../load/stop-service.ts';
-import { SystemLoad, checkerNames } from '../load/system-load.ts';
+import { checkerNames, SystemLoad } from '../load/system-load.ts';
 import { helpText, parseCommandLine } from '../options.ts';
 import { judge } from '../oracle/judge.ts';
-import { readEnds } from '../oracle/read.ts';
 import { readHistories } from '../oracle/read-history.ts';
 import { readLogs } from '../oracle/read-logs.ts';
-import { evidenceOf, faultsOf, tableOf, type RestartReport } from './report.ts';
-import { restartService, type Restart } from './restart-service.ts';
+import { readEnds } from '../oracle/read.ts';
+import { evidenceOf, faultsOf, type RestartReport, tableOf } from './report.ts';
+import { type Restart, restartService } from './restart-service.ts';
 
 const OPTIONS = {
   times: { about: 'restarts of each service', usual: 100, least: 1, most: 10_000 },

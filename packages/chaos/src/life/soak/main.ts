@@ -1,17 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { runProgram } from '@tocsin/embedded/program/run-program';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { settle, untilCheckedSince } from '../load/settle.ts';
+import { stopService } from '../load/stop-service.ts';
 import { checkerNames, SystemLoad } from '../load/system-load.ts';
 import { helpText, parseCommandLine } from '../options.ts';
 import { judge } from '../oracle/judge.ts';
-import { readEnds } from '../oracle/read.ts';
 import { readLogs } from '../oracle/read-logs.ts';
-import { stopService } from '../load/stop-service.ts';
+import { readEnds } from '../oracle/read.ts';
 import { evidenceOf, type LoadReport } from '../report.ts';
-import { faultsOf, SHORTEST_MINUTES, tableOf, trendsOf, type SoakReport } from './report.ts';
-import { takeSample, type Sample } from './sample.ts';
+import { faultsOf, SHORTEST_MINUTES, type SoakReport, tableOf, trendsOf } from './report.ts';
+import { type Sample, takeSample } from './sample.ts';
 
 const OPTIONS = {
   minutes: { about: 'how long', usual: 30, least: 0.05, most: 10_000, fraction: true },

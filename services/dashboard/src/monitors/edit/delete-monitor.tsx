@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
-import { DeleteButton } from '../../components/delete-button.tsx';
+import { DeleteButton } from '../../components/confirm-dialog.tsx';
 import { deleteMonitor, monitorsQuery } from '../queries.ts';
 
 /** Deletes the monitor once its name is typed, and goes to the list. */

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
+import { firstArrivals, untilLogged } from '@tocsin/lab/arrivals';
+import { HeldTarget } from '@tocsin/lab/held-target';
+import { NOWHERE, recordCheck } from '@tocsin/lab/record-check';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, type System } from '@tocsin/lab/system';
+import { untilSeen } from '@tocsin/lab/until-seen';
+import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { type RedisServer, startRedis } from '@tocsin/embedded/redis';
+import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
+import { until } from '@tocsin/embedded/testing/until';
+import { Client } from 'pg';
+
+let target: HeldTarget;
+let receiver: WebhookReceiver;
+let system: System;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+/** Only the notifier and one checker use it. */
+let redis: RedisServer;
+let notifier: ServiceProcess;
+/** The checker that serves the monitors of the api after the others were killed. */
+let checker: ServiceProcess;
+
+beforeAll(async () => {
+  [target, receiver, folder] = await Promise.all([
+    HeldTarget.start(),
+    WebhookReceiver.start(),
+    createTemporaryFolder(),
+  ]);
+  redis = await startRedis({ dataDir: folder.path, appendOnly: false });
+  system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
+  notifier = system.service('notifier', { QUEUE_URL: redis.url });
+  await system.service('api').start();
+});
+afterAll(async () => {
+  await system.close();
+  process.kill(redis.pid, 'SIGCONT');
+  await redis.stop();
+  await Promise.all([target.stop(), receiver.stop(), folder.remove()]);
+});
+
+describe('no alert is lost', () => {
+  test('a status change of while no notifier ran is delivered when one starts, once', async () => {
+    const fields = { name: 'Idle', url: target.url, interval: 86_400, regions: [NOWHERE] };
+    const { id } = await system.createMonitor(fields);
+    await system.createChannel(receiver.url(), [id]);
+    await recordCheck(system, [id], 1, 'DOWN');
+    await notifier.start();
+    await until('both webhooks', () => firstArrivals(receiver.received).length === 2);
+    const kinds = firstArrivals(receiver.received).map(
+      ({ body }) => webhookPayloadSchema.parse(JSON.parse(body)).event,
+    );
+    expect(kinds).toEqual(['monitor.down', 'incident.created']);
+    await untilLogged(system.context, receiver.received);
+  });
+});
+
+describe('no monitor stays unchecked', () => {
+  test('a check that kills its checker is run twice, and then given up', async () => {
+    const monitor = await system.createMonitor({
+      name: 'Deadly',
+      url: target.url,
+      interval: 86_400,
+      timeout: 60,
+    });
+    for (const runs of [1, 2]) {
+      const doomed = system.service('checker');
+      await doomed.start();
+      await until(`run ${runs}`, () => target.asked === runs);
+      await doomed.signal('SIGKILL');
+    }
+    checker = system.service('checker');
+    await checker.start();
+    const givenUp = /^tocsin_checks_skipped_total\{region="default",reason="crashed"\} 1$/m;
+    await untilSeen('the check to be given up', async () => givenUp.test(await checker.metrics()));
+    expect((await system.getMonitor(monitor.id)).events).toEqual([]);
+    expect(target.asked).toBe(2);
+  });
+});
+
+describe('a service ends within 30 s of SIGTERM, with exit code 0,', () => {
+  /** Each takes most of the 30 s, so they run at the same time. */
+  let stuck: { silentRedis: Promise<(number | null)[]>; silentPostgres: Promise<number | null> };
+  let holder: Client;
+
+  beforeAll(async () => {
+    const idle = system.service('checker', { QUEUE_URL: redis.url });
+    await idle.start();
+    holder = new Client({ connectionString: system.databaseUrl });
+    await holder.connect();
+    await holder.query('begin');
+    // While this lock is held, no check can be recorded, and the checker tries again.
+    await holder.query('lock table events in access exclusive mode');
+    const asked = target.asked;
+    await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url });
+    await until('a check', () => target.asked > asked);
+    // It does not use this Redis, so it can be told to stop first: the three then take less processor time from each other.
+    const silentPostgres = checker.signal('SIGTERM');
+    target.release();
+    process.kill(redis.pid, 'SIGSTOP');
+    // A service that is not ready has sent a command to Redis and waits for the answer.
+    for (const one of [idle, notifier]) {
+      await untilSeen(`the ${one.name} to miss Redis`, async () => !(await one.isReady()));
+    }
+    stuck = {
+      silentRedis: Promise.all([idle, notifier].map((one) => one.signal('SIGTERM'))),
+      silentPostgres,
+    };
+  });
+  afterAll(async () => {
+    await holder.end();
+  });
+
+  test('while Redis hangs', async () => {
+    expect(await stuck.silentRedis).toEqual([0, 0]);
+    // The notifier has ended, so no further webhook can arrive.
+    expect(firstArrivals(receiver.received)).toHaveLength(2);
+  });
+
+  test('while Postgres takes no result', async () => {
+    expect(await stuck.silentPostgres).toBe(0);
+  });
+});

@@ -1,0 +1,304 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { renewSetupInvitation } from '@tocsin/db/users/invitations';
+import { type DashboardRequest, openSession } from '@tocsin/lab/dashboard-session';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, PUBLIC_URL, type System } from '@tocsin/lab/system';
+import { untilSeen } from '@tocsin/lab/until-seen';
+import { untilTriggered } from '@tocsin/lab/until-triggered';
+import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
+import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
+import { Client, Pool } from 'pg';
+import { askWrongly } from './ask-wrongly.ts';
+import { type EchoTarget, startEchoTarget } from './echo-target.ts';
+import { IN_CLEAR, monitorHeaders, secretOf, secrets } from './marked-secrets.ts';
+import {
+  findSecrets,
+  readCommandLines,
+  readFiles,
+  readStore,
+  readTables,
+  type Surface,
+  watchStore,
+} from './secret-marks.ts';
+
+let receiver: WebhookReceiver;
+let collector: TraceReceiver;
+let echo: EchoTarget;
+let system: System;
+let admin: Client;
+let store: Awaited<ReturnType<typeof watchStore>>;
+/** Where each service tells of itself: an api on its own port, the others on that of their health. */
+let ports: number[] = [];
+const errors: Surface[] = [];
+const processes: ServiceProcess[] = [];
+
+beforeAll(async () => {
+  receiver = await WebhookReceiver.start((webhook, response) => {
+    response.writeHead(500).end(JSON.stringify({ ...webhook.headers, path: webhook.path }));
+  });
+  echo = await startEchoTarget();
+  collector = await TraceReceiver.start();
+  system = await createSystem({
+    queue: 'redis',
+    receiverCa: receiver.ca,
+    env: {
+      SECRETS_KEY: [secretOf('first SECRETS_KEY'), secretOf('second SECRETS_KEY')].join(','),
+      LOG_LEVEL: 'debug',
+      DATABASE_POOL_SIZE: '4',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${secretOf('token of the collector')}`,
+    },
+  });
+  secrets['database password'] = new URL(system.databaseUrl).password;
+  secrets['Redis password'] = new URL(system.queueUrl).password;
+  secrets['set-up token'] = (await renewSetupInvitation(system.context.db)) ?? '';
+  store = await watchStore(system.queueUrl);
+  const server = new URL(system.databaseUrl);
+  server.pathname = '/postgres';
+  admin = new Client({ connectionString: server.href });
+  await admin.connect();
+});
+afterAll(async () => {
+  await admin.end();
+  store.stop();
+  await system.close();
+  await receiver.stop();
+  await echo.stop();
+  await collector.stop();
+});
+
+/** One of each that logs as JSON, and one of each that logs for people. */
+async function startAll(): Promise<ServiceProcess> {
+  const apiEnv = {
+    BOOTSTRAP_ADMIN_EMAIL: 'admin@example.com',
+    BOOTSTRAP_ADMIN_PASSWORD: secretOf('BOOTSTRAP_ADMIN_PASSWORD'),
+    BOOTSTRAP_API_KEY: secretOf('BOOTSTRAP_API_KEY'),
+    BOOTSTRAP_READ_KEY: secretOf('BOOTSTRAP_READ_KEY'),
+    OIDC_ISSUER: echo.origin,
+    OIDC_CLIENT_ID: 'tocsin',
+    OIDC_CLIENT_SECRET: secretOf('OIDC_CLIENT_SECRET'),
+  };
+  for (const LOG_FORMAT of ['json', 'pretty']) {
+    for (const name of ['api', 'checker', 'notifier'] as const) {
+      processes.push(system.service(name, { ...(name === 'api' && apiEnv), LOG_FORMAT }));
+    }
+  }
+  const [api] = processes;
+  if (api === undefined) throw new Error('no api');
+  const told = await Promise.all(processes.map((one) => one.start()));
+  ports = told.map(({ port, healthPort }) => Number(port ?? healthPort));
+  return api;
+}
+
+/** A request whose answer is kept where it is an error. */
+async function ask(port: number, method: string, path: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, redirect: 'manual', ...init });
+  if (response.status >= 400)
+    errors.push({ where: `${method} ${path.split('?')[0]}`, text: await response.clone().text() });
+  return response;
+}
+
+/** Settings that cannot work: services that say so and end, or try again and again until they are killed. */
+async function startWrongly(): Promise<void> {
+  const wrongRedis = new URL(system.queueUrl);
+  wrongRedis.password = secretOf('wrong Redis password');
+  const wrongDatabase = new URL(system.databaseUrl);
+  wrongDatabase.password = secretOf('wrong database password');
+  const wrongs: [Record<string, string>, RegExp[]][] = [
+    [
+      { QUEUE_URL: wrongRedis.href, DATABASE_URL: wrongDatabase.href },
+      [/WRONGPASS/, /password authentication failed/],
+    ],
+    [
+      { DATABASE_URL: `postgres://u:${secretOf('wrong database password')}/#@127.0.0.1:1/x` },
+      [/ERR_INVALID_URL/],
+    ],
+    [{ QUEUE_URL: `redis+cluster://:${secretOf('wrong Redis password')}/x@h` }, [/QUEUE_URL/]],
+    [{ SECRETS_KEY: `${secretOf('first SECRETS_KEY')},short` }, [/SECRETS_KEY/]],
+  ];
+  await Promise.all(
+    wrongs.map(async ([env, complaints]) => {
+      const service = system.service('notifier', env);
+      processes.push(service);
+      const started = service.start().catch(() => undefined);
+      await untilSeen(complaints.join(', '), async () => {
+        const said = await readFile(service.logFile, 'utf8').catch(() => '');
+        return complaints.every((complaint) => complaint.test(said));
+      });
+      await service.signal('SIGKILL');
+      await started;
+    }),
+  );
+}
+
+/** Postgres takes no connections while requests with secrets, checks and deliveries come. */
+async function withoutDatabase(work: () => Promise<void>): Promise<void> {
+  const name = new URL(system.databaseUrl).pathname.slice(1);
+  await admin.query(`alter database ${name} allow_connections false`);
+  await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+  await work();
+  await admin.query(`alter database ${name} allow_connections true`);
+}
+
+test('secrets are in no log, job, metric, trace, error or command line, and in the database sealed or hashed', async () => {
+  const api = await startAll();
+  const { request, cookie } = await openSession(api, {
+    email: 'admin@example.com',
+    password: secretOf('BOOTSTRAP_ADMIN_PASSWORD'),
+  });
+  const [token = '', signature = ''] = decodeURIComponent(cookie.split('=')[1] ?? '').split('.');
+  secrets['session token'] = token;
+  secrets['signature of the session cookie'] = signature;
+  const headers = {
+    'Content-Type': 'application/json',
+    Authorization: `Bearer ${secretOf('BOOTSTRAP_API_KEY')}`,
+  };
+  const monitorIds = await createMonitors(api.port, headers);
+  await makeSecrets(api.port, request, monitorIds);
+
+  await putMonitors(api.port, headers, monitorIds[0] ?? '');
+
+  const override = `${echo.origin}/app?token=${secretOf('token in a trigger override')}`;
+  const trigger = (id: string): Promise<Response> =>
+    ask(api.port, 'POST', `/api/cli/monitors/${id}/trigger`, {
+      headers,
+      body: JSON.stringify({ url: override }),
+    });
+  for (const id of monitorIds) await untilTriggered(() => trigger(id));
+  const pool = new Pool({ connectionString: system.databaseUrl, max: 4 });
+  pool.on('error', () => undefined);
+  await untilSeen('an attempt that was answered', async () => {
+    const answered = await pool.query("select from attempts where response_excerpt like '%/hook/%'");
+    return answered.rows.length > 0;
+  });
+  const apis = processes.filter(({ name }) => name === 'api');
+  const statuses = await Promise.all(apis.map(({ port }) => askWrongly(ask, port)));
+  expect(Math.max(...statuses.flat())).toBeLessThan(500);
+  await startWrongly();
+  await withoutDatabase(async () => {
+    await Promise.all([
+      ...monitorIds.map(trigger),
+      askWrongly(ask, api.port),
+      request('GET', '/me'),
+      ...ports.map((port) => ask(port, 'GET', '/readyz')),
+    ]);
+  });
+  await untilTriggered(() => trigger(monitorIds[0] ?? ''));
+  await untilSeen('traces', async () => new Set(collector.spans.map(({ name }) => name)).size > 10);
+
+  const tables = await readTables(pool);
+  const pages = await Promise.all(
+    ports.map(async (port) => ({
+      where: '/metrics',
+      text: await (await ask(port, 'GET', '/metrics')).text(),
+    })),
+  );
+  const logs = await readFiles(processes.map(({ logFile }) => logFile));
+  const { rows } = await admin.query<{ data_directory: string }>('show data_directory');
+  const surfaces = [
+    ...logs,
+    ...(await readFiles(rows.map((row) => join(dirname(row.data_directory), 'server.log')))),
+    ...pages,
+    ...errors,
+    { where: 'traces', text: collector.text },
+    store.read(),
+    ...(await readStore(system.queueUrl)),
+    ...(await readCommandLines()),
+  ];
+  expect(findSecrets(secrets, surfaces)).toEqual([]);
+  expect(findSecrets(secrets, tables)).toEqual(IN_CLEAR);
+
+  // The search finds what is there, and all that was meant to happen did.
+  expect(findSecrets({ hash: sha256(secretOf('BOOTSTRAP_API_KEY')) }, tables)).toEqual([
+    'hash at api_keys.hash',
+  ]);
+  for (const token of ['token of an invitation', 'set-up token']) {
+    expect(findSecrets({ hash: sha256(secretOf(token)) }, tables)).toHaveLength(1);
+  }
+  for (const id of monitorIds) expect(findSecrets({ id }, [store.read()])).toHaveLength(1);
+  const said = logs.map((log) => log.text).join('\n');
+  for (const words of ['Webhook attempt', 'WRONGPASS', 'not currently accepting connections', 'Failed query'])
+    expect(said).toContain(words);
+  expect(errors.length).toBeGreaterThan(30);
+  expect(collector.authorization).toBe(`Bearer ${secretOf('token of the collector')}`);
+  await pool.end();
+});
+
+const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
+
+async function createMonitors(port: number, headers: Record<string, string>): Promise<string[]> {
+  const paths = ['/app', '/invalid', '/name', '/coding', '/failing'];
+  return Promise.all(
+    paths.map(async (path) => {
+      const init = { headers, body: JSON.stringify(monitorOf(path)) };
+      const once = { ...init, headers: { ...headers, 'Idempotency-Key': path } };
+      const created = await ask(port, 'POST', '/api/cli/monitors', once);
+      expect(created.status).toBe(201);
+      expect((await ask(port, 'POST', '/api/cli/monitors', once)).status).toBe(201);
+      expect((await ask(port, 'POST', '/api/cli/monitors', init)).status).toBe(409);
+      return ((await created.json()) as { monitor: { id: string } }).monitor.id;
+    }),
+  );
+}
+
+function monitorOf(path: string): object {
+  return {
+    name: path,
+    url: `${echo.origin}${path}?token=${secretOf('token in the URL of a monitor')}`,
+    externalId: path,
+    interval: 5,
+    method: 'POST',
+    headers: monitorHeaders(path === '/invalid' ? 'Basic' : 'Bearer'),
+    body: JSON.stringify({ password: secretOf('body of a monitor') }),
+    assertions: { bodyNotContains: 'nothing' },
+  };
+}
+
+/** The other ways to say what a monitor is: a change of one, a set that cannot be applied, and one that can. */
+async function putMonitors(port: number, headers: Record<string, string>, id: string): Promise<void> {
+  const put = (path: string, body: object): Promise<Response> =>
+    ask(port, 'PUT', `/api/cli/monitors${path}`, { headers, body: JSON.stringify(body) });
+  const inSet = { ...monitorOf('/app'), externalId: 'in a set' };
+  const wrong = { ...inSet, interval: secretOf('body of a monitor') };
+  const answers = [
+    await put(`/${id}`, monitorOf('/app')),
+    await put('', { source: 'files', monitors: [wrong] }),
+    await put('', { source: 'files', monitors: [inSet] }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 400, 200]);
+}
+
+/** Makes what the system itself makes secrets for, and remembers these. */
+async function makeSecrets(port: number, request: DashboardRequest, monitorIds: string[]): Promise<void> {
+  const make = async <Made>(path: string, body?: object): Promise<Made> =>
+    (await (await request('POST', path, body)).json()) as Made;
+  const url = receiver.url(`/hook/${secretOf('token in the URL of a channel')}`);
+  const { channel, secret } = await make<{ channel: { id: string }; secret: string }>('/channels', {
+    name: 'Ops',
+    url,
+    monitorIds,
+  });
+  // Whether or not any monitor changes its status from now on.
+  await request('POST', `/channels/${channel.id}/test`);
+  const rotated = await make<{ secret: string }>(`/channels/${channel.id}/rotate-secret`);
+  secrets['secret of a channel'] = secret;
+  secrets['next secret of a channel'] = rotated.secret;
+  secrets['API key'] = (await make<{ key: string }>('/api-keys', { name: 'CI' })).key;
+  const { token } = await make<{ token: string }>('/invitations', { role: 'member', email: 'a@example.com' });
+  secrets['token of an invitation'] = token;
+  const headers = { 'Content-Type': 'application/json', Origin: PUBLIC_URL };
+  const password = secretOf('password of an invited person');
+  const setUp = secretOf('set-up token');
+  for (const person of [
+    { token, password: [password] },
+    { token, password },
+    { token, password },
+    { token: setUp, password },
+  ]) {
+    const body = JSON.stringify({ name: 'A', ...person });
+    await ask(port, 'POST', '/api/dashboard/invitations/accept', { headers, body });
+  }
+}
