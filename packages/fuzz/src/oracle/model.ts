@@ -105,7 +105,10 @@ export function applyExchange(model: Model, exchange: Exchange): string | null {
   const received = (exchange.received ?? {}) as Record<string, unknown>;
   const [, collection = '', parameter, more] = pattern.split('/');
   addSecrets(model, received);
-  if (pattern === '/invitations/accept') model.add('user', (received['user'] as { id: string }).id);
+  // The invitation may be that of the other account.
+  const { token } = (sent ?? {}) as { token?: string };
+  if (pattern === '/invitations/accept' && token !== undefined && model.has('token', token))
+    model.add('user', (received['user'] as { id: string }).id);
   const kind = Object.hasOwn(COMPARED, collection) ? COMPARED[collection] : undefined;
   if (kind === undefined || more !== undefined || (parameter ?? ':id') !== ':id') return null;
   if (parameter === undefined && method === 'PUT') applySet(model, sent, received);
