@@ -1,9 +1,9 @@
-import type { ServiceProcess } from './service-process.ts';
-import { PUBLIC_URL } from './system.ts';
+/** The origin that people see, and the only one from which an api here accepts browsers. */
+export const PUBLIC_URL = 'http://tocsin.example';
 
 const LOGIN = { email: 'admin@example.com', password: 'correct horse battery' };
 
-/** Settings of an api that lets `signIn` in. */
+/** Settings of an api that `signIn` can sign in to. */
 export const ADMIN_ENV = { BOOTSTRAP_ADMIN_EMAIL: LOGIN.email, BOOTSTRAP_ADMIN_PASSWORD: LOGIN.password };
 
 /** A request to a path under `/api/dashboard`, with the session's cookie. */
@@ -15,28 +15,28 @@ export type DashboardRequest = (
 ) => Promise<Response>;
 
 /** Signs in to the dashboard of an api that runs with `ADMIN_ENV`. */
-export async function signIn(api: Pick<ServiceProcess, 'port'>): Promise<DashboardRequest> {
+export async function signIn(api: { readonly port: number }): Promise<DashboardRequest> {
   return (await openSession(api)).request;
 }
 
 /**
- * The same, with the cookie that signs in.
+ * The same, with the session's cookie.
  * @param login by default that of `ADMIN_ENV`
  * @param publicUrl PUBLIC_URL of the api
  */
 export async function openSession(
-  { port }: Pick<ServiceProcess, 'port'>,
+  { port }: { readonly port: number },
   login: { readonly email: string; readonly password: string } = LOGIN,
   publicUrl = PUBLIC_URL,
 ): Promise<{ readonly request: DashboardRequest; readonly cookie: string }> {
   const headers = { 'Content-Type': 'application/json', Origin: publicUrl };
-  const signedIn = await fetch(`http://127.0.0.1:${port}/api/auth/sign-in/email`, {
+  const response = await fetch(`http://127.0.0.1:${port}/api/auth/sign-in/email`, {
     method: 'POST',
     headers,
     body: JSON.stringify(login),
   });
-  if (signedIn.status !== 200) throw new Error(`not signed in: ${signedIn.status} ${await signedIn.text()}`);
-  const cookie = signedIn.headers
+  if (response.status !== 200) throw new Error(`sign-in: ${response.status} ${await response.text()}`);
+  const cookie = response.headers
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ');

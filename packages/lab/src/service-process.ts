@@ -3,74 +3,77 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** As much as an error tells of what a service said: its log goes with the system. */
-const SAID_CHARACTERS = 4_000;
+/** How much of a service's output an error quotes: its log is removed with the system. */
+const QUOTED_CHARACTERS = 4_000;
+const RESPONSE_WITHIN_MS = 10_000;
 
 export type ServiceName = 'api' | 'checker' | 'notifier';
+export const SERVICE_NAMES: readonly ServiceName[] = ['api', 'checker', 'notifier'];
 
 /** A service of the system as a process of its own, as in production, to be killed and started again. */
 export class ServiceProcess {
-  readonly #name: ServiceName;
-  readonly #env: NodeJS.ProcessEnv;
-  /** Where all that it says goes; gone with the system. */
+  readonly name: ServiceName;
+  /** Receives all output, also of later starts. Removed with the system. */
   readonly logFile: string;
+  readonly #env: NodeJS.ProcessEnv;
   readonly #nodeOptions: readonly string[];
   #child: ChildProcess | undefined;
   #ready: Record<string, unknown> = {};
 
-  /** @param nodeOptions for Node itself, as `--cpu-prof` */
+  /** @param nodeOptions for Node itself, such as `--cpu-prof` */
   constructor(
     name: ServiceName,
     env: NodeJS.ProcessEnv,
     logFile: string,
     nodeOptions: readonly string[] = [],
   ) {
-    this.#name = name;
-    this.#env = env;
+    this.name = name;
     this.logFile = logFile;
+    this.#env = env;
     this.#nodeOptions = nodeOptions;
   }
 
-  get name(): ServiceName {
-    return this.#name;
-  }
-
-  /** Where an api listens since its last start; 0 before that. */
+  /** The port of the API since the last start of an api; 0 before that. */
   get port(): number {
     return Number(this.#ready['port'] ?? 0);
   }
 
-  /** What it tells Prometheus. */
-  async metrics(): Promise<string> {
-    return (await this.#ask('/metrics')).text();
-  }
-
-  /** Whether it says that it is ready. */
-  async isReady(): Promise<boolean> {
-    return (await this.#ask('/readyz')).ok;
-  }
-
-  #ask(path: string): Promise<Response> {
-    const port = Number(this.#ready['healthPort'] ?? this.port);
-    return fetch(`http://127.0.0.1:${port}${path}`);
-  }
-
-  /** 0 before it was started. */
+  /** 0 before the first start. */
   get pid(): number {
     return this.#child?.pid ?? 0;
   }
 
-  /** Resolves when the process of the last start has ended; at once where there is none. */
+  get isRunning(): boolean {
+    const child = this.#child;
+    return child !== undefined && child.exitCode === null && child.signalCode === null;
+  }
+
+  /** Its Prometheus metrics. */
+  async metrics(): Promise<string> {
+    return (await this.get('/metrics')).text();
+  }
+
+  async isReady(): Promise<boolean> {
+    return (await this.get('/readyz')).ok;
+  }
+
+  /** Requests one of its health endpoints. @throws Error if there is no response within 10 s */
+  get(path: string): Promise<Response> {
+    const port = Number(this.#ready['healthPort'] ?? this.port);
+    return fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(RESPONSE_WITHIN_MS) });
+  }
+
+  /** Resolves when the process of the last start has ended; at once if there is none. */
   async ended(): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
     const child = this.#child;
     if (!child) return { code: null, signal: null };
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    if (this.isRunning) await once(child, 'exit');
     return { code: child.exitCode, signal: child.signalCode };
   }
 
-  /** Resolves when it says that it is ready, with what it said. */
+  /** Resolves with the service's message when it is ready. @throws Error if it ends before that */
   async start(): Promise<Record<string, unknown>> {
-    const entry = fileURLToPath(new URL(`../../../services/${this.#name}/dist/main.js`, import.meta.url));
+    const entry = fileURLToPath(new URL(`../../../services/${this.name}/dist/main.js`, import.meta.url));
     const child = fork(entry, [], {
       env: { ...process.env, ...this.#env, NODE_OPTIONS: '' },
       execArgv: [...this.#nodeOptions],
@@ -78,25 +81,29 @@ export class ServiceProcess {
     });
     this.#child = child;
     const log = createWriteStream(this.logFile, { flags: 'a' });
-    let said = '';
-    for (const output of [child.stdout, child.stderr]) {
-      output?.pipe(log, { end: false });
-      output?.on('data', (bytes: Buffer) => (said = `${said}${String(bytes)}`.slice(-SAID_CHARACTERS)));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.pipe(log, { end: false });
+      stream?.on('data', (bytes: Buffer) => {
+        output = `${output}${String(bytes)}`.slice(-QUOTED_CHARACTERS);
+      });
     }
-    // 'close' comes when all that it said has been read.
+    // 'close' comes when all output has been read.
     child.once('close', () => log.end());
     const [message] = (await Promise.race([once(child, 'message'), once(child, 'close')])) as unknown[];
     if (typeof message === 'object' && message !== null) {
       this.#ready = message as Record<string, unknown>;
       return this.#ready;
     }
-    throw new Error(`${this.#name} ended (${String(message)}) before it was ready, and said last:\n${said}`);
+    throw new Error(
+      `${this.name} ended (${String(message)}) before it was ready. Its last output:\n${output}`,
+    );
   }
 
-  /** Sends a signal and, for those that end it, waits until it has ended. @returns its exit code */
+  /** Sends a signal and, if the signal ends the process, waits for the end. @returns the exit code */
   async signal(signal: NodeJS.Signals): Promise<number | null> {
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+    if (!child || !this.isRunning) return child?.exitCode ?? null;
     if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
       child.kill(signal);
       return null;

@@ -8,152 +8,209 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
 import { createChannel } from '@tocsin/db/channels/write-channels';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { DbContext } from '@tocsin/db/database/open';
+import { openDatabase, type DbContext, type OpenDatabase } from '@tocsin/db/database/open';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
-import { type ServiceName, ServiceProcess } from './service-process.ts';
-import { untilSeen } from './until-seen.ts';
-import { untilTriggered } from './until-triggered.ts';
+import { bearer, fetchApi, type ApiResponse } from './api-client.ts';
+import { PUBLIC_URL } from './dashboard-session.ts';
+import { ServiceProcess, type ServiceName } from './service-process.ts';
 
-/** The address that people see: the one origin that an api here takes from browsers. */
-export const PUBLIC_URL = 'http://tocsin.example';
+type Env = Readonly<Record<string, string>>;
 
 export interface SystemOptions {
+  /** Migrated. */
+  readonly databaseUrl: string;
+  /** Migrated. */
+  readonly queueUrl: string;
+  /** For logs and files of the services. */
+  readonly folder: string;
+  /** Settings of every service, in place of the defaults. */
+  readonly env?: Env;
+}
+
+/** Statuses of a trigger that only mean a busy machine: adding the job took over 2 s, or no checker started the check within 5 s. */
+const BUSY = new Set([503, 504]);
+
+/** A whole system on this machine: a real Postgres and queue store, an account, and each service as a process of its own. */
+export class System {
+  readonly database: OpenDatabase;
+  readonly databaseUrl: string;
+  readonly queueUrl: string;
+  readonly folder: string;
+  readonly context: DbContext & { readonly accountId: string };
+  /** Of the account. */
+  readonly apiKey: string;
+  /** Settings of every service. */
+  readonly env: Env;
+  readonly services: ServiceProcess[] = [];
+
+  private constructor(
+    options: SystemOptions,
+    parts: Pick<System, 'database' | 'context' | 'apiKey' | 'env'>,
+  ) {
+    this.databaseUrl = options.databaseUrl;
+    this.queueUrl = options.queueUrl;
+    this.folder = options.folder;
+    this.database = parts.database;
+    this.context = parts.context;
+    this.apiKey = parts.apiKey;
+    this.env = parts.env;
+  }
+
+  /** Opens the database and creates an account with an API key. No service runs until it is started. */
+  static async open(options: SystemOptions): Promise<System> {
+    const { databaseUrl, queueUrl } = options;
+    const database = openDatabase({
+      url: databaseUrl,
+      poolSize: 5,
+      applicationName: 'tocsin test',
+      onIdleError: () => undefined,
+    });
+    const { id: accountId } = await ensureAccount(database.db);
+    const { key: apiKey } = await createApiKey(database.db, { accountId, name: 'test' });
+    const secretsKey = randomBytes(32);
+    const env = {
+      DATABASE_URL: databaseUrl,
+      QUEUE_URL: queueUrl,
+      SECRETS_KEY: secretsKey.toString('base64'),
+      // Any free one: a port that was found free beforehand may be in use by the time of the start.
+      PORT: '0',
+      PUBLIC_URL,
+      HEALTH_PORT: '0',
+      LOG_LEVEL: 'info',
+      LOG_FORMAT: 'json',
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+      API_RATE_LIMIT_PER_MINUTE: '0',
+      ...options.env,
+    };
+    const context = { db: database.db, secrets: new SecretBox([secretsKey]), accountId };
+    return new System(options, { database, context, apiKey, env });
+  }
+
+  /**
+   * A service to start, kill and start again; further ones of a name are replicas.
+   * @param options.label names its log; by default the service's name and a number
+   */
+  service(
+    name: ServiceName,
+    env: Env = {},
+    { label = `${name}-${this.services.length}`, nodeOptions = [] as readonly string[] } = {},
+  ): ServiceProcess {
+    const logFile = join(this.folder, `${label}.log`);
+    const service = new ServiceProcess(name, { ...this.env, ...env }, logFile, nodeOptions);
+    this.services.push(service);
+    return service;
+  }
+
+  /** Starts one of each. */
+  async startAll(): Promise<Record<ServiceName, ServiceProcess>> {
+    const all = {
+      api: this.service('api'),
+      checker: this.service('checker'),
+      notifier: this.service('notifier'),
+    };
+    await Promise.all(Object.values(all).map((one) => one.start()));
+    return all;
+  }
+
+  /** The port of the api that was started first. */
+  apiPort(): number {
+    const api = this.services.find(({ name, port }) => name === 'api' && port > 0);
+    if (!api) throw new Error('No api has been started');
+    return api.port;
+  }
+
+  /** A request to the api that was started first, with the account's key. */
+  async request(method: string, path: string, body?: unknown): Promise<ApiResponse> {
+    const target = { baseUrl: `http://127.0.0.1:${this.apiPort()}`, headers: bearer(this.apiKey) };
+    const { status, body: received } = await fetchApi(target, { method, path, body });
+    return { status, body: received };
+  }
+
+  async createMonitor(fields: Record<string, unknown>): Promise<Monitor> {
+    const created = await this.request('POST', '/api/cli/monitors', fields);
+    if (created.status !== 201) throw new Error(`not created: ${JSON.stringify(created)}`);
+    return (created.body as { monitor: Monitor }).monitor;
+  }
+
+  async getMonitor(id: string): Promise<{ monitor: Monitor; events: Event[] }> {
+    const { body } = await this.request('GET', `/api/cli/monitors/${id}`);
+    return body as { monitor: Monitor; events: Event[] };
+  }
+
+  /** Waits until the monitor has this status in Postgres; sends no request to a service. */
+  async untilStatus(id: string, status: MonitorStatus): Promise<void> {
+    await until(`${status} of monitor ${id}`, async () => {
+      const monitor = await findMonitorRow(this.context.db, this.context.accountId, id);
+      return monitor.status === status;
+    });
+  }
+
+  /** Checks a monitor now, with status 200. Repeats the request while the machine is too busy. */
+  async trigger(id: string, body?: unknown): Promise<ApiResponse> {
+    return untilTriggered(() => this.request('POST', `/api/cli/monitors/${id}/trigger`, body));
+  }
+
+  createChannel(url: string, monitorIds: readonly string[]): Promise<{ id: string; secret: string }> {
+    const { accountId } = this.context;
+    return createChannel(this.context, { accountId, name: 'receiver', url, monitorIds });
+  }
+
+  /** Kills the services and closes the database. */
+  async close(): Promise<void> {
+    await Promise.all(this.services.map((one) => one.signal('SIGKILL')));
+    await this.database.close();
+  }
+}
+
+/**
+ * Sends a trigger until the response has its event.
+ * @throws Error at the first response other than the event, 503 and 504
+ */
+export async function untilTriggered<Triggered extends { readonly status: number }>(
+  send: () => Promise<Triggered>,
+): Promise<Triggered> {
+  return until('a triggered check', async () => {
+    const response = await send();
+    if (response.status === 200) return response;
+    if (BUSY.has(response.status)) return null;
+    const body = response instanceof Response ? await response.text() : JSON.stringify(response);
+    throw new Error(`The trigger was answered with ${response.status}: ${body}`);
+  });
+}
+
+export interface TestSystemOptions {
   readonly queue: 'redis' | 'postgres' | { readonly url: string };
   /** PEM of the CA of the webhook receivers. */
   readonly receiverCa: string;
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Env;
 }
 
-/** The whole system on this machine: real Postgres, a real queue store, and each service a process of its own. */
-export interface System {
-  readonly context: DbContext & { accountId: string };
-  readonly databaseUrl: string;
-  readonly queueUrl: string;
-  readonly apiKey: string;
-  /** Where the first api started listens. */
-  apiPort(): number;
-  /** A service to start, kill and start again; further ones of a kind are replicas. */
-  service(name: ServiceName, env?: Readonly<Record<string, string>>): ServiceProcess;
-  /** Starts one of each. */
-  startAll(): Promise<Record<ServiceName, ServiceProcess>>;
-  /** A request to the first api started, with the system's key; the body as JSON. */
-  request(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
-  createMonitor(fields: Record<string, unknown>): Promise<Monitor>;
-  getMonitor(id: string): Promise<{ monitor: Monitor; events: Event[] }>;
-  /** Waits until the monitor has this status in Postgres; sends no request to a service. */
-  untilStatus(id: string, status: MonitorStatus): Promise<void>;
-  /** Checks a monitor now, with status 200. Repeats the request if the machine is too busy; see `untilTriggered`. */
-  trigger(id: string, body?: unknown): Promise<{ status: number; body: unknown }>;
-  createChannel(url: string, monitorIds: readonly string[]): Promise<{ id: string; secret: string }>;
-  close(): Promise<void>;
-}
-
-async function openQueue(queue: SystemOptions['queue'], databaseUrl: string): Promise<string> {
-  if (typeof queue === 'object') return queue.url;
-  return queue === 'redis' ? (await createTestRedis()).url : databaseUrl;
-}
-
-/** Prepares a system; no service runs until it is started. */
-export async function createSystem(options: SystemOptions): Promise<System> {
-  const testDatabase = await createTestDatabase();
-  const queueUrl = await openQueue(options.queue, testDatabase.url);
+/** A system on the servers of the test run, with a database of its own. */
+export async function createSystem({ queue, receiverCa, env }: TestSystemOptions): Promise<System> {
+  const { url: databaseUrl, drop } = await createTestDatabase();
+  const queueUrl =
+    typeof queue === 'object' ? queue.url : queue === 'redis' ? (await createTestRedis()).url : databaseUrl;
   await migrateQueue(queueUrl);
   const folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'system-'));
   const caFile = join(folder, 'receivers-ca.pem');
-  await writeFile(caFile, options.receiverCa);
-  const secretsKey = randomBytes(32);
-  const database = openDatabase({
-    url: testDatabase.url,
-    poolSize: 5,
-    applicationName: 'tocsin test',
-    onIdleError: () => undefined,
-  });
-  const { id: accountId } = await ensureAccount(database.db);
-  const { key: apiKey } = await createApiKey(database.db, { accountId, name: 'test' });
-  const context = { db: database.db, secrets: new SecretBox([secretsKey]), accountId };
-  const services: ServiceProcess[] = [];
-
-  const service: System['service'] = (name, env = {}) => {
-    const one = new ServiceProcess(
-      name,
-      {
-        DATABASE_URL: testDatabase.url,
-        QUEUE_URL: queueUrl,
-        SECRETS_KEY: secretsKey.toString('base64'),
-        // Any free one: a port that was found free beforehand may be taken by the time of the start.
-        PORT: '0',
-        PUBLIC_URL,
-        HEALTH_PORT: '0',
-        LOG_LEVEL: 'info',
-        LOG_FORMAT: 'json',
-        EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
-        WEBHOOK_CA_FILE: caFile,
-        API_RATE_LIMIT_PER_MINUTE: '0',
-        ...options.env,
-        ...env,
-      },
-      join(folder, `${name}-${services.length}.log`),
-    );
-    services.push(one);
-    return one;
-  };
-
-  const apiPort = (): number => {
-    const api = services.find((one) => one.name === 'api' && one.port > 0);
-    if (!api) throw new Error('No api has been started');
-    return api.port;
-  };
-
-  const request: System['request'] = async (method, path, body) => {
-    const response = await fetch(`http://127.0.0.1:${apiPort()}${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
-  };
-
-  return {
-    context,
-    databaseUrl: testDatabase.url,
+  await writeFile(caFile, receiverCa);
+  const system = await System.open({
+    databaseUrl,
     queueUrl,
-    apiKey,
-    apiPort,
-    service,
-    startAll: async () => {
-      const all = { api: service('api'), checker: service('checker'), notifier: service('notifier') };
-      await Promise.all(Object.values(all).map((one) => one.start()));
-      return all;
-    },
-    request,
-    createMonitor: async (fields) => {
-      const created = await request('POST', '/api/cli/monitors', fields);
-      if (created.status !== 201) throw new Error(`not created: ${JSON.stringify(created)}`);
-      return (created.body as { monitor: Monitor }).monitor;
-    },
-    getMonitor: async (id) => {
-      const answer = await request('GET', `/api/cli/monitors/${id}`);
-      return answer.body as { monitor: Monitor; events: Event[] };
-    },
-    untilStatus: (id, status) =>
-      untilSeen(`${status} of monitor ${id}`, async () => {
-        const monitor = await findMonitorRow(database.db, accountId, id);
-        return monitor.status === status;
-      }).then(() => undefined),
-    trigger: (id, body) => untilTriggered(() => request('POST', `/api/cli/monitors/${id}/trigger`, body)),
-    createChannel: (url, monitorIds) =>
-      createChannel(context, { accountId, name: 'receiver', url, monitorIds }),
+    folder,
+    env: { WEBHOOK_CA_FILE: caFile, ...env },
+  });
+  const close = system.close.bind(system);
+  return Object.assign(system, {
     close: async () => {
-      await Promise.all(services.map((one) => one.signal('SIGKILL')));
-      await database.close();
-      await testDatabase.drop();
+      await close();
+      await drop();
       await rm(folder, { recursive: true, force: true });
     },
-  };
+  });
 }

@@ -1,4 +1,4 @@
-import { PUBLIC_URL } from '@tocsin/lab/system';
+import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { monitorHeaders, secretOf } from './marked-secrets.ts';
 
 export type Ask = (port: number, method: string, path: string, init?: RequestInit) => Promise<Response>;

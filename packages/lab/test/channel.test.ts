@@ -9,12 +9,11 @@ import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver } from '@tocsin/db/deliveries/redeliver';
 import { createTestDelivery, findTestOutcome } from '@tocsin/db/deliveries/test-deliveries';
 import { insertMonitors } from '@tocsin/db/monitors/insert-monitors';
-import { firstArrivals, NO_ANSWER, untilLogged, webhookIdOf } from '@tocsin/lab/arrivals';
+import { firstArrivals, NO_ANSWER, untilLogged, webhookIdOf } from './arrivals.ts';
 import { ADMIN_ENV, type DashboardRequest, signIn } from '@tocsin/lab/dashboard-session';
-import { NOWHERE, recordCheck } from '@tocsin/lab/record-check';
+import { NOWHERE, recordCheck } from './record-check.ts';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { type ReceivedWebhook, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
@@ -70,7 +69,7 @@ async function testOf(
   const { db, accountId } = system.context;
   for (;;) {
     const id = await createTestDelivery(db, accountId, channelId, 'default');
-    const outcome = await untilSeen('an outcome', () => findTestOutcome(db, id));
+    const outcome = await until('an outcome', () => findTestOutcome(db, id));
     if (!NO_ANSWER.test(outcome.attempt?.error ?? '')) return { id, outcome };
   }
 }
@@ -115,7 +114,7 @@ test('a redelivered event is sent again, the same to the byte, and its log goes 
   const { id: channelId } = await system.createChannel(receiver.url('/again'), []);
   const { id } = await testOf(channelId);
   await redeliver(db, accountId, id);
-  const delivery = await untilSeen('the redelivery', async () => {
+  const delivery = await until('the redelivery', async () => {
     const found = await getDelivery(db, accountId, id);
     return found.state === 'delivered' && found;
   });
@@ -136,7 +135,7 @@ test('the dashboard tests a channel through the queue, and shows who serves whic
     monitorIds: [],
     allMonitors: true,
   });
-  const tested = await untilSeen('an answer to a test event', async () => {
+  const tested = await until('an answer to a test event', async () => {
     const response = await dashboard('POST', `/channels/${channel.id}/test`);
     // On a busy machine no notifier may start the attempt in time, or the answer to it may come too late.
     if (response.status === NOT_ATTEMPTED) return null;
@@ -153,7 +152,7 @@ test('the dashboard tests a channel through the queue, and shows who serves whic
   const regions = (): Promise<{ regions: { workers: number | null; served: boolean | null }[] }> =>
     ask(200, 'GET', '/regions');
   // `workers` is null while the queue's store does not answer in time.
-  const unserved = await untilSeen('the region to be read', async () => {
+  const unserved = await until('the region to be read', async () => {
     const found = await regions();
     return found.regions.every(({ workers }) => workers !== null) && found;
   });
@@ -161,14 +160,14 @@ test('the dashboard tests a channel through the queue, and shows who serves whic
     regions: [{ region: 'default', workers: 0, monitors: 1, served: false }],
   });
   await system.service('checker').start();
-  await untilSeen('the region to be served', async () => {
+  await until('the region to be served', async () => {
     const [found] = (await regions()).regions;
     return found?.workers === 1 && found.served === true;
   });
   // A scrape leaves out what could not be read in time.
   for (const series of ['tocsin_region_monitors', 'tocsin_region_workers']) {
     const sample = `${series}{region="default"} 1`;
-    await untilSeen(sample, async () => (await api.metrics()).includes(sample));
+    await until(sample, async () => (await api.metrics()).includes(sample));
   }
 });
 
@@ -217,14 +216,14 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
 
   receiver.answer = (_, response) => void response.writeHead(410).end('gone');
   await turn(shop, 500);
-  await untilSeen('the channel to be disabled', async () => !(await isEnabled(channel.id)));
+  await until('the channel to be disabled', async () => !(await isEnabled(channel.id)));
   const [refusal] = receivedAt('/hook').slice(-1);
   const beforeRefusal = receivedAt('/hook').length - 1;
   await turn(bank, 500);
   await turn(shop, 200);
   await turn(bank, 200);
   await turn(shop, 500);
-  const log = await untilSeen('ten deliveries', async () => {
+  const log = await until('ten deliveries', async () => {
     const found = await logOf(channel.id);
     return found.length === 10 && found;
   });
@@ -243,7 +242,7 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
     disabledReason: null,
   });
   expect(await ask(202, 'POST', `${path}/redeliver`, range)).toEqual({ count: 8, more: false });
-  await untilSeen('the range to be delivered', async () =>
+  await until('the range to be delivered', async () =>
     (await logOf(channel.id)).slice(0, 8).every(({ state }) => state === 'delivered'),
   );
   expect((await logOf(channel.id)).slice(8).map(({ state }) => state)).toEqual(['held', 'held']);
@@ -251,7 +250,7 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
     count: 2,
     more: false,
   });
-  await untilSeen('the rest to be delivered', async () =>
+  await until('the rest to be delivered', async () =>
     (await logOf(channel.id)).every(({ state }) => state === 'delivered'),
   );
 

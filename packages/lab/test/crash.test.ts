@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
-import { firstArrivals, untilLogged } from '@tocsin/lab/arrivals';
-import { HeldTarget } from '@tocsin/lab/held-target';
-import { NOWHERE, recordCheck } from '@tocsin/lab/record-check';
+import { firstArrivals, untilLogged } from './arrivals.ts';
+
+import { NOWHERE, recordCheck } from './record-check.ts';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
+import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { type RedisServer, startRedis } from '@tocsin/embedded/redis';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { until } from '@tocsin/embedded/testing/until';
 import { Client } from 'pg';
 
-let target: HeldTarget;
+let target: HttpTarget;
 let receiver: WebhookReceiver;
 let system: System;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
@@ -24,7 +24,7 @@ let checker: ServiceProcess;
 
 beforeAll(async () => {
   [target, receiver, folder] = await Promise.all([
-    HeldTarget.start(),
+    HttpTarget.start({ hangs: true }),
     WebhookReceiver.start(),
     createTemporaryFolder(),
   ]);
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 describe('no alert is lost', () => {
   test('a status change of while no notifier ran is delivered when one starts, once', async () => {
-    const fields = { name: 'Idle', url: target.url, interval: 86_400, regions: [NOWHERE] };
+    const fields = { name: 'Idle', url: target.url(), interval: 86_400, regions: [NOWHERE] };
     const { id } = await system.createMonitor(fields);
     await system.createChannel(receiver.url(), [id]);
     await recordCheck(system, [id], 1, 'DOWN');
@@ -60,22 +60,22 @@ describe('no monitor stays unchecked', () => {
   test('a check that kills its checker is run twice, and then given up', async () => {
     const monitor = await system.createMonitor({
       name: 'Deadly',
-      url: target.url,
+      url: target.url(),
       interval: 86_400,
       timeout: 60,
     });
     for (const runs of [1, 2]) {
       const doomed = system.service('checker');
       await doomed.start();
-      await until(`run ${runs}`, () => target.asked === runs);
+      await until(`run ${runs}`, () => target.requestCount === runs);
       await doomed.signal('SIGKILL');
     }
     checker = system.service('checker');
     await checker.start();
     const givenUp = /^tocsin_checks_skipped_total\{region="default",reason="crashed"\} 1$/m;
-    await untilSeen('the check to be given up', async () => givenUp.test(await checker.metrics()));
+    await until('the check to be given up', async () => givenUp.test(await checker.metrics()));
     expect((await system.getMonitor(monitor.id)).events).toEqual([]);
-    expect(target.asked).toBe(2);
+    expect(target.requestCount).toBe(2);
   });
 });
 
@@ -92,16 +92,16 @@ describe('a service ends within 30 s of SIGTERM, with exit code 0,', () => {
     await holder.query('begin');
     // While this lock is held, no check can be recorded, and the checker tries again.
     await holder.query('lock table events in access exclusive mode');
-    const asked = target.asked;
-    await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url });
-    await until('a check', () => target.asked > asked);
+    const asked = target.requestCount;
+    await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url() });
+    await until('a check', () => target.requestCount > asked);
     // It does not use this Redis, so it can be told to stop first: the three then take less processor time from each other.
     const silentPostgres = checker.signal('SIGTERM');
     target.release();
     process.kill(redis.pid, 'SIGSTOP');
     // A service that is not ready has sent a command to Redis and waits for the answer.
     for (const one of [idle, notifier]) {
-      await untilSeen(`the ${one.name} to miss Redis`, async () => !(await one.isReady()));
+      await until(`the ${one.name} to miss Redis`, async () => !(await one.isReady()));
     }
     stuck = {
       silentRedis: Promise.all([idle, notifier].map((one) => one.signal('SIGTERM'))),

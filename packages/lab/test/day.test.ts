@@ -9,11 +9,11 @@ import {
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
 import { statusChanges } from '@tocsin/db/status-changes/table';
-import { firstArrivals, NO_ANSWER, webhookIdOf } from '@tocsin/lab/arrivals';
+import { firstArrivals, NO_ANSWER, webhookIdOf } from './arrivals.ts';
 import { expectedWebhooks, type ImplyingEvent, type WatchedMonitor } from '@tocsin/lab/oracle';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
+import { until } from '@tocsin/embedded/testing/until';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { type Answer, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { asc, eq, sql } from 'drizzle-orm';
@@ -123,7 +123,7 @@ async function eventsOf(id: string): Promise<ImplyingEvent[]> {
 /** Waits for one more check from each region with this result. */
 async function isSeen(monitor: Watched, wanted: 'UP' | 'DOWN'): Promise<void> {
   const known = (await eventsOf(monitor.id)).length;
-  await untilSeen(`${wanted} in each region`, async () => {
+  await until(`${wanted} in each region`, async () => {
     const found = (await eventsOf(monitor.id)).slice(known).filter((event) => event.status === wanted);
     return monitor.regions.every((region) => found.some((event) => event.region === region));
   });
@@ -151,7 +151,7 @@ async function end({ id }: { readonly id: string }): Promise<number> {
 }
 
 async function windowIs({ id }: { readonly id: string }, wanted: MaintenanceWindowState): Promise<void> {
-  await untilSeen(`a window that is ${wanted}`, async () => {
+  await until(`a window that is ${wanted}`, async () => {
     const { state } = await getMaintenanceWindow(system.context.db, system.context.accountId, id);
     return state === wanted;
   });
@@ -239,7 +239,7 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   await windowIs(overlapping, 'running');
   for (const notifier of notifiers) {
     // A scrape leaves this out if the database does not answer in time.
-    await untilSeen('three running windows in the metrics', async () =>
+    await until('three running windows in the metrics', async () =>
       /^tocsin_maintenance_windows_running 3$/m.test(await notifier.metrics()),
     );
   }
@@ -289,7 +289,7 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   const total = [...expected.values()].flat().length;
   expect(total).toBeGreaterThanOrEqual(20);
 
-  await untilSeen('everything to be delivered', isSettled);
+  await until('everything to be delivered', isSettled);
   for (const [path, { answers, silences }] of Object.entries(INJECTED_FAILURES)) {
     const requests = receiver.received.filter((webhook) => webhook.path === path);
     const log = await deliveriesTo(channels.get(path) ?? '');

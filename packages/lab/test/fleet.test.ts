@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { waveId } from '@tocsin/core/schedule/slots';
 import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { createSystem, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
+import { until } from '@tocsin/embedded/testing/until';
 import { Redis } from 'ioredis';
 
 /** `FLEET_MONITORS=20000 npm test -- fleet` for the figures in docs/performance.md. */
@@ -56,8 +56,8 @@ async function createAll(): Promise<void> {
 async function untilScheduled(): Promise<number> {
   const startedAt = Date.now();
   const wanted = await wantedPhases();
-  await untilSeen('every wave scheduled', async () => (await redis.zcard(SCHEDULERS)) === wanted.size);
-  await untilSeen('every monitor noted as scheduled', async () => {
+  await until('every wave scheduled', async () => (await redis.zcard(SCHEDULERS)) === wanted.size);
+  await until('every monitor noted as scheduled', async () => {
     const { rows } = await system.context.db.execute<{ count: number }>(
       `select count(*)::int as count from monitor_regions r join monitors m on m.id = r.monitor_id
        where r.scheduled_revision is distinct from m.revision`,

@@ -10,8 +10,7 @@ import { countSealed } from '@tocsin/db/secrets/unreadable-secrets';
 import { ADMIN_ENV, openSession } from '@tocsin/lab/dashboard-session';
 import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
-import { untilTriggered } from '@tocsin/lab/until-triggered';
+import { untilTriggered } from '@tocsin/lab/system';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
@@ -85,7 +84,7 @@ async function resealUntilKilled(secretsKey: string): Promise<void> {
   await client.query('begin; select from channels for no key update');
   const command = spawn(process.execPath, [COMMAND], { env: resealEnv(secretsKey), stdio: 'ignore' });
   const exit = once(command, 'exit');
-  await untilSeen('sealed monitors', async () => (await countSealed(system.context.db)).get(idOf(OLD)) === 1);
+  await until('sealed monitors', async () => (await countSealed(system.context.db)).get(idOf(OLD)) === 1);
   command.kill('SIGKILL');
   await exit;
   await client.end();
@@ -217,7 +216,7 @@ test('the wrong key is told of, changes nothing and can be mended', async () => 
   await api.start();
   services = [api];
   const complaint = `SECRETS_KEY lacks the key ${idOf(NEW)}, with which 3 secrets are sealed`;
-  await untilSeen('the complaint', async () => (await readFile(api.logFile, 'utf8')).includes(complaint));
+  await until('the complaint', async () => (await readFile(api.logFile, 'utf8')).includes(complaint));
   const read = await call('GET', `/api/cli/monitors/${monitor.id}`);
   expect([read.status, JSON.stringify(read.body)]).toEqual([200, expect.stringContaining('"(unreadable)"')]);
   const update = await call('PUT', `/api/cli/monitors/${monitor.id}`, { name: 'New' });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
-import { untilSeen } from '@tocsin/lab/until-seen';
+import { until } from '@tocsin/embedded/testing/until';
 import { parse } from 'yaml';
 
 const PAGE = new URL('../../../docs/metrics.md', import.meta.url);
@@ -126,7 +126,7 @@ export function testMetrics(services: () => Record<ServiceName, ServiceProcess>)
         ['checker', 'tocsin_checks_missed_total{region="default",reason="crashed"} 0'],
       ];
       for (const [name, series] of quiet) {
-        await untilSeen(series, async () => (await services()[name].metrics()).includes(series));
+        await until(series, async () => (await services()[name].metrics()).includes(series));
       }
     });
   });

@@ -2,11 +2,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { firstArrivals } from '@tocsin/lab/arrivals';
-import { NOWHERE, recordCheck } from '@tocsin/lab/record-check';
+import { firstArrivals } from './arrivals.ts';
+import { NOWHERE, recordCheck } from './record-check.ts';
 import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { stopProcess } from '@tocsin/embedded/processes';
@@ -97,7 +96,7 @@ describe('a Redis Cluster for all, and a Redis of its own for one region', () =>
 
   /** Waits until the near and the far checker report this readiness. */
   async function untilReady(wanted: { readonly near: boolean; readonly far: boolean }): Promise<void> {
-    await untilSeen('the checkers to know which Redis is there', async () => {
+    await until('the checkers to know which Redis is there', async () => {
       const [isNear, isFar] = await Promise.all([services.near.isReady(), services.far.isReady()]);
       return isNear === wanted.near && isFar === wanted.far;
     });

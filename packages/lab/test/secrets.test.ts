@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { type DashboardRequest, openSession } from '@tocsin/lab/dashboard-session';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
-import { createSystem, PUBLIC_URL, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
-import { untilTriggered } from '@tocsin/lab/until-triggered';
+import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
+import { createSystem, type System } from '@tocsin/lab/system';
+import { until } from '@tocsin/embedded/testing/until';
+import { untilTriggered } from '@tocsin/lab/system';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { TraceReceiver } from '@tocsin/runtime/testing/trace-receiver';
 import { Client, Pool } from 'pg';
@@ -124,7 +125,7 @@ async function startWrongly(): Promise<void> {
       const service = system.service('notifier', env);
       processes.push(service);
       const started = service.start().catch(() => undefined);
-      await untilSeen(complaints.join(', '), async () => {
+      await until(complaints.join(', '), async () => {
         const said = await readFile(service.logFile, 'utf8').catch(() => '');
         return complaints.every((complaint) => complaint.test(said));
       });
@@ -170,7 +171,7 @@ test('secrets are in no log, job, metric, trace, error or command line, and in t
   for (const id of monitorIds) await untilTriggered(() => trigger(id));
   const pool = new Pool({ connectionString: system.databaseUrl, max: 4 });
   pool.on('error', () => undefined);
-  await untilSeen('an attempt that was answered', async () => {
+  await until('an attempt that was answered', async () => {
     const answered = await pool.query("select from attempts where response_excerpt like '%/hook/%'");
     return answered.rows.length > 0;
   });
@@ -187,7 +188,7 @@ test('secrets are in no log, job, metric, trace, error or command line, and in t
     ]);
   });
   await untilTriggered(() => trigger(monitorIds[0] ?? ''));
-  await untilSeen('traces', async () => new Set(collector.spans.map(({ name }) => name)).size > 10);
+  await until('traces', async () => new Set(collector.spans.map(({ name }) => name)).size > 10);
 
   const tables = await readTables(pool);
   const pages = await Promise.all(

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import type { Event } from '@tocsin/contracts/monitors/events';
-import { firstArrivals, untilLogged } from '@tocsin/lab/arrivals';
+import { firstArrivals, untilLogged } from './arrivals.ts';
 import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { type ReceivedWebhook, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
@@ -108,7 +107,7 @@ describe.each(['redis', 'postgres'] as const)('the main job, end to end, with th
       ).not.toThrow();
     }
     // The deleted monitor had a slot in each interval.
-    await untilSeen('a check an interval after the first one', async () => {
+    await until('a check an interval after the first one', async () => {
       const times = (await system.getMonitor(monitor.id)).events.map(({ timestamp }) =>
         Date.parse(timestamp),
       );

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { System } from '@tocsin/lab/system';
-import { untilTriggered } from '@tocsin/lab/until-triggered';
+import { untilTriggered } from '@tocsin/lab/system';
 import type { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import type { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';

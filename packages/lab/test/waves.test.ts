@@ -5,10 +5,9 @@ import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { insertMonitors } from '@tocsin/db/monitors/insert-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
-import { HeldTarget } from '@tocsin/lab/held-target';
+
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
-import { untilSeen } from '@tocsin/lab/until-seen';
 import { HttpTarget } from '@tocsin/embedded/local-web/http-target';
 import { until } from '@tocsin/embedded/testing/until';
 import { Redis } from 'ioredis';
@@ -24,7 +23,7 @@ const MISSED = /^tocsin_checks_missed_total\{.*\} (\d+)$/gm;
 const OVERLAPS = /^tocsin_checks_missed_total\{.*reason="overlap"\} (\d+)$/gm;
 
 let target: HttpTarget;
-let held: HeldTarget;
+let held: HttpTarget;
 let system: System;
 let redis: Redis;
 let api: ServiceProcess;
@@ -43,7 +42,7 @@ let missedByKilled = 0;
 let missedBySlow = 0;
 
 beforeAll(async () => {
-  [target, held] = await Promise.all([HttpTarget.start(), HeldTarget.start()]);
+  [target, held] = await Promise.all([HttpTarget.start(), HttpTarget.start({ hangs: true })]);
   system = await createSystem({ queue: 'redis', receiverCa: '-----BEGIN CERTIFICATE-----' });
   redis = new Redis(system.queueUrl);
   [[slow = '', ...others], apart] = await createWaves();
@@ -112,7 +111,7 @@ async function slotsOf(id: string): Promise<number[]> {
 
 /** Waits until each monitor has this many planned checks of slots after `after`. */
 async function untilChecked(ids: readonly string[], times: number, after = 0): Promise<void> {
-  await untilSeen(`${times} planned checks of each`, async () => {
+  await until(`${times} planned checks of each`, async () => {
     const slots = await Promise.all(ids.map(slotsOf));
     return slots.every((each) => each.filter((slot) => slot > after).length >= times);
   });
@@ -148,7 +147,7 @@ async function expectUnbroken(ids: readonly string[], from = 0): Promise<void> {
     latestMs = Math.max(latestMs, ...checks.map(({ slot, recordedAt }) => recordedAt - slot));
   }
   if (latestMs < INTERVAL_MS) expect(missing).toBe(0);
-  await untilSeen(
+  await until(
     `${missing} missing slots to be counted`,
     async () => missedByKilled + (await sumOf(MISSED)) >= missing + missedBySlow,
   );
@@ -157,14 +156,14 @@ async function expectUnbroken(ids: readonly string[], from = 0): Promise<void> {
 test('two checkers share the waves: each slot of each monitor is recorded once, and asked for once', async () => {
   const members = [slow, ...others, ...apart];
   await untilChecked(members, 2);
-  await untilSeen('each of them to have done some', async () => {
+  await until('each of them to have done some', async () => {
     const texts = await Promise.all(checkers.map((one) => one.metrics()));
     return texts.every((text) =>
       /^tocsin_check_schedule_lag_seconds_count\{region="default"\} [1-9]/m.test(text),
     );
   });
   // If one slot were requested twice, there would be more requests than events for good.
-  await untilSeen('each request to be recorded', async () => {
+  await until('each request to be recorded', async () => {
     const { rows } = await system.context.db.execute<{ count: number }>(
       'select count(*)::int as count from events',
     );
@@ -175,7 +174,7 @@ test('two checkers share the waves: each slot of each monitor is recorded once, 
 
 /** Waits until exactly one checker has a check under way. @returns that checker */
 async function whoeverChecks(): Promise<ServiceProcess> {
-  return untilSeen('one of them to check', async () => {
+  return until('one of them to check', async () => {
     const texts = await Promise.all(checkers.map((one) => one.metrics()));
     const busy = checkers.filter((_, index) => {
       const read = (name: string): number =>
@@ -187,12 +186,12 @@ async function whoeverChecks(): Promise<ServiceProcess> {
 }
 
 test('a checker is killed in the middle of a wave: another one checks the member of which nothing is recorded', async () => {
-  await edit(slow, held.url);
-  await until('the check that hangs', () => held.asked === 1);
+  await edit(slow, held.url());
+  await until('the check that hangs', () => held.requestCount === 1);
   const locks = `tocsin:{checks.default}:repeat:${waveId(waveOf(slow, INTERVAL))}:*:lock`;
   const [lock = ''] = (await redis.keys(locks)).toSorted();
   killedSlot = Number(/(\d+):lock$/.exec(lock)?.[1]);
-  await untilSeen('the others of its wave', async () =>
+  await until('the others of its wave', async () =>
     (await Promise.all(others.map(slotsOf))).every((slots) => slots.includes(killedSlot)),
   );
   const doomed = await whoeverChecks();
@@ -201,24 +200,24 @@ test('a checker is killed in the middle of a wave: another one checks the member
   checkers = checkers.filter((one) => one !== doomed);
   // The lock expires within 10 s. On a busy machine that may be too late for the slot to be checked.
   await redis.del(lock);
-  await until('the check that hangs, by the other checker', () => held.asked === 2);
+  await until('the check that hangs, by the other checker', () => held.requestCount === 2);
 });
 
 test('a member that hangs until its timeout does not delay the checks of the others', async () => {
   const last = Math.max(...(await slotsOf(others[0] ?? '')));
   // One slot of the others and one skipped slot of `slow` are enough, and the check must not time out before that.
   await untilChecked(others, 1, last);
-  await untilSeen('an overlap', async () => (await sumOf(OVERLAPS)) > 0);
+  await until('an overlap', async () => (await sumOf(OVERLAPS)) > 0);
   // The check still hangs: it is not recorded, and the target got no further request.
   expect(await slotsOf(slow)).not.toContain(killedSlot);
-  expect(held.asked).toBe(2);
+  expect(held.requestCount).toBe(2);
   // Nothing was recorded of the slot twice: the second run checked only the member that hung.
   expect(await sumOf(/^tocsin_results_dropped_total\{.*\} (\d+)$/gm)).toBe(0);
 
   held.release();
-  await untilSeen('the slot of the one that hung', async () => (await slotsOf(slow)).includes(killedSlot));
+  await until('the slot of the one that hung', async () => (await slotsOf(slow)).includes(killedSlot));
   await edit(slow, target.url('/released'));
-  await untilSeen('a later slot of it', async () => {
+  await until('a later slot of it', async () => {
     // Its next check may have begun before the edit.
     held.release();
     return (await slotsOf(slow)).some((slot) => slot > killedSlot);
@@ -244,12 +243,12 @@ test('an edit counts from the next slot on, without any api', async () => {
 test('a checker that is told to stop records the check that is under way', async () => {
   const [checker] = checkers;
   if (checker === undefined) throw new Error('no checker runs');
-  const asked = held.asked;
-  await edit(slow, held.url);
-  await until('a check', () => held.asked > asked);
+  const asked = held.requestCount;
+  await edit(slow, held.url());
+  await until('a check', () => held.requestCount > asked);
   const recorded = (await slotsOf(slow)).length;
   const ended = checker.signal('SIGTERM');
-  await untilSeen('it to stop', async () => (await readFile(checker.logFile, 'utf8')).includes('"Stopping"'));
+  await until('it to stop', async () => (await readFile(checker.logFile, 'utf8')).includes('"Stopping"'));
   held.release();
   expect(await ended).toBe(0);
   expect(await slotsOf(slow)).toHaveLength(recorded + 1);

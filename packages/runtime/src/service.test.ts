@@ -51,7 +51,7 @@ describe('runService', () => {
     expect(service.output().stdout.match(/stop called/g)).toHaveLength(1);
   });
 
-  it('stops when its parent is gone', async () => {
+  it('stops when its parent ends', async () => {
     const service = run('well');
     await ready(service);
     service.child.disconnect();
@@ -65,8 +65,8 @@ describe('runService', () => {
     for (const service of services) expect(service.output().stdout).toMatch(/oh no[^]*stop called/);
   });
 
-  it('goes on after an error of its telemetry, wherever it surfaces, and logs it', async () => {
-    const services = [run('telemetry-throws'), run('telemetry-rejects')];
+  it('keeps running after an unhandled error of a trace export, and logs it', async () => {
+    const services = [run('export-throws'), run('export-rejects')];
     await Promise.all(services.map(ready));
     for (const service of services) {
       await until('the error is logged', () => service.output().stdout.includes('oh no'));
@@ -76,7 +76,7 @@ describe('runService', () => {
     for (const service of services) expect(service.output().stdout).toMatch(/oh no[^]*SIGTERM/);
   });
 
-  it('prints bad settings alone and exits 1', async () => {
+  it('prints only the message about invalid settings and exits 1', async () => {
     const services = [run('settings'), run('well', { LOG_LEVEL: 'loud' })];
     expect(await Promise.all(services.map((service) => service.exit))).toEqual([1, 1]);
     expect(services.map((service) => service.output().stderr)).toEqual([
@@ -95,7 +95,7 @@ describe('runService', () => {
     expect(stuck.output().stdout).toMatch(/Stopping failed/);
   });
 
-  it('stops cleanly when told to while still starting', async () => {
+  it('stops cleanly on SIGTERM while it starts', async () => {
     const service = run('slow-start');
     await once(service.child.stdout, 'data');
     service.child.kill('SIGTERM');

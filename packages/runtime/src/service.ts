@@ -3,21 +3,21 @@ import { errorCode } from './error-code.ts';
 import { createLogger } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { secretValues, settings } from './settings.ts';
-import { isTelemetry } from './telemetry.ts';
+import { isExportingTraces } from './tracing.ts';
 
 const HARD_EXIT_MS = 30_000;
 
 export interface RunningService {
-  /** Stops taking work, finishes what runs, closes what is open. Called once. */
+  /** Takes no more work, finishes the work in progress and closes connections. Called once. */
   stop(): Promise<void>;
-  /** Told to the parent process, with `{ type: 'ready' }`, where there is one. */
+  /** Sent to the parent process, if there is one, with `{ type: 'ready' }`. */
   readonly ready?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The life of a service's process (design §4, "SIGTERM"): starts it with a logger, stops it once on SIGTERM, SIGINT, or when
- * the parent that holds its IPC channel is gone, and exits: 0 after a clean stop, 1 after a failure or if stopping takes
- * over 30 s. A `SettingsError` is printed as its message alone. Errors of telemetry never end it.
+ * Runs a service: starts it with a logger and stops it on SIGTERM or SIGINT, or when the parent process closes the IPC channel.
+ * The exit code is 0 after a clean stop, and 1 after a failure or if stopping takes over 30 s. Of a `SettingsError` only the
+ * message is printed. Errors while sending traces do not stop the service.
  */
 export async function runService(
   service: string,
@@ -29,24 +29,24 @@ export async function runService(
   let stopping = false;
   let exitCode = 0;
 
-  /** Runs to the end once; a later failure can still turn the exit code to 1. */
+  /** Stops once. A later failure can still change the exit code to 1. */
   async function stop(reason: string, code: number): Promise<void> {
     exitCode = Math.max(exitCode, code);
     if (stopping) return;
     stopping = true;
     logger.info('Stopping', { reason });
     setTimeout(() => {
-      logger.error(`Not stopped after ${HARD_EXIT_MS} ms: exiting`);
+      logger.error(`Stopping took over ${HARD_EXIT_MS} ms; exiting`);
       process.exit(1);
     }, HARD_EXIT_MS);
-    // Asked to stop while still starting: `begin` stops it as soon as there is something to stop.
+    // While the service starts there is nothing to stop: it is stopped right after the start.
     if (running === undefined) return;
     await stopRunning(running);
   }
 
   function fail(what: string, error: unknown): void {
-    if (isTelemetry()) {
-      logger.warn('Unexpected error while sending traces; the service goes on', { error });
+    if (isExportingTraces()) {
+      logger.warn('Unexpected error while sending traces; the service continues', { error });
       return;
     }
     logger.error(what, { error });
@@ -86,13 +86,10 @@ export async function runService(
 
 function tryCreateLogger(service: string): Logger {
   try {
-    const env = parseEnv(settings.pick({ LOG_LEVEL: true, LOG_FORMAT: true }));
-    return createLogger({
-      service,
-      level: env.LOG_LEVEL,
-      format: env.LOG_FORMAT,
-      secrets: secretValues(),
-    });
+    const { LOG_LEVEL: level, LOG_FORMAT: format } = parseEnv(
+      settings.pick({ LOG_LEVEL: true, LOG_FORMAT: true }),
+    );
+    return createLogger({ service, level, format, secrets: secretValues() });
   } catch (error) {
     return exitOnFailedStart(error, undefined);
   }
@@ -105,7 +102,7 @@ function exitOnFailedStart(error: unknown, logger: Logger | undefined): never {
   process.exit(1);
 }
 
-/** Whoever read our output may be gone before us; a line that nobody reads must not keep us from stopping cleanly. */
+/** The reader of the output may end first. A line that cannot be written must not prevent a clean stop. */
 function ignoreClosedOutput(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error) => {

@@ -1,4 +1,5 @@
 import { createHealthHandler } from '@tocsin/runtime/health';
+import { isTracing } from '@tocsin/runtime/tracing';
 import express, { Router } from 'express';
 import type { Express } from 'express';
 import helmet from 'helmet';
@@ -19,7 +20,6 @@ import { fileSchemaHandler, openApiHandler } from './openapi/serve-document.ts';
 /** The whole HTTP side of the api, ready to listen. */
 export function createApp(context: ApiContext): Express {
   const { trustProxy, dashboardDir, hstsIncludeSubDomains } = context.settings;
-  const { tracer } = context;
   const secureHeaders = helmet({ strictTransportSecurity: { includeSubDomains: hstsIncludeSubDomains } });
   const app = express();
   app.disable('x-powered-by');
@@ -27,7 +27,7 @@ export function createApp(context: ApiContext): Express {
   app.enable('case sensitive routing');
   app.set('trust proxy', typeof trustProxy === 'object' ? [...trustProxy] : trustProxy);
   app.use(assignRequestId, observeRequests(context.logger, context.metrics), secureHeaders, repairPath);
-  if (tracer !== null) app.use(traceRequests(tracer));
+  if (isTracing()) app.use(traceRequests);
   app.use(openRouter(context));
   app.use('/api/cli', cliRouter(context));
   app.use('/api/auth', authRouter(context));

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { openSession } from '@tocsin/lab/dashboard-session';
-import { PUBLIC_URL } from '@tocsin/lab/system';
+import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import type { Slot } from './slot.ts';
 
 export interface ApiAnswer {

@@ -7,7 +7,7 @@ import { migrate } from '@tocsin/db/database/migrate';
 import { openDatabase } from '@tocsin/db/database/open';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { ADMIN_ENV } from '@tocsin/lab/dashboard-session';
-import { PUBLIC_URL } from '@tocsin/lab/system';
+import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { openFolder, serverFolder } from '@tocsin/embedded/program/teardown';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';

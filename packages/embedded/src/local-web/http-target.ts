@@ -1,56 +1,57 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { LocalServer } from './local-server.ts';
 
-/** A web server on this machine that answers as it is told: something for monitors to watch. */
+/** A web server on this machine for monitors to watch. Its fields say how it responds from now on. */
 export class HttpTarget {
-  /** What it answers from now on. */
   status = 200;
   body = 'ok';
-  /** Takes requests and never answers them. */
+  /** Leaves requests without a response until `release`. */
   hangs = false;
-  /** Milliseconds from a request to its answer. */
+  /** Milliseconds from a request to its response. */
   delayMs = 0;
-  /** Requests answered so far, by path. */
+  /** Requests so far, by path. */
   readonly requests = new Map<string, number>();
   /** Those of the last request. */
   headers: IncomingHttpHeaders = {};
-  readonly #server: Server;
+  readonly #waiting = new Set<ServerResponse>();
+  #server!: LocalServer;
 
-  private constructor(server: Server) {
-    this.#server = server;
-    server.on('request', (request, response) => {
+  static async start(options: { readonly hangs?: boolean } = {}): Promise<HttpTarget> {
+    const target = new HttpTarget();
+    target.hangs = options.hangs ?? false;
+    target.#server = await LocalServer.start((request, response) => {
       const path = request.url ?? '/';
-      this.requests.set(path, (this.requests.get(path) ?? 0) + 1);
-      this.headers = request.headers;
+      target.requests.set(path, (target.requests.get(path) ?? 0) + 1);
+      target.headers = request.headers;
       request.resume();
-      if (!this.hangs) void this.#answer(response);
+      if (target.hangs) target.#waiting.add(response);
+      else void target.#respond(response);
     });
+    return target;
   }
 
-  static async start(): Promise<HttpTarget> {
-    const server = createServer({ keepAlive: false });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new HttpTarget(server);
+  /** Requests so far, of all paths. */
+  get requestCount(): number {
+    return [...this.requests.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  async #answer(response: ServerResponse): Promise<void> {
-    if (this.delayMs > 0) await delay(this.delayMs);
-    response.writeHead(this.status, { 'Content-Type': 'text/plain' }).end(this.body);
+  /** Responds to all requests that wait. */
+  release(): void {
+    for (const response of this.#waiting) void this.#respond(response);
+    this.#waiting.clear();
   }
 
-  /** The address of a path on it. */
   url(path = '/'): string {
-    const { port } = this.#server.address() as AddressInfo;
-    return `http://127.0.0.1:${port}${path}`;
+    return this.#server.url(path);
   }
 
   async stop(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+    await this.#server.stop();
+  }
+
+  async #respond(response: ServerResponse): Promise<void> {
+    if (this.delayMs > 0) await delay(this.delayMs);
+    response.writeHead(this.status, { 'Content-Type': 'text/plain' }).end(this.body);
   }
 }

@@ -1,21 +1,26 @@
-import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { createCertificate } from '../certificates.ts';
+import { LocalServer, type LocalServerOptions } from './local-server.ts';
 
 /** One webhook as it came in. */
 export interface ReceivedWebhook {
   readonly at: Date;
+  /** The address that it was sent to. */
+  readonly address: string;
   readonly path: string;
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
-  /** The very bytes, as text. */
+  /** The exact bytes, as text. */
   readonly body: string;
 }
 
-/** What a receiver does with a webhook once it is in the log. */
+/** Responds to a webhook once it is in the log. */
 export type Answer = (webhook: ReceivedWebhook, response: ServerResponse) => void;
+
+interface ReceiverOptions extends Omit<LocalServerOptions, 'tls'> {
+  /** Names and addresses of its certificate. */
+  readonly hosts?: readonly string[];
+}
 
 /** An HTTPS server on this machine that logs the webhooks it gets: for tests and the demo. */
 export class WebhookReceiver {
@@ -23,13 +28,11 @@ export class WebhookReceiver {
   /** PEM of the CA that a notifier must trust to deliver here (`WEBHOOK_CA_FILE`). */
   readonly ca: string;
   answer: Answer;
-  readonly #server: Server;
+  #server!: LocalServer;
 
-  private constructor(server: Server, ca: string, answer: Answer) {
-    this.#server = server;
+  private constructor(ca: string, answer: Answer) {
     this.ca = ca;
     this.answer = answer;
-    server.on('request', (request, response) => void this.#receive(request, response));
   }
 
   /** @param answer by default 200 at once */
@@ -37,24 +40,28 @@ export class WebhookReceiver {
     answer: Answer = (_, response) => {
       response.writeHead(200).end('thanks');
     },
+    { hosts = ['127.0.0.1', 'localhost'], ...options }: ReceiverOptions = {},
   ): Promise<WebhookReceiver> {
-    const { ca, key, cert } = await createCertificate(['127.0.0.1', 'localhost']);
-    const server = createServer({ key, cert, keepAlive: false });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new WebhookReceiver(server, ca, answer);
+    const { ca, ...tls } = await createCertificate(hosts);
+    const receiver = new WebhookReceiver(ca, answer);
+    receiver.#server = await LocalServer.start(
+      (request, response) => void receiver.#receive(request, response),
+      { ...options, tls },
+    );
+    return receiver;
   }
 
-  url(path = '/'): string {
-    const { port } = this.#server.address() as AddressInfo;
-    return `https://127.0.0.1:${port}${path}`;
+  url(path = '/', host?: string): string {
+    return this.#server.url(path, host);
+  }
+
+  /** Resets the TCP connection of a webhook. */
+  reset(response: ServerResponse): void {
+    this.#server.reset(response.req);
   }
 
   async stop(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+    await this.#server.stop();
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -67,6 +74,7 @@ export class WebhookReceiver {
     }
     const webhook: ReceivedWebhook = {
       at: new Date(),
+      address: request.socket.localAddress ?? '',
       path: request.url ?? '/',
       method: request.method ?? '',
       headers: request.headers,

@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { applyExchange, Model } from '../oracle/model.ts';
 import { changedTables, digestOf, emptyAccount, findBroken, type Digest } from '../oracle/tables.ts';
 import { assert, checkResponse, checkSecrets, Finding, possibleStatuses } from '../oracle/responses.ts';
@@ -7,7 +8,7 @@ import { ROUTES, type Route } from '../requests/routes.ts';
 import { twistRequest } from '../requests/twist.ts';
 import { REPEATED_KEY, resolveReferences } from '../requests/values.ts';
 import { openAccount, populate, type Account } from '../system/account.ts';
-import { PUBLIC_URL, type FuzzSystem } from '../system/system.ts';
+import type { FuzzSystem } from '../system/system.ts';
 import { WireClient, type WireRequest, type WireResponse } from '../wire/send.ts';
 import type { Tally } from './tally.ts';
 
@@ -105,7 +106,7 @@ export class Lane {
     const isKnown = isOurs && !this.#isModelStale;
     if (isKnown && plan.twist === null) {
       const [expected] = this.#checkStatus(resolved, response);
-      if (expected === route.ok) this.#tally.addPossible(plan.route, response.status === route.ok);
+      if (expected === route.status) this.#tally.addPossible(plan.route, response.status === route.status);
     }
     if (response.status >= 400 || wire.method === 'GET' || wire.method === 'HEAD') {
       this.#refusals += 1;
@@ -123,7 +124,7 @@ export class Lane {
     { plan, route, body, id, query }: ResolvedPlan,
     { status, text }: WireResponse,
   ): readonly number[] {
-    const { kind } = route;
+    const { resource: kind } = route;
     const exists = kind !== undefined && this.#model.has(kind, id.toLowerCase());
     const isUnknown = kind === undefined || (exists && UNCERTAIN_KINDS.has(kind));
     const possible = possibleStatuses({

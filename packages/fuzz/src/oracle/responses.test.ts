@@ -4,7 +4,7 @@ import type { Route } from '../requests/routes.ts';
 import type { WireResponse } from '../wire/send.ts';
 import { checkResponse } from './responses.ts';
 
-const ROUTE: Route = { needs: 'key', ok: 200, response: z.strictObject({ a: z.number() }) };
+const ROUTE: Route = { access: 'key', status: 200, response: z.strictObject({ a: z.number() }) };
 const PROBLEM = {
   type: 'urn:tocsin:problem:conflict',
   title: 'Conflict',

@@ -56,7 +56,7 @@ export function checkResponse(
   // 304: `If-None-Match: *`.
   if (route?.response === 'any' || (status === 304 && text === '')) return undefined;
   if (status >= 400) return checkProblem(status, headers, text);
-  assert(route === null || status === route.ok, `answered ${status}, not ${route?.ok}`);
+  assert(route === null || status === route.status, `answered ${status}, not ${route?.status}`);
   if (route === null || typeof route.response === 'string') return undefined;
   if (route.response === null) {
     assert(text === '', `a ${status} with a body`);
@@ -140,23 +140,23 @@ export interface SentRequest {
 /** The possible statuses of the response to a request without a twist, by the order of errors in docs/reference/api.md. */
 export function possibleStatuses(request: SentRequest): readonly number[] {
   const { route, caller, body, idExists, query } = request;
-  if (route.needs !== 'anyone' && caller !== 'full' && caller !== 'lesser') return [401];
+  if (route.access !== 'anyone' && caller !== 'full' && caller !== 'lesser') return [401];
   if (route.body !== undefined) {
-    const maxBytes = route.bodyBytes ?? LIMITS.apiBodyBytes;
+    const maxBytes = route.maxBodyBytes ?? LIMITS.apiBodyBytes;
     if (body !== null && Buffer.byteLength(body) > maxBytes) return [413];
     if (request.hasRefusedKey) return [400];
   }
   const fields: unknown = route.body !== undefined && body !== null ? JSON.parse(body) : {};
   if (caller === 'lesser' && needsMoreThanRead(route, fields)) return [403];
   if (idExists === false) return [404];
-  const notFound = idExists === null && route.kind !== undefined ? [404] : [];
+  const notFound = idExists === null && route.resource !== undefined ? [404] : [];
   const isValid =
     (route.body?.safeParse(fields).success ?? true) &&
     (route.query?.safeParse(parseQuery(query)).success ?? true);
-  return isValid ? [route.ok, ...(route.refusals ?? []), ...notFound] : [400, ...notFound];
+  return isValid ? [route.status, ...(route.errorStatuses ?? []), ...notFound] : [400, ...notFound];
 }
 
-function needsMoreThanRead({ needs, needsWriteIf }: Route, fields: unknown): boolean {
-  if (needs === 'write key' || needs === 'owner') return true;
-  return needsWriteIf?.(fields as Readonly<Record<string, unknown>>) ?? false;
+function needsMoreThanRead({ access, requiresWriteScope }: Route, fields: unknown): boolean {
+  if (access === 'write key' || access === 'owner') return true;
+  return requiresWriteScope?.(fields as Readonly<Record<string, unknown>>) ?? false;
 }

@@ -41,7 +41,7 @@ const ODD_IDS = [
 const ODD_PARAMETERS = ['__proto__', 'limit[]', 'limit[a]', 'constructor', '', 'LIMIT', 'x'];
 
 /** Mostly bodies that the schema accepts field by field; else at the bounds of the schema, or with a few mistakes. @param schema null for any */
-function bodiesFor(schema: z.ZodType | null): fc.Arbitrary<BodyPlan> {
+function bodiesFor(schema: z.ZodObject | null): fc.Arbitrary<BodyPlan> {
   if (schema === null) return fc.dictionary(fc.string({ maxLength: 5 }), anyJson, { maxKeys: 3 }).map(toPlan);
   const valid = validValuesOf(schema).map(toPlan);
   return fc.oneof(
@@ -111,7 +111,7 @@ function queriesFor({ query }: Route): fc.Arbitrary<Query> {
   );
 }
 
-function idsFor({ kind }: Route): fc.Arbitrary<string> {
+function idsFor({ resource: kind }: Route): fc.Arbitrary<string> {
   if (kind === undefined) return fc.constant('');
   const upperCase = referenceTo(kind).map((reference) => `${reference}:upper`);
   return mostly(referenceTo(kind), upperCase, fc.constantFrom(...ODD_IDS));

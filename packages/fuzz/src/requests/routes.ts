@@ -1,30 +1,32 @@
-import { OPERATIONS } from '@tocsin/contracts/routes/routes';
-import type { Operation, Operations } from '@tocsin/contracts/routes/route';
-import { SIGN_IN_OPERATIONS } from '@tocsin/contracts/identity/routes';
 import { ERRORS, type ErrorCode } from '@tocsin/contracts/errors';
+import { signInRoutes } from '@tocsin/contracts/identity/routes';
+import { statusOf, type Route as DeclaredRoute, type Routes } from '@tocsin/contracts/routes/route';
+import { API_ROUTES } from '@tocsin/contracts/routes/routes';
 
 /** A route of the api, with what only the fuzzer knows of it. */
 export interface Route extends Pick<
-  Operation,
-  'kind' | 'needs' | 'needsWriteIf' | 'body' | 'bodyBytes' | 'query' | 'ok' | 'showsSecret'
+  DeclaredRoute,
+  'access' | 'requiresWriteScope' | 'resource' | 'body' | 'maxBodyBytes' | 'query' | 'showsSecret'
 > {
-  /** `any`: a route of better-auth, whose responses have no schema here. */
-  readonly response: Operation['answer'] | 'any';
-  /** Statuses that depend on the state, or on rules beyond the schemas. */
-  readonly refusals?: readonly number[];
-  /** How often the route is requested; 10 if unset. */
+  /** Status code of a success. */
+  readonly status: number;
+  /** Null: no body. `any`: a route of better-auth, whose responses have no schema here. */
+  readonly response: NonNullable<DeclaredRoute['response']> | null | 'any';
+  /** Status codes of errors that depend on the state, or on rules beyond the schemas. */
+  readonly errorStatuses?: readonly number[];
+  /** How often the route is requested, compared with others; 10 if unset. */
   readonly weight?: number;
 }
 
-/** What the operations do not state. */
-type Tuning = Pick<Route, 'weight' | 'refusals' | 'showsSecret'>;
+/** What the route table does not state. */
+type Tuning = Pick<Route, 'weight' | 'errorStatuses' | 'showsSecret'>;
 
 const D = '/api/dashboard';
-const important: Tuning = { weight: 30, refusals: [400] };
-const frequent: Tuning = { weight: 20, refusals: [400] };
-const mayRefuse: Tuning = { refusals: [400] };
+const important: Tuning = { weight: 30, errorStatuses: [400] };
+const frequent: Tuning = { weight: 20, errorStatuses: [400] };
+const mayFail: Tuning = { errorStatuses: [400] };
 
-/** Routes with another weight than 10, or with refusals that no schema states. */
+/** Routes with another weight than 10, or with errors that the route table does not declare. */
 export const TUNING: Readonly<Record<string, Tuning>> = {
   'POST /api/cli/monitors': important,
   'PUT /api/cli/monitors': frequent,
@@ -35,16 +37,16 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`POST ${D}/monitors/:id/trigger`]: { weight: 4 },
   [`GET ${D}/monitors/:id/stats`]: { weight: 5 },
   [`GET ${D}/regions`]: { weight: 5 },
-  [`GET ${D}/stream`]: { weight: 2, refusals: [400, 429] },
+  [`GET ${D}/stream`]: { weight: 2, errorStatuses: [400, 429] },
   [`POST ${D}/channels`]: frequent,
   [`PATCH ${D}/channels/:id`]: frequent,
   [`POST ${D}/channels/:id/test`]: { weight: 3 },
-  [`GET ${D}/channels/:id/deliveries`]: mayRefuse,
-  [`GET ${D}/incidents`]: mayRefuse,
-  [`GET ${D}/maintenance-windows`]: mayRefuse,
+  [`GET ${D}/channels/:id/deliveries`]: mayFail,
+  [`GET ${D}/incidents`]: mayFail,
+  [`GET ${D}/maintenance-windows`]: mayFail,
   [`POST ${D}/maintenance-windows`]: frequent,
   [`PATCH ${D}/maintenance-windows/:id`]: frequent,
-  [`POST ${D}/invitations/accept`]: mayRefuse,
+  [`POST ${D}/invitations/accept`]: mayFail,
   [`GET ${D}/sign-in-methods`]: { weight: 3 },
   // Its examples look like secrets.
   'GET /api/cli/openapi.json': { weight: 1, showsSecret: true },
@@ -62,7 +64,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
 };
 
 /** Errors that no plan without a twist can cause. Scopes are compared on their own. */
-const IMPOSSIBLE: ReadonlySet<ErrorCode> = new Set([
+const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
   'not_triggerable',
   'check_not_answered',
@@ -72,22 +74,27 @@ const IMPOSSIBLE: ReadonlySet<ErrorCode> = new Set([
   'delivery_not_attempted',
 ]);
 
-/** Every route of the api, by method and path. */
+/** Every route of the api, by endpoint. */
 export const ROUTES: Readonly<Record<string, Route>> = {
-  ...toRoutes(OPERATIONS, ({ answer }) => answer),
-  ...toRoutes(SIGN_IN_OPERATIONS, () => 'any'),
+  ...toRoutes(API_ROUTES),
+  ...toRoutes(signInRoutes, 'any'),
 };
 
-function toRoutes(
-  operations: Operations,
-  responseOf: (operation: Operation) => Route['response'],
-): Record<string, Route> {
+function toRoutes(table: Routes, response?: 'any'): Record<string, Route> {
   return Object.fromEntries(
-    Object.entries(operations).map(([name, operation]) => {
-      const { refusals = [], ...tuning } = TUNING[name] ?? {};
-      const codes = (operation.refusals ?? []).filter((code) => !IMPOSSIBLE.has(code));
-      const statuses = [...codes.map((code) => ERRORS[code].status), ...refusals];
-      return [name, { ...operation, ...tuning, refusals: statuses, response: responseOf(operation) }];
+    Object.values(table).map((route) => {
+      const { errorStatuses = [], ...tuning } = TUNING[route.endpoint] ?? {};
+      const codes = (route.errors ?? []).filter((code) => !UNREACHABLE.has(code));
+      return [
+        route.endpoint,
+        {
+          ...route,
+          ...tuning,
+          status: statusOf(route),
+          errorStatuses: [...codes.map((code) => ERRORS[code].status), ...errorStatuses],
+          response: response ?? route.response ?? null,
+        },
+      ];
     }),
   );
 }

@@ -34,9 +34,9 @@ export function valuesOf(schema: JsonSchema, field = '', root = schema): fc.Arbi
 }
 
 /** Objects of which each field, taken alone, is valid. The rules between fields are left to the schema. */
-export function validValuesOf(schema: z.ZodType): fc.Arbitrary<unknown> {
+export function validValuesOf(schema: z.ZodObject): fc.Arbitrary<unknown> {
   const json = toJsonSchema(schema);
-  const shape = schema instanceof z.ZodObject ? (schema.shape as Readonly<Record<string, z.ZodType>>) : {};
+  const shape = schema.shape as Readonly<Record<string, z.ZodType>>;
   return objectsOf(definitionOf(json, json), json, (values, name) => {
     const field = shape[name];
     if (field === undefined) return values;

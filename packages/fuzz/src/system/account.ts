@@ -38,7 +38,7 @@ export interface Account {
 }
 
 export async function openAccount(system: FuzzSystem, client: WireClient): Promise<Account> {
-  const { context, database, secretsKey } = system;
+  const { context, database, env } = system;
   const accountId = randomUUID();
   await database.pool.query('insert into accounts (id, name) values ($1, $2)', [accountId, 'Fuzz']);
   const founder = await createUser(context.db, {
@@ -80,7 +80,7 @@ export async function openAccount(system: FuzzSystem, client: WireClient): Promi
     member,
     staleCookie: former.cookie,
     actors: [founder.id, owner.id, member.id, former.id, full.apiKey.id, read.apiKey.id],
-    secrets: [full.key, read.key, PASSWORD, secretsKey, ...tokens],
+    secrets: [full.key, read.key, PASSWORD, env['SECRETS_KEY'] ?? '', ...tokens],
   };
 }
 

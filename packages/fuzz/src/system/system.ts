@@ -1,24 +1,24 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { startFakeChecker } from '@tocsin/api/testing/fake-checker';
-import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
-import type { DbContext } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
-import { ServiceProcess } from '@tocsin/lab/service-process';
-import { createTestDatabase } from '@tocsin/embedded/testing/database';
-import { createTestRedis } from '@tocsin/embedded/testing/redis';
-import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
-import { migrateQueue } from '@tocsin/queue/migrate';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
-import type { QueueStores } from '@tocsin/queue/queue-stores';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, type System } from '@tocsin/lab/system';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 
-export const PUBLIC_URL = 'http://tocsin.example';
 /** The default region comes first. A fake checker runs triggered checks in each. */
 export const REGIONS = ['default', 'eu-west-1'] as const;
+
+type Env = Readonly<Record<string, string>>;
+
+/** Sign-ins are limited by address: each request states an address of its own. */
+const API_ENV: Env = {
+  LOG_LEVEL: 'warn',
+  REGIONS: REGIONS.join(','),
+  DEFAULT_REGION: REGIONS[0],
+  TRUST_PROXY: '1',
+};
 
 export interface FuzzApi {
   readonly api: ServiceProcess;
@@ -27,90 +27,49 @@ export interface FuzzApi {
 }
 
 /** An api process on stores of its own, with fake checkers and a fake notifier. */
-export interface FuzzSystem extends FuzzApi {
-  readonly context: DbContext;
-  readonly database: OpenDatabase;
-  readonly secretsKey: string;
-  /** Starts a further api process on the same stores. */
-  startApi(env: Readonly<Record<string, string>>): Promise<FuzzApi>;
+export interface FuzzSystem extends FuzzApi, Pick<System, 'context' | 'database' | 'env'> {
+  /** Starts another api process on the same stores. */
+  startApi(env: Env): Promise<FuzzApi>;
   close(): Promise<void>;
 }
 
 /** Needs the servers of a test run. */
-export async function openSystem(env: Readonly<Record<string, string>> = {}): Promise<FuzzSystem> {
-  const testDatabase = await createTestDatabase();
-  const queueUrl = (await createTestRedis()).url;
-  await migrateQueue(queueUrl);
-  const folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'fuzz-'));
-  const key = randomBytes(32);
-  const secretsKey = key.toString('base64');
-  const database = openDatabase({
-    url: testDatabase.url,
-    poolSize: 5,
-    applicationName: 'tocsin fuzz',
-    onIdleError: () => undefined,
-  });
-  const context = { db: database.db, secrets: new SecretBox([key]) };
-  const apis: ServiceProcess[] = [];
-  const startApi = async (changes: Readonly<Record<string, string>>): Promise<FuzzApi> => {
-    const logFile = join(folder, `api-${apis.length}.log`);
-    const api = new ServiceProcess(
-      'api',
-      {
-        DATABASE_URL: testDatabase.url,
-        QUEUE_URL: queueUrl,
-        SECRETS_KEY: secretsKey,
-        PORT: '0',
-        PUBLIC_URL,
-        LOG_LEVEL: 'warn',
-        LOG_FORMAT: 'json',
-        REGIONS: REGIONS.join(','),
-        DEFAULT_REGION: REGIONS[0],
-        API_RATE_LIMIT_PER_MINUTE: '0',
-        // Sign-ins are limited by address: each request states an address of its own.
-        TRUST_PROXY: '1',
-        ...changes,
-      },
-      logFile,
-    );
-    apis.push(api);
+export async function openSystem(env: Env = {}): Promise<FuzzSystem> {
+  const system = await createSystem({ queue: 'redis', receiverCa: '', env: API_ENV });
+  const startApi = async (settings: Env): Promise<FuzzApi> => {
+    const api = system.service('api', settings);
     await api.start();
-    return { api, newLogLines: readerOf(logFile) };
+    return { api, newLogLines: readerOf(api.logFile) };
   };
   const first = await startApi(env);
-  const stores = openQueueStores(queueUrl, new Map(), () => undefined);
+  const stores = openQueueStores(system.queueUrl, new Map(), () => undefined);
   const workers = [
-    ...REGIONS.map((region) => startFakeChecker(stores, context.db, region)),
-    startFakeNotifier(stores, context, database),
+    ...REGIONS.map((region) => startFakeChecker(stores, system.context.db, region)),
+    startFakeNotifier(stores, system),
   ];
   return {
     ...first,
-    context,
-    database,
-    secretsKey,
+    context: system.context,
+    database: system.database,
+    env: system.env,
     startApi,
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
-      await Promise.all(apis.map((one) => one.signal('SIGKILL')));
       await stores.close();
-      await database.close();
-      await testDatabase.drop();
-      await rm(folder, { recursive: true, force: true });
+      await system.close();
     },
   };
 }
 
 /** Delivers test events, because their requests wait for the result. Sends nothing, and leaves other deliveries alone. */
-function startFakeNotifier(stores: QueueStores, context: DbContext, { pool }: OpenDatabase): JobWorker {
+function startFakeNotifier(stores: QueueStores, { context, database }: System): JobWorker {
   return startJobWorker(stores.main, {
     kind: 'delivery',
     region: null,
     concurrency: 5,
     process: async ({ deliveryId }) => {
-      const { rows } = await pool.query<{ test: boolean }>('select test from deliveries where id = $1', [
-        deliveryId,
-      ]);
-      if (rows[0]?.test !== true) return;
+      const query = 'select from deliveries where id = $1 and test';
+      if ((await database.pool.query(query, [deliveryId])).rowCount !== 1) return;
       const [claimed] = await claimDeliveries(context, { deliveryId });
       if (claimed === undefined) return;
       const { leaseToken, channelId, url, test } = claimed;

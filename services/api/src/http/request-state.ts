@@ -31,8 +31,6 @@ export interface RequestState {
   route?: string;
   /** Unset until the request is authenticated. */
   caller?: Caller;
-  /** Of the request's span; unset where there is no tracing. */
-  traceparent?: string;
   /** Whether the answer goes on until somebody leaves: how long it took says nothing of the service. */
   isStream?: true;
 }

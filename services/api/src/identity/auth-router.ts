@@ -1,6 +1,7 @@
 import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
-import { SIGN_IN_OPERATIONS, SINGLE_SIGN_ON_OPERATIONS } from '@tocsin/contracts/identity/routes';
-import type { Operation, Operations } from '@tocsin/contracts/routes/route';
+import { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
+import { methodOf, pathOf } from '@tocsin/contracts/routes/route';
+import type { Route, Routes } from '@tocsin/contracts/routes/route';
 import { Router } from 'express';
 import type { Request, RequestHandler } from 'express';
 import { z } from 'zod';
@@ -21,26 +22,25 @@ const noFields = z.strictObject({});
 export function authRouter({ identity, settings }: Pick<ApiContext, 'identity' | 'settings'>): Router {
   const router = Router({ caseSensitive: true });
   router.use(keepPrivate, requireTrustedOrigin(settings.trustedOrigins));
-  const addRoutes = (operations: Operations, answer: Answer): void => {
-    for (const [route, operation] of Object.entries(operations)) {
-      const [method = '', path = ''] = route.split(' ');
+  const addRoutes = (routes: Routes, answer: Answer): void => {
+    for (const route of Object.values(routes)) {
+      const [method, path] = [methodOf(route), pathOf(route)];
       const handle: RequestHandler = async (req, res) => {
-        const fields = fieldsFor(operation, req);
+        const fields = fieldsFor(route, req);
         await sendAuthAnswer(res, await answer({ req, path, fields }));
       };
       const stages = method === 'POST' ? [parseJsonBody, handle] : [handle];
       resource(router, path.replace('/api/auth', ''), { [method.toLowerCase()]: stages });
     }
   };
-  addRoutes(SIGN_IN_OPERATIONS, (ask) => identity.answer(ask));
-  if (identity.hasSingleSignOn)
-    addRoutes(SINGLE_SIGN_ON_OPERATIONS, (ask) => identity.answerSingleSignOn(ask));
+  addRoutes(signInRoutes, (ask) => identity.answer(ask));
+  if (identity.hasSingleSignOn) addRoutes(singleSignOnRoutes, (ask) => identity.answerSingleSignOn(ask));
   router.use(notFound);
   return router;
 }
 
 /** The fields of the query of a GET, else of the body. @throws AppError validation_failed */
-function fieldsFor({ query = noFields, body }: Operation, req: Request): Record<string, unknown> {
+function fieldsFor({ query = noFields, body }: Route, req: Request): Record<string, unknown> {
   const fields = validate(query, req.query);
   return body === undefined ? fields : validate(body, bodyOf(req));
 }

@@ -6,7 +6,7 @@ import type { ApiContext } from '../context.ts';
 import { bodyOf, parseJsonBodyUpTo } from '../http/json-body.ts';
 import { boundLargeBodies } from '../http/large-bodies.ts';
 import { etagOf, ifMatchOf } from '../http/request-headers.ts';
-import { callerOf, stateOf } from '../http/request-state.ts';
+import { callerOf } from '../http/request-state.ts';
 import { hintStatusChanges } from '../monitors/hint-status-changes.ts';
 import { parseSet } from './set-fields.ts';
 
@@ -28,8 +28,7 @@ function putSetHandler(context: ApiContext): RequestHandler {
     const { accountId } = callerOf(res);
     const applied = await applySet(context, accountId, set, defaultRegion, ifMatchOf(req));
     const { result, version, schedules, statusChangeIds } = applied;
-    const { traceparent } = stateOf(res);
-    for (const { monitorId, regions } of schedules) context.schedules.touch(monitorId, regions, traceparent);
+    for (const { monitorId, regions } of schedules) context.schedules.touch(monitorId, regions);
     hintStatusChanges(context, statusChangeIds);
     res.set('ETag', etagOf(version)).json(result);
   };

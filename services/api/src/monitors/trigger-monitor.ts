@@ -10,7 +10,7 @@ import type { RequestHandler, Response } from 'express';
 import type { ApiContext } from '../context.ts';
 import { unavailable } from '../http/errors.ts';
 import { bodyOf } from '../http/json-body.ts';
-import { callerOf, stateOf } from '../http/request-state.ts';
+import { callerOf } from '../http/request-state.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { monitorIdOf } from './monitor-id.ts';
 import { parseTriggerBody } from './trigger-body.ts';
@@ -35,7 +35,7 @@ export function triggerMonitorHandler(context: ApiContext): RequestHandler {
     const end = context.triggerLimits.admit(caller, longestMs(monitor));
     let isOver = true;
     try {
-      const triggerId = await requestCheck(context, monitor, url, stateOf(res).traceparent);
+      const triggerId = await requestCheck(context, monitor, url);
       const event = await awaitEvent(context, monitor, triggerId, res);
       if (event === null) isOver = false;
       else res.json({ event });
@@ -70,7 +70,6 @@ async function requestCheck(
   { db, producers }: ApiContext,
   monitor: MonitorRow,
   url: string | null,
-  traceparent: string | undefined,
 ): Promise<string> {
   const trigger = await createTrigger(db, monitor, url, START_WITHIN_MS).catch(async (error: unknown) => {
     // Deleted just now, if the trigger's monitor is not there to refer to.
@@ -78,7 +77,7 @@ async function requestCheck(
     throw error;
   });
   try {
-    await producers.addTrigger(trigger.region, { triggerId: trigger.id }, traceparent);
+    await producers.addTrigger(trigger.region, { triggerId: trigger.id });
   } catch (error) {
     throw unavailable('No checker can be told to run the check now. Try again soon.', error);
   }

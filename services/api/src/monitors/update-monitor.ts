@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';
 import { etagOf, ifMatchOf } from '../http/request-headers.ts';
-import { callerOf, stateOf } from '../http/request-state.ts';
+import { callerOf } from '../http/request-state.ts';
 import { hintStatusChanges } from './hint-status-changes.ts';
 import { parseUpdate } from './monitor-fields.ts';
 import { monitorIdOf } from './monitor-id.ts';
@@ -17,7 +17,7 @@ export function updateMonitorHandler(context: ApiContext): RequestHandler {
     const { accountId } = callerOf(res);
     const update = await parseForMonitor(context, accountId, id, () => parseUpdate(bodyOf(req), regions));
     const updated = await updateMonitor(context, accountId, id, update, defaultRegion, ifMatchOf(req));
-    if (updated.changed) context.schedules.touch(id, updated.schedule.regions, stateOf(res).traceparent);
+    if (updated.changed) context.schedules.touch(id, updated.schedule.regions);
     if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
     res.set('ETag', etagOf(updated.version)).json({ monitor: updated.monitor });
   };

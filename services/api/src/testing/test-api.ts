@@ -125,7 +125,6 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     lastUsed: { note: () => undefined },
     logger,
     metrics,
-    tracer: null,
     ready: { postgres: () => database.ping() },
     shutdown: new AbortController().signal,
     ...parts,

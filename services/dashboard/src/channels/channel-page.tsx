@@ -1,21 +1,21 @@
-import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import type { Channel } from '@tocsin/contracts/channel';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { describeError, isStatus } from '../api/api-error.ts';
-import { NotFoundPage } from '../app/page-states.tsx';
+import { showError, useRefresh } from '../api/mutations.ts';
+import { api, isStatus } from '../api/request.ts';
+import { Loaded, NotFoundPage } from '../components/load-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
 import { DeleteButton } from '../components/confirm-dialog.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { Time } from '../components/time.tsx';
 import { ChannelSettings, ChannelTest } from './channel-settings.tsx';
 import { channelState, describeMonitors } from './channel-text.ts';
 import { DeliveryLog } from './delivery-log.tsx';
-import { channelQuery, channelsQuery, deleteChannel, updateChannel, useChannelChanged } from './queries.ts';
+import { channelQuery, channelsQuery } from './queries.ts';
 import { SigningSecret } from './signing-secret.tsx';
 import { ChannelStateBadge } from './state-badges.tsx';
 
@@ -44,7 +44,17 @@ export function ChannelPage(): ReactNode {
             actions={
               <>
                 <EnableButton channel={channel} />
-                <DeleteChannel channel={channel} />
+                <DeleteButton
+                  id={channelId}
+                  name={channel.name}
+                  title="Delete this channel"
+                  remove={() => api('DELETE /api/dashboard/channels/:id', { id: channelId })}
+                  listPath="/channels"
+                  list={channelsQuery}
+                  detail={channelQuery(channelId)}
+                >
+                  The channel stops sending. Its delivery log and all held alerts are deleted.
+                </DeleteButton>
               </>
             }
           />
@@ -98,48 +108,28 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
 }
 
 function EnableButton({ channel: { id, enabled } }: ChannelProps): ReactNode {
-  const showChannel = useChannelChanged();
-  const Icon = enabled ? IconPlayerPause : IconPlayerPlay;
+  const refresh = useRefresh();
   const toggle = useMutation({
-    mutationFn: () => updateChannel(id, { enabled: !enabled }),
-    onSuccess: (channel) => {
-      showChannel(channel);
+    mutationFn: () => api('PATCH /api/dashboard/channels/:id', { id, body: { enabled: !enabled } }),
+    onSuccess: async ({ channel }) => {
+      await refresh(channelsQuery, channelQuery(id));
       notifications.show({
         message: channel.enabled
           ? 'Channel enabled. Held alerts are not sent until you redeliver them.'
           : 'Channel disabled. New alerts are held.',
       });
     },
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
+    onError: showError,
   });
   return (
-    <Button
+    <IconButton
       variant={enabled ? 'default' : 'filled'}
+      icon={enabled ? IconPlayerPause : IconPlayerPlay}
       loading={toggle.isPending}
       onClick={() => toggle.mutate()}
-      leftSection={<Icon size={16} aria-hidden />}
     >
       {enabled ? 'Disable' : 'Enable'}
-    </Button>
-  );
-}
-
-function DeleteChannel({ channel: { id, name } }: ChannelProps): ReactNode {
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  return (
-    <DeleteButton
-      name={name}
-      title="Delete this channel"
-      remove={() => deleteChannel(id)}
-      onDeleted={async () => {
-        await navigate({ to: '/channels', ignoreBlocker: true });
-        queryClient.removeQueries({ queryKey: channelQuery(id).queryKey });
-        void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
-      }}
-    >
-      The channel stops sending. Its delivery log and all held alerts are deleted.
-    </DeleteButton>
+    </IconButton>
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
-import { ApiError } from '../api/api-error.ts';
+import { ApiError } from '../api/request.ts';
 import { describeRedelivery, redeliverAll, refreshAfterMs } from './queries.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');

@@ -3,15 +3,16 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { ErrorNotice } from '../components/load-states.tsx';
+import { api } from '../api/request.ts';
+import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { Panel } from '../components/panel.tsx';
+import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
-import { TextLink } from '../components/text-link.tsx';
+import { TextLink } from '../components/links.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
-import { revealSecret, rotateSecret } from './queries.ts';
 
 const EXAMPLE = `import { Webhook } from 'standardwebhooks';
 
@@ -37,17 +38,19 @@ export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
 /** Reveals and rotates the secret, which must not stay in memory afterwards. */
 function SecretActions({ channelId }: SigningSecretProps): ReactNode {
   const [asking, { open, close }] = useDisclosure();
-  const reveal = useMutation({ mutationFn: () => revealSecret(channelId), gcTime: 0 });
+  const reveal = useMutation({
+    mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id: channelId }),
+    gcTime: 0,
+  });
   const rotate = useMutation({
-    mutationFn: () => rotateSecret(channelId),
+    mutationFn: () => api('POST /api/dashboard/channels/:id/rotate-secret', { id: channelId }),
     gcTime: 0,
     onSuccess: () => {
       reveal.reset();
       close();
     },
   });
-  const secret = reveal.data;
-  const Eye = secret === undefined ? IconEye : IconEyeOff;
+  const secret = reveal.data?.secret;
   return (
     <Stack gap="sm">
       {secret === undefined ? (
@@ -57,23 +60,18 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
       )}
       {reveal.error && <ErrorNotice error={reveal.error} />}
       <Group gap="xs">
-        <Button
-          size="xs"
-          variant="default"
-          loading={reveal.isPending}
-          leftSection={<Eye size={14} aria-hidden />}
-          onClick={() => (secret === undefined ? reveal.mutate() : reveal.reset())}
-        >
-          {secret === undefined ? 'Reveal' : 'Hide'}
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconRefresh size={14} aria-hidden />}
-          onClick={open}
-        >
+        {secret === undefined ? (
+          <IconButton size="xs" icon={IconEye} loading={reveal.isPending} onClick={() => reveal.mutate()}>
+            Reveal
+          </IconButton>
+        ) : (
+          <IconButton size="xs" icon={IconEyeOff} onClick={() => reveal.reset()}>
+            Hide
+          </IconButton>
+        )}
+        <IconButton size="xs" icon={IconRefresh} onClick={open} aria-haspopup="dialog">
           Rotate
-        </Button>
+        </IconButton>
       </Group>
       <ConfirmDialog
         opened={asking}

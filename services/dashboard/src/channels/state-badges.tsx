@@ -1,5 +1,3 @@
-import type { Channel } from '@tocsin/contracts/channel';
-import type { DeliveryState } from '@tocsin/contracts/vocabulary';
 import {
   IconAlertTriangleFilled,
   IconCircleCheckFilled,
@@ -7,9 +5,11 @@ import {
   IconPlayerPauseFilled,
   IconSquareRoundedXFilled,
 } from '@tabler/icons-react';
+import type { Channel } from '@tocsin/contracts/channels/channel';
+import type { DeliveryState } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
-import { StateBadge, type StateLook } from '../components/state-badge.tsx';
-import { channelState, STATE_LABELS, type ChannelState } from './channel-text.ts';
+import { StateBadge, type StateLook } from '../components/badges.tsx';
+import { channelState, type ChannelState, STATE_LABELS } from './channel-text.ts';
 
 const CHANNEL_LOOKS: Readonly<Record<ChannelState, StateLook>> = {
   working: { label: 'Enabled', icon: IconCircleCheckFilled, tone: 'good' },

@@ -1,10 +1,10 @@
 import { Button, Group, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { isAboutFields } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { isAboutFields } from '../api/request.ts';
+import type { useApiForm } from './form.ts';
 import { LeaveGuard } from './leave-guard.tsx';
-import type { useApiForm } from './use-api-form.ts';
+import { ErrorNotice } from './load-states.tsx';
 
 interface SaveFormProps<Values extends Record<string, unknown>> {
   readonly form: ReturnType<typeof useApiForm<Values>>;

@@ -13,14 +13,12 @@ import type {
   MaintenanceWindowState,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
+import { StateBadge, type StateLook } from '../components/badges.tsx';
 import { DataTable } from '../components/data-table.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
+import { TextLink } from '../components/links.tsx';
+import { Loaded } from '../components/load-states.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
-import { StateBadge, type StateLook } from '../components/state-badge.tsx';
-import { TextLink } from '../components/text-link.tsx';
 import { Time } from '../components/time.tsx';
 import { ScheduleSentence } from './occurrence-table.tsx';
 import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';

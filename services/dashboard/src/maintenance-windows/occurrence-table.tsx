@@ -1,6 +1,6 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { formatUtc } from '../components/format-time.ts';
+import { formatUtc } from '../components/format.ts';
 import { readerZone } from '../components/zoned-time.ts';
 import { describeSchedule, describeScheduleUtc, formatInZone, type Schedule } from './schedule-text.ts';
 

@@ -1,6 +1,6 @@
-import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-window';
+import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { joinWords } from '../components/filter-monitors.ts';
-import { formatUtcSpan } from '../components/format-time.ts';
+import { formatUtcSpan } from '../components/format.ts';
 import { toLocal } from '../components/zoned-time.ts';
 import { parseRule, readUntil, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
 import { formatDuration } from './window-values.ts';

@@ -9,13 +9,12 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { Region } from '@tocsin/contracts/regions/region';
 import type { ReactNode } from 'react';
+import { StateBadge, type StateLook } from '../components/badges.tsx';
 import { DataTable } from '../components/data-table.tsx';
-import { formatSpan } from '../components/format-time.ts';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
-import { StateBadge, type StateLook } from '../components/state-badge.tsx';
-import { TextLink } from '../components/text-link.tsx';
+import { formatSpan } from '../components/format.ts';
+import { TextLink } from '../components/links.tsx';
+import { Loaded } from '../components/load-states.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { useDefaultRegion } from '../session/session.ts';
 import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionState } from './regions.ts';
 

@@ -4,7 +4,7 @@ import { untilApplied, untilChecked } from '@tocsin/bench/lab/wait-until';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { ADMIN_ENV, signIn } from '@tocsin/lab/dashboard-session';
 import type { ServiceName } from '@tocsin/lab/service-process';
-import { PUBLIC_URL } from '@tocsin/lab/system';
+import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
 import { WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { Random } from '../../plan/random.ts';

@@ -26,7 +26,7 @@ function webhook(id: string, second: number, kind: string): ReceivedWebhook {
     runbookUrl: null,
   };
   const body = JSON.stringify(payload);
-  return { at: new Date(0), path: '/', method: 'POST', headers: { 'webhook-id': id }, body };
+  return { at: new Date(0), address: '', path: '/', method: 'POST', headers: { 'webhook-id': id }, body };
 }
 
 /** Two monitors, one of which was down once; the webhooks did not come in the order of their stamps. */

@@ -1,0 +1,38 @@
+import type { DbContext } from '@tocsin/db/database/open';
+import { deliveries } from '@tocsin/db/deliveries/table';
+import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
+import { until } from '@tocsin/embedded/testing/until';
+
+/** How an attempt is logged that got no answer within its 5 s, because of the receiver or of a machine that is busy. */
+export const NO_ANSWER = /^no answer within /;
+
+export const webhookIdOf = ({ headers }: ReceivedWebhook): string => String(headers['webhook-id']);
+
+/**
+ * Each webhook that came in, once, in the order of the first requests. A notifier repeats an attempt that was answered too
+ * late, as on a machine that is busy.
+ */
+export function firstArrivals(received: readonly ReceivedWebhook[]): ReceivedWebhook[] {
+  const first = new Map<string, ReceivedWebhook>();
+  for (const webhook of received) {
+    const id = webhookIdOf(webhook);
+    if (!first.has(id)) first.set(id, webhook);
+  }
+  return [...first.values()];
+}
+
+/** Waits until nothing was sent that is not logged: as many requests of a delivery as it has attempts, at most. */
+export async function untilLogged(
+  { db }: Pick<DbContext, 'db'>,
+  received: readonly ReceivedWebhook[],
+): Promise<void> {
+  await until('each request to be an attempt that is logged', async () => {
+    const rows = await db.select({ id: deliveries.id, count: deliveries.attemptCount }).from(deliveries);
+    const attempts = new Map(rows.map(({ id, count }) => [id, count]));
+    for (const webhook of received) {
+      const id = webhookIdOf(webhook);
+      attempts.set(id, (attempts.get(id) ?? 0) - 1);
+    }
+    return [...attempts.values()].every((left) => left >= 0);
+  });
+}
