@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import type { z } from 'zod';
 import { ROUTES, type Route } from './routes.ts';
 import { twists, type Twist } from './twist.ts';
-import { toJsonSchema, validValuesOf, valuesOf } from './schema-values.ts';
+import { fieldValuesOf, toJsonSchema, validValuesOf, valuesOf } from './schema-values.ts';
 import { anyJson, hostileText, mostly, oddJson, referenceTo } from './values.ts';
 
 /** Who sends the request. `stale`: with a deleted key or an ended session. `other kind`: a session for the CLI API, a key for the dashboard API. */
@@ -97,13 +97,11 @@ function short(values: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
 function queriesFor({ query }: Route): fc.Arbitrary<Query> {
   const none = fc.constant<Query>([]);
   const odd = fc.array(fc.tuple(fc.constantFrom(...ODD_PARAMETERS), short(hostileText)), { maxLength: 3 });
-  if (query === undefined) return mostly(none, odd);
-  const schema = toJsonSchema(query);
-  const pairs = Object.entries(schema.properties ?? {}).map(([name, property]) => {
-    const ids = fc.array(referenceTo('monitor'), { maxLength: 3 });
-    const values = name === 'monitorIds' ? ids : valuesOf(property as typeof schema, name, schema);
-    return fc.tuple(fc.constant(name), short(mostly<unknown>(values, hostileText)));
-  });
+  const ids = fc.array(referenceTo('monitor'), { maxLength: 3 });
+  const pairs = Object.entries(query === undefined ? {} : fieldValuesOf(query)).map(([name, values]) =>
+    fc.tuple(fc.constant(name), short(mostly<unknown>(name === 'monitorIds' ? ids : values, hostileText))),
+  );
+  if (pairs.length === 0) return mostly(none, odd);
   return fc.oneof(
     { weight: 2, arbitrary: none },
     { weight: 6, arbitrary: fc.array(fc.oneof(...pairs), { maxLength: 3 }) },

@@ -61,17 +61,26 @@ function mostlyFirst([first = anyJson, ...others]: readonly fc.Arbitrary<unknown
 }
 
 function objectsOf(
-  { properties = {}, required = [] }: JsonSchema,
+  schema: JsonSchema,
   root: JsonSchema,
   change: (values: fc.Arbitrary<unknown>, name: string) => fc.Arbitrary<unknown> = (values) => values,
 ): fc.Arbitrary<unknown> {
-  const values = Object.entries(properties).map(([name, schema]) => [
-    name,
-    change(valuesOf(schema as JsonSchema, name, root), name),
-  ]);
-  return fc.record(Object.fromEntries(values) as Record<string, fc.Arbitrary<unknown>>, {
-    requiredKeys: required,
-  });
+  const values = Object.entries(fieldsOf(schema, root)).map(
+    ([name, values]) => [name, change(values, name)] as const,
+  );
+  return fc.record(Object.fromEntries(values), { requiredKeys: schema.required ?? [] });
+}
+
+/** Values for each field of an object, by its name. */
+export function fieldValuesOf(schema: z.ZodObject): Record<string, fc.Arbitrary<unknown>> {
+  const json = toJsonSchema(schema);
+  return fieldsOf(definitionOf(json, json), json);
+}
+
+function fieldsOf({ properties = {} }: JsonSchema, root: JsonSchema): Record<string, fc.Arbitrary<unknown>> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, valuesOf(schema as JsonSchema, name, root)]),
+  );
 }
 
 function arraysOf(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
