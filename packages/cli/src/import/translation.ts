@@ -1,6 +1,6 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import { judgeMonitor } from '@tocsin/contracts/monitors/monitor';
+import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import { keyFor } from '../files/write-monitors.ts';
 import type { PlainMonitor } from '../files/write-monitors.ts';
@@ -46,7 +46,7 @@ export function gather(
       const { url } = fields;
       const judged =
         toJudged !== null && typeof url === 'string' ? { ...fields, url: toJudged(url) } : fields;
-      const { errors } = judgeMonitor(monitorSetEntrySchema, { externalId, ...judged });
+      const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...judged });
       if (errors.length === 0) monitors.push({ externalId, fields });
       else all.push(...errors.map(({ path, message }) => `left out: ${path} ${message}`));
     }

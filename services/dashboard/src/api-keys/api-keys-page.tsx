@@ -1,6 +1,6 @@
 import { Badge, Skeleton, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import type { ApiKey } from '@tocsin/contracts/api-key';
+import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';

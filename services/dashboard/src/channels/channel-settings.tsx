@@ -1,7 +1,7 @@
 import { DataList } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconSend } from '@tabler/icons-react';
-import type { Channel } from '@tocsin/contracts/channel';
+import type { Channel } from '@tocsin/contracts/channels/channel';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { ErrorNotice } from '../components/load-states.tsx';
