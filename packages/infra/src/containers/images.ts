@@ -55,7 +55,7 @@ export interface ImageNaming {
   readonly version: string;
 }
 
-export function imageOf(name: ImageName, { registry, version }: ImageNaming): string {
+function imageOf(name: ImageName, { registry, version }: ImageNaming): string {
   return `${registry}/tocsin/${name}:${version}`;
 }
 
