@@ -44,7 +44,7 @@ test('the first page loads at most 250 kB of JavaScript, gzipped', async () => {
 
 test('other pages load when they are opened', () => {
   const first = filesOf(['index.html', FIRST_PAGE]).length;
-  expect(Object.keys(manifest).filter((source) => source.endsWith('-page.tsx')).length).toBeGreaterThan(15);
+  expect(Object.keys(manifest).filter((source) => source.endsWith('-page.tsx')).length).toBeGreaterThan(10);
   expect(filesOf(Object.keys(manifest)).length).toBeGreaterThan(first + 10);
 });
 
