@@ -30,7 +30,9 @@ export const LIMITS = {
 
 /** An API key is this prefix and 192 random bits in hexadecimal. */
 export const API_KEY_PREFIX = 'tocsin_live_';
-export const API_KEY_PATTERN = /^tocsin_live_[0-9a-fA-F]{48}$/;
+const API_KEY = `${API_KEY_PREFIX}[0-9a-fA-F]{48}`;
+export const API_KEY_PATTERN: RegExp = new RegExp(`^${API_KEY}$`);
+export const API_KEYS_IN_TEXT: RegExp = new RegExp(API_KEY, 'gi');
 
 /** A region code: lower-case letters, digits and inner hyphens, at most 63 characters. */
 export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;

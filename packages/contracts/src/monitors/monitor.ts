@@ -18,7 +18,9 @@ const assertionsSchema = z
       .optional()
       .describe('The exact status code of the response. Without it, 200 to 399 pass.'),
     bodyContains: assertionText.optional().describe('The first MiB of the body contains this text.'),
-    bodyNotContains: assertionText.optional().describe('The first MiB of the body does not contain this text.'),
+    bodyNotContains: assertionText
+      .optional()
+      .describe('The first MiB of the body does not contain this text.'),
     maxLatency: boundedInteger(1, LIMITS.maxLatencyMs, 'milliseconds')
       .optional()
       .describe('The maximum duration of the exchange, in milliseconds.'),
@@ -60,7 +62,9 @@ const fields = {
   method: oneOf(HTTP_METHODS).describe('HTTP method of the check.'),
   headers: requestHeaders
     .nullable()
-    .describe('Headers that each check sends. The API returns them in clear. They are never sent to another origin.'),
+    .describe(
+      'Headers that each check sends. The API returns them in clear. They are never sent to another origin.',
+    ),
   body: requestBody
     .nullable()
     .describe(
