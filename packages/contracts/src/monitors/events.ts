@@ -88,7 +88,6 @@ export const eventsQuerySchema = z.object({
     })
     .optional(),
 });
-export type EventsQuery = z.infer<typeof eventsQuerySchema>;
 
 export const triggerSchema = z
   .strictObject({

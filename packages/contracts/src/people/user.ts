@@ -73,4 +73,3 @@ export const meSchema = z
     }),
   })
   .meta({ id: 'Me', description: 'The signed-in user and the account.' });
-export type Me = z.infer<typeof meSchema>;

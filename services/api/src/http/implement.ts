@@ -123,7 +123,7 @@ async function parse(
 }
 
 /** @throws AppError validation_failed, with all invalid fields */
-export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: unknown): z.output<Schema> {
+function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: unknown): z.output<Schema> {
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
   throw invalidFields(toFieldErrors(result.error.issues, schema));
