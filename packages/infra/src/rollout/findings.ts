@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { countSlots, type Span } from '@tocsin/bench/measure/slots';
 import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
-import { expectedWebhooks, type ImplyingEvent, withoutStamps } from '@tocsin/lab/oracle';
+import { expectedWebhooks, type ImplyingEvent, withoutStamps } from '@tocsin/lab/oracle/model';
 import { z } from 'zod';
 import type { DeployedSystem } from './deployed-system.ts';
 import type { Load } from './load.ts';
