@@ -12,7 +12,10 @@ describe('parseCommandLine', () => {
   });
 
   test('without anything: seed 1 for three minutes', () => {
-    expect(parseCommandLine([])).toMatchObject({ seeds: [1], options: { minutes: 3, parallel: 1, json: null } });
+    expect(parseCommandLine([])).toMatchObject({
+      seeds: [1],
+      options: { minutes: 3, parallel: 1, json: null },
+    });
   });
 
   test('reads a range of seeds', () => {

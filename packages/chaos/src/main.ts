@@ -126,12 +126,12 @@ async function keepRecord(
   const folder = join(resolve(process.env['DATA_DIR'] ?? '.data', name), `seed-${record.seed}-${started}`);
   await mkdir(folder, { recursive: true });
   await cp(logs, join(folder, 'logs'), { recursive: true });
-  const mapsAsEntries = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value);
-  await writeFile(
-    join(folder, 'record.json'),
-    JSON.stringify({ violations, ...record }, mapsAsEntries, 1),
-  );
+  await writeFile(join(folder, 'record.json'), JSON.stringify({ violations, ...record }, mapsAsEntries, 1));
   return folder;
+}
+
+function mapsAsEntries(_: string, value: unknown): unknown {
+  return value instanceof Map ? [...value] : value;
 }
 
 function say(line: string): void {

@@ -62,7 +62,7 @@ export function summaryOf(record: LoadRecord, violations: unknown, more: object 
   );
 }
 
-async function run({ times, json: _, ...options }: Options, teardown: Teardown): Promise<LoadRecord> {
+async function run({ times, ...options }: Options, teardown: Teardown): Promise<LoadRecord> {
   const load = await SystemLoad.start({ ...options, createdPerSecond: CREATED_PER_SECOND }, teardown, say);
   const redis = new Redis(load.stores.queueUrl);
   teardown.onStop(async () => redis.disconnect());
@@ -92,25 +92,31 @@ async function restartServices(load: SystemLoad, times: number): Promise<void> {
 
 /** The result as tables in Markdown. */
 export function tableOf(record: LoadRecord): string {
-  const services = SERVICE_NAMES.map((service) => {
-    const stops = record.stops.filter(({ name }) => name.startsWith(service));
-    return [service, ...describeStops(stops)];
-  });
+  const services = SERVICE_NAMES.map((service) =>
+    rowOf(
+      service,
+      record.stops.filter(({ name }) => name.startsWith(service)),
+    ),
+  );
   const head = ['service', 'restarts', 'exit code 0', 'stop p50, max', 'start p50, max'];
   return `${markdownTable(head, services)}\n\n${markdownTable(['what', 'count'], totalsOf(record))}`;
 }
 
-function describeStops(stops: readonly Restart[]): string[] {
+function rowOf(service: string, stops: readonly Restart[]): string[] {
   const stop = distributionOf(stops.map(({ stopMs }) => stopMs));
   const start = distributionOf(stops.flatMap(({ startMs }) => startMs ?? []));
   const clean = stops.filter(({ exitCode }) => exitCode === 0).length;
-  const seconds = (ms: number): string => (ms / 1_000).toFixed(2);
   return [
+    service,
     String(stops.length),
     String(clean),
     `${seconds(stop.p50)}, ${seconds(stop.max)} s`,
     `${seconds(start.p50)}, ${seconds(start.max)} s`,
   ];
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(2);
 }
 
 /** Names and counts of what was recorded. */
@@ -153,7 +159,12 @@ export function totalsOf(record: LoadRecord): [what: string, counts: string][] {
     ['log lines: errors, warnings', logs.errors.length, logs.warnings.length],
   ];
   if (stalls) {
-    counts.push(['queue events seen, unseen; stalled jobs', stalls.seen, stalls.unseen, stalls.stalled.length]);
+    counts.push([
+      'queue events seen, unseen; stalled jobs',
+      stalls.seen,
+      stalls.unseen,
+      stalls.stalled.length,
+    ]);
   }
   return counts.map(([what, ...all]) => [what, all.map((count) => count.toLocaleString('en-US')).join(', ')]);
 }

@@ -1,6 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { UsageError } from '@tocsin/embedded/program/run-program';
-import { alignRows, flag, helpText, number, oneOf, parseOptions, refusePositionals, text } from './options.ts';
+import {
+  alignRows,
+  flag,
+  helpText,
+  number,
+  oneOf,
+  parseOptions,
+  refusePositionals,
+  text,
+} from './options.ts';
 
 const KNOWN = {
   times: number('restarts', 100, { min: 1, max: 1_000 }),
@@ -17,7 +26,18 @@ test('an option that is not given has its default', () => {
 });
 
 test('reads options of each kind, and positionals', () => {
-  const args = ['a', '--minutes', '0.5', '--rate', '2_000', '--queue=postgres', '--json', 'a.json', '--keep', '-h'];
+  const args = [
+    'a',
+    '--minutes',
+    '0.5',
+    '--rate',
+    '2_000',
+    '--queue=postgres',
+    '--json',
+    'a.json',
+    '--keep',
+    '-h',
+  ];
   const given = { minutes: 0.5, rate: 2_000, queue: 'postgres', json: 'a.json', keep: true };
   expect(parseOptions(args, KNOWN)).toEqual({
     help: true,
@@ -45,7 +65,14 @@ test('a command without positionals refuses them', () => {
 
 test('the help names each option with its default', () => {
   const help = helpText('test:soak --', 'About it.', KNOWN);
-  expect(help).toMatch(/^npm run test:soak -- \[options\]\n\nAbout it\.\n\n {2}--times N +restarts; 100 by default\n/);
+  expect(help).toMatch(
+    /^npm run test:soak -- \[options\]\n\nAbout it\.\n\n {2}--times N +restarts; 100 by default\n/,
+  );
   expect(help).toMatch(/--queue redis\|postgres +the store of the queue\n/);
-  expect(alignRows([['a', 'b'], ['long', '']])).toBe('  a     b\n  long');
+  expect(
+    alignRows([
+      ['a', 'b'],
+      ['long', ''],
+    ]),
+  ).toBe('  a     b\n  long');
 });

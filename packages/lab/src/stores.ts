@@ -156,7 +156,11 @@ export class Stores {
   }
 }
 
-function runPostgres(folder: string, { maxConnections }: StoresOptions, port?: number): Promise<PostgresServer> {
+function runPostgres(
+  folder: string,
+  { maxConnections }: StoresOptions,
+  port?: number,
+): Promise<PostgresServer> {
   return startPostgres({
     dataDir: join(folder, 'postgres'),
     ...(maxConnections !== undefined && { maxConnections }),

@@ -42,7 +42,7 @@ async function untilOneLeads({ replicas, serviceProblems }: Scene): Promise<void
   const apis = replicas.filter(({ plan }) => plan.service === 'api');
   let leaders = 0;
   const isOne = await seenBefore(Date.now() + READY_WITHIN_MS, async () => {
-    const metrics = await Promise.all(apis.map((api) => (api.isReady ? api.metrics() : '')));
+    const metrics = await Promise.all(apis.map((api) => api.metrics()));
     leaders = metrics.filter((text) => /^tocsin_leader 1$/m.test(text)).length;
     return leaders === 1;
   });

@@ -88,26 +88,19 @@ async function reachInChecker(scene: Scene, { replica, stage }: StageOf, hit: Hi
 }
 
 async function reachInNotifier(scene: Scene, { replica, stage }: StageOf, hit: Hit): Promise<void> {
-  const { receivers } = scene;
-  switch (stage) {
-    case 'fan-out':
-      return reachCommit(scene, 'status change fanned out', replica, hit);
-    case 'before-commit':
-      return reachCommit(scene, 'attempt recorded', replica, hit);
-    case 'before-send':
-      return reachVisit(scene, receivers.connections, replica, hit);
-    case 'after-commit':
-      return reachVisit(scene, receivers.webhooks, replica, hit, ({ id }) =>
-        hasRow(
-          scene,
-          `select from attempts where delivery_id = $1
-             and started_at + make_interval(secs => duration_ms / 1000.0) >= to_timestamp($2 / 1000.0)`,
-          [id, Date.now() - VISIBLE_WITHIN_MS],
-        ),
-      );
-    default:
-      return reachVisit(scene, receivers.webhooks, replica, hit);
-  }
+  const { connections, webhooks } = scene.receivers;
+  if (stage === 'fan-out') return reachCommit(scene, 'status change fanned out', replica, hit);
+  if (stage === 'before-commit') return reachCommit(scene, 'attempt recorded', replica, hit);
+  if (stage === 'before-send') return reachVisit(scene, connections, replica, hit);
+  if (stage === 'after-send') return reachVisit(scene, webhooks, replica, hit);
+  return reachVisit(scene, webhooks, replica, hit, ({ id }) =>
+    hasRow(
+      scene,
+      `select from attempts where delivery_id = $1
+         and started_at + make_interval(secs => duration_ms / 1000.0) >= to_timestamp($2 / 1000.0)`,
+      [id, Date.now() - VISIBLE_WITHIN_MS],
+    ),
+  );
 }
 
 /**

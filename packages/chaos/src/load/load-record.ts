@@ -42,7 +42,7 @@ export interface LoadRecord extends Evidence {
 }
 
 /** Lines of the logs that need attention. */
-export interface LogTally {
+interface LogTally {
   /** Of level `error`, and lines that the logger did not write, such as a crash of Node. */
   readonly errors: readonly string[];
   readonly warnings: readonly string[];

@@ -271,6 +271,5 @@ class FlappingTargets {
     return Math.floor(elapsedMs / turnMs) % 2 === 1 ? 'down' : 'up';
   };
 
-  readonly delayMs = (): number =>
-    this.#random.chance(LATE.share) ? this.#random.next() * LATE.maxMs : 0;
+  readonly delayMs = (): number => (this.#random.chance(LATE.share) ? this.#random.next() * LATE.maxMs : 0);
 }

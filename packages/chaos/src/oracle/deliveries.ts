@@ -1,7 +1,14 @@
 import { createHmac } from 'node:crypto';
 import type { Receipt } from '../world/receivers.ts';
 import { groupBy, iso } from './history.ts';
-import type { Backlog, CampaignRecord, ChannelFacts, DeliveryFacts, Evidence, MonitorFacts } from './record.ts';
+import type {
+  Backlog,
+  CampaignRecord,
+  ChannelFacts,
+  DeliveryFacts,
+  Evidence,
+  MonitorFacts,
+} from './record.ts';
 
 const SECRET_PREFIX = 'whsec_';
 const GONE = 410;
@@ -29,12 +36,14 @@ export function missingDeliveries(evidence: Evidence): string[] {
     const monitor = monitors.get(change.monitorId);
     if (monitor === undefined || change.webhookEvents.length === 0) return [];
     const of = `${monitor.plan.key}: status change ${change.id}`;
-    return channelsOf(evidence, monitor).flatMap(({ id, plan }) => [
-      ...(change.channelIds.includes(id) ? [] : [`${of} does not name channel ${plan.key}`]),
-      ...change.webhookEvents
+    return channelsOf(evidence, monitor).flatMap(({ id, plan }) => {
+      const missing = change.webhookEvents
         .filter(({ event }) => !made.has(keyOf({ statusChangeId: change.id, event, channelId: id })))
-        .map(({ event }) => `${of} has no delivery of ${event} to ${plan.key}`),
-    ]);
+        .map(({ event }) => `${of} has no delivery of ${event} to ${plan.key}`);
+      return change.channelIds.includes(id)
+        ? missing
+        : missing.concat(`${of} does not name channel ${plan.key}`);
+    });
   });
 }
 

@@ -17,7 +17,7 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
 }
 
 /** A time that a monitor spent in maintenance, by its status changes. */
-export interface MaintainedSpan {
+interface MaintainedSpan {
   readonly enteredAt: number;
   /** Null: it is still in maintenance. */
   readonly leftAt: number | null;

@@ -85,9 +85,7 @@ export function alertsDuringMaintenance(record: CampaignRecord): string[] {
     const covers = coversOf(record, key);
     /** The window that surely ran at this moment. */
     const runningAt = (time: number): Cover | undefined =>
-      covers.find(
-        ({ knownAt, earliestEnd }) => knownAt + DECIDED_WITHIN_MS < time && time < earliestEnd,
-      );
+      covers.find(({ knownAt, earliestEnd }) => knownAt + DECIDED_WITHIN_MS < time && time < earliestEnd);
     const alerts = changes
       .filter(({ to, webhookEvents }) => to !== 'MAINTENANCE' && webhookEvents.length > 0)
       .flatMap(({ to, timestamp }) => {

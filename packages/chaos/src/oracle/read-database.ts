@@ -16,8 +16,7 @@ export type MonitorSelection = { readonly only: readonly string[] } | { readonly
 
 /** The content of Postgres about these monitors. */
 export async function readDatabase(stores: Stores, selection: MonitorSelection): Promise<DatabaseFacts> {
-  const [operator, ids] =
-    'only' in selection ? ['= any', selection.only] : ['<> all', selection.without];
+  const [operator, ids] = 'only' in selection ? ['= any', selection.only] : ['<> all', selection.without];
   const read = <Row extends object>(text: string): Promise<Row[]> =>
     stores.query<Row>(text.replace('SELECTED', `${operator}($1::uuid[])`), [ids]);
   const missed = await stores.query<{ key: string }>(

@@ -35,7 +35,10 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
     thresholds,
     createdAt,
     freshForMs: freshForMs(plan),
-    maintenance: maintained.map(({ enteredAt, leftAt }) => ({ startsAt: enteredAt, endsAt: leftAt ?? Infinity })),
+    maintenance: maintained.map(({ enteredAt, leftAt }) => ({
+      startsAt: enteredAt,
+      endsAt: leftAt ?? Infinity,
+    })),
   };
   // A check of another URL counts for nothing.
   const implying = events
@@ -71,7 +74,9 @@ export function wrongStatusChanges(evidence: Evidence): string[] {
     if (implied === null) return [];
     const index = firstDifference(implied, changes, isSame);
     if (index === null) return [];
-    return [`${key}: change ${index} should be ${describe(implied[index])}, and is ${describe(changes[index])}`];
+    return [
+      `${key}: change ${index} should be ${describe(implied[index])}, and is ${describe(changes[index])}`,
+    ];
   });
 }
 

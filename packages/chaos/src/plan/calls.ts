@@ -37,7 +37,10 @@ export function planCalls(seed: number, windowMs: number, world: World): Planned
     );
   const stay = [...withFate('kept'), ...withFate('tuned')];
   /** One call in each interval of this length. */
-  const repeat = <Call extends object>(apartMs: number, call: (index: number) => Call): (Call & { atMs: number })[] =>
+  const repeat = <Call extends object>(
+    apartMs: number,
+    call: (index: number) => Call,
+  ): (Call & { atMs: number })[] =>
     moments(apartMs).map((atMs, index) => Object.assign(call(index), { atMs }));
   const calls: PlannedCall[] = [
     ...repeat(EDITS_APART_MS, (index) => ({

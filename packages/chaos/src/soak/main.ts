@@ -61,7 +61,7 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function run(
-  { minutes, json: _, ...options }: Options,
+  { minutes, ...options }: Options,
   teardown: Teardown,
 ): Promise<{ record: LoadRecord; samples: [number, Sample][] }> {
   const nodeOptions = ['--expose-gc', '--import', COLLECT_WHEN_ASKED];

@@ -33,7 +33,12 @@ export function growthViolations(
     ...growing.map(({ name }) => ({ invariant: 'nothing grows', detail: `${name} grows` })),
     ...(unavailable === 0
       ? []
-      : [{ invariant: 'the api accepts live streams', detail: `${unavailable} streams were refused with 503` }]),
+      : [
+          {
+            invariant: 'the api accepts live streams',
+            detail: `${unavailable} streams were refused with 503`,
+          },
+        ]),
   ];
 }
 

@@ -81,7 +81,8 @@ export class Targets {
       case 'redirect':
         response.writeHead(302, { Location: `http://${randomUUID()}.${HANGING_ZONE}/` }).end();
         return;
-      default:
+      case 'up':
+      case 'down':
         response.writeHead(state === 'up' ? 200 : 500, { Connection: 'close' }).end(state);
     }
   }

@@ -186,7 +186,8 @@ class Model {
     const regions = [...this.#regions.values()];
     if (regions.some((one) => one.lastAt !== null && this.#isFresh(one, now))) return;
     for (const region of regions) {
-      if (region !== reporting && !this.#isFresh(region, now)) Object.assign(region, { lastAt: null, since: now });
+      if (region !== reporting && !this.#isFresh(region, now))
+        Object.assign(region, { lastAt: null, since: now });
     }
   }
 
@@ -204,12 +205,8 @@ class Model {
           };
     const events = webhookEventsOf(to, before, this.#hasIncident);
     if (to !== 'MAINTENANCE') this.#hasIncident = to === 'DOWN';
-    const webhooks = events.map((event) => ({
-      event,
-      status: to as WebhookPayload['status'],
-      previousStatus: from,
-      ...facts,
-    }));
+    const status = to as WebhookPayload['status'];
+    const webhooks = events.map((event) => Object.assign({ event, status, previousStatus: from }, facts));
     this.changes.push({ from, to, at, region: check?.region ?? null, webhooks });
     this.#status = to;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseCommandLine } from './options.ts';
+import { parseCommandLine } from './main.ts';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 
 describe('parseCommandLine', () => {
@@ -7,11 +7,9 @@ describe('parseCommandLine', () => {
     const args = ['http-1000', '--rate', '2_000', '--queue=postgres', '--profile', '--json', 'out.json'];
     expect(parseCommandLine(args)).toMatchObject({
       scenario: 'http-1000',
-      options: { rate: 2_000, queue: 'postgres' },
-      profile: 'checker',
-      json: 'out.json',
+      options: { rate: 2_000, queue: 'postgres', profile: 'checker', json: 'out.json' },
     });
-    expect(parseCommandLine(['--profile=api', 'api']).profile).toBe('api');
+    expect(parseCommandLine(['--profile=api', 'api']).options.profile).toBe('api');
   });
 
   test('without a scenario, or asked for help, shows help', () => {

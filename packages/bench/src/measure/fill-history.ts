@@ -1,5 +1,5 @@
+import type { System } from '@tocsin/lab/system';
 import { Client } from 'pg';
-import type { Lab } from './lab.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -15,12 +15,12 @@ export interface HistoryPlan {
 
 /** Writes events of the past, a partition a day, as the system would have over time. @returns what days they are of */
 export async function fillHistory(
-  lab: Lab,
+  system: System,
   plan: HistoryPlan,
   onDay: (day: number) => void = () => undefined,
 ): Promise<{ days: { from: Date; to: Date } }> {
-  // A connection of its own: the pool's may not work for long.
-  const client = new Client({ connectionString: lab.databaseUrl });
+  // The pool limits how long its connections may work.
+  const client = new Client({ connectionString: system.databaseUrl });
   await client.connect();
   const end = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
   try {
@@ -35,7 +35,7 @@ export async function fillHistory(
   return { days: { from: new Date(end - plan.days * DAY_MS), to: new Date(end) } };
 }
 
-/** Rows first, in the order of the key, then the key: many times as fast as into a partition that is in place. */
+/** Inserts rows in the order of the key, then adds the key: many times as fast as inserting into an attached partition. */
 async function fillDay(client: Client, plan: HistoryPlan, start: number): Promise<void> {
   const name = `events_${new Date(start).toISOString().slice(0, 10).replaceAll('-', '_')}`;
   const { big, days, events, monitorIds } = plan;
