@@ -1,5 +1,5 @@
-import { findChromium } from '@tocsin/embedded/chromium';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
+import { findChromium } from '@tocsin/embedded/executables';
 import { type Browser, chromium } from 'playwright-core';
 import type { BrowserContext, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core';
 

@@ -109,7 +109,7 @@ step('a channel is made, and its secret shown once', async () => {
   await heading(page, CHANNEL).waitFor();
   const send = page.getByRole('button', { name: 'Send a test event' });
   await until('a test event that was answered', async () => {
-    if (await page.getByText('Answered 200').isVisible()) return true;
+    if (await page.getByText('HTTP 200').isVisible()) return true;
     // Once more where no notifier came to it in time, as on a busy machine.
     if (await send.isEnabled()) await send.click();
     return false;
@@ -121,7 +121,7 @@ step('the target breaks: the outage and its incident appear by themselves', asyn
   channelUrl = page.url();
   incidents = await watched.context.newPage();
   await incidents.goto('/incidents');
-  await incidents.getByText('Nothing is wrong').first().waitFor();
+  await incidents.getByText('No incidents yet').first().waitFor();
   const incidentsLoadedAt = await documentTime(incidents);
   await openPage('Monitors');
   await status('Up').waitFor();
@@ -148,7 +148,7 @@ step('its webhook is in the delivery log, and goes out again', async () => {
   await entry.getByText('Delivered', { exact: true }).waitFor();
   await entry.getByRole('button', { name: 'Monitor down' }).click();
   const delivery = channel.getByRole('dialog');
-  await delivery.getByText('Answered 200').waitFor();
+  await delivery.getByText('HTTP 200').waitFor();
   // An attempt that a busy machine held up is made again, under the same id.
   const before = downs();
   expect(new Set(before.map(({ headers }) => headers['webhook-id'])).size).toBe(1);

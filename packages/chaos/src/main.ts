@@ -2,7 +2,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import { Teardown } from '@tocsin/embedded/program/teardown';
-import { ensureRedisForTests } from '@tocsin/embedded/test-run/ensure-redis';
+import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
 import { flag, helpText, number, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
 import { ensureLibfaketime } from './campaign/libfaketime.ts';
 import { describeCampaign, describeSchedule, figuresOf, tableOf, type Figures } from './campaign/report.ts';

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { StallWatch } from '@tocsin/chaos/load/stall-watch';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
-import { KEY_PREFIX, openQueueStore, type QueueStore, storedName } from '@tocsin/queue/queue-store';
+import { KEY_PREFIX, type QueueStore, storedName } from '@tocsin/queue/queue-store';
+import { openQueueStore } from '@tocsin/queue/queue-stores';
 import { Redis } from 'ioredis';
 
 const QUEUE = storedName('delivery', null);

@@ -1,18 +1,18 @@
-import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { readFileSync } from 'node:fs';
+import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { apply, type ApplyFlags } from './apply/apply.ts';
-import { listEvents, type EventsFlags } from './events/list.ts';
-import { tail, type TailFlags } from './events/tail.ts';
-import { exportMonitors, type ExportFlags } from './export/export.ts';
-import { createApiClient, type ApiClient } from './http/api-client.ts';
+import { apply, type ApplyFlags } from './commands/apply.ts';
+import { type EventsFlags, listEvents } from './commands/events.ts';
+import { type ExportFlags, exportMonitors } from './commands/export.ts';
+import { type ImportFlags, importMonitors, type Tool, TOOL_NAMES } from './commands/import.ts';
+import { type ListFlags, listMonitors } from './commands/monitors.ts';
+import { tail, type TailFlags } from './commands/tail.ts';
+import { trigger, type TriggerFlags } from './commands/trigger.ts';
+import { type ApiClient, createApiClient } from './http/api-client.ts';
 import { readSettings, type ServerFlags } from './http/settings.ts';
-import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './import/import.ts';
-import { listMonitors, type ListFlags } from './monitors/list.ts';
 import type { ExitCode } from './terminal/cli-error.ts';
-import { plain } from './terminal/plain.ts';
 import type { Terminal } from './terminal/terminal.ts';
-import { trigger, type TriggerFlags } from './trigger/trigger.ts';
+import { plain } from './terminal/text.ts';
 
 const json = (): Option => new Option('--json', 'print JSON');
 const files = (): Option =>

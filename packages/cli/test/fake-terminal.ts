@@ -1,7 +1,7 @@
-import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { run } from '@tocsin-monitor/cli/run';
+import { run } from '@tocsin-monitor/cli/main';
 import type { Terminal } from '@tocsin-monitor/cli/terminal/terminal';
 import picocolors from 'picocolors';
 

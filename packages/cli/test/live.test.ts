@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { apply } from '@tocsin-monitor/cli/apply/apply';
-import { tail, type TailFlags } from '@tocsin-monitor/cli/events/tail';
-import { exportMonitors } from '@tocsin-monitor/cli/export/export';
+import { apply } from '@tocsin-monitor/cli/commands/apply';
+import { exportMonitors } from '@tocsin-monitor/cli/commands/export';
+import { tail, type TailFlags } from '@tocsin-monitor/cli/commands/tail';
+import { trigger } from '@tocsin-monitor/cli/commands/trigger';
 import { type ApiClient, createApiClient } from '@tocsin-monitor/cli/http/api-client';
 import { ApiError } from '@tocsin-monitor/cli/http/api-error';
-import { trigger } from '@tocsin-monitor/cli/trigger/trigger';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { fakeTerminal, folderWith, runIn } from './fake-terminal.ts';

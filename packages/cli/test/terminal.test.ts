@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import { confirm } from '@tocsin-monitor/cli/terminal/confirm';
-import { showProgress } from '@tocsin-monitor/cli/terminal/progress';
 import { expect, test } from '@jest/globals';
+import { confirm, showProgress } from '@tocsin-monitor/cli/terminal/process-terminal';
 
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';

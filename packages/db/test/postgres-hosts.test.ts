@@ -119,7 +119,7 @@ describe('an address with several hosts', () => {
       applicationName: 'test',
       connectWithinMs: 400,
     });
-    const failure = `${silent}: no answer within 0.1 s`;
+    const failure = `${silent}: no response within 0.1 s`;
     await expect(connecting).rejects.toThrow([failure, failure, failure].join('; '));
     await proxy.stop();
   });
@@ -133,13 +133,13 @@ describe('an address with several hosts', () => {
     const error = await pool.connect().catch((cause: unknown) => cause);
     await proxy.stop();
     first.release(true);
-    expect(error).toMatchObject({ message: 'no answer within 3.3 s' });
+    expect(error).toMatchObject({ message: 'no response within 3.3 s' });
   });
 
   test('names each host, and why it was not taken', async () => {
     const ofStandby = hostOf(standby.url);
     await expect(open(urlOf([down, ofStandby], 'read-write')).ping()).rejects.toThrow(
-      `${down}: connect ECONNREFUSED ${down}; ${ofStandby}: it is a standby, which only reads`,
+      `${down}: connect ECONNREFUSED ${down}; ${ofStandby}: it is a read-only standby`,
     );
   });
 
@@ -175,12 +175,12 @@ test('connections send the first TCP keep-alive after 10 s, not after two hours'
 describe('an address with one host, a standby', () => {
   test('takes no connection that is to write', async () => {
     const url = urlOf([hostOf(standby.url)], 'read-write');
-    await expect(open(url).pool.query('select 1')).rejects.toThrow('it is a standby, which only reads');
+    await expect(open(url).pool.query('select 1')).rejects.toThrow('it is a read-only standby');
   });
 
   test('is not ready, and elects no leader', async () => {
-    await expect(open(standby.url).ping()).rejects.toThrow('it is a standby, which only reads');
+    await expect(open(standby.url).ping()).rejects.toThrow('it is a read-only standby');
     const { signal } = new AbortController();
-    await expect(acquireLeaderLease(standby.url, 7, signal)).rejects.toThrow('it is a standby');
+    await expect(acquireLeaderLease(standby.url, 7, signal)).rejects.toThrow('it is a read-only standby');
   });
 });

@@ -3,13 +3,16 @@ import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
 import { parseUrl } from '@tocsin/contracts/parse-url';
-import { createAddressPolicy, type AddressPolicy } from './address-policy.ts';
-import { EgressBlockedError } from './egress-blocked-error.ts';
-import { createFairLookup, type LookupOwner, type OwnedLookup } from './fair-lookup.ts';
-import { openConnection, type CreateConnection, type Origin } from './guarded-connection.ts';
-import { blockedError, reachableAddresses, type LookupAll } from './guarded-lookup.ts';
-import { createNameResolver, type StartLookup } from './name-resolver.ts';
-import { createOwnAddresses, type OwnAddresses } from './own-addresses.ts';
+import {
+  type AddressPolicy,
+  createAddressPolicy,
+  createOwnAddresses,
+  type OwnAddresses,
+} from './address-policy.ts';
+import { type CreateConnection, openConnection, type Origin } from './connection.ts';
+import { createFairLookup, type LookupOwner, type OwnedLookup } from './dns/fair-lookup.ts';
+import { createNameResolver, type StartLookup } from './dns/name-resolver.ts';
+import { blockedError, EgressBlockedError, type LookupAll, reachableAddresses } from './guarded-lookup.ts';
 
 const CHECK_URL_LOOKUP_MS = 3_000;
 /** Classic groups only: a hybrid post-quantum key, which newer OpenSSL sends by default, costs a tenth of a whole check. */

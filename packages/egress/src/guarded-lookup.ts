@@ -1,8 +1,13 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { AddressPolicy } from './address-policy.ts';
-import { EgressBlockedError } from './egress-blocked-error.ts';
-import type { LookupOwner, OwnedLookup } from './fair-lookup.ts';
+import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
+
+/** A connection that the egress guard refused (design §6); its message says which address and how to allow it. */
+export class EgressBlockedError extends Error {
+  override readonly name = 'EgressBlockedError';
+  readonly code = 'EGRESS_BLOCKED';
+}
 
 /** `dns.lookup` as the guard calls it: always for all addresses of a name. */
 export type LookupAll = (

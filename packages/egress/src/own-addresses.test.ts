@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from '@jest/globals';
-import { createOwnAddresses } from './own-addresses.ts';
+import { createOwnAddresses } from './address-policy.ts';
 
 function addressOf(address: string, cidr: string | null = null): NetworkInterfaceInfo {
   return { address, family: 'IPv4', netmask: '', mac: '', internal: false, cidr };

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createCertificate, type Certificate } from '@tocsin/embedded/certificates';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import tls, { type PeerCertificate, type TLSSocket } from 'node:tls';
-import { certificateExpiry, checkServerIdentity, readCertificateCheaply } from './peer-certificate.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
+import { certificateExpiry, checkServerIdentity, readCertificateCheaply } from './connection.ts';
 
 const HOSTS = [
   'shop.test',

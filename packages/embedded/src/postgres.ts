@@ -5,15 +5,21 @@ import { open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
 import { errorCode } from '@tocsin/runtime/error-code';
+import { Client } from 'pg';
 import { EmbeddedError } from './embedded-error.ts';
+import { NO_FOLLOW, replaceFile } from './files.ts';
 import { findFreePort, isPortFree } from './ports.ts';
-import { findPostgresBinaries } from './postgres-binaries.ts';
-import type { PostgresBinaries } from './postgres-binaries.ts';
-import { STOP_STEPS, SUPERUSER, endOrphan, ensureCluster, postgresEnv } from './postgres-cluster.ts';
+import {
+  endOrphan,
+  ensureCluster,
+  findPostgresBinaries,
+  postgresEnv,
+  STOP_STEPS,
+  SUPERUSER,
+} from './postgres-cluster.ts';
+import type { PostgresBinaries } from './postgres-cluster.ts';
 import { stopProcess } from './processes.ts';
-import { NO_FOLLOW, replaceFile } from './replace-file.ts';
 import { keepSecret, prepareServerFolder, rememberedPort } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 

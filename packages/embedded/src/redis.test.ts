@@ -4,8 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Redis } from 'ioredis';
 import { isPortFree } from './ports.ts';
 import { isRunning } from './processes.ts';
-import { pingRedis } from './redis-ping.ts';
-import { findRedisServer, startRedis } from './redis.ts';
+import { findRedisServer, pingRedis, startRedis } from './redis.ts';
 import type { RedisServer } from './redis.ts';
 import { abandonServer } from './testing/abandoned-server.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';

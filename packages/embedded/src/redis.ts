@@ -1,17 +1,67 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { readlinkSync } from 'node:fs';
 import { open, readFile, rm } from 'node:fs/promises';
+import { createConnection } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedError } from './embedded-error.ts';
-import { findExecutable } from './find-executable.ts';
+import { findExecutable } from './executables.ts';
+import { replaceFile } from './files.ts';
 import { findFreePort, isPortFree } from './ports.ts';
-import { stopProcess } from './processes.ts';
-import { STOP_STEPS, endRedisOrphan } from './redis-orphan.ts';
-import { pingRedis } from './redis-ping.ts';
-import { replaceFile } from './replace-file.ts';
+import { commandLine, isRunning, stopProcess } from './processes.ts';
 import { isReachable, keepSecret, prepareServerFolder, rememberedPort } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
+
+const TIMEOUT_MS = 2000;
+
+/** Whether a Redis on 127.0.0.1 takes this password and is ready for commands (not while it still loads its data). */
+export async function pingRedis(port: number, password: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = createConnection({ host: '127.0.0.1', port, timeout: TIMEOUT_MS });
+    const finish = (ready: boolean): void => {
+      socket.destroy();
+      resolve(ready);
+    };
+    socket.on('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`));
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1');
+      const lines = answer.split('\r\n').slice(0, -1);
+      if (lines.length >= 2) finish(lines[0] === '+OK' && lines[1] === '+PONG');
+      else if (lines[0]?.startsWith('-') === true) finish(false);
+    });
+    socket.on('timeout', () => finish(false));
+    socket.on('error', () => finish(false));
+    socket.on('close', () => finish(false));
+  });
+}
+
+/** A clean shutdown, which writes what is not on disk yet, then by force. */
+export const STOP_STEPS = [
+  ['SIGTERM', 20_000],
+  ['SIGKILL', 5000],
+] as const satisfies readonly (readonly [NodeJS.Signals, number])[];
+
+/** Ends a server of an earlier run that was killed. It is ours if it is a Redis that works in this very folder. */
+export async function endRedisOrphan(folder: string): Promise<void> {
+  const pid = Number.parseInt(await readFile(join(folder, 'pid'), 'utf8').catch(() => ''), 10);
+  if (pid > 0 && isRunning(pid) && (await isOurs(pid, folder))) await stopProcess(pid, STOP_STEPS);
+  await rm(join(folder, 'pid'), { force: true });
+}
+
+async function isOurs(pid: number, folder: string): Promise<boolean> {
+  if (process.platform === 'linux') {
+    try {
+      return /(redis|valkey)/.test(commandLine(pid)) && readlinkSync(`/proc/${pid}/cwd`) === folder;
+    } catch {
+      return false;
+    }
+  }
+  // Elsewhere the process does not tell where it works: nobody else knows our password.
+  const port = await rememberedPort(join(folder, 'port'));
+  return port !== undefined && (await pingRedis(port, await keepSecret(join(folder, 'password'))));
+}
 
 const START_TIMEOUT_MS = 60_000;
 const ATTEMPTS = 5;

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { access, chmod, chown, constants, mkdir, readFile, readdir, stat } from 'node:fs/promises';
+import { access, chmod, chown, constants, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
-import { makeFolderForAll } from './readable-copy.ts';
-import { NO_FOLLOW, replaceFile } from './replace-file.ts';
+import { makeFolderForAll, NO_FOLLOW, replaceFile } from './files.ts';
 
 /** Where root keeps what nobody must reach and cannot reach below, say, a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';

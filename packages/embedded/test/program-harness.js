@@ -1,6 +1,6 @@
 /* A program that starts a process in a folder of its own; run by `src/program/run-program.test.ts`. */
 import { spawn } from 'node:child_process';
-import { openFolder } from '../dist/program/folders.js';
+import { openFolder } from '../dist/program/teardown.js';
 import { runProgram } from '../dist/program/run-program.js';
 
 const [behavior] = process.argv.slice(2);

@@ -22,7 +22,7 @@ const KNOWN = new Set([
   ...EXTRA_ENV.map(({ name }) => name),
 ]);
 const REQUIRED = ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
-/** A service exits at the latest after this time (packages/runtime/src/shutdown.ts). */
+/** A service exits at the latest after this time (packages/runtime/src/service.ts). */
 const HARD_EXIT_SECONDS = 30;
 
 async function renderManifests(values: object = {}): Promise<Manifest[]> {

@@ -1,7 +1,4 @@
-/** How long a store may take to answer what is asked for people and metrics: a scrape waits less than 2 s in all. */
-export const ASK_WITHIN_MS = 1_500;
-
-/** Answers with the work's result, or rejects after `ms`: a store that hangs must not hang whoever asks it. */
+/** Resolves with the result of the work, or rejects after `ms`. */
 export async function withDeadline<Result>(work: Promise<Result>, ms: number, what: string): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

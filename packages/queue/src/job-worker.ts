@@ -1,23 +1,21 @@
 import { type JobKind, type JobPayload, JOBS } from '@tocsin/contracts/jobs';
+import { continueTrace } from '@tocsin/runtime/tracing';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import { withDeadline } from './deadline.ts';
 import { storedName } from './queue-store.ts';
 import type { QueueStore, StoredWorker } from './queue-store.ts';
 
-/** A job that a processor gives back unfinished, to be run by another worker. */
+/** The processor returns the job to the queue unfinished, for another worker. */
 export class JobReturnedError extends Error {
   override readonly name = 'JobReturnedError';
 }
 
-/** A job that cannot be done now, through no fault of its own, and is tried again a little later. */
+/** The job cannot be done now, through no fault of its own, and is tried again a second later. */
 export class JobPostponedError extends Error {
   override readonly name = 'JobPostponedError';
 }
 
-/**
- * How a job's failure is told to the store, which keeps messages and stacks: those of the cause may hold what was to be
- * written (design §4 "Jobs": ids only).
- */
+/** The failure that the store keeps. It has no message or stack of the cause, which may hold what was to be written. */
 class JobFailedError extends Error {
   override readonly name = 'JobFailedError';
 
@@ -27,25 +25,29 @@ class JobFailedError extends Error {
   }
 }
 
-/** How much later. */
 const POSTPONE_MS = 1_000;
-/** After an error of the store, as those of a Redis Cluster that has lost a node: BullMQ's own 15 s are three lost intervals. */
+/** After an error of the store, such as those of a Redis Cluster that has lost a node. BullMQ's default of 15 s would miss three checks. */
 const RETRY_DELAY_MS = 1_000;
-/**
- * How long after its worker was killed a job runs again (design §4 "Jobs"). A lock that was renewed just before has to end first, and
- * then to be found: both together must fit.
- */
+/** A job runs again this long after its worker was killed. The lock that was just renewed has to expire first, and then to be found. */
 const RUNS_AGAIN_WITHIN_MS = 10_000;
-/** BullMQ looks for jobs without a lock so often; one worker of a queue does it for all. */
-const LOOK_FOR_STALLED_EVERY_MS = 1_000;
-/** At shutdown jobs that run have this long to end (design §4 "Jobs": 20 s, and a little for what follows). */
+/** How often BullMQ looks for jobs without a lock; one worker of a queue does it for all. */
+const STALLED_INTERVAL_MS = 1_000;
+/** At shutdown, running jobs have 20 s to end. Recording their results takes a little longer. */
 const CLOSE_WITHIN_MS = 23_000;
+/** BullMQ's concurrency is raised in this many steps, because each step makes the worker look for jobs. */
+const STEPS = 20;
 
-/** What became of a job before. */
+/**
+ * How often a job whose worker vanished runs again: a trigger never, a hint a few times, since the relay finds what it was about. Jobs of
+ * schedulers always run again, whatever this says: the checker abandons them.
+ */
+const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
+
+/** Earlier runs of a job. */
 export interface JobHistory {
   /** How often a worker vanished, or hung, while it ran this job. */
   readonly stalls: number;
-  /** Whether a worker took it before: one that vanished, gave it back, begun or not, or postponed it. */
+  /** Whether a worker took it before: one that vanished, returned it, or postponed it. */
   readonly again: boolean;
 }
 
@@ -58,33 +60,15 @@ export interface JobWorkerOptions<Kind extends JobKind> {
    * renews no lock of a job that has not started.
    */
   readonly concurrency: number;
-  /** Jobs that run at the same time, with those that `exempt` was called for. Default: `concurrency`. */
+  /** The same with the jobs that `exempt` was called for. Default: `concurrency`. */
   readonly maxConcurrency?: number;
-  /**
-   * @param traceparent of what asked for this job; undefined where that was not told
-   * @throws JobReturnedError to give the job back, JobPostponedError for later; any other error fails it
-   */
-  readonly process: (
-    payload: JobPayload<Kind>,
-    jobId: string,
-    history: JobHistory,
-    traceparent: string | undefined,
-  ) => Promise<void>;
+  /** @throws JobReturnedError or JobPostponedError to run the job again; any other error fails it */
+  readonly process: (payload: JobPayload<Kind>, jobId: string, history: JobHistory) => Promise<void>;
   readonly onFailed: (jobId: string, error: Error) => void;
 }
 
-/**
- * How often a job whose worker vanished is run again (design §4 "Jobs"): a trigger never, a hint a few times, since the relay
- * finds what it was about. Jobs of schedulers are always run again, whatever is said here: the checker gives them up.
- */
-const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
-
-/** BullMQ's concurrency is raised in this many steps: each makes the worker look for jobs. */
-const STEPS = 20;
-
 /** A worker of one queue. Its liveness is progress, not an open connection. */
 export class JobWorker {
-  readonly queueName: string;
   readonly #worker: StoredWorker;
   readonly #concurrency: number;
   readonly #maxConcurrency: number;
@@ -94,15 +78,13 @@ export class JobWorker {
   #running = 0;
   #lastProgressAt = performance.now();
 
-  /** @param maxConcurrency see `JobWorkerOptions` */
-  constructor(worker: StoredWorker, queueName: string, maxConcurrency: number = worker.concurrency) {
+  constructor(worker: StoredWorker, maxConcurrency: number = worker.concurrency) {
     this.#worker = worker;
     this.#concurrency = worker.concurrency;
     this.#maxConcurrency = maxConcurrency;
-    this.queueName = queueName;
   }
 
-  /** Whether to take jobs beside those that run; of a worker without any, one is taken all the same. */
+  /** Whether to take jobs while others run. A worker that runs none takes one in any case. */
   takeMore(more: boolean): void {
     if (more === this.#more) return;
     this.#more = more;
@@ -110,8 +92,8 @@ export class JobWorker {
   }
 
   /**
-   * Takes a further job, since one that runs only waits and costs no time of this process.
-   * @returns what ends this, to be called once, when the job ends or no longer only waits
+   * Excludes one running job from the limit, because it only waits and costs no CPU time.
+   * @returns what includes it again, to be called once
    */
   exempt(): () => void {
     this.#exempt += 1;
@@ -130,12 +112,12 @@ export class JobWorker {
     if (concurrency === before) return;
     this.#worker.concurrency = concurrency;
     if (concurrency < before || this.#running < before || this.#halted) return;
-    // A worker that runs as many as it may sees a higher concurrency when a job ends, which may be long after: resuming makes it look now.
+    // A worker at its limit sees a higher one only when a job ends, which may be long after. Resuming makes it look now.
     this.#worker.pause(true).catch(() => undefined);
     this.#worker.resume().catch(() => undefined);
   }
 
-  /** Takes no job at all from now on, or takes them again; those that run go on. */
+  /** Stops taking jobs, or takes them again. Running jobs continue. */
   halt(halted: boolean): void {
     if (halted === this.#halted) return;
     this.#halted = halted;
@@ -147,10 +129,7 @@ export class JobWorker {
     return this.#halted;
   }
 
-  /**
-   * Runs a job that was taken.
-   * @throws JobReturnedError where none was to be taken: the worker was waiting for it when that was said
-   */
+  /** @throws JobReturnedError if the worker was already waiting for this job when it was told to take none */
   async run(job: () => Promise<void>): Promise<void> {
     if (this.#halted || (!this.#more && this.#running > 0))
       throw new JobReturnedError('this process takes no more');
@@ -164,22 +143,22 @@ export class JobWorker {
     }
   }
 
-  /** That something of a job was done: one may last long and not be stuck. */
+  /** Notes that part of a job was done: a job may last long and not be stuck. */
   noteProgress(): void {
     this.#lastProgressAt = performance.now();
   }
 
-  /** Milliseconds since a job of this worker, or a part of one, last started or ended. */
+  /** Milliseconds since the last progress. */
   get idleMs(): number {
     return performance.now() - this.#lastProgressAt;
   }
 
-  /** Resolves once the store answers and the worker takes jobs. */
+  /** Resolves once the worker takes jobs. */
   async waitUntilReady(): Promise<void> {
     await this.#worker.waitUntilReady();
   }
 
-  /** Stops taking jobs and waits for those that run; not for ever, since a store that is away lets no job end. */
+  /** Stops taking jobs and waits for those that run, but not forever: while the store is unavailable no job ends. */
   async close(): Promise<void> {
     try {
       await withDeadline(this.#worker.close(), CLOSE_WITHIN_MS, 'closing a worker');
@@ -190,7 +169,7 @@ export class JobWorker {
   }
 }
 
-/** Starts a worker. The jobs of one that was killed are found by the others, see `RUNS_AGAIN_WITHIN_MS`. */
+/** Starts a worker. If it is killed, the other workers of the queue find its jobs within ten seconds. */
 export function startJobWorker<Kind extends JobKind>(
   store: QueueStore,
   options: JobWorkerOptions<Kind>,
@@ -202,9 +181,9 @@ export function startJobWorker<Kind extends JobKind>(
     try {
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
       const payload = schema.parse(job.data) as JobPayload<Kind>;
-      const traceparent = job.opts.telemetry?.metadata;
       const history = { stalls: job.stalledCounter, again: job.attemptsStarted > 1 };
-      await worker.run(() => options.process(payload, job.id ?? '', history, traceparent));
+      const process = (): Promise<void> => options.process(payload, job.id ?? '', history);
+      await worker.run(() => continueTrace(job.opts.telemetry?.metadata, process));
     } catch (error) {
       if (error instanceof JobPostponedError) {
         await job.moveToDelayed(Date.now() + POSTPONE_MS, token);
@@ -217,15 +196,15 @@ export function startJobWorker<Kind extends JobKind>(
   };
   const stored = store.openWorker(name, handle, {
     concurrency: options.concurrency,
-    lockDuration: RUNS_AGAIN_WITHIN_MS - LOOK_FOR_STALLED_EVERY_MS,
-    stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
+    lockDuration: RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS,
+    stalledInterval: STALLED_INTERVAL_MS,
     runRetryDelay: RETRY_DELAY_MS,
     maxStalledCount: RUNS_AFTER_STALL[kind],
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   });
   stored.on('failed', (job, error) => options.onFailed(job?.id ?? '', causeOf(error)));
-  const worker = new JobWorker(stored, name, options.maxConcurrency);
+  const worker = new JobWorker(stored, options.maxConcurrency);
   return worker;
 }
 

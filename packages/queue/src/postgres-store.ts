@@ -1,23 +1,86 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { checkSession } from '@tocsin/runtime/postgres/connect';
+import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
 import {
   assertSchemaCompatibility,
-  type BackendFactory,
   ConnectionClosedError,
   PostgresConnection,
-  type PostgresConnectionOptions,
   PostgresQueueBackend,
+  Queue,
+  Worker,
+  type BackendFactory,
+  type PostgresConnectionOptions,
 } from 'bullmq';
 import type { Pool } from 'pg';
+import { withDeadline } from './deadline.ts';
+import { createOverlapGuard, type LockStore } from './overlap-guard.ts';
+import { QUEUE_OPTIONS, type QueueStore, type StoredQueue, type StoredWorker } from './queue-store.ts';
 
+const CLOSE_WITHIN_MS = 2_000;
 const RETRY_DELAY_MS = 1_000;
+/** A process that was killed leaves its locks behind. The others delete expired locks this often. */
+const SWEEP_EVERY_MS = 60_000;
+
+/** @param silentMs how long a connection may be silent before it is replaced; longer than any statement takes */
+export function openPostgresStore(
+  url: string,
+  onError: (error: Error) => void,
+  silentMs: number,
+): QueueStore {
+  const pools: Pool[] = [];
+  const openPool = (): Pool => {
+    const { pool } = openPostgresPool(url, {
+      max: 5,
+      application_name: 'tocsin queue',
+      options: '-c search_path=bullmq',
+      silentMs,
+      // One connection of a worker waits for notifications. Without heartbeats, a dead one could not be told from a quiet one.
+      heartbeatMs: silentMs / 4,
+    });
+    pools.push(pool.on('error', onError));
+    return pool;
+  };
+  const mainPool = openPool();
+  return {
+    kind: 'postgres',
+    overlapGuard: createOverlapGuard(postgresLocks(mainPool)),
+    openQueue: (name) => {
+      const connection = new StoreConnection(mainPool, onError, 'producer');
+      const options = { connection: connection.pool, ...QUEUE_OPTIONS };
+      const queue = new Queue(name, options, connection.backendFactory);
+      return queue.on('error', onError) as unknown as StoredQueue;
+    },
+    openWorker: (name, processor, options) => {
+      const connection = new StoreConnection(openPool(), onError, 'worker');
+      const workerOptions = { ...options, connection: connection.pool };
+      const worker = new Worker(name, processor, workerOptions, connection.backendFactory);
+      worker.on('error', onError);
+      worker.on('closing', () => connection.stopWaiting());
+      return worker as unknown as StoredWorker;
+    },
+    countWorkers: (queue) => queue.getWorkersCount(),
+    readClock: async () => {
+      const { rows } = await mainPool.query<{ now: number }>(
+        'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
+      );
+      return rows[0]?.now ?? 0;
+    },
+    ping: () => checkSession(mainPool, 'read-write'),
+    close: async () => {
+      const ended = Promise.all(pools.map((pool) => pool.end()));
+      // A connection that is in use and does not respond ends with the process.
+      await withDeadline(ended, CLOSE_WITHIN_MS, 'closing the connections').catch(() => undefined);
+    },
+  };
+}
 
 /**
  * The connection of one worker or queue. BullMQ checks the schema once and keeps the result: after a failure, a queue fails
  * until a restart, and a worker retries without a pause, so that nothing else runs in the process. This class repeats the
  * check until it succeeds.
  */
-export class StoreConnection extends PostgresConnection {
+class StoreConnection extends PostgresConnection {
   /** Resolves once the check has succeeded. Rejects with ConnectionClosedError if the connection is closed before. */
   readonly ready: Promise<void>;
   readonly #role: 'producer' | 'worker';
@@ -84,4 +147,32 @@ class ProducerBackend extends PostgresQueueBackend {
   override waitUntilReady(): Promise<void> {
     return (this.connection as StoreConnection).ready;
   }
+}
+
+function postgresLocks(pool: Pool): LockStore {
+  let sweptAt = -Infinity;
+  const sweep = (): void => {
+    if (performance.now() - sweptAt < SWEEP_EVERY_MS) return;
+    sweptAt = performance.now();
+    pool.query('delete from tocsin_running_checks where until <= now()').catch(() => undefined);
+  };
+  return {
+    acquire: async ({ region, monitorId, jobId, forMs }) => {
+      sweep();
+      const { rowCount } = await pool.query(
+        `insert into tocsin_running_checks as r (region, monitor_id, job_id, until)
+         values ($1, $2, $3, now() + make_interval(secs => $4::float8 / 1000))
+         on conflict (region, monitor_id) do update set job_id = excluded.job_id, until = excluded.until
+         where r.until <= now() or r.job_id = excluded.job_id`,
+        [region, monitorId, jobId, forMs],
+      );
+      return rowCount === 1;
+    },
+    release: async ({ region, monitorId, jobId }) => {
+      await pool.query(
+        'delete from tocsin_running_checks where region = $1 and monitor_id = $2 and job_id = $3',
+        [region, monitorId, jobId],
+      );
+    },
+  };
 }

@@ -1,60 +1,55 @@
-import { type JobKind, type JobPayload, JOBS, type SingleCheck } from '@tocsin/contracts/jobs';
+import { JOBS, type JobKind, type JobPayload, type SingleCheck } from '@tocsin/contracts/jobs';
 import { firstCheckJobId } from '@tocsin/core/schedule/slots';
+import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { withDeadline } from './deadline.ts';
-import { storedName } from './queue-store.ts';
-import type { QueueStore, StoredQueue } from './queue-store.ts';
+import { storedName, type StoredQueue } from './queue-store.ts';
 import type { QueueStores } from './queue-stores.ts';
 
-/** How long an enqueue may take. Every job is a hint: Postgres knows what is due, and a loop finds it without the hint. */
-const ENQUEUE_DEADLINE_MS = 2_000;
+/** How long adding jobs may take. Every job is a hint: a loop finds in Postgres what is due without a job. */
+const ADD_WITHIN_MS = 2_000;
 
-/** Nothing is kept of finished jobs: an `add` with the id of a kept one would be ignored silently. */
+/** No finished job is kept: an `add` with the id of a kept one would do nothing. */
 export const FORGET_FINISHED = { removeOnComplete: true, removeOnFail: true } as const;
 
-/** The queues a process adds jobs to, opened when first used. */
+/** Adds jobs to queues. The queues are opened when first needed, and `close` closes them. */
 export class Producers {
   readonly #stores: QueueStores;
-  readonly #deadlineMs: number;
+  readonly #addWithinMs: number;
   readonly #queues = new Map<string, StoredQueue>();
 
-  /** @param deadlineMs how long an enqueue may take */
-  constructor(stores: QueueStores, deadlineMs: number = ENQUEUE_DEADLINE_MS) {
+  constructor(stores: QueueStores, addWithinMs: number = ADD_WITHIN_MS) {
     this.#stores = stores;
-    this.#deadlineMs = deadlineMs;
+    this.#addWithinMs = addWithinMs;
   }
 
-  /** The queue of a kind of job. @param region null for queues that have none */
+  /** @param region null for queues without a region */
   queue(kind: JobKind, region: string | null): StoredQueue {
     const name = storedName(kind, region);
     const known = this.#queues.get(name);
     if (known) return known;
-    const queue = this.#store(region).openQueue(name);
+    const store = region === null ? this.#stores.main : this.#stores.forRegion(region);
+    const queue = store.openQueue(name);
     this.#queues.set(name, queue);
     return queue;
   }
 
-  /** How many workers take jobs of this queue now. @param region null for queues that have none */
-  countWorkers(kind: JobKind, region: string | null): Promise<number> {
-    return this.#store(region).countWorkers(this.queue(kind, region));
+  /** How many workers take checks of this region now. */
+  countCheckWorkers(region: string): Promise<number> {
+    return this.#stores.forRegion(region).countWorkers(this.queue('check', region));
   }
 
   /**
-   * Checks a new monitor now, once; a second call with the same slot adds nothing. `slot` is epoch milliseconds.
-   * @param traceparent of what asked for it, for the trace of the check
+   * Checks a new monitor now, once, in the current trace. A second call with the same slot adds nothing.
+   * @param slot epoch milliseconds
    */
-  async addFirstCheck(
-    region: string,
-    payload: SingleCheck,
-    slot: number,
-    traceparent?: string,
-  ): Promise<void> {
+  async addFirstCheck(region: string, payload: SingleCheck, slot: number): Promise<void> {
     const jobId = firstCheckJobId(payload.monitorId, slot);
-    await this.#add('check', region, [{ payload, jobId }], traceparent);
+    await this.#add('check', region, [{ payload, jobId }], currentTraceparent());
   }
 
-  /** @param traceparent of what asked for it, for the trace of the check */
-  async addTrigger(region: string, payload: JobPayload<'trigger'>, traceparent?: string): Promise<void> {
-    await this.#add('trigger', region, [{ payload, jobId: payload.triggerId }], traceparent);
+  /** Runs a triggered check, in the current trace. */
+  async addTrigger(region: string, payload: JobPayload<'trigger'>): Promise<void> {
+    await this.#add('trigger', region, [{ payload, jobId: payload.triggerId }], currentTraceparent());
   }
 
   async addStatusChanges(ids: readonly string[]): Promise<void> {
@@ -67,8 +62,9 @@ export class Producers {
     await this.#add('delivery', null, jobs);
   }
 
-  #store(region: string | null): QueueStore {
-    return region === null ? this.#stores.main : this.#stores.forRegion(region);
+  async close(): Promise<void> {
+    const closing = Promise.all([...this.#queues.values()].map((queue) => queue.close()));
+    await withDeadline(closing, ADD_WITHIN_MS, 'closing the queues').catch(() => undefined);
   }
 
   async #add<Kind extends JobKind>(
@@ -84,11 +80,6 @@ export class Producers {
       data: schema.parse(payload),
       opts: { ...FORGET_FINISHED, jobId, ...(traceparent && { telemetry: { metadata: traceparent } }) },
     }));
-    await withDeadline(this.queue(kind, region).addBulk(bulk), this.#deadlineMs, `adding ${job} jobs`);
-  }
-
-  async close(): Promise<void> {
-    const closing = Promise.all([...this.#queues.values()].map((queue) => queue.close()));
-    await withDeadline(closing, ENQUEUE_DEADLINE_MS, 'closing the queues').catch(() => undefined);
+    await withDeadline(this.queue(kind, region).addBulk(bulk), this.#addWithinMs, `adding ${job} jobs`);
   }
 }

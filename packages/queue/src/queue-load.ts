@@ -1,33 +1,32 @@
 import type { JobKind } from '@tocsin/contracts/jobs';
 import { slotOfJob } from '@tocsin/core/schedule/slots';
-import { ASK_WITHIN_MS, withDeadline } from './deadline.ts';
+import { withDeadline } from './deadline.ts';
 import type { Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
 
-/** How a region keeps up with its checks. */
+/** A scrape of the metrics waits less than 2 s in all. */
+const READ_WITHIN_MS = 1_500;
+
+/** How well a region keeps up with its checks. */
 export interface RegionLoad {
-  /** Checker processes that take its checks. */
+  /** Number of checker processes. */
   readonly workers: number;
-  /** Jobs of checks that are due and not started: waves, and first checks. */
+  /** Jobs of checks that are due and not started. */
   readonly waiting: number;
   /** How long the oldest of them has been due, in milliseconds; 0 without any. */
   readonly lagMs: number;
 }
 
-/**
- * Reads how a region keeps up from its queue of checks, within 1.5 s.
- * @param withinMs another time, for tests
- * @throws Error where the region's store does not answer in time
- */
+/** Reads the load of a region from its queue of checks. @throws Error if the region's store does not respond in time */
 export async function readRegionLoad(
   producers: Producers,
   region: string,
-  withinMs: number = ASK_WITHIN_MS,
+  withinMs: number = READ_WITHIN_MS,
 ): Promise<RegionLoad> {
   const queue = producers.queue('check', region);
   const read = async (): Promise<RegionLoad> => {
     const [workers, waiting] = await Promise.all([
-      producers.countWorkers('check', region),
+      producers.countCheckWorkers(region),
       queue.getWaitingCount(),
     ]);
     return { workers, waiting, lagMs: waiting === 0 ? 0 : await readLag(queue, waiting) };
@@ -35,7 +34,7 @@ export async function readRegionLoad(
   return withDeadline(read(), withinMs, `asking the queue of ${region}`);
 }
 
-/** The stores number what waits from different ends: the oldest is at one of the two. */
+/** The stores list waiting jobs in different directions, so the oldest is the first or the last. */
 async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
   const ends = await Promise.all([queue.getWaiting(0, 0), queue.getWaiting(waiting - 1, waiting - 1)]);
   const due = ends.flat().map((job) => slotOfJob(job.id ?? '') ?? job.timestamp);
@@ -47,21 +46,16 @@ async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
 export interface QueueDepth {
   /** Due and not started. */
   readonly waiting: number;
-  /** Running, or lost with their worker and not yet found. */
+  /** Running, or lost with their worker and not found yet. */
   readonly active: number;
 }
 
-/**
- * Counts the jobs of a queue.
- * @param region null for queues that have none
- * @param withinMs another time than 1.5 s, for tests
- * @throws Error where the store does not answer in time
- */
+/** Counts the jobs of a queue. @throws Error if the store does not respond in time */
 export async function readQueueDepth(
   producers: Producers,
   kind: JobKind,
   region: string | null,
-  withinMs: number = ASK_WITHIN_MS,
+  withinMs: number = READ_WITHIN_MS,
 ): Promise<QueueDepth> {
   const counting = producers.queue(kind, region).getJobCounts('wait', 'active');
   const counts = await withDeadline(counting, withinMs, 'counting the jobs of a queue');

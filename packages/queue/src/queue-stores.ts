@@ -1,10 +1,16 @@
 import { queueUrlVariable } from '@tocsin/runtime/settings';
-import { openQueueStore, type QueueStore } from './queue-store.ts';
+import { openPostgresStore } from './postgres-store.ts';
+import type { QueueStore } from './queue-store.ts';
+import { openRedisStore } from './redis-store.ts';
+import { parseStoreUrl } from './store-url.ts';
 
-/** An outage makes every connection report the same error again and again; it is told this often. */
+/** An outage makes every connection report the same error again and again; it is reported this often. */
 const SAME_ERROR_EVERY_MS = 30_000;
+const CONNECT_WITHIN_MS = 2_000;
+/** Longer than any statement of a queue takes; idle connections are closed before, and waiting ones send heartbeats. */
+const SILENT_CONNECTION_MS = 20_000;
 
-/** The stores of the system: one for everything, and where a region has its own, that one for its checks and triggers. */
+/** The stores of the system: the main one, and those of regions that have their own for their checks and triggers. */
 export interface QueueStores {
   readonly main: QueueStore;
   forRegion(region: string): QueueStore;
@@ -13,10 +19,29 @@ export interface QueueStores {
 }
 
 /**
- * Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>` (design §2); each connects when it is first needed.
+ * Opens one store.
+ * @param onError called with errors of connections, which are restored by themselves
+ * @param options.setting the variable that the address is from, for messages
+ * @param options.connectWithinMs how long to wait for a connection to Redis that is being made
+ * @param options.silentMs how long a connection to Postgres may be silent before it is replaced
+ * @throws SettingsError if the address is malformed
+ */
+export function openQueueStore(
+  url: string,
+  onError: (error: Error) => void,
+  options: { readonly setting?: string; readonly connectWithinMs?: number; readonly silentMs?: number } = {},
+): QueueStore {
+  const address = parseStoreUrl(url, options.setting);
+  return address.kind === 'postgres'
+    ? openPostgresStore(address.url, onError, options.silentMs ?? SILENT_CONNECTION_MS)
+    : openRedisStore(address, onError, options.connectWithinMs ?? CONNECT_WITHIN_MS);
+}
+
+/**
+ * Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>`.
  * @param regionUrls the addresses of regions' own stores, by region
- * @param onError errors of connections, which mend themselves, with the variable that the store's address is from
- * @throws SettingsError where an address is malformed
+ * @param onError called with errors of connections, and the variable that the store's address is from
+ * @throws SettingsError if an address is malformed
  */
 export function openQueueStores(
   mainUrl: string,
@@ -27,33 +52,32 @@ export function openQueueStores(
     openQueueStore(
       url,
       withoutRepetition((error) => onError(error, setting)),
-      setting,
+      { setting },
     );
   const main = open(mainUrl, 'QUEUE_URL');
   const byUrl = new Map<string, QueueStore>([[mainUrl, main]]);
   for (const [region, url] of regionUrls) {
     if (!byUrl.has(url)) byUrl.set(url, open(url, queueUrlVariable(region)));
   }
-  const forRegion = (region: string): QueueStore => byUrl.get(regionUrls.get(region) ?? mainUrl) ?? main;
   const each = async (run: (store: QueueStore) => Promise<void>): Promise<void> => {
     await Promise.all([...byUrl.values()].map(run));
   };
   return {
     main,
-    forRegion,
+    forRegion: (region) => byUrl.get(regionUrls.get(region) ?? mainUrl) ?? main,
     ping: () => each((store) => store.ping()),
     close: () => each((store) => store.close()),
   };
 }
 
 function withoutRepetition(onError: (error: Error) => void): (error: Error) => void {
-  const toldAt = new Map<string, number>();
+  const reportedAt = new Map<string, number>();
   return (error) => {
     const now = performance.now();
-    if (now - (toldAt.get(error.message) ?? -Infinity) < SAME_ERROR_EVERY_MS) return;
-    // Messages may hold ports or ids: what was told long ago is forgotten.
-    for (const [message, at] of toldAt) if (now - at >= SAME_ERROR_EVERY_MS) toldAt.delete(message);
-    toldAt.set(error.message, now);
+    if (now - (reportedAt.get(error.message) ?? -Infinity) < SAME_ERROR_EVERY_MS) return;
+    // Messages may hold ports or ids, so old ones are forgotten.
+    for (const [message, at] of reportedAt) if (now - at >= SAME_ERROR_EVERY_MS) reportedAt.delete(message);
+    reportedAt.set(error.message, now);
     onError(error);
   };
 }

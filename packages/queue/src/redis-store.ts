@@ -1,65 +1,64 @@
+import { once } from 'node:events';
+import { Queue, Worker } from 'bullmq';
 import { Cluster, Redis } from 'ioredis';
-import type { StoreAddress, StoreCredentials } from './store-url.ts';
+import { createOverlapGuard, type CheckLock, type LockStore } from './overlap-guard.ts';
+import {
+  KEY_PREFIX,
+  QUEUE_OPTIONS,
+  type QueueStore,
+  type StoredQueue,
+  type StoredWorker,
+} from './queue-store.ts';
+import type { RedisAddress } from './store-url.ts';
 
 export type RedisClient = Redis | Cluster;
+type Role = 'producer' | 'worker';
 
 /**
- * A server whose machine is gone says nothing, not even that: the kernel would go on sending for a quarter of an hour. What is
- * asked for so long without a word is asked again over another connection; BullMQ's longest question may take ten seconds.
+ * A connection that owes a response for so long is replaced. Without this, the kernel would keep sending to a machine that has vanished
+ * for a quarter of an hour. BullMQ's longest command takes up to ten seconds.
  */
 const SILENT_CONNECTION_MS = 20_000;
 /** Then the next Sentinel is asked. */
-const SENTINEL_ANSWERS_WITHIN_MS = 2_000;
+const SENTINEL_TIMEOUT_MS = 2_000;
 
 /**
- * A connection to Redis in any of its deployments. A producer's fails fast while Redis is away (Postgres holds what it would
- * have said); a worker's waits and comes back.
- * @param silentMs after which a connection that owes an answer is given up
- * @param sentinelMs after which the next Sentinel is asked
+ * Connects to Redis in any of its deployments. Commands of a producer fail fast while Redis is unavailable, because Postgres holds what
+ * they would have added. Those of a worker wait for the connection.
  */
 export function connectRedis(
-  address: Exclude<StoreAddress, { kind: 'postgres' }>,
-  role: 'producer' | 'worker',
+  address: RedisAddress,
+  role: Role,
   silentMs = SILENT_CONNECTION_MS,
-  sentinelMs = SENTINEL_ANSWERS_WITHIN_MS,
+  sentinelMs = SENTINEL_TIMEOUT_MS,
 ): RedisClient {
+  const enableOfflineQueue = role === 'worker';
   const options = {
     maxRetriesPerRequest: null,
-    enableOfflineQueue: role === 'worker',
     connectTimeout: 5_000,
     keepAlive: 10_000,
     socketTimeout: silentMs,
-    retryStrategy: reconnectDelayMs,
   };
   switch (address.kind) {
     case 'redis':
-      return new Redis(address.url, options);
+      return new Redis(address.url, { ...options, enableOfflineQueue, retryStrategy: reconnectDelayMs });
     case 'sentinel':
       return new Redis({
         ...options,
-        ...credentialOptions(address.credentials),
-        // Without these ioredis would speak to both in clear, whatever `tls` says.
-        ...(address.credentials.tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
-        ...address.sentinelCredentials,
+        ...address.options,
+        enableOfflineQueue,
+        retryStrategy: reconnectDelayMs,
+        sentinels: [...address.sentinels],
         sentinelCommandTimeout: sentinelMs,
         sentinelRetryStrategy: reconnectDelayMs,
-        sentinels: [...address.sentinels],
-        name: address.name,
-        db: address.db,
       });
     case 'cluster':
       return new Cluster([...address.nodes], {
-        enableOfflineQueue: role === 'worker',
+        enableOfflineQueue,
         clusterRetryStrategy: reconnectDelayMs,
-        // Certificates are for names: what a name stands for is asked by whoever connects.
-        ...(address.credentials.tls && { dnsLookup: (name, answer) => answer(null, name) }),
-        redisOptions: {
-          maxRetriesPerRequest: null,
-          connectTimeout: options.connectTimeout,
-          keepAlive: options.keepAlive,
-          socketTimeout: options.socketTimeout,
-          ...credentialOptions(address.credentials),
-        },
+        // Certificates are for names, so the names must not be resolved before the connection is made.
+        ...(address.options.tls && { dnsLookup: (name, done) => done(null, name) }),
+        redisOptions: { ...options, ...address.options },
       });
   }
 }
@@ -68,9 +67,78 @@ function reconnectDelayMs(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 6), 2_000);
 }
 
-function credentialOptions({
-  tls,
-  ...login
-}: StoreCredentials): Omit<StoreCredentials, 'tls'> & { tls?: Record<string, never> } {
-  return { ...login, ...(tls && { tls: {} }) };
+/** @param connectWithinMs how long to wait for a connection that is being made */
+export function openRedisStore(
+  address: RedisAddress,
+  onError: (error: Error) => void,
+  connectWithinMs: number,
+): QueueStore {
+  const clients = new Map<Role, RedisClient>();
+  const clientOf = (role: Role): RedisClient => {
+    const client = clients.get(role) ?? connectRedis(address, role).on('error', onError);
+    clients.set(role, client);
+    return client;
+  };
+  /** Commands of a producer fail until it is connected, which is no outage right after a start. */
+  const connectedProducer = async (): Promise<RedisClient> => {
+    const client = clientOf('producer');
+    if (client.status !== 'ready')
+      await once(client, 'ready', { signal: AbortSignal.timeout(connectWithinMs) });
+    return client;
+  };
+  return {
+    kind: 'redis',
+    overlapGuard: createOverlapGuard(redisLocks(() => clientOf('producer'))),
+    openQueue: (name) => {
+      const options = { connection: clientOf('producer'), prefix: KEY_PREFIX, ...QUEUE_OPTIONS };
+      const queue: StoredQueue = new Queue(name, options);
+      return queue.on('error', onError);
+    },
+    openWorker: (name, processor, options) => {
+      const connection = clientOf('worker');
+      const worker: StoredWorker = new Worker(name, processor, {
+        ...options,
+        connection,
+        prefix: KEY_PREFIX,
+      });
+      return worker.on('error', onError);
+    },
+    countWorkers: async (queue) => {
+      const client = clientOf('producer');
+      const database = String(client instanceof Cluster ? 0 : (client.options.db ?? 0));
+      // Redis lists the clients of all its databases, which other systems may use.
+      return (await queue.getWorkers()).filter((worker) => worker['db'] === database).length;
+    },
+    readClock: async () => {
+      const client = await connectedProducer();
+      const [seconds = 0, microseconds = 0] = (await client.time()).map(Number);
+      return seconds * 1_000 + microseconds / 1_000;
+    },
+    ping: async () => {
+      const client = await connectedProducer();
+      await client.ping();
+    },
+    close: async () => {
+      for (const client of clients.values()) client.disconnect();
+      await Promise.resolve();
+    },
+  };
+}
+
+const ACQUIRE_SCRIPT = `
+local holder = redis.call('get', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
+return 1`;
+const RELEASE_SCRIPT = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
+
+function redisLocks(client: () => RedisClient): LockStore {
+  const keyOf = ({ region, monitorId }: CheckLock): string => `${KEY_PREFIX}:running:${region}:${monitorId}`;
+  return {
+    acquire: async (lock) =>
+      (await client().eval(ACQUIRE_SCRIPT, 1, keyOf(lock), lock.jobId, lock.forMs)) === 1,
+    release: async (lock) => {
+      await client().eval(RELEASE_SCRIPT, 1, keyOf(lock), lock.jobId);
+    },
+  };
 }

@@ -5,26 +5,26 @@ import { FORGET_FINISHED, type Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
 
 const BATCH = 500;
-/** For one batch; a store that takes longer is away, and the reconciler tries again. */
-const BATCH_DEADLINE_MS = 10_000;
+/** For one batch. A store that takes longer is unavailable, and the reconciler tries again. */
+const BATCH_WITHIN_MS = 10_000;
 /** A planned run this far in the past whose job does not exist was lost. */
 const LOST_AFTER_MS = 3_000;
-/** Asking for the state of a job searches lists: of more overdue ones than this, all jobs are listed once instead. */
-const MOST_ASKED = 20;
-/** Where a job that is not lost may be. */
+/** The store searches lists for the state of a job. For more overdue jobs than this, all jobs are listed once instead. */
+const MAX_STATE_LOOKUPS = 20;
+/** States of jobs that are not lost. */
 const LIVE_STATES = ['active', 'waiting', 'delayed', 'prioritized'] as const;
 
-/** What the store holds that differs from what is wanted. */
+/** How the store differs from the wanted waves, by ids of schedulers. */
 export interface ScheduleAudit {
   readonly missing: readonly string[];
-  /** Listed, but the job of their next run is gone: such a chain ends silently. */
+  /** The job of their next run does not exist, so they would never run again. */
   readonly lost: readonly string[];
-  /** Their next run is later than it can be: who planned it had a clock that was fast. */
+  /** Their next run is too late, because the process that planned it had a fast clock. */
   readonly ahead: readonly string[];
   readonly stray: readonly string[];
 }
 
-/** The job schedulers of one region's check queue: one per wave (design §4 "Schedules", ADR 11). */
+/** The job schedulers of one region's check queue: one for each wave (docs/adr/0011-waves.md). */
 export class RegionSchedules {
   readonly #queue: StoredQueue;
 
@@ -33,9 +33,9 @@ export class RegionSchedules {
   }
 
   /**
-   * Puts in what is not there yet. What is there is left alone: replacing a scheduler whose run is just due would leave that
-   * run out, for every monitor of the wave.
-   * @returns how many were put in
+   * Adds the missing schedulers. It leaves the others alone, because replacing a scheduler whose run is just due would skip that run for
+   * every monitor of the wave.
+   * @returns how many were added
    */
   async ensure(waves: readonly Wave[]): Promise<number> {
     const missing: Wave[] = [];
@@ -46,7 +46,7 @@ export class RegionSchedules {
     return missing.length;
   }
 
-  /** Puts schedulers in, or starts those anew whose chain of jobs is broken; phases are kept. */
+  /** Adds schedulers, or plans the next run of those that lost it. */
   async apply(waves: readonly Wave[]): Promise<void> {
     await inBatches(waves, async (wave) => {
       await this.#queue.upsertJobScheduler(
@@ -57,19 +57,18 @@ export class RegionSchedules {
     });
   }
 
-  /** @param ids of schedulers, whoever made them */
   async remove(ids: readonly string[]): Promise<void> {
     await inBatches(ids, (id) => this.#queue.removeJobScheduler(id));
   }
 
-  /** Begins these anew from now on, wherever they were. */
+  /** Plans the next run anew. */
   async restart(waves: readonly Wave[]): Promise<void> {
     await this.remove(waves.map(waveId));
     await this.apply(waves);
   }
 
   /**
-   * Compares the store with the waves that are wanted in this region, by their ids.
+   * Compares the store with the ids of the wanted waves.
    * @param now the true time, epoch milliseconds
    */
   async audit(wanted: ReadonlySet<string>, now: number = Date.now()): Promise<ScheduleAudit> {
@@ -83,11 +82,11 @@ export class RegionSchedules {
     };
   }
 
-  /** Every scheduler's next run, epoch milliseconds. */
+  /** The next run of every scheduler, epoch milliseconds. */
   async #nextRuns(): Promise<Map<string, number>> {
     const flat = await withDeadline(
       this.#queue.backend.getJobSchedulersRange(0, -1, true),
-      BATCH_DEADLINE_MS,
+      BATCH_WITHIN_MS,
       'listing the schedules',
     );
     const runs = new Map<string, number>();
@@ -97,21 +96,21 @@ export class RegionSchedules {
     return runs;
   }
 
-  /** Those of the overdue whose job exists in no state: not waiting in a backlog, not running, gone. */
+  /** The overdue schedulers whose job exists in no state. */
   async #withoutJob(overdue: readonly (readonly [string, number])[]): Promise<string[]> {
     const jobs = overdue.map(([id, next]) => ({ id, jobId: `repeat:${id}:${next}` }));
-    const suspects = jobs.length <= MOST_ASKED ? jobs : await this.#unlisted(jobs);
+    const candidates = jobs.length <= MAX_STATE_LOOKUPS ? jobs : await this.#unlisted(jobs);
     const lost: string[] = [];
-    await inBatches(suspects, async ({ id, jobId }) => {
+    await inBatches(candidates, async ({ id, jobId }) => {
       if ((await this.#queue.getJobState(jobId)) === 'unknown') lost.push(id);
     });
     return lost;
   }
 
-  /** A backlog makes many schedules overdue, and searching it for each would be what keeps it from shrinking. */
+  /** A backlog makes many schedulers overdue, and searching it for each of them would slow down its processing. */
   async #unlisted<Run extends { jobId: string }>(runs: readonly Run[]): Promise<Run[]> {
     const listing = this.#queue.getRanges([...LIVE_STATES], 0, -1);
-    const listed = new Set(await withDeadline(listing, BATCH_DEADLINE_MS, 'listing the jobs'));
+    const listed = new Set(await withDeadline(listing, BATCH_WITHIN_MS, 'listing the jobs'));
     return runs.filter(({ jobId }) => !listed.has(jobId));
   }
 }
@@ -125,6 +124,6 @@ function isAhead([id, next]: readonly [string, number], now: number): boolean {
 async function inBatches<Item>(items: readonly Item[], run: (item: Item) => Promise<unknown>): Promise<void> {
   for (let start = 0; start < items.length; start += BATCH) {
     const batch = Promise.all(items.slice(start, start + BATCH).map(run));
-    await withDeadline(batch, BATCH_DEADLINE_MS, 'changing the schedules');
+    await withDeadline(batch, BATCH_WITHIN_MS, 'changing the schedules');
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
-import { openQueueStore } from '@tocsin/queue/queue-store';
+import { openQueueStore } from '@tocsin/queue/queue-stores';
 import { PATIENT_MS } from './stores.ts';
 
 /** Both read the clock of this machine, not in the same way. */
@@ -12,7 +12,7 @@ test.each(['redis', 'postgres'] as const)(
   async (kind) => {
     const server =
       kind === 'redis' ? { ...(await createTestRedis()), drop: undefined } : await createTestDatabase();
-    const store = openQueueStore(server.url, () => undefined, undefined, PATIENT_MS);
+    const store = openQueueStore(server.url, () => undefined, { connectWithinMs: PATIENT_MS });
     try {
       const before = Date.now();
       const clock = await store.readClock();

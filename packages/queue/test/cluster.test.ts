@@ -92,13 +92,20 @@ test('jobs of every kind are done, each queue on a node of its own choice', asyn
   await expect(stores.main.readClock()).resolves.toBeGreaterThan(1_700_000_000_000);
 });
 
-test('one of two processes enters a check', async () => {
+test('one of two processes acquires the lock of a check', async () => {
   const { overlapGuard } = stores.forRegion(EU);
   const monitorId = randomUUID();
-  const leave = await overlapGuard.enter(EU, monitorId, 'job-1', 60_000, PATIENT_MS);
-  expect(await overlapGuard.enter(EU, monitorId, 'job-2', 60_000, PATIENT_MS)).toBeNull();
-  await leave?.();
-  expect(await overlapGuard.enter(EU, monitorId, 'job-2', 60_000, PATIENT_MS)).not.toBeNull();
+  const release = await overlapGuard.acquire(
+    { region: EU, monitorId, jobId: 'job-1', forMs: 60_000 },
+    PATIENT_MS,
+  );
+  expect(
+    await overlapGuard.acquire({ region: EU, monitorId, jobId: 'job-2', forMs: 60_000 }, PATIENT_MS),
+  ).toBeNull();
+  await release?.();
+  expect(
+    await overlapGuard.acquire({ region: EU, monitorId, jobId: 'job-2', forMs: 60_000 }, PATIENT_MS),
+  ).not.toBeNull();
 });
 
 test('waves run again and again, and again after every node was flushed', async () => {

@@ -9,6 +9,8 @@ import {
   startJobWorker,
 } from '@tocsin/queue/job-worker';
 import { RegionSchedules } from '@tocsin/queue/schedules';
+import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receiver';
+import { continueTrace, currentTraceparent } from '@tocsin/runtime/tracing';
 import { distantWave, openTestStore, PATIENT_MS, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';
@@ -118,22 +120,24 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     }
   });
 
-  test('a job brings along the trace of what asked for it, where that was told', async () => {
+  test('a job continues the trace of its producer', async () => {
+    const stopTracing = await startTracingWithoutExport();
     const seen: (string | undefined)[] = [];
     workers.push(
       startJobWorker(store.stores.forRegion(REGION), {
         kind: 'trigger',
         region: REGION,
         concurrency: 1,
-        process: async (_payload, _jobId, _history, traceparent) => void seen.push(traceparent),
+        process: async () => void seen.push(currentTraceparent()),
         onFailed: () => undefined,
       }),
     );
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    await store.producers.addTrigger(REGION, { triggerId: randomUUID() }, traceparent);
+    await continueTrace(traceparent, () => store.producers.addTrigger(REGION, { triggerId: randomUUID() }));
     await store.producers.addTrigger(REGION, { triggerId: randomUUID() });
     await until('both to be done', () => seen.length === 2);
     expect(new Set(seen)).toEqual(new Set([traceparent, undefined]));
+    await stopTracing();
   });
 
   test('payloads are parsed at both ends', async () => {
@@ -154,24 +158,41 @@ describe.each(['redis', 'postgres'] as const)('the queue on %s', (kind) => {
     expect(failed[0]).toContain('triggerId');
   });
 
-  test('of two processes one enters a check, until it leaves or its time is over', async () => {
+  test('one of two processes acquires the lock of a check, until it is released or expires', async () => {
     const { overlapGuard } = store.stores.forRegion(REGION);
     const monitorId = randomUUID();
-    const leave = await overlapGuard.enter(REGION, monitorId, 'job-1', 60_000, PATIENT_MS);
-    expect(leave).not.toBeNull();
-    expect(await overlapGuard.enter(REGION, monitorId, 'job-2', 60_000, PATIENT_MS)).toBeNull();
+    const release = await overlapGuard.acquire(
+      { region: REGION, monitorId, jobId: 'job-1', forMs: 60_000 },
+      PATIENT_MS,
+    );
+    expect(release).not.toBeNull();
+    expect(
+      await overlapGuard.acquire({ region: REGION, monitorId, jobId: 'job-2', forMs: 60_000 }, PATIENT_MS),
+    ).toBeNull();
     // The same job in another process: the one before was killed.
-    expect(await overlapGuard.enter(REGION, monitorId, 'job-1', 60_000, PATIENT_MS)).not.toBeNull();
-    expect(await overlapGuard.enter('other', monitorId, 'job-2', 60_000, PATIENT_MS)).not.toBeNull();
-    await leave?.();
-    const expired = await overlapGuard.enter(REGION, monitorId, 'job-3', 50, PATIENT_MS);
-    let next: Awaited<ReturnType<typeof overlapGuard.enter>> = null;
+    expect(
+      await overlapGuard.acquire({ region: REGION, monitorId, jobId: 'job-1', forMs: 60_000 }, PATIENT_MS),
+    ).not.toBeNull();
+    expect(
+      await overlapGuard.acquire({ region: 'other', monitorId, jobId: 'job-2', forMs: 60_000 }, PATIENT_MS),
+    ).not.toBeNull();
+    await release?.();
+    const expired = await overlapGuard.acquire(
+      { region: REGION, monitorId, jobId: 'job-3', forMs: 50 },
+      PATIENT_MS,
+    );
+    let next: Awaited<ReturnType<typeof overlapGuard.acquire>> = null;
     await until('the first to expire', async () => {
-      next = await overlapGuard.enter(REGION, monitorId, 'job-4', 60_000, PATIENT_MS);
+      next = await overlapGuard.acquire(
+        { region: REGION, monitorId, jobId: 'job-4', forMs: 60_000 },
+        PATIENT_MS,
+      );
       return next !== null;
     });
     // Whose time is over must not throw the next one out.
     await expired?.();
-    expect(await overlapGuard.enter(REGION, monitorId, 'job-5', 60_000, PATIENT_MS)).toBeNull();
+    expect(
+      await overlapGuard.acquire({ region: REGION, monitorId, jobId: 'job-5', forMs: 60_000 }, PATIENT_MS),
+    ).toBeNull();
   });
 });

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import { createTestRedis, readTestRedis } from '@tocsin/embedded/testing/redis';
-import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
-import { Producers } from '@tocsin/queue/producers';
 import { until } from '@tocsin/embedded/testing/until';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { Producers } from '@tocsin/queue/producers';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { PATIENT_MS, untilItAnswers } from './stores.ts';
 
 describe('a job that fails', () => {

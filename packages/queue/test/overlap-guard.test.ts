@@ -36,28 +36,37 @@ describe.each(['redis', 'postgres'] as const)('the overlap guard on %s', (kind) 
   test('acquired after its deadline is released: the next check of the monitor runs', async () => {
     const monitorId = randomUUID();
     proxy.hold();
-    await expect(guard.enter(REGION, monitorId, 'job-1', HOUR_MS, 1)).rejects.toThrow('longer than 1 ms');
+    await expect(
+      guard.acquire({ region: REGION, monitorId, jobId: 'job-1', forMs: HOUR_MS }, 1),
+    ).rejects.toThrow('longer than 1 ms');
     proxy.heal();
-    await until('the next job enters', () => guard.enter(REGION, monitorId, 'job-2', HOUR_MS, PATIENT_MS));
+    await until('the next job acquires it', () =>
+      guard.acquire({ region: REGION, monitorId, jobId: 'job-2', forMs: HOUR_MS }, PATIENT_MS),
+    );
   });
 
   test('is released although the connection broke meanwhile', async () => {
     const monitorId = randomUUID();
-    const leave = await guard.enter(REGION, monitorId, 'job-1', HOUR_MS, PATIENT_MS);
+    const release = await guard.acquire(
+      { region: REGION, monitorId, jobId: 'job-1', forMs: HOUR_MS },
+      PATIENT_MS,
+    );
     const refuses = (): Promise<boolean> =>
-      guard.enter(REGION, randomUUID(), 'job-2', 1, 1_000).then(
+      guard.acquire({ region: REGION, monitorId: randomUUID(), jobId: 'job-2', forMs: 1 }, 1_000).then(
         () => false,
         (error: unknown) => !String(error).includes('took longer than'),
       );
     // Every connection breaks as soon as something is sent.
     proxy.failsAt = { text: '', how: 'close' };
     await until('the store refuses what is asked', refuses);
-    const leaving = leave?.().catch(() => 'failed');
+    const releasing = release?.().catch(() => 'failed');
     await until('the store still refuses what is asked', refuses);
     proxy.failsAt = null;
-    expect(await leaving).toBeUndefined();
-    await until('the next job enters', () =>
-      guard.enter(REGION, monitorId, 'job-2', HOUR_MS, PATIENT_MS).catch(() => null),
+    expect(await releasing).toBeUndefined();
+    await until('the next job acquires it', () =>
+      guard
+        .acquire({ region: REGION, monitorId, jobId: 'job-2', forMs: HOUR_MS }, PATIENT_MS)
+        .catch(() => null),
     );
   });
 });
@@ -75,8 +84,11 @@ test('rows that killed checkers left in Postgres are deleted, those of running c
        values ('eu', $1, 'a', now() - interval '1 second'), ('eu', $2, 'b', now() + interval '1 hour')`,
       [killed, running],
     );
-    const entered = randomUUID();
-    await stores.main.overlapGuard.enter(REGION, entered, 'c', HOUR_MS, PATIENT_MS);
+    const acquired = randomUUID();
+    await stores.main.overlapGuard.acquire(
+      { region: REGION, monitorId: acquired, jobId: 'c', forMs: HOUR_MS },
+      PATIENT_MS,
+    );
     const left = async (): Promise<string[]> => {
       const { rows } = await client.query<{ id: string }>(
         'select monitor_id as id from bullmq.tocsin_running_checks',
@@ -84,7 +96,7 @@ test('rows that killed checkers left in Postgres are deleted, those of running c
       return rows.map(({ id }) => id).sort();
     };
     await until('the row of the killed checker is gone', async () => !(await left()).includes(killed));
-    expect(await left()).toEqual([running, entered].sort());
+    expect(await left()).toEqual([running, acquired].sort());
   } finally {
     await client.end();
     await stores.close();

@@ -6,8 +6,8 @@ import { until } from '@tocsin/embedded/testing/until';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStore, type QueueStore } from '@tocsin/queue/queue-store';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { type QueueStore } from '@tocsin/queue/queue-store';
+import { openQueueStore, openQueueStores } from '@tocsin/queue/queue-stores';
 import { Client } from 'pg';
 import { PATIENT_MS } from './stores.ts';
 
@@ -33,7 +33,10 @@ afterEach(() => database.drop());
 
 test('a worker takes jobs again after all of its connections died silently', async () => {
   const proxy = await TcpProxy.start(database.url);
-  const store = openQueueStore(proxy.through(database.url), ignore, undefined, PATIENT_MS, 5_000);
+  const store = openQueueStore(proxy.through(database.url), ignore, {
+    connectWithinMs: PATIENT_MS,
+    silentMs: 5_000,
+  });
   const stores = openQueueStores(database.url, new Map(), ignore);
   const producers = new Producers(stores, PATIENT_MS);
   const seen: string[] = [];
@@ -137,7 +140,7 @@ test('a store that only reads, as a standby does, is not ready', async () => {
   await client.end();
   const store = openQueueStore(database.url, ignore);
   try {
-    await expect(store.ping()).rejects.toThrow('its sessions only read');
+    await expect(store.ping()).rejects.toThrow('its sessions are read-only');
   } finally {
     await store.close();
   }

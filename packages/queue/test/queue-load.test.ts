@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
-import { ASK_WITHIN_MS } from '@tocsin/queue/deadline';
 import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
 import { type QueueDepth, readQueueDepth, readRegionLoad, type RegionLoad } from '@tocsin/queue/queue-load';
@@ -118,17 +117,16 @@ describe.each(['redis', 'postgres'] as const)('the depth of a queue, on %s', (ki
 test('a store that hangs is an error within the deadline', async () => {
   const never = (): Promise<number> => new Promise(() => undefined);
   const hanging = {
-    countWorkers: never,
+    countCheckWorkers: never,
     queue: () => ({ getWaitingCount: never, getJobCounts: never }),
   } as unknown as Producers;
-  expect(ASK_WITHIN_MS).toBeLessThan(2_000);
   jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
   try {
     const asked = Promise.all([
       expect(readRegionLoad(hanging, 'eu')).rejects.toThrow('the queue of eu took longer than 1500 ms'),
       expect(readQueueDepth(hanging, 'check', 'eu')).rejects.toThrow('took longer than 1500 ms'),
     ]);
-    await jest.advanceTimersByTimeAsync(ASK_WITHIN_MS);
+    await jest.advanceTimersByTimeAsync(1_500);
     await asked;
   } finally {
     jest.useRealTimers();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { queueName, storedName } from '@tocsin/queue/queue-store';
+import { storedName } from '@tocsin/queue/queue-store';
 import { parseStoreUrl } from '@tocsin/queue/store-url';
 import { SettingsError } from '@tocsin/runtime/env';
 
@@ -19,7 +19,7 @@ test.each([
         { host: 'a', port: 7000 },
         { host: 'b', port: 7001 },
       ],
-      credentials: { tls: false },
+      options: {},
     },
   ],
   [
@@ -30,10 +30,15 @@ test.each([
         { host: 'a', port: 26_379 },
         { host: '::1', port: 26_380 },
       ],
-      name: 'mymaster',
-      db: 3,
-      credentials: { tls: true, username: 'user', password: 'p@ss' },
-      sentinelCredentials: {},
+      options: {
+        name: 'mymaster',
+        db: 3,
+        username: 'user',
+        password: 'p@ss',
+        tls: {},
+        enableTLSForSentinelMode: true,
+        sentinelTLS: {},
+      },
     },
   ],
   [
@@ -41,10 +46,7 @@ test.each([
     {
       kind: 'sentinel',
       sentinels: [{ host: 'a', port: 26_379 }],
-      name: 'main',
-      db: 0,
-      credentials: { tls: false },
-      sentinelCredentials: { sentinelUsername: 'watch', sentinelPassword: 'p&w' },
+      options: { name: 'main', db: 0, sentinelUsername: 'watch', sentinelPassword: 'p&w' },
     },
   ],
 ])('%s', (url, expected) => {
@@ -77,8 +79,8 @@ test.each([
 });
 
 test('queues are named by job and region, and stored under a hash tag', () => {
-  expect(queueName('check', 'eu-west-1')).toBe('checks.eu-west-1');
+  expect(storedName('check', 'eu-west-1')).toBe('{checks.eu-west-1}');
   expect(storedName('trigger', 'default')).toBe('{triggers.default}');
   expect(storedName('delivery', null)).toBe('{deliveries}');
-  expect(() => queueName('check', null)).toThrow(TypeError);
+  expect(() => storedName('check', null)).toThrow(TypeError);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import { until } from '@tocsin/embedded/testing/until';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
 import { openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';

@@ -1,17 +1,17 @@
-/** Returns a permit. Calling it again does nothing. */
+/** Returns a permit. Calling it again has no effect. */
 export type Release = () => void;
 
-/** On whose behalf a permit is held, by kind: `{ account: '…', host: '…' }`. */
+/** The owners of a permit, by kind: `{ account: '…', host: '…' }`. */
 export type Owners<Kind extends string> = Readonly<Record<Kind, string>>;
 
 export interface FairLimiterOptions<Kind extends string> {
   /** Permits in total. */
   readonly limit: number;
-  /** Permits that one owner may hold, for each kind of owner. */
+  /** Permits per owner, for each kind of owner. */
   readonly limits: Readonly<Record<Kind, number>>;
-  /** The kind among whose owners free permits are shared evenly. */
+  /** The kind of owner among whom free permits are shared evenly. */
   readonly sharedBy: NoInfer<Kind>;
-  /** Whether the limit of a kind is waived while only one owner of that kind holds or requests permits. Default: false. */
+  /** Whether the limit of a kind does not apply while only one owner of that kind holds or requests permits. Default: false. */
   readonly soleOwnerMayUseAll?: boolean;
 }
 
@@ -20,40 +20,38 @@ interface Waiter<Kind extends string> {
   readonly settle: (release: Release | null) => void;
 }
 
-/** The waiting requests of one owner of the kind that shares. Those with the same other owners form a line; the lines take turns. */
+/** The waiting requests of one owner. Requests with the same other owners form a line, and the lines take turns. */
 type Lines<Kind extends string> = Map<string, Set<Waiter<Kind>>>;
 
-/** What one owner holds and requests. */
+/** Permits and waiting requests of one owner. */
 interface Usage {
   held: number;
   waiting: number;
 }
 
 /**
- * A semaphore that one owner cannot use up: each owner holds a limited number of permits, and a free permit goes to the waiting owner
- * that holds the fewest. Owners that hold equally many take turns. Owners of the same kind are told apart by name.
+ * A semaphore that one owner cannot exhaust: each owner holds a limited number of permits, and a free permit goes to the waiting owner
+ * with the fewest permits. Owners with the same number take turns.
  */
 export class FairLimiter<Kind extends string> {
   readonly #options: FairLimiterOptions<Kind>;
   readonly #kinds: readonly Kind[];
   readonly #usage: Readonly<Record<Kind, Map<string, Usage>>>;
   #held = 0;
-  /** By owner of the kind that shares. */
+  /** By owner of the kind `sharedBy`. */
   readonly #queues = new Map<string, Lines<Kind>>();
-  /** The owners with a queue, by how many permits they hold; those with the same number take turns. */
+  /** The owners with a queue, by the number of their permits. */
   readonly #byHeld = new Map<number, Set<string>>();
   #waiting = 0;
 
   constructor(options: FairLimiterOptions<Kind>) {
     this.#options = options;
     this.#kinds = Object.keys(options.limits) as Kind[];
-    this.#usage = Object.fromEntries(this.#kinds.map((kind) => [kind, new Map<string, Usage>()])) as Record<
-      Kind,
-      Map<string, Usage>
-    >;
+    const usage = this.#kinds.map((kind) => [kind, new Map<string, Usage>()]);
+    this.#usage = Object.fromEntries(usage) as Record<Kind, Map<string, Usage>>;
   }
 
-  /** Permits that are held now. */
+  /** Permits in use. */
   get held(): number {
     return this.#held;
   }
@@ -68,15 +66,12 @@ export class FairLimiter<Kind extends string> {
     return this.#usage[kind].get(owner)?.waiting ?? 0;
   }
 
-  /** Takes a permit if one is free for these owners; null if not. */
+  /** Null if no permit is free for these owners. */
   tryAcquire(owners: Owners<Kind>): Release | null {
     return this.#fits(owners) ? this.#take(owners) : null;
   }
 
-  /**
-   * Counts work that already runs against the limits of its owners, but not against the total: its owners get fewer permits, the others
-   * as many as before.
-   */
+  /** Counts running work against the limits of its owners, but not against the total: other owners get as many permits as before. */
   charge(owners: Owners<Kind>): Release {
     this.#count(owners, { held: 1 });
     return this.#once(() => this.#count(owners, { held: -1 }));
@@ -85,7 +80,7 @@ export class FairLimiter<Kind extends string> {
   /**
    * Waits for a permit.
    * @param withinMs how long, in milliseconds
-   * @returns null when no permit was free in time
+   * @returns null if no permit was free in time
    */
   acquire(owners: Owners<Kind>, withinMs: number): Promise<Release | null> {
     const release = this.tryAcquire(owners);
@@ -101,18 +96,17 @@ export class FairLimiter<Kind extends string> {
       const timer = setTimeout(() => {
         this.#dequeue(waiter);
         resolve(null);
-        // Whoever is the sole owner now may use more.
+        // Another owner may be the sole one now, and may use more.
         if (this.#options.soleOwnerMayUseAll === true) this.#serve();
       }, withinMs);
       this.#enqueue(waiter);
     });
   }
 
-  /** Refuses every request that waits. */
+  /** Refuses all waiting requests. */
   refuseWaiting(): void {
     const lines = Array.from(this.#queues.values()).flatMap((queue) => Array.from(queue.values()));
-    const waiters = lines.flatMap((line) => Array.from(line));
-    for (const waiter of waiters) {
+    for (const waiter of lines.flatMap((line) => Array.from(line))) {
       this.#dequeue(waiter);
       waiter.settle(null);
     }
@@ -174,7 +168,7 @@ export class FairLimiter<Kind extends string> {
     else this.#byHeld.set(to, new Set([owner]));
   }
 
-  /** The name of the line that requests of these owners wait in. */
+  /** The name of the line in which requests of these owners wait. */
   #lineOf(owners: Owners<Kind>): string {
     return this.#kinds
       .filter((kind) => kind !== this.#options.sharedBy)
@@ -195,7 +189,7 @@ export class FairLimiter<Kind extends string> {
     this.#count(owners, { waiting: 1 });
   }
 
-  /** Takes a request out of its line, which has had its turn. */
+  /** Removes a request from its line and moves the line to the end. */
   #dequeue(waiter: Waiter<Kind>): void {
     const { owners } = waiter;
     const owner = owners[this.#options.sharedBy];
@@ -210,7 +204,7 @@ export class FairLimiter<Kind extends string> {
     this.#count(owners, { waiting: -1 });
   }
 
-  /** Hands free permits to those that wait. */
+  /** Gives free permits to waiting requests. */
   #serve(): void {
     while (this.#waiting > 0 && this.#held < this.#options.limit) {
       const next = this.#next();
@@ -220,12 +214,12 @@ export class FairLimiter<Kind extends string> {
     }
   }
 
-  /** Of the owners that hold the fewest permits, the first request that fits. */
+  /** The first request that fits, of the owners with the fewest permits. */
   #next(): Waiter<Kind> | null {
     const ascending = Array.from(this.#byHeld).toSorted(([one], [other]) => one - other);
     for (const [, owners] of ascending) {
       for (const owner of owners) {
-        // All of them hold as many.
+        // The others of this set hold as many permits.
         if (!this.#hasRoom(this.#options.sharedBy, owner)) break;
         const fitting = this.#firstFitting(this.#queues.get(owner));
         if (fitting !== null) return fitting;
@@ -234,7 +228,7 @@ export class FairLimiter<Kind extends string> {
     return null;
   }
 
-  /** Looks at one request of each line: the others of a line have the same owners. */
+  /** Checks one request of each line: the others of a line have the same owners. */
   #firstFitting(lines: Lines<Kind> | undefined): Waiter<Kind> | null {
     for (const line of lines?.values() ?? []) {
       const [first] = line;
@@ -244,7 +238,7 @@ export class FairLimiter<Kind extends string> {
   }
 }
 
-/** How many permits an owner with waiting requests holds; null: none of its requests wait. */
+/** The number of permits of an owner with waiting requests; null for other owners. */
 function rankOf({ held, waiting }: Usage): number | null {
   return waiting > 0 ? held : null;
 }

@@ -1,14 +1,18 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listen, type ListenAddress } from './listen.ts';
 import type { Metrics } from './metrics.ts';
+import { withTimeout } from './timeout.ts';
 
 const CHECK_TIMEOUT_MS = 2000;
 
-/** Each resolves if all is well and rejects with the reason if not; one that takes over 2 s counts as failed. */
+/** Each check rejects with the reason if it fails. One that takes over 2 s fails, too. */
 export type HealthChecks = Readonly<Record<string, () => Promise<void>>>;
 
 export interface HealthOptions {
-  /** Does the process itself work, e.g. does its work progress? A failing one gets it restarted. */
+  /** Whether the process itself works, such as whether it makes progress. The orchestrator restarts it if not. */
   readonly live?: HealthChecks;
-  /** Do its stores answer? A failing one takes it out of the load balancer. */
+  /** Whether its stores respond. The load balancer sends no requests if not. */
   readonly ready: HealthChecks;
   readonly metrics: Metrics;
 }
@@ -23,36 +27,23 @@ interface HealthResponse {
 export type HealthHandler = (target: string) => Promise<HealthResponse | null>;
 
 /**
- * Answers /healthz, /readyz and /metrics (design §3); null for any other path. `?exclude=queue` leaves that check out, as
- * Kubernetes' own `/readyz` does: where all replicas share a store, there is no better one to send requests to.
+ * Handles /healthz, /readyz and /metrics; null for any other path. `?exclude=queue` skips that check, as in the `/readyz` of Kubernetes:
+ * if all replicas share a store, no other replica is a better target for requests.
  */
-export function createHealthHandler(options: HealthOptions): HealthHandler {
-  return async function healthResponse(target) {
+export function createHealthHandler({ live = {}, ready, metrics }: HealthOptions): HealthHandler {
+  return async (target) => {
     const [path = '', query = ''] = target.split('?', 2);
-    switch (path) {
-      case '/healthz':
-        return runChecks(options.live ?? {});
-      case '/readyz':
-        return runChecks(without(options.ready, new URLSearchParams(query).getAll('exclude')));
-      case '/metrics':
-        return {
-          status: 200,
-          contentType: options.metrics.contentType,
-          body: await options.metrics.metrics(),
-        };
-      default:
-        return null;
-    }
+    if (path === '/healthz') return runChecks(live, []);
+    if (path === '/readyz') return runChecks(ready, new URLSearchParams(query).getAll('exclude'));
+    if (path !== '/metrics') return null;
+    return { status: 200, contentType: metrics.contentType, body: await metrics.metrics() };
   };
 }
 
-function without(checks: HealthChecks, excluded: readonly string[]): HealthChecks {
-  return Object.fromEntries(Object.entries(checks).filter(([name]) => !excluded.includes(name)));
-}
-
-async function runChecks(checks: HealthChecks): Promise<HealthResponse> {
+async function runChecks(checks: HealthChecks, excluded: readonly string[]): Promise<HealthResponse> {
+  const included = Object.entries(checks).filter(([name]) => !excluded.includes(name));
   const results = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => [name, await outcome(check)] as const),
+    included.map(async ([name, check]) => [name, await runCheck(check)] as const),
   );
   const failing = Object.fromEntries(results.filter(([, reason]) => reason !== null));
   const failed = Object.keys(failing).length > 0;
@@ -63,21 +54,51 @@ async function runChecks(checks: HealthChecks): Promise<HealthResponse> {
   };
 }
 
-/** Null if it passed, else a word that is safe to show: this endpoint needs no key. */
-async function outcome(check: () => Promise<void>): Promise<string | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, 'timeout');
-  });
-  const result = Promise.resolve()
-    .then(check)
-    .then(
-      () => null,
-      () => 'failed',
-    );
+/** Null if it passed, otherwise a word without details: the endpoint needs no API key. */
+async function runCheck(check: () => Promise<void>): Promise<string | null> {
+  const result = (async () => check())().then(
+    () => null,
+    () => 'failed',
+  );
+  return withTimeout(result, CHECK_TIMEOUT_MS, 'timeout');
+}
+
+export interface HealthServer {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** Starts an HTTP server for services without an API. @throws SettingsError if it cannot listen */
+export async function startHealthServer(options: HealthOptions & ListenAddress): Promise<HealthServer> {
+  const handler = createHealthHandler(options);
+  const server = createServer((request, response) => void respond(handler, request, response));
+  const port = await listen(server, options, { port: 'HEALTH_PORT', host: 'HEALTH_HOST' });
+  return {
+    port,
+    async stop() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function respond(
+  handler: HealthHandler,
+  { method, url = '/' }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   try {
-    return await Promise.race([result, timeout]);
-  } finally {
-    clearTimeout(timer);
+    const isRead = method === 'GET' || method === 'HEAD';
+    const result = isRead ? await handler(url) : null;
+    response.writeHead(result?.status ?? (isRead ? 404 : 405), {
+      'Content-Type': result?.contentType ?? 'text/plain; charset=utf-8',
+      'Cache-Control': 'no-store',
+    });
+    response.end(result?.body ?? (isRead ? 'Not found\n' : 'Method not allowed\n'));
+  } catch {
+    // Only collecting the metrics can fail. The scraper gets an error and tries again.
+    response.writeHead(500).end();
   }
 }

@@ -120,7 +120,7 @@ describe('createLeaderLoop', () => {
     expect(lost).toBe(1);
     lock.lose();
     await until('the loop leads once more', () => elected === 3 && loop.isLeader());
-    expect([lost, log.match(/Lost the lead of test/g)?.length]).toEqual([2, 2]);
+    expect([lost, log.match(/Lost the leadership of test/g)?.length]).toEqual([2, 2]);
   });
 
   it('waits for the running work before it gives up the lead', async () => {

@@ -3,9 +3,8 @@ import type { Server } from 'node:net';
 import { SettingsError } from './env.ts';
 import { errorCode } from './error-code.ts';
 
-/** Where a server listens. */
 export interface ListenAddress {
-  /** 0 for any free one. */
+  /** 0 lets the system choose one. */
   readonly port: number;
   /** An IP address of this machine; undefined: all of them. */
   readonly host?: string | undefined;
@@ -13,9 +12,9 @@ export interface ListenAddress {
 
 /**
  * Makes a server listen.
- * @param settings the names of the settings that `address` comes from, for errors
+ * @param settings the names of the settings that the address comes from, for errors
  * @returns the port
- * @throws SettingsError where the port is taken, or the port or the address may not be used
+ * @throws SettingsError if the port is in use, or the port or the address is not permitted
  */
 export async function listen(
   server: Server,
@@ -31,11 +30,26 @@ export async function listen(
       throw new SettingsError(`${settings.host} must be an IP address of this machine, and ${host} is not`);
     }
     if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
-    const reason = code === 'EACCES' ? 'may not be used by this user' : 'is in use';
-    throw new SettingsError(
-      `${settings.port} must be a free port, but ${port} ${reason}: set ${settings.port} to another one`,
-    );
+    const reason = code === 'EACCES' ? 'is not permitted for this user' : 'is in use';
+    throw new SettingsError(`${settings.port} must be a free port, but ${port} ${reason}. Set another port.`);
   }
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+/** Addresses of servers that are reachable at `localhost`. */
+const AT_LOCALHOST: ReadonlySet<string | undefined> = new Set([undefined, '0.0.0.0', '::', '127.0.0.1']);
+
+/** @param host the address that a server listens on; undefined: all */
+export function isAtLocalhost(host: string | undefined): boolean {
+  return AT_LOCALHOST.has(host);
+}
+
+/**
+ * The URL at which a server is reached from its own machine.
+ * @param host the address that it listens on; undefined: all
+ */
+export function localUrl(host: string | undefined, port: number): string {
+  if (host === undefined || isAtLocalhost(host)) return `http://localhost:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -2,41 +2,40 @@ import winston from 'winston';
 import { KnownSecrets, redact } from './redact.ts';
 
 export type Logger = winston.Logger;
-type LogLevel = 'error' | 'warn' | 'info' | 'debug';
 
 export interface LoggerOptions {
   /** The `service` field of every line. */
   readonly service: string;
   /** Default `info`. */
-  readonly level?: LogLevel | undefined;
-  /** Default: `LOG_FORMAT`, else `pretty` on a terminal and `json` elsewhere. */
+  readonly level?: 'error' | 'warn' | 'info' | 'debug' | undefined;
+  /** Default: `LOG_FORMAT`, otherwise `pretty` on a terminal and `json` elsewhere. */
   readonly format?: 'json' | 'pretty' | undefined;
-  /** Where lines go; default the standard output. */
+  /** Default: the standard output. */
   readonly stream?: NodeJS.WritableStream;
-  /** Values that no line may show, in whatever text they turn up. */
+  /** Values that are hidden in every line. */
   readonly secrets?: readonly string[];
 }
 
 /**
- * One line per message. Give errors as a field: `logger.error('Could not …', { error })`: they are written with
- * stack and cause. Secrets are hidden at every depth, see `redact.ts`.
+ * A logger that writes one line per message. Pass errors as a field, `logger.error('Could not …', { error })`, so that their stack and
+ * cause are logged. Secrets are hidden at every depth, see `redact.ts`.
  */
-export function createLogger(options: LoggerOptions): Logger {
-  const pretty = (options.format ?? defaultFormat()) === 'pretty';
+export function createLogger({ service, level, format, stream, secrets = [] }: LoggerOptions): Logger {
+  const render = (format ?? defaultFormat()) === 'pretty' ? prettyLine : jsonLine;
   return winston.createLogger({
-    level: options.level ?? 'info',
+    level: level ?? 'info',
     levels: winston.config.npm.levels,
-    format: line(pretty ? prettyLine : jsonLine, options.service, new KnownSecrets(options.secrets ?? [])),
+    format: lineFormat(render, service, new KnownSecrets(secrets)),
     transports: [
-      options.stream === undefined
+      stream === undefined
         ? new winston.transports.Console()
-        : new winston.transports.Stream({ stream: options.stream }),
+        : new winston.transports.Stream({ stream: stream }),
     ],
     exitOnError: false,
   });
 }
 
-/** A logger that writes nothing, for tests and for callers that do not care. */
+/** A logger that writes nothing. */
 export function createSilentLogger(): Logger {
   return winston.createLogger({ silent: true });
 }
@@ -55,35 +54,32 @@ interface Line {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** winston passes a line on as the symbol-keyed `message` of its record. */
+/** The key under which winston's transports expect the finished line. */
 const RENDERED = Symbol.for('message');
 
-function line(render: (line: Line) => string, service: string, known: KnownSecrets): winston.Logform.Format {
+function lineFormat(
+  render: (line: Line) => string,
+  service: string,
+  secrets: KnownSecrets,
+): winston.Logform.Format {
   return {
     transform(info) {
-      const { level, message, ...fields } = info;
+      const { level, message: given, ...rest } = info;
+      const message = redact(given, secrets);
       const rendered = render({
         time: new Date().toISOString(),
         level,
         service,
-        message:
-          typeof message === 'string'
-            ? String(redact(message, known))
-            : JSON.stringify(redact(message, known)),
-        fields: redactedFields(fields, known),
+        message: typeof message === 'string' ? message : JSON.stringify(message),
+        fields: Object(redact({ ...rest }, secrets)),
       });
       return { ...info, [RENDERED]: rendered };
     },
   };
 }
 
-function redactedFields(fields: object, known: KnownSecrets): Record<string, unknown> {
-  const safe = redact({ ...fields }, known);
-  return typeof safe === 'object' && safe !== null ? { ...safe } : {};
-}
-
-function jsonLine({ time, level, service, message, fields }: Line): string {
-  return JSON.stringify({ time, level, service, message, ...fields });
+function jsonLine({ fields, ...line }: Line): string {
+  return JSON.stringify({ ...line, ...fields });
 }
 
 function prettyLine({ time, level, service, message, fields }: Line): string {

@@ -3,11 +3,11 @@ import type { Logger } from './logger.ts';
 export interface LoopOptions {
   /** For the log. */
   readonly name: string;
-  /** Aborted when the loop is asked to stop. */
+  /** The signal is aborted when the loop is asked to stop. */
   readonly work: (signal: AbortSignal) => Promise<void>;
-  /** From the start of one run to the start of the next; a longer run delays the next, they never overlap. */
+  /** From the start of one run to the start of the next. Runs never overlap: a longer run delays the next one. */
   readonly everyMs: number;
-  /** How long a wake waits for others, so that a burst of them is one run. Default 0. */
+  /** How long a `wake` waits for others, so that a burst of them causes one run. Default 0. */
   readonly gatherMs?: number;
   readonly logger: Logger;
   /** Called with each error after it was logged, e.g. to count it. An error never ends the loop. */
@@ -15,16 +15,16 @@ export interface LoopOptions {
 }
 
 export interface Loop {
-  /** Runs the work at once (or after `gatherMs`), or once more right after the running one. */
+  /** Runs the work now (or after `gatherMs`), or once more right after the current run. */
   wake(): void;
-  /** No run begins after this; resolves when the running one has ended. */
+  /** Starts no further run, and resolves when the current one has ended. */
   stop(): Promise<void>;
 }
 
-/** Runs the work now and then regularly. */
+/** Runs the work now and then at regular intervals. */
 export function createLoop(options: LoopOptions): Loop {
+  const { name, work, everyMs, gatherMs = 0, logger, onError } = options;
   const controller = new AbortController();
-  const gatherMs = options.gatherMs ?? 0;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let wakeAgain = false;
@@ -33,21 +33,19 @@ export function createLoop(options: LoopOptions): Loop {
   async function run(): Promise<void> {
     const startedAt = performance.now();
     try {
-      await options.work(controller.signal);
+      await work(controller.signal);
     } catch (error) {
-      if (!controller.signal.aborted) report(error);
+      if (!controller.signal.aborted) {
+        logger.error(`${name} failed; the next run is in ${everyMs} ms`, { error });
+        onError?.(error);
+      }
     }
     running = undefined;
     if (controller.signal.aborted) return;
     gathering = wakeAgain;
     wakeAgain = false;
-    const restMs = Math.max(0, options.everyMs - (performance.now() - startedAt));
+    const restMs = Math.max(0, everyMs - (performance.now() - startedAt));
     timer = setTimeout(begin, gathering ? Math.min(gatherMs, restMs) : restMs);
-  }
-
-  function report(error: unknown): void {
-    options.logger.error(`${options.name} failed; it runs again in ${options.everyMs} ms`, { error });
-    options.onError?.(error);
   }
 
   function begin(): void {
@@ -58,12 +56,11 @@ export function createLoop(options: LoopOptions): Loop {
   begin();
   return {
     wake() {
-      if (controller.signal.aborted) return;
+      if (controller.signal.aborted || gathering) return;
       if (running !== undefined) {
         wakeAgain = true;
         return;
       }
-      if (gathering) return;
       clearTimeout(timer);
       if (gatherMs === 0) return begin();
       gathering = true;

@@ -1,10 +1,133 @@
-import { Registry, collectDefaultMetrics } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { Logger } from './logger.ts';
+import { withTimeout } from './timeout.ts';
 
 export type Metrics = Registry;
 
-/** A registry of its own with the metrics of the process (memory, event loop, garbage collection). */
+/** A new registry with the metrics of the process: memory, event loop, garbage collection. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/** A scrape must not wait longer for a store: Prometheus times out after 10 s and then loses all metrics. */
+const READ_TIMEOUT_MS = 1_800;
+const FRESH_FOR_MS = 10_000;
+
+export interface ReadingOptions<Value> {
+  /** For the log: completes "Could not read … for the metrics". */
+  readonly what: string;
+  readonly read: () => Promise<Value>;
+  readonly logger: Logger;
+  /** Default 10 s. */
+  readonly freshForMs?: number;
+  /** Milliseconds, for tests. */
+  readonly now?: () => number;
+}
+
+/** Null if the value is not available. Never rejects, and resolves within 2 s. */
+export type Reading<Value> = () => Promise<Value | null>;
+
+/**
+ * A cached value for metrics. It is read from a store at most once in ten seconds, also after a failure, and never twice at the same
+ * time.
+ */
+export function createReading<Value>(options: ReadingOptions<Value>): Reading<Value> {
+  const { what, read, logger, freshForMs = FRESH_FOR_MS, now = () => performance.now() } = options;
+  let last: { readonly value: Value | null; readonly at: number } | undefined;
+  let running: Promise<Value | null> | undefined;
+
+  async function readNow(): Promise<Value | null> {
+    let value: Value | null = null;
+    try {
+      value = await read();
+    } catch (error) {
+      logger.debug(`Could not read ${what} for the metrics`, { error });
+    }
+    last = { value, at: now() };
+    return value;
+  }
+
+  return async () => {
+    if (last && now() - last.at < freshForMs) return last.value;
+    running ??= readNow().finally(() => {
+      running = undefined;
+    });
+    return withTimeout(running, READ_TIMEOUT_MS, null);
+  };
+}
+
+/** One value of a gauge, with its labels. */
+export interface Sample<Label extends string> {
+  readonly labels: Readonly<Record<Label, string>>;
+  readonly value: number;
+}
+
+export interface ReadGaugeOptions<Label extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly Label[];
+  /** Null: not available. */
+  readonly samples: () => Promise<readonly Sample<Label>[] | null>;
+}
+
+/** Registers a gauge that is read at each scrape. Without a value there is no sample: an old value would look current. */
+export function registerReadGauge<Label extends string>(
+  registry: Metrics,
+  { name, help, labelNames, samples }: ReadGaugeOptions<Label>,
+): void {
+  const gauge = new Gauge({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [],
+    async collect() {
+      const read = await samples();
+      this.reset();
+      // Without labels, a reset leaves a 0.
+      if (labelNames.length === 0) this.remove();
+      for (const { labels, value } of read ?? []) this.set(labels, value);
+    },
+  });
+  registry.registerMetric(gauge);
+}
+
+/** Registers a gauge without labels that shows one number of a reading. */
+export function registerReadNumber<Value>(
+  registry: Metrics,
+  { name, help }: { readonly name: string; readonly help: string },
+  reading: Reading<Value>,
+  pick: (value: NonNullable<Value>) => number,
+): void {
+  const samples = async (): Promise<Sample<never>[] | null> => {
+    const value = await reading();
+    return value === null || value === undefined ? null : [{ labels: {}, value: pick(value) }];
+  };
+  registerReadGauge(registry, { name, help, labelNames: [], samples });
+}
+
+/** The minimum offset between the clock of this process and another clock, in milliseconds. At most one of the two is above 0. */
+export interface ClockOffset {
+  readonly aheadMs: number;
+  readonly behindMs: number;
+  /** Time of the other clock, epoch milliseconds. */
+  readonly theirs: number;
+}
+
+/** Compares the clock of this process with another one. The time that reading it takes counts for neither. */
+export async function measureClockOffset(readClock: () => Promise<number>): Promise<ClockOffset> {
+  const askedAt = Date.now();
+  const theirs = await readClock();
+  return { aheadMs: Math.max(0, askedAt - theirs), behindMs: Math.max(0, theirs - Date.now()), theirs };
+}
+
+/** @param read null: not available */
+export function registerClockOffset(
+  registry: Metrics,
+  read: Reading<Pick<ClockOffset, 'aheadMs' | 'behindMs'>>,
+): void {
+  const name = 'tocsin_clock_offset_seconds';
+  const help = 'Minimum offset of the clock of this process from the clocks of its stores; negative: behind.';
+  registerReadNumber(registry, { name, help }, read, ({ aheadMs, behindMs }) => (aheadMs - behindMs) / 1_000);
 }

@@ -4,24 +4,19 @@ import {
   builtPages,
   certificateFile,
   flag,
+  isSecret,
   list,
   port,
   postgresUrl,
   ratio,
   secretKeys,
+  SettingsError,
   url,
   wholeNumber,
-} from './env-fields.ts';
-import { isSecret, SettingsError } from './env.ts';
-import type { EnvSource, SettingMeta } from './env.ts';
+  type EnvSource,
+} from './env.ts';
 
 const REGION = /^[a-z0-9][a-z0-9-]{0,62}$/;
-const REGION_RULE = 'must be a region code: a-z, 0-9 and hyphens, at most 63';
-const API_KEY = /^tocsin_live_[0-9a-fA-F]{48}$/;
-const API_KEY_RULE = 'must be tocsin_live_ and 48 of 0-9a-f (make one: openssl rand -hex 24)';
-
-const PASSWORD_RULE = 'must have 8 to 128 characters';
-
 const SAMPLERS = [
   'always_on',
   'always_off',
@@ -30,212 +25,214 @@ const SAMPLERS = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
-const SAMPLER_RULE = `must be one of ${SAMPLERS.join(', ')}`;
 
 const queueUrl = url([
-  'redis',
-  'rediss',
-  'redis+sentinel',
-  'rediss+sentinel',
-  'redis+cluster',
-  'rediss+cluster',
-  'postgres',
-  'postgresql',
+  ...['redis', 'rediss', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster'],
+  ...['postgres', 'postgresql'],
 ]);
-const databaseUrl = postgresUrl();
-
-/** Attaches what people need to know; keeps the exact type of the schema. */
-function described<Schema extends z.ZodType>(schema: Schema, meta: SettingMeta): Schema {
-  return schema.meta({ ...meta });
-}
+const apiKey = z
+  .string()
+  .regex(
+    /^tocsin_live_[0-9a-fA-F]{48}$/,
+    'must be tocsin_live_ and 48 of 0-9a-f (make one: openssl rand -hex 24)',
+  );
 
 /**
- * Every variable that services, `npm start` and the containers honour, each stated once (design §2).
- * A `main` takes what it needs: `parseEnv(settings.pick({ PORT: true, DATABASE_URL: true }))`.
+ * Every variable that the services, `npm start` and the containers read. A service takes what it needs:
+ * `parseEnv(settings.pick({ PORT: true, DATABASE_URL: true }))`. The metadata of a setting has a `description`, an `example` if
+ * there is no default, and `secret: true` if the value must not be shown.
  */
 export const settings = z.object({
-  PORT: described(port({ any: true }).default(3000), {
-    description: 'Port of the API and the dashboard.',
-  }),
-  HOST: described(address().optional(), {
+  PORT: port().default(3000).meta({ description: 'Port of the API and the dashboard.' }),
+  HOST: address().optional().meta({
     description:
-      'IP address that the API and the dashboard listen on; not set: all of the machine, for `npm start` 127.0.0.1.',
+      'IP address that the API and the dashboard listen on. Default: all addresses; with `npm start` 127.0.0.1.',
     example: '127.0.0.1',
   }),
-  PUBLIC_URL: described(
-    url(['http', 'https'])
-      .transform((value) => value.replace(/\/+$/, ''))
-      .optional(),
-    {
+  PUBLIC_URL: url(['http', 'https'])
+    .transform((value) => value.replace(/\/+$/, ''))
+    .optional()
+    .meta({
       description:
-        'The address under which people reach the dashboard; by default http://localhost:<PORT>, or that of HOST.',
+        'URL at which users reach the dashboard. Default: http://localhost:<PORT>, or the address in HOST.',
       example: 'https://tocsin.example.com',
-    },
-  ),
-  TRUST_PROXY: described(trustProxy().default(false), {
+    }),
+  TRUST_PROXY: trustProxy().default(false).meta({
     description:
       'Proxies in front of the API: their number, or their addresses (comma-separated, CIDRs allowed); false for none.',
   }),
-  HSTS_INCLUDE_SUBDOMAINS: described(flag().default(false), {
+  HSTS_INCLUDE_SUBDOMAINS: flag().default(false).meta({
     description:
-      'Whether the Strict-Transport-Security header makes browsers use https for the subdomains of the host in PUBLIC_URL, too.',
+      'Whether the Strict-Transport-Security header also covers the subdomains of the host in PUBLIC_URL.',
   }),
-  DASHBOARD_DIR: described(builtPages().optional(), {
+  DASHBOARD_DIR: builtPages().optional().meta({
     description:
-      'The folder of the built dashboard, which the api serves at /. `npm start` builds it; not set: the api alone.',
+      'Folder of the built dashboard, which the API serves at /. `npm start` builds it. Default: no dashboard.',
     example: '/usr/share/tocsin/dashboard',
   }),
-  API_RATE_LIMIT_PER_MINUTE: described(wholeNumber(0, 1_000_000).default(1200), {
-    description: 'Requests a minute for each API key or session and api process; 0 for no limit.',
-  }),
-  API_REQUEST_TIMEOUT_SECONDS: described(wholeNumber(1, 300).default(30), {
+  API_RATE_LIMIT_PER_MINUTE: wholeNumber(0, 1_000_000).default(1200).meta({
     description:
-      'A request that has not arrived after this, its head after two thirds of it, ends with its connection, and so does an answer that is not taken after twice this.',
+      'Requests per minute that each API process accepts for one API key or session; 0 for no limit.',
   }),
-  API_KEEP_ALIVE_SECONDS: described(wholeNumber(1, 3600).default(65), {
+  API_REQUEST_TIMEOUT_SECONDS: wholeNumber(1, 300).default(30).meta({
     description:
-      'How long the API keeps an idle connection open; longer than the proxy in front of it, or now and then a request meets a closed one.',
+      'Seconds in which a client must send a request; its headers must arrive in two thirds of this time. The client must read the response in twice this time. Otherwise the API closes the connection.',
   }),
-  DATABASE_URL: described(databaseUrl, {
+  API_KEEP_ALIVE_SECONDS: wholeNumber(1, 3600).default(65).meta({
     description:
-      'PostgreSQL, the truth. `npm start` runs an embedded one if this is not set. Several servers of which one is the primary: host1:5432,host2:5432 (not ?host=host1,host2), and ?target_session_attrs=read-write, primary or any at the end.',
+      'Seconds for which the API keeps an idle connection open. Set it longer than the idle timeout of the proxy in front, or some requests fail.',
+  }),
+  DATABASE_URL: postgresUrl().meta({
+    description:
+      'URL of PostgreSQL, which stores all data. `npm start` runs an embedded server by default. For several servers with one primary, list them as host1:5432,host2:5432 (not ?host=host1,host2) and append ?target_session_attrs=read-write, primary or any.',
     secret: true,
     example: 'postgres://tocsin:password@db.example.com:5432/tocsin',
   }),
-  DATABASE_DIRECT_URL: described(databaseUrl.optional(), {
+  DATABASE_DIRECT_URL: postgresUrl().optional().meta({
     description:
-      'A direct connection for leadership (advisory locks) and migrations where DATABASE_URL is a transaction pooler.',
+      'Direct connection for leader election (advisory locks) and migrations if DATABASE_URL is a transaction pooler.',
     secret: true,
     example: 'postgres://tocsin:password@db-direct.example.com:5432/tocsin',
   }),
-  DATABASE_POOL_SIZE: described(wholeNumber(1, 1000).default(10), {
-    description: 'Most connections to PostgreSQL that one process holds.',
+  DATABASE_POOL_SIZE: wholeNumber(1, 1000).default(10).meta({
+    description: 'Maximum connections to PostgreSQL per process.',
   }),
-  QUEUE_URL: described(queueUrl, {
+  QUEUE_URL: queueUrl.meta({
     description:
-      "The queue's store: redis://, rediss://, redis+sentinel://, redis+cluster://, or postgres:// for small set-ups. `npm start` finds one if this is not set. A region's own Redis: QUEUE_URL_<REGION>, so eu-west-1 is QUEUE_URL_EU_WEST_1.",
+      'URL of the queue store: redis://, rediss://, redis+sentinel://, redis+cluster://, or postgres:// for small installations. `npm start` chooses one by default. QUEUE_URL_<REGION> gives a region its own Redis, such as QUEUE_URL_EU_WEST_1 for eu-west-1.',
     secret: true,
     example: 'redis://redis.example.com:6379',
   }),
-  SECRETS_KEY: described(secretKeys(), {
+  SECRETS_KEY: secretKeys().meta({
     description:
-      'Encrypts secrets at rest: 32 bytes in base64 (openssl rand -base64 32), or several, comma-separated: the first encrypts, all decrypt. `npm start` makes one if this is not set.',
+      'Keys that encrypt stored secrets: 32 bytes in base64 (openssl rand -base64 32), or several, comma-separated. The first encrypts, all decrypt. `npm start` creates one by default.',
     secret: true,
     example: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
   }),
-  REGION: described(list('region codes', REGION).default(['default']), {
-    description: 'The region, or regions (comma-separated), that this checker serves.',
-  }),
-  DEFAULT_REGION: described(z.string().regex(REGION, REGION_RULE).default('default'), {
-    description: 'The region of a monitor that names none.',
-  }),
-  REGIONS: described(list('region codes', REGION).optional(), {
-    description: 'The only region codes a monitor may name (comma-separated); not set: any well-formed code.',
+  REGION: list('region codes', REGION)
+    .default(['default'])
+    .meta({ description: 'Region, or regions (comma-separated), that this checker serves.' }),
+  DEFAULT_REGION: z
+    .string()
+    .regex(REGION, 'must be a region code: a-z, 0-9 and hyphens, at most 63')
+    .default('default')
+    .meta({ description: 'Region of monitors that do not name one.' }),
+  REGIONS: list('region codes', REGION).optional().meta({
+    description: 'Region codes that monitors may name (comma-separated). Default: any valid code.',
     example: 'eu-west-1,us-east-1',
   }),
-  CHECK_CONCURRENCY: described(wholeNumber(1, 10_000).default(500), {
+  CHECK_CONCURRENCY: wholeNumber(1, 10_000).default(500).meta({
     description:
-      'Checks that one checker runs at the same time, in each region it serves. Slow ones have a limit of their own.',
+      'Maximum concurrent checks per checker and region. Checks of slow targets have a separate limit.',
   }),
-  CHECK_CA_FILE: described(certificateFile().optional(), {
-    description: 'PEM file of further certificate authorities to trust for targets of checks.',
+  CHECK_CA_FILE: certificateFile().optional().meta({
+    description: 'PEM file of additional certificate authorities to trust for targets of checks.',
     example: '/etc/tocsin/targets-ca.pem',
   }),
-  WEBHOOK_CA_FILE: described(certificateFile().optional(), {
-    description: 'PEM file of further certificate authorities to trust for webhook receivers.',
+  WEBHOOK_CA_FILE: certificateFile().optional().meta({
+    description: 'PEM file of additional certificate authorities to trust for webhook receivers.',
     example: '/etc/tocsin/receivers-ca.pem',
   }),
-  EGRESS_ALLOW_CIDRS: described(list('addresses or CIDR ranges', /^[0-9a-f:.]+(\/\d{1,3})?$/i).default([]), {
+  EGRESS_ALLOW_CIDRS: list('addresses or CIDR ranges', /^[0-9a-f:.]+(\/\d{1,3})?$/i)
+    .default([])
+    .meta({
+      description:
+        'Private ranges that checks and webhooks may reach (comma-separated), such as 127.0.0.0/8,::1/128 for this machine. Default: none.',
+      example: '10.0.0.0/8,fd00::/8',
+    }),
+  EVENT_RETENTION_DAYS: wholeNumber(1, 36_500).default(90).meta({
+    description: 'Days for which events of checks are kept. Hourly statistics are kept longer.',
+  }),
+  HEALTH_PORT: port().default(8081).meta({
     description:
-      'Private ranges that checks and webhooks may reach (comma-separated), e.g. 127.0.0.0/8,::1/128 for this machine; not set: none.',
-    example: '10.0.0.0/8,fd00::/8',
+      'Port of /healthz, /readyz and /metrics of the checker and the notifier; 0 for any free port.',
   }),
-  EVENT_RETENTION_DAYS: described(wholeNumber(1, 36_500).default(90), {
-    description: 'Days that the events of checks are kept. Hourly statistics are kept longer.',
-  }),
-  HEALTH_PORT: described(port({ any: true }).default(8081), {
-    description: 'Port of /healthz, /readyz and /metrics of checker and notifier; 0 for any free one.',
-  }),
-  HEALTH_HOST: described(address().optional(), {
-    description: 'IP address that these listen on; not set: all of the machine, for `npm start` 127.0.0.1.',
+  HEALTH_HOST: address().optional().meta({
+    description:
+      'IP address that HEALTH_PORT listens on. Default: all addresses; with `npm start` 127.0.0.1.',
     example: '127.0.0.1',
   }),
-  LOG_LEVEL: described(
-    z.enum(['error', 'warn', 'info', 'debug'], 'must be error, warn, info or debug').default('info'),
-    { description: 'Least severe level that is logged: error, warn, info or debug.' },
-  ),
-  LOG_FORMAT: described(z.enum(['json', 'pretty'], 'must be json or pretty').optional(), {
-    description: 'json or pretty; not set: pretty on a terminal, else json.',
+  LOG_LEVEL: z
+    .enum(['error', 'warn', 'info', 'debug'], 'must be error, warn, info or debug')
+    .default('info')
+    .meta({ description: 'Lowest severity that is logged: error, warn, info or debug.' }),
+  LOG_FORMAT: z.enum(['json', 'pretty'], 'must be json or pretty').optional().meta({
+    description: 'Format of the log: json or pretty. Default: pretty on a terminal, otherwise json.',
     example: 'json',
   }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: described(url(['http', 'https']).optional(), {
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http', 'https']).optional().meta({
     description:
-      'Where traces go: an OpenTelemetry collector, Jaeger or Tempo, as OTLP over HTTP in JSON. Not set: there is no tracing, and it costs nothing (docs/tracing.md).',
+      'OpenTelemetry collector, Jaeger or Tempo that receives traces, as OTLP over HTTP in JSON. Default: no tracing (docs/tracing.md).',
     example: 'http://collector.example.com:4318',
   }),
-  OTEL_EXPORTER_OTLP_HEADERS: described(z.string().optional(), {
-    description: 'Headers to send traces with: name=value, comma-separated.',
+  OTEL_EXPORTER_OTLP_HEADERS: z.string().optional().meta({
+    description: 'Headers to send with traces: name=value, comma-separated.',
     secret: true,
     example: 'authorization=Bearer%20token',
   }),
-  OTEL_SERVICE_NAME: described(z.string().optional(), {
+  OTEL_SERVICE_NAME: z.string().optional().meta({
     description:
-      'What traces name the service; not set: tocsin-api, tocsin-checker and tocsin-notifier, each by itself.',
+      'Service name in traces. Default: tocsin-api, tocsin-checker and tocsin-notifier for the three services.',
     example: 'tocsin-checker-eu',
   }),
-  OTEL_RESOURCE_ATTRIBUTES: described(z.string().optional(), {
-    description: 'What else every span says of its service: name=value, comma-separated.',
+  OTEL_RESOURCE_ATTRIBUTES: z.string().optional().meta({
+    description: 'Additional resource attributes of every span: name=value, comma-separated.',
     example: 'deployment.environment.name=production',
   }),
-  OTEL_TRACES_SAMPLER: described(z.enum(SAMPLERS, SAMPLER_RULE).default('parentbased_always_on'), {
-    description:
-      'Which traces are kept: always_on, always_off or traceidratio, each with parentbased_ before it to do as whoever asked did.',
+  OTEL_TRACES_SAMPLER: z
+    .enum(SAMPLERS, `must be one of ${SAMPLERS.join(', ')}`)
+    .default('parentbased_always_on')
+    .meta({
+      description:
+        'Which traces are sampled: always_on, always_off or traceidratio. The prefix parentbased_ follows the decision of the caller, if there is one.',
+    }),
+  OTEL_TRACES_SAMPLER_ARG: ratio().default(1).meta({
+    description: 'Share of traces that traceidratio samples, from 0 to 1.',
   }),
-  OTEL_TRACES_SAMPLER_ARG: described(ratio().default(1), {
-    description: 'The share of traces that traceidratio keeps, from 0 to 1.',
-  }),
-  BOOTSTRAP_API_KEY: described(z.string().regex(API_KEY, API_KEY_RULE).optional(), {
+  BOOTSTRAP_API_KEY: apiKey.optional().meta({
     description:
-      'Makes sure that this API key (scopes read and write) exists, for GitOps. A deleted key stays deleted.',
+      'API key with the scopes read and write, created at startup unless it exists, for GitOps. A deleted key stays deleted.',
     secret: true,
     example: `tocsin_live_${'0123456789abcdef'.repeat(3)}`,
   }),
-  BOOTSTRAP_READ_KEY: described(z.string().regex(API_KEY, API_KEY_RULE).optional(), {
-    description: 'The same with the scope read only.',
+  BOOTSTRAP_READ_KEY: apiKey.optional().meta({
+    description: 'API key with the scope read only, created like BOOTSTRAP_API_KEY.',
     secret: true,
     example: `tocsin_live_${'fedcba9876543210'.repeat(3)}`,
   }),
-  BOOTSTRAP_ADMIN_EMAIL: described(
-    z
-      .email('must be an e-mail address')
-      .transform((value) => value.toLowerCase())
-      .optional(),
-    {
-      description: 'Makes sure that this dashboard user, an owner, exists.',
+  BOOTSTRAP_ADMIN_EMAIL: z
+    .email('must be an e-mail address')
+    .transform((value) => value.toLowerCase())
+    .optional()
+    .meta({
+      description: 'E-mail address of a dashboard user, an owner, created at startup unless it exists.',
       example: 'admin@example.com',
-    },
-  ),
-  BOOTSTRAP_ADMIN_PASSWORD: described(z.string().min(8, PASSWORD_RULE).max(128, PASSWORD_RULE).optional(), {
-    description: 'The first password of that user; one that was changed since stays.',
-    secret: true,
-    example: 'at least 8 characters',
-  }),
-  OIDC_ISSUER: described(url(['http', 'https']).optional(), {
+    }),
+  BOOTSTRAP_ADMIN_PASSWORD: z
+    .string()
+    .regex(/^.{8,128}$/s, 'must have 8 to 128 characters')
+    .optional()
+    .meta({
+      description: 'Initial password of that user. It does not overwrite a password that was changed.',
+      secret: true,
+      example: 'at least 8 characters',
+    }),
+  OIDC_ISSUER: url(['http', 'https']).optional().meta({
     description:
-      'An OpenID Connect provider for single sign-on of users and of people with an open invitation. Its callback: <PUBLIC_URL>/api/auth/callback/oidc.',
+      'OpenID Connect provider for single sign-on of users and of people with an open invitation. Callback URL: <PUBLIC_URL>/api/auth/callback/oidc.',
     example: 'https://login.example.com/realms/platform',
   }),
-  OIDC_CLIENT_ID: described(z.string().min(1).optional(), {
-    description: 'The client that the provider knows Tocsin as.',
+  OIDC_CLIENT_ID: z.string().min(1).optional().meta({
+    description: 'Client ID of Tocsin at the provider.',
     example: 'tocsin',
   }),
-  OIDC_CLIENT_SECRET: described(z.string().min(1).optional(), {
-    description: 'The secret of that client.',
+  OIDC_CLIENT_SECRET: z.string().min(1).optional().meta({
+    description: 'Client secret of Tocsin at the provider.',
     secret: true,
     example: 'the secret of the client',
   }),
-  DATA_DIR: described(z.string().default('.data'), {
-    description: 'Where `npm start` keeps the data of the embedded servers.',
+  DATA_DIR: z.string().default('.data').meta({
+    description: 'Folder in which `npm start` keeps the data of the embedded servers.',
   }),
 });
 
@@ -243,12 +240,12 @@ export type Settings = z.output<typeof settings>;
 
 const QUEUE_URL_PREFIX = 'QUEUE_URL_';
 
-/** The name of a region's own queue variable: `eu-west-1` → `QUEUE_URL_EU_WEST_1`. */
+/** The variable for the queue of a region: `eu-west-1` → `QUEUE_URL_EU_WEST_1`. */
 export function queueUrlVariable(region: string): string {
   return QUEUE_URL_PREFIX + region.toUpperCase().replaceAll('-', '_');
 }
 
-/** All `QUEUE_URL_<REGION>` variables as region → URL. Throws a `SettingsError` as `parseEnv` does. */
+/** All `QUEUE_URL_<REGION>` variables as region → URL. @throws SettingsError */
 export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyMap<string, string> {
   const urls = new Map<string, string>();
   const errors: string[] = [];
@@ -258,7 +255,7 @@ export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyM
     const region = name.slice(QUEUE_URL_PREFIX.length).toLowerCase().replaceAll('_', '-');
     const result = queueUrl.safeParse(value);
     if (!REGION.test(region))
-      errors.push(`${name} must end in a region code in capitals, e.g. QUEUE_URL_EU_WEST_1`);
+      errors.push(`${name} must end in a region code in capitals, such as QUEUE_URL_EU_WEST_1`);
     else if (result.success) urls.set(region, result.data);
     else errors.push(`${name} ${result.error.issues[0]?.message ?? 'is not valid'}`);
   }
@@ -266,22 +263,22 @@ export function parseRegionQueueUrls(source: EnvSource = process.env): ReadonlyM
   return urls;
 }
 
-/** What must not be shown of these variables: the secret ones as they are, each key of a list, and passwords of URLs. */
+/** All values of secret settings, and the parts of them that are secret: keys of lists and passwords in URLs, also decoded. */
 export function secretValues(source: EnvSource = process.env): string[] {
   const names = Object.entries(settings.shape).flatMap(([name, field]) => (isSecret(field) ? [name] : []));
   const regional = Object.keys(source).filter((name) => name.startsWith(QUEUE_URL_PREFIX));
   return [...names, ...regional].flatMap((name) => {
     const value = source[name]?.trim() ?? '';
     const password = /^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:(.+)@/i.exec(value)?.[1];
-    const parts = password === undefined ? value.split(',') : [password, decoded(password)];
-    // As `QUEUE_URL` has it for Sentinels.
-    const ofSentinels = /[?&]sentinelPassword=([^&]+)/.exec(value)?.[1];
-    if (ofSentinels !== undefined) parts.push(ofSentinels, decoded(ofSentinels.replaceAll('+', ' ')));
+    const sentinelPassword = /[?&]sentinelPassword=([^&]+)/.exec(value)?.[1];
+    const parts = password === undefined ? value.split(',') : [password, decode(password)];
+    if (sentinelPassword !== undefined)
+      parts.push(sentinelPassword, decode(sentinelPassword.replaceAll('+', ' ')));
     return [value, ...parts.map((part) => part.trim())].filter((part) => part !== '');
   });
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -289,15 +286,14 @@ function decoded(text: string): string {
   }
 }
 
-/** A value for Express' `trust proxy`. `true` is refused: it would let every client choose its own address. */
+/** A value for Express' `trust proxy`. `true` is refused because every client could then choose its own address. */
 function trustProxy(): z.ZodType<number | false | readonly string[], string> {
-  const message = 'must be the number of proxies in front, or their addresses, comma-separated, or false';
   return z.union(
     [
       wholeNumber(0, 100).transform((hops) => (hops === 0 ? (false as const) : hops)),
       z.literal(['false', 'no', 'off']).transform(() => false as const),
       list('addresses', /^([0-9a-f:.]*[:.][0-9a-f:.]*(\/\d{1,3})?|loopback|linklocal|uniquelocal)$/i),
     ],
-    message,
+    'must be the number of proxies in front, or their addresses, comma-separated, or false',
   );
 }

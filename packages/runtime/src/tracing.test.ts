@@ -3,7 +3,16 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createLogger } from './logger.ts';
 import { TraceReceiver } from './testing/trace-receiver.ts';
 import { until } from './testing/until.ts';
-import { startTracing, withSpan, type Tracer } from './tracing.ts';
+import {
+  continueTrace,
+  currentTraceparent,
+  isTracing,
+  runInSpan,
+  runLinkedTo,
+  startSpan,
+  startTracing,
+  withSpan,
+} from './tracing.ts';
 
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 /** Spans that OpenTelemetry sends at once. */
@@ -22,11 +31,11 @@ afterEach(async () => {
   await receiver.stop();
 });
 
-/** The exporter gives up, and a stop waits, for longer than any test lasts. */
+/** The exporter's timeout, and that of a stop, are longer than any test. */
 function start(
   env: Record<string, string> = {},
   timing: Parameters<typeof startTracing>[2] = {},
-): Promise<Tracer | null> {
+): Promise<() => Promise<void>> {
   Object.assign(process.env, {
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
     OTEL_EXPORTER_OTLP_TIMEOUT: String(PATIENT_MS),
@@ -37,31 +46,39 @@ function start(
   return startTracing('test', logger, { sendEveryMs: 50, stopWithinMs: PATIENT_MS, ...timing });
 }
 
-/** The names of the spans that arrive of these: without a parent, of a trace that is kept, of one that is not. */
+/** Names of the spans that arrive, of three: one without a parent, one of a trace that is kept, one of a trace that is not. */
 async function kept(env: Record<string, string>): Promise<string[]> {
-  const tracer = await start(env);
-  tracer?.start('none').end();
-  tracer?.start('kept', { parent: PARENT }).end();
-  tracer?.start('dropped', { parent: UNSAMPLED }).end();
-  await tracer?.stop();
+  const stop = await start(env);
+  startSpan('none').end();
+  startSpan('kept', { parent: PARENT }).end();
+  startSpan('dropped', { parent: UNSAMPLED }).end();
+  await stop();
   return receiver.spans.map(({ name }) => name);
 }
 
-test('there is no tracer without an endpoint', async () => {
-  expect(await start({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })).toBeNull();
+test('without an endpoint there are no spans and no traceparent', async () => {
+  const stop = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: '' });
+  expect(isTracing()).toBe(false);
+  await continueTrace(PARENT, () =>
+    withSpan('work', {}, async (span) => {
+      expect(span.isRecording()).toBe(false);
+      expect(currentTraceparent()).toBeUndefined();
+    }),
+  );
+  await stop();
+  expect(receiver.requests).toBe(0);
 });
 
-test('a span goes on with the trace that it is told, and tells it to the next', async () => {
-  const tracer = await start({ OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production' });
-  await withSpan(tracer, 'work', { parent: PARENT, links: [UNSAMPLED, 'nonsense'] }, async (span) => {
-    span?.set({ known: 7, unknown: null });
-    await withSpan(tracer, 'part', { parent: span?.traceparent }, async () => undefined);
+test('a span continues the trace of its parent, and passes it on', async () => {
+  const stop = await start({ OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production' });
+  await withSpan('work', { parent: PARENT, links: [UNSAMPLED, 'nonsense'] }, async (span) => {
+    span.setAttributes({ known: 7, unknown: undefined });
+    await new Promise((resolve) => setImmediate(resolve));
+    await withSpan('part', {}, async () => undefined);
   });
-  const failing = withSpan(tracer, 'failing', { parent: 'nonsense' }, () =>
-    Promise.reject(new TypeError('s3cret')),
-  );
+  const failing = withSpan('failing', { parent: 'nonsense' }, () => Promise.reject(new TypeError('s3cret')));
   await expect(failing).rejects.toThrow('s3cret');
-  await tracer?.stop();
+  await stop();
   const [part, work, failed] = receiver.spans;
   expect(work).toMatchObject({
     service: 'tocsin-test',
@@ -81,6 +98,28 @@ test('a span goes on with the trace that it is told, and tells it to the next', 
   expect(receiver.text).not.toContain('s3cret');
 });
 
+test('a traceparent continues the trace elsewhere; null continues none', async () => {
+  const stop = await start();
+  const outer = startSpan('outer');
+  const traceparent = runInSpan(outer, () => currentTraceparent());
+  const { traceId, spanId } = outer.spanContext();
+  expect(traceparent).toBe(`00-${traceId}-${spanId}-01`);
+  expect(currentTraceparent()).toBeUndefined();
+  continueTrace(traceparent, () => startSpan('child').end());
+  runInSpan(outer, () => {
+    continueTrace(null, () => startSpan('detached').end());
+    startSpan('root', { parent: null }).end();
+    runLinkedTo(outer, () => startSpan('linked').end());
+  });
+  await stop();
+  const byName = new Map(receiver.spans.map((span) => [span.name, span]));
+  expect(byName.get('child')).toMatchObject({ traceId, parentSpanId: spanId, links: [] });
+  expect(byName.get('detached')).toMatchObject({ parentSpanId: '', links: [] });
+  expect(byName.get('root')).toMatchObject({ parentSpanId: '', links: [] });
+  expect(byName.get('linked')).toMatchObject({ parentSpanId: '', links: [spanId] });
+  expect(byName.get('linked')?.traceId).not.toBe(traceId);
+});
+
 describe('samplers', () => {
   test.each([
     [{}, ['none', 'kept']],
@@ -93,7 +132,7 @@ describe('samplers', () => {
     expect(await kept(env)).toEqual(names);
   });
 
-  test('one that there is not is refused', async () => {
+  test('an unknown sampler is refused', async () => {
     const wrong = { OTEL_TRACES_SAMPLER: 'sometimes', OTEL_TRACES_SAMPLER_ARG: '1.5' };
     await expect(start(wrong)).rejects.toThrow(
       /^OTEL_TRACES_SAMPLER must be .*\nOTEL_TRACES_SAMPLER_ARG must be /,
@@ -101,55 +140,55 @@ describe('samplers', () => {
   });
 });
 
-test('a collector that refuses is said once, and so is that it takes traces again', async () => {
+test('a collector that refuses spans is logged once, and so is its recovery', async () => {
   receiver.status = 400;
-  const tracer = await start();
+  const stop = await start();
   for (let sent = 1; sent <= 3; sent += 1) {
-    tracer?.start('lost').end();
+    startSpan('lost').end();
     await until(`request ${sent} has arrived`, () => receiver.requests === sent);
   }
   receiver.status = 200;
-  tracer?.start('kept').end();
+  startSpan('kept').end();
   await until('a span has arrived', () => receiver.spans.length > 0);
-  await tracer?.stop();
+  await stop();
   expect(log.match(/"level":"warn"/g)).toHaveLength(1);
   expect(log).toContain('Traces cannot be sent');
   expect(log.match(/Traces can be sent again/g)).toHaveLength(1);
   expect(log).not.toContain('of the collector');
 });
 
-test('spans that find no place are told of', async () => {
-  const tracer = await start();
-  for (let count = 0; count < 10_000; count += 1) tracer?.start('many').end();
+test('dropped spans are logged', async () => {
+  const stop = await start();
+  for (let count = 0; count < 10_000; count += 1) startSpan('many').end();
   // The first batch may still be under way when it has arrived; once the second has, there is room for sure.
   await until('the second batch has arrived', () => receiver.spans.length > BATCH);
-  tracer?.start('one more').end();
-  await tracer?.stop();
+  startSpan('one more').end();
+  await stop();
   expect(log).toMatch(/OpenTelemetry warns.*Dropped 1\d{3} spans/);
 });
 
-test('a collector that answers early and resets the connection ends nothing', async () => {
+test('a collector that responds early and resets the connection does no harm', async () => {
   receiver.resets = true;
-  const tracer = await start();
+  const stop = await start();
   // More than the buffers of a connection hold, so that the rest is still being written.
   const name = 'x'.repeat(20_000);
   for (let batch = 1; batch <= 8; batch += 1) {
-    for (let count = 0; count < BATCH; count += 1) tracer?.start(name).end();
+    for (let count = 0; count < BATCH; count += 1) startSpan(name).end();
     await until(`batch ${batch} is answered`, () => receiver.requests >= batch);
   }
   receiver.resets = false;
-  tracer?.start('kept').end();
+  startSpan('kept').end();
   await until('a span has arrived', () => receiver.spans.length > 0);
-  await tracer?.stop();
+  await stop();
   expect(receiver.spans.map((span) => span.name)).toContain('kept');
 });
 
-test('a collector that does not answer holds up no stop', async () => {
+test('a collector that does not respond does not delay a stop', async () => {
   receiver.hangs = true;
-  const tracer = await start({}, { stopWithinMs: 50 });
-  tracer?.start('lost').end();
+  const stop = await start({}, { stopWithinMs: 50 });
+  startSpan('lost').end();
   await until('the request has arrived', () => receiver.requests === 1);
-  await tracer?.stop();
+  await stop();
   // The exporter still waits.
   expect(log).not.toContain('Traces cannot be sent');
 });

@@ -1,38 +1,36 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  createContextKey,
+  defaultTextMapGetter,
+  defaultTextMapSetter,
+  INVALID_SPAN_CONTEXT,
+  ROOT_CONTEXT,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span,
+  type SpanContext,
+  type SpanKind,
+} from '@opentelemetry/api';
 import { parseEnv } from './env.ts';
 import type { Logger } from './logger.ts';
+import type { OpenTelemetry } from './open-telemetry.ts';
 import { settings } from './settings.ts';
 
-/** What a span says of its work, units in the names; null and undefined say nothing. Never a URL, a body or a secret. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export { SpanKind, type Attributes, type Span } from '@opentelemetry/api';
 
+/** Attributes have their units in their names, and never hold a URL, a body or a secret. */
 export interface SpanOptions {
-  /** Default: work inside of a service. */
-  readonly kind?: 'server' | 'client' | 'producer' | 'consumer';
-  /** What asked for this work, as a W3C `traceparent`. Without one that can be read a trace begins. */
-  readonly parent?: string | null | undefined;
-  /** What this work is about beside its parent. */
-  readonly links?: readonly string[] | undefined;
-  readonly attributes?: SpanAttributes;
+  /** Default: `SpanKind.INTERNAL`. */
+  readonly kind?: SpanKind;
+  /** The parent as a W3C `traceparent`; null, or an invalid one: the span starts a trace. Default: the current span. */
+  readonly parent?: string | null;
+  /** Other spans that this one is about, each as a W3C `traceparent`. */
+  readonly links?: readonly string[];
+  readonly attributes?: Attributes;
   /** Epoch milliseconds; default: now. */
-  readonly startedAt?: number;
-}
-
-/** A piece of work under way, in a trace that may not be sampled. */
-export interface Span {
-  /** W3C `traceparent`, for whoever goes on with this. */
-  readonly traceparent: string;
-  rename(name: string): void;
-  set(attributes: SpanAttributes): void;
-  /** @param why in words that hold nothing of what was worked on */
-  fail(why: string): void;
-  end(): void;
-}
-
-/** Begins spans. Where tracing is off there is none: whoever holds `Tracer | null` does nothing at all then. */
-export interface Tracer {
-  start(name: string, options?: SpanOptions): Span;
-  /** Sends what has ended, within some seconds. */
-  stop(): Promise<void>;
+  readonly startTime?: number;
 }
 
 const tracingSettings = settings.pick({
@@ -42,41 +40,133 @@ const tracingSettings = settings.pick({
 });
 
 /**
- * The tracer of the OTEL_ settings; null where they name no endpoint, and then nothing of OpenTelemetry is loaded.
+ * Null while tracing is off. It is not registered with OpenTelemetry's global API, because the libraries that use that API would put
+ * queries and URLs into spans.
+ */
+let openTelemetry: OpenTelemetry | null = null;
+
+/** The context of the code that runs. Costs nothing until the first `run`, so nothing while tracing is off. */
+const contexts = new AsyncLocalStorage<Context>();
+const EXPORTING = ROOT_CONTEXT.setValue(createContextKey('exporting'), true);
+/** Spans without a parent are linked to the span of this context. */
+const LINK = createContextKey('link');
+const NO_SPAN: Span = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+
+/**
+ * Turns tracing on where the OTEL_ settings name an endpoint.
  * @param timing other times than those of a service, for tests
+ * @returns what sends the remaining spans, within some seconds, and ends tracing
  */
 export async function startTracing(
   service: string,
   logger: Logger,
   timing: { readonly sendEveryMs?: number; readonly stopWithinMs?: number } = {},
-): Promise<Tracer | null> {
+): Promise<() => Promise<void>> {
   const env = parseEnv(tracingSettings);
-  if (env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return null;
-  const { openTelemetryTracer } = await import('./open-telemetry.ts');
-  return openTelemetryTracer({
+  openTelemetry = null;
+  if (env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return () => Promise.resolve();
+  const { startOpenTelemetry } = await import('./open-telemetry.ts');
+  const started = startOpenTelemetry({
     service,
     sampler: env.OTEL_TRACES_SAMPLER,
     ratio: env.OTEL_TRACES_SAMPLER_ARG,
     logger,
+    runExport: runTraceExport,
     ...timing,
   });
+  openTelemetry = started;
+  return async () => {
+    openTelemetry = null;
+    await started.stop();
+  };
 }
 
-/** Does work within a span, which ends with it; without a tracer, work alone. Of an error the span has the name. */
+export function isTracing(): boolean {
+  return openTelemetry !== null;
+}
+
+/** Runs an export of spans. An error that it leaves unhandled does not end the service, see `runService`. */
+export function runTraceExport<Result>(work: () => Result): Result {
+  return contexts.run(EXPORTING, work);
+}
+
+/** Whether the code that runs, or the error that was just thrown or rejected, belongs to the export of spans. */
+export function isExportingTraces(): boolean {
+  return contexts.getStore() === EXPORTING;
+}
+
+/** Starts a span, which does nothing while tracing is off. The caller ends it. */
+export function startSpan(name: string, options: SpanOptions = {}): Span {
+  if (openTelemetry === null) return NO_SPAN;
+  const { kind, parent, links = [], attributes, startTime } = options;
+  const context = parent === undefined ? currentContext() : contextOf(parent);
+  const linked = links.flatMap((link) => trace.getSpanContext(contextOf(link)) ?? []);
+  const link = context.getValue(LINK) as SpanContext | undefined;
+  if (link && trace.getSpanContext(context) === undefined) linked.push(link);
+  return openTelemetry.tracer.startSpan(
+    name,
+    {
+      ...(kind !== undefined && { kind }),
+      ...(attributes && { attributes }),
+      ...(startTime !== undefined && { startTime }),
+      links: linked.map((spanContext) => ({ context: spanContext })),
+    },
+    context,
+  );
+}
+
+/** Runs work whose spans become children of this one. */
+export function runInSpan<Result>(span: Span, work: () => Result): Result {
+  return openTelemetry === null ? work() : contexts.run(trace.setSpan(ROOT_CONTEXT, span), work);
+}
+
+/** Runs work whose spans start traces of their own, each linked to this one. */
+export function runLinkedTo<Result>(span: Span, work: () => Result): Result {
+  return openTelemetry === null
+    ? work()
+    : contexts.run(ROOT_CONTEXT.setValue(LINK, span.spanContext()), work);
+}
+
+/** Runs work in the trace that another process or an earlier request began. @param traceparent null: in no trace */
+export function continueTrace<Result>(traceparent: string | null | undefined, work: () => Result): Result {
+  return openTelemetry === null ? work() : contexts.run(contextOf(traceparent), work);
+}
+
+/** Runs work within a span, which ends with it. Of an error the span keeps the name only. */
 export async function withSpan<Result>(
-  tracer: Tracer | null,
   name: string,
   options: SpanOptions,
-  work: (span: Span | null) => Promise<Result>,
+  work: (span: Span) => Promise<Result>,
 ): Promise<Result> {
-  if (tracer === null) return work(null);
-  const span = tracer.start(name, options);
+  if (openTelemetry === null) return work(NO_SPAN);
+  const span = startSpan(name, options);
   try {
-    return await work(span);
+    return await runInSpan(span, () => work(span));
   } catch (error) {
-    span.fail(error instanceof Error ? error.name : 'Error');
+    failSpan(span, error instanceof Error ? error.name : 'Error');
     throw error;
   } finally {
     span.end();
   }
+}
+
+/** @param message holds nothing of what was worked on */
+export function failSpan(span: Span, message: string): void {
+  span.setStatus({ code: SpanStatusCode.ERROR, message });
+}
+
+/** The current span as a W3C `traceparent`, to be stored with work that continues elsewhere; undefined without one. */
+export function currentTraceparent(): string | undefined {
+  const carrier: { traceparent?: string } = {};
+  openTelemetry?.propagator.inject(currentContext(), carrier, defaultTextMapSetter);
+  return carrier.traceparent;
+}
+
+function currentContext(): Context {
+  return contexts.getStore() ?? ROOT_CONTEXT;
+}
+
+function contextOf(traceparent: string | null | undefined): Context {
+  if (openTelemetry === null || traceparent == null) return ROOT_CONTEXT;
+  return openTelemetry.propagator.extract(ROOT_CONTEXT, { traceparent }, defaultTextMapGetter);
 }

@@ -1,9 +1,9 @@
-/* A service whose behaviour is its argument; run by `src/shutdown.test.ts`. */
+/* A service whose behaviour is its argument; run by `src/service.test.ts`. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SettingsError } from '../dist/env.js';
-import { runService } from '../dist/shutdown.js';
-import { runTelemetry } from '../dist/telemetry.js';
+import { runService } from '../dist/service.js';
+import { runTraceExport } from '../dist/tracing.js';
 
 const behaviour = process.argv[2];
 
@@ -15,8 +15,8 @@ await runService('harness', async (logger) => {
   const work = setInterval(() => {}, 1000);
   if (behaviour === 'throw') setImmediate(() => raise('oh no'));
   if (behaviour === 'reject') void Promise.reject(new Error('oh no'));
-  if (behaviour === 'telemetry-throws') runTelemetry(() => setImmediate(() => raise('oh no')));
-  if (behaviour === 'telemetry-rejects') runTelemetry(() => void Promise.reject(new Error('oh no')));
+  if (behaviour === 'export-throws') runTraceExport(() => setImmediate(() => raise('oh no')));
+  if (behaviour === 'export-rejects') runTraceExport(() => void Promise.reject(new Error('oh no')));
   return {
     ready: { port: 4242 },
     async stop() {

@@ -4,7 +4,6 @@ import type { Producers } from '@tocsin/queue/producers';
 import type { HealthChecks } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import type { Tracer } from '@tocsin/runtime/tracing';
 import type { Identity } from './identity/create-identity.ts';
 import type { LiveStreams } from './live-stream/live-streams.ts';
 import type { TriggerLimits } from './monitors/trigger-limits.ts';
@@ -36,18 +35,16 @@ export interface ApiContext extends DbContext {
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;
   /** Told right after a commit that a monitor's wave in these regions may not be in the queue's store. */
-  readonly schedules: { touch(monitorId: string, regions: readonly string[], traceparent?: string): void };
+  readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;
   readonly streams: Pick<LiveStreams, 'open'>;
   /** One for all routes of the process. */
-  readonly triggerLimits: Pick<TriggerLimits, 'admit'>;
+  readonly triggerLimits: Pick<TriggerLimits, 'acquire'>;
   /** Told of every use of an API key. */
   readonly lastUsed: { note(apiKeyId: string): void };
   readonly settings: ApiSettings;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Null: there is no tracing. */
-  readonly tracer: Tracer | null;
   readonly ready: HealthChecks;
   /** Aborted when the service is asked to stop: requests that wait for something end. */
   readonly shutdown: AbortSignal;

@@ -11,18 +11,20 @@ import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
-import { measureClockOffset, registerClockOffset } from '@tocsin/runtime/clock-offset';
 import { parseEnv } from '@tocsin/runtime/env';
-import { localUrl } from '@tocsin/runtime/local-url';
+import { localUrl } from '@tocsin/runtime/listen';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
+import {
+  createMetrics,
+  createReading,
+  measureClockOffset,
+  registerClockOffset,
+} from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import { createReading } from '@tocsin/runtime/reading';
+import { type RunningService, runService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
 import type { Settings } from '@tocsin/runtime/settings';
-import { type RunningService, runService } from '@tocsin/runtime/shutdown';
 import { startTracing } from '@tocsin/runtime/tracing';
-import type { Tracer } from '@tocsin/runtime/tracing';
 import { createLastUsedRecorder } from './api-keys/last-used.ts';
 import { createApp } from './app.ts';
 import { ensureAdmin, ensureApiKeys } from './bootstrap/bootstrap.ts';
@@ -82,7 +84,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(apiSettings);
   const regionUrls = parseRegionQueueUrls();
   const oidc = oidcSettings(env);
-  const tracer = await startTracing('api', logger);
+  const stopTracing = await startTracing('api', logger);
   const database = openDatabase({
     url: env.DATABASE_URL,
     poolSize: env.DATABASE_POOL_SIZE,
@@ -107,7 +109,6 @@ async function start(logger: Logger): Promise<RunningService> {
     producers,
     metrics,
     logger,
-    tracer,
     ownRegions: regionUrls.keys(),
   });
   const lastUsed = createLastUsedRecorder((times) => touchApiKeys(db, times), logger);
@@ -154,7 +155,6 @@ async function start(logger: Logger): Promise<RunningService> {
     settings: requests,
     logger,
     metrics,
-    tracer,
     // A region's own store may be away without taking the API out of service.
     ready: { postgres: () => database.ping(), queue: () => queues.main.ping() },
     shutdown: shutdown.signal,
@@ -183,7 +183,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await queues.close();
       await database.close();
       clearTimeout(abandon);
-      await tracer?.stop();
+      await stopTracing();
     },
   };
 }
@@ -193,7 +193,6 @@ interface ScheduleKeeperParts {
   readonly producers: Producers;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  readonly tracer: Tracer | null;
   /** Regions that have a store of their own. */
   readonly ownRegions: Iterable<string>;
 }
@@ -206,7 +205,7 @@ function createScheduleKeeper(
   const { db, producers, logger } = parts;
   const metrics = createScheduleMetrics(parts.metrics);
   const applier = new ScheduleApplier({
-    sync: traceSync(parts.tracer, { db, producers }),
+    sync: traceSync({ db, producers }),
     onSynced: (region, applied) => metrics.synced(region, 'commit', applied),
     logger,
   });

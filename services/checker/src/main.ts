@@ -10,20 +10,18 @@ import { reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
-import { registerClockOffset } from '@tocsin/runtime/clock-offset';
 import { parseEnv } from '@tocsin/runtime/env';
-import { startHealthServer } from '@tocsin/runtime/health-server';
+import { startHealthServer } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop } from '@tocsin/runtime/loop';
-import { createMetrics } from '@tocsin/runtime/metrics';
+import { createMetrics, registerClockOffset } from '@tocsin/runtime/metrics';
+import { type RunningService, runService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
-import { type RunningService, runService } from '@tocsin/runtime/shutdown';
-import { startTracing, withSpan } from '@tocsin/runtime/tracing';
-import { traceBatches } from './checks/run-check.ts';
+import { SpanKind, startTracing, withSpan } from '@tocsin/runtime/tracing';
 import type { CheckContext } from './checks/run-check.ts';
 import { createCheckerMetrics } from './metrics.ts';
 import { BodyBudget } from './probe/body-budget.ts';
-import { Recorder, type RecorderOptions } from './record/recorder.ts';
+import { Recorder } from './record/recorder.ts';
 import { ClockGuard } from './regions/clock-guard.ts';
 import { type RegionWorkers, startRegionWorkers } from './regions/region-workers.ts';
 import { TargetCache } from './targets/target-cache.ts';
@@ -59,7 +57,7 @@ setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(checkerSettings);
   const regionUrls = parseRegionQueueUrls();
-  const tracer = await startTracing('checker', logger);
+  const stopTracing = await startTracing('checker', logger);
   const database = openDatabase({
     url: env.DATABASE_URL,
     poolSize: env.DATABASE_POOL_SIZE,
@@ -76,12 +74,8 @@ async function start(logger: Logger): Promise<RunningService> {
   const registry = createMetrics();
   const metrics = createCheckerMetrics(registry);
   const shutdown = new AbortController();
-  const record: RecorderOptions['record'] = (checks, options) => recordChecks(database.db, checks, options);
   const recorder = new Recorder({
-    record:
-      tracer === null
-        ? record
-        : (checks, options) => traceBatches(tracer, (traced) => record(traced, options))(checks),
+    record: (checks, options) => recordChecks(database.db, checks, options),
     ensurePartitions: () => ensureEventPartitions(database.db),
     logger,
     onBatch: (size, durationMs) => {
@@ -100,20 +94,16 @@ async function start(logger: Logger): Promise<RunningService> {
     metrics,
     bodies: new BodyBudget(),
     shutdown: shutdown.signal,
-    announce: (statusChangeId, parent) => {
+    announce: (statusChangeId) => {
       const span = {
-        kind: 'producer',
-        parent,
+        kind: SpanKind.PRODUCER,
         attributes: { 'tocsin.status_change.id': statusChangeId },
-      } as const;
-      const announcing = withSpan(tracer, 'status change', span, () =>
-        producers.addStatusChanges([statusChangeId]),
-      );
+      };
+      const announcing = withSpan('status change', span, () => producers.addStatusChanges([statusChangeId]));
       announcing.catch((error: unknown) => {
         logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
       });
     },
-    tracer,
   };
   const clock = new ClockGuard({
     clocks: [
@@ -170,7 +160,7 @@ async function start(logger: Logger): Promise<RunningService> {
       await closeWorkers(regions);
       clearTimeout(abort);
       await recorder.close();
-      await Promise.all([producers.close(), tracer?.stop()]);
+      await Promise.all([producers.close(), stopTracing()]);
       await stores.close();
       await database.close();
       clearTimeout(abandon);

@@ -1,17 +1,17 @@
-import { MantineProvider } from '@mantine/core';
 import '@mantine/core/styles.css';
 import '@mantine/dates/styles.css';
 import '@mantine/notifications/styles.css';
+import './app/global.css';
+import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { focusHeadings } from './app/focus-heading.ts';
-import { createQueryClient } from './app/query-client.ts';
+import { createQueryClient } from './api/query-client.ts';
 import { createAppRouter } from './app/router.tsx';
 import { cssVariables, theme } from './app/theme.ts';
-import './app/global.css';
+import { focusHeadingAfter } from './components/page.tsx';
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root');
@@ -21,7 +21,7 @@ const queryClient = createQueryClient(() => {
   if (pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { from: href } });
 });
 const router = createAppRouter(queryClient);
-focusHeadings(router);
+router.subscribe('onRendered', focusHeadingAfter);
 
 createRoot(root).render(
   <StrictMode>

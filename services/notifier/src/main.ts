@@ -14,13 +14,13 @@ import { startJobWorker } from '@tocsin/queue/job-worker';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores } from '@tocsin/queue/queue-stores';
 import { parseEnv } from '@tocsin/runtime/env';
-import { startHealthServer } from '@tocsin/runtime/health-server';
+import { startHealthServer } from '@tocsin/runtime/health';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop } from '@tocsin/runtime/loop';
 import { createMetrics } from '@tocsin/runtime/metrics';
+import { type RunningService, runService } from '@tocsin/runtime/service';
 import { settings } from '@tocsin/runtime/settings';
-import { type RunningService, runService } from '@tocsin/runtime/shutdown';
-import { startTracing } from '@tocsin/runtime/tracing';
+import { isTracing, startTracing } from '@tocsin/runtime/tracing';
 import { Deliverer } from './deliver/deliverer.ts';
 import { sendWebhook } from './deliver/send-webhook.ts';
 import { MaintenanceClock } from './maintenance-clock.ts';
@@ -53,7 +53,7 @@ const notifierSettings = settings.pick({
 
 async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(notifierSettings);
-  const tracer = await startTracing('notifier', logger);
+  const stopTracing = await startTracing('notifier', logger);
   const database = openDatabase({
     url: env.DATABASE_URL,
     poolSize: env.DATABASE_POOL_SIZE,
@@ -81,12 +81,11 @@ async function start(logger: Logger): Promise<RunningService> {
     metrics,
     logger,
     onRecorded: () => relay.wake(),
-    tracer,
   });
   let relayedAt = performance.now();
   const relayOnce = createRelay({
-    dispatchDue: (limit) => traceDispatch(tracer, 'relay', () => dispatchStatusChanges(db, { limit })),
-    claimDue: (scope) => claimDeliveries(context, scope, tracer !== null),
+    dispatchDue: (limit) => traceDispatch('relay', () => dispatchStatusChanges(db, { limit })),
+    claimDue: (scope) => claimDeliveries(context, scope, isTracing()),
     deliverer,
   });
   const relay = createLoop({
@@ -133,7 +132,7 @@ async function start(logger: Logger): Promise<RunningService> {
       region: null,
       concurrency: DISPATCH_CONCURRENCY,
       process: async ({ statusChangeId }) => {
-        const { deliveryIds } = await traceDispatch(tracer, 'job', () =>
+        const { deliveryIds } = await traceDispatch('job', () =>
           dispatchStatusChanges(db, { statusChangeId }),
         );
         await producers.addDeliveries(deliveryIds).catch(() => relay.wake());
@@ -145,7 +144,7 @@ async function start(logger: Logger): Promise<RunningService> {
       region: null,
       concurrency: DELIVERY_CONCURRENCY,
       process: async ({ deliveryId }) => {
-        const [delivery] = await claimDeliveries(context, { deliveryId }, tracer !== null);
+        const [delivery] = await claimDeliveries(context, { deliveryId }, isTracing());
         if (delivery) await deliverer.attempt(delivery);
       },
       onFailed,
@@ -174,7 +173,7 @@ async function start(logger: Logger): Promise<RunningService> {
         ...workers.map((worker) => worker.close()),
       ]);
       await deliverer.close();
-      await Promise.all([producers.close(), tracer?.stop()]);
+      await Promise.all([producers.close(), stopTracing()]);
       await stores.close();
       await database.close();
       clearTimeout(abandon);

@@ -4,8 +4,8 @@ import { countHeldDeliveries, deliveryBacklog } from '@tocsin/db/deliveries/read
 import { countRunningWindows } from '@tocsin/db/maintenance-windows/read-windows';
 import { outboxAge } from '@tocsin/db/status-changes/dispatch-status-changes';
 import type { Logger } from '@tocsin/runtime/logger';
+import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/reading';
 import { Counter, Histogram } from 'prom-client';
 
 /** Counting what is held reads the whole log of deliveries. */

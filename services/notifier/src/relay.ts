@@ -1,6 +1,6 @@
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { DispatchedStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
-import type { Tracer } from '@tocsin/runtime/tracing';
+import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
 import type { Deliverer } from './deliver/deliverer.ts';
 
 /** Attempts that one notifier runs at the same time on the relay's account. */
@@ -52,21 +52,19 @@ export function createRelay(options: RelayOptions): Relay {
   };
 }
 
-/** Fans out status changes, with a span in the trace of each that has one: who it belongs to is known only afterwards. */
+/** Fans out status changes, with a span in the trace of each that has one. The traces are known only afterwards. */
 export async function traceDispatch(
-  tracer: Tracer | null,
   by: 'job' | 'relay',
   dispatch: () => Promise<DispatchedStatusChanges>,
 ): Promise<DispatchedStatusChanges> {
-  if (tracer === null) return dispatch();
-  const startedAt = Date.now();
+  const startTime = Date.now();
   const dispatched = await dispatch();
   for (const parent of dispatched.traceparents) {
     const attributes = {
       'tocsin.dispatch.by': by,
       'tocsin.dispatch.status_changes': dispatched.statusChanges,
     };
-    tracer.start('dispatch status change', { kind: 'consumer', parent, startedAt, attributes }).end();
+    startSpan('dispatch status change', { kind: SpanKind.CONSUMER, parent, startTime, attributes }).end();
   }
   return dispatched;
 }

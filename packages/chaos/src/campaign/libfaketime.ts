@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { installByApt } from '@tocsin/embedded/test-run/install-by-apt';
+import { installByApt } from '@tocsin/embedded/test-run/programs';
 
 const LIBRARIES = '/usr/lib';
 /** The one for programs with threads. */

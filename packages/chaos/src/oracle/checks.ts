@@ -242,7 +242,8 @@ function showing({ monitor, events, changes, maintained }: History): ((stretch: 
   const isCovered = ({ from, nextAt }: Stretch): boolean =>
     maintained.some(({ enteredAt, leftAt }) => enteredAt <= nextAt && (leftAt ?? Infinity) >= from);
   return (stretch) =>
-    changes.findLast(({ timestamp }) => timestamp < stretch.from)?.to === stretch.status ||
+    (changes.findLast(({ timestamp }) => timestamp < stretch.from)?.to ?? monitor.initialStatus) ===
+      stretch.status ||
     changes.some(({ timestamp, to }) => to === stretch.status && isWithin(stretch, timestamp)) ||
     (isCovered(stretch) && isInEvents(stretch));
 }

@@ -1,14 +1,20 @@
 import type { FieldError } from '@tocsin/contracts/errors';
-import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
+import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { fileDefaultsSchema, monitorFileSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import { judgeMonitor, monitorFieldErrors } from '@tocsin/contracts/monitors/monitor';
+import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import type { Terminal } from '../terminal/terminal.ts';
-import { faultyFiles, type FileFault, type Place, placeText } from './file-fault.ts';
 import { findFiles } from './find-files.ts';
 import { holdsVariable, interpolate } from './interpolate.ts';
-import { readYamlFile, type YamlFile } from './yaml-file.ts';
+import {
+  faultyFiles,
+  type FileFault,
+  type Place,
+  placeText,
+  readYamlFile,
+  type YamlFile,
+} from './yaml-file.ts';
 
 /** A monitor as a file has it, with its variables and the defaults of its file, and where its fields stand. */
 interface FileMonitor {
@@ -69,14 +75,14 @@ function readFile(
   const value = interpolateAll(file.value, [], env, fault);
   const outer = outerSchema.safeParse(value);
   if (!outer.success) {
-    for (const { path, message } of toFieldErrors(outer.error.issues, () => fieldsOf(monitorFileSchema)))
+    for (const { path, message } of toFieldErrors(outer.error.issues, monitorFileSchema))
       fault(path.split('.'), path === '' ? 'must hold source and monitors' : named(path, message));
     return { source: '', monitors: [] };
   }
   const { defaults, monitors } = outer.data;
   const judged = fileDefaultsSchema.safeParse(defaults ?? {});
   if (!judged.success) {
-    for (const error of monitorFieldErrors(judged.error, fieldsOf(fileDefaultsSchema)))
+    for (const error of toFieldErrors(judged.error.issues, fileDefaultsSchema))
       fault(['defaults', ...error.path.split('.')], named(error.path, error.message));
   }
   const own = outer.data.source ?? source?.trim();
@@ -106,7 +112,7 @@ function readMonitor(
   };
   const isObject = typeof entry === 'object' && entry !== null && !Array.isArray(entry);
   const fields: unknown = isObject ? { ...defaults, ...entry } : entry;
-  const { input, errors } = judgeMonitor(monitorSetEntrySchema, fields);
+  const { input, errors } = validateMonitor(monitorSetEntrySchema, fields);
   faults.push(...errors.map((error) => ({ place: place(error.path), message: messageOf(error) })));
   if (input === null) return [];
   const hidden = variableFields(file.value, index);

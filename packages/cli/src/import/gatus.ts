@@ -1,9 +1,83 @@
 import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
-import { gatusAssertions } from './gatus-conditions.ts';
-import { fromGatusTexts } from './gatus-variables.ts';
-import { headerValues, seconds, type Translation } from './imported.ts';
+import { headerValues, seconds, type Translation } from './translation.ts';
+
+type Assertions = Record<string, string | number>;
+
+/** One condition as assertions; null: it is no such condition. */
+type Rule = (condition: string) => Assertions | null;
+
+const HOURS: Readonly<Record<string, number>> = { h: 1, m: 1 / 60, s: 1 / 3_600 };
+
+const RULES: readonly Rule[] = [
+  matching(/^\[STATUS\] == (\d{3})$/, ([code]) => ({ statusCode: Number(code) })),
+  matching(/^\[STATUS\] == any\((\d{3})\)$/, ([code]) => ({ statusCode: Number(code) })),
+  // Gatus has it strictly less, Tocsin at most.
+  matching(/^\[RESPONSE_TIME\] < (\d+)$/, ([limit]) => ({ maxLatency: Number(limit) - 1 })),
+  matching(/^\[RESPONSE_TIME\] <= (\d+)$/, ([limit]) => ({ maxLatency: Number(limit) })),
+  matching(/^\[BODY\] == pat\(\*([^*?[\]\\]+)\*\)$/s, ([part = '']) => ({ bodyContains: part })),
+  matching(/^\[BODY\] != pat\(\*([^*?[\]\\]+)\*\)$/s, ([part = '']) => ({ bodyNotContains: part })),
+  matching(/^\[CERTIFICATE_EXPIRATION\] >=? (\d+)([hms])$/, ([count, unit = '']) => ({
+    certificateMinDays: Math.max(Math.ceil((Number(count) * (HOURS[unit] ?? 0)) / 24), 1),
+  })),
+  matching(/^\[CONNECTED\] == true$/, () => ({})),
+];
+
+function matching(pattern: RegExp, toAssertions: (groups: readonly string[]) => Assertions): Rule {
+  return (condition) => {
+    const match = pattern.exec(condition);
+    return match === null ? null : toAssertions(match.slice(1));
+  };
+}
+
+/** What Gatus' conditions come to. @param remarks takes those that Tocsin has no assertion for */
+export function gatusAssertions(conditions: readonly string[], remarks: string[]): Assertions | null {
+  const assertions: Assertions = {};
+  for (const condition of conditions) {
+    const found = RULES.map((rule) => rule(condition.trim())).find((result) => result !== null);
+    if (!found) remarks.push(`the condition ${condition} is not taken over`);
+    else if (Object.keys(found).some((key) => key in assertions))
+      remarks.push(`the condition ${condition} is not taken over: there is another one of its kind`);
+    else Object.assign(assertions, found);
+  }
+  return Object.keys(assertions).length === 0 ? null : assertions;
+}
+
+/**
+ * Gatus puts variables of the environment in the place of `$NAME` and `${NAME}`, and has `$$` for a `$`. @returns the text as a
+ * `tocsin.yaml` has it, where `${NAME}` alone is a variable, and `$${` a `${` as it stands
+ */
+function fromGatusText(text: string): string {
+  return text.replaceAll(
+    /\$\$(\{)?|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\$\{/g,
+    (found: string, brace: string | undefined, braced: string | undefined, bare: string | undefined) => {
+      if (found.startsWith('$$')) return brace === undefined ? '$' : '$${';
+      const name = braced ?? bare;
+      return name === undefined ? '$${' : `\${${name}}`;
+    },
+  );
+}
+
+/** The same of every text of a value. */
+export function fromGatusTexts(value: unknown): unknown {
+  if (typeof value === 'string') return fromGatusText(value);
+  if (Array.isArray(value)) return value.map(fromGatusTexts);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, fromGatusTexts(part)]));
+}
+
+/**
+ * A URL of a `tocsin.yaml` as it may be once its variables are set, to be judged: one at the start is a scheme or begins with one, one
+ * after a colon is a port.
+ */
+export function withStandIns(url: string): string {
+  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) => {
+    if (found === '$${') return found;
+    if (offset === 0) return url.startsWith('://', found.length) ? 'https' : 'https://variable.invalid';
+    return url[offset - 1] === ':' ? '443' : 'variable';
+  });
+}
 
 /** Gatus' own, where an alert names none. */
 const DEFAULT_FAILURE_THRESHOLD = 3;

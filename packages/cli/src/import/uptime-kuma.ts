@@ -1,7 +1,7 @@
 import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
-import { headerValues, seconds, type Translation } from './imported.ts';
+import { headerValues, seconds, type Translation } from './translation.ts';
 
 const text = z.string().nullish();
 const flag = z.union([z.boolean(), z.literal([0, 1])]).nullish();

@@ -1,54 +1,42 @@
 import { z } from 'zod';
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../limits.ts';
 import { API_KEY } from '../routes/examples.ts';
-import { DASHBOARD, many } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes } from '../routes/route.ts';
 import { apiKeySchema, createApiKeySchema } from './api-key.ts';
 
-const KEYS = `${DASHBOARD}/api-keys`;
-const tag = 'API keys';
-
-/** API keys of the account (specification "Authentication" 2, 3 and 7). */
-export const apiKeyOperations: Operations = {
-  [`GET ${KEYS}`]: {
-    id: 'listApiKeys',
-    tag,
+const member = { tag: 'API keys', access: 'member' } as const;
+export const apiKeyRoutes = defineRoutes({
+  listApiKeys: {
+    endpoint: 'GET /api/dashboard/api-keys',
+    ...member,
     summary: 'List API keys',
-    needs: 'member',
-    ok: 200,
-    answer: many('apiKeys', apiKeySchema),
-    answerExample: { apiKeys: [API_KEY] },
+    response: z.strictObject({ apiKeys: z.array(apiKeySchema) }),
+    responseExample: { apiKeys: [API_KEY] },
   },
-  [`POST ${KEYS}`]: {
-    id: 'createApiKey',
-    tag,
+  createApiKey: {
+    endpoint: 'POST /api/dashboard/api-keys',
+    ...member,
     summary: 'Create an API key',
-    description: 'It may read and write. This answer is the only one that shows it.',
-    needs: 'member',
+    description: 'It has the scopes `read` and `write`. Only this response contains it.',
     body: createApiKeySchema,
     bodyExample: { name: 'Deployments', expiresAt: '2027-11-20T00:00:00Z' },
-    ok: 201,
-    answer: z.strictObject({
+    status: 201,
+    response: z.strictObject({
       apiKey: apiKeySchema,
-      key: z
-        .string()
-        .regex(/^tocsin_live_[0-9a-f]{48}$/)
-        .describe('The key itself.'),
+      key: z.string().regex(API_KEY_PATTERN).describe('The key itself.'),
     }),
-    answerExample: {
+    responseExample: {
       apiKey: { ...API_KEY, lastUsedAt: null },
-      key: `tocsin_live_${'0123456789abcdef'.repeat(3)}`,
+      key: `${API_KEY_PREFIX}${'0123456789abcdef'.repeat(3)}`,
     },
     showsSecret: true,
-    answerHeaders: ['Location'],
+    responseHeaders: ['Location'],
   },
-  [`DELETE ${KEYS}/:id`]: {
-    id: 'deleteApiKey',
-    tag,
+  deleteApiKey: {
+    endpoint: 'DELETE /api/dashboard/api-keys/:id',
+    ...member,
     summary: 'Delete an API key',
-    description: 'It stops working with the next request, for good.',
-    needs: 'member',
-    kind: 'apiKey',
-    ok: 204,
-    answer: null,
+    description: 'It stops working at once, permanently.',
+    resource: 'apiKey',
   },
-};
+});

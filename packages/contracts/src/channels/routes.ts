@@ -1,118 +1,100 @@
 import { z } from 'zod';
 import { channelTestSchema } from '../deliveries/delivery.ts';
 import { ATTEMPT, CHANNEL, MONITOR, SECRET } from '../routes/examples.ts';
-import { DASHBOARD, many, nothing, one } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes, noFields } from '../routes/route.ts';
 import { channelSchema, channelSecretSchema, createChannelSchema, updateChannelSchema } from './channel.ts';
 
-const CHANNELS = `${DASHBOARD}/channels`;
-const tag = 'Channels';
-const kind = 'channel';
-const answer = one('channel', channelSchema);
+const member = { tag: 'Channels', access: 'member' } as const;
+const owner = { tag: 'Channels', access: 'owner' } as const;
+const resource = 'channel';
+const response = z.strictObject({ channel: channelSchema });
 
-/** Webhook channels (design §3 "Dashboard API"). */
-export const channelOperations: Operations = {
-  [`GET ${CHANNELS}`]: {
-    id: 'listChannels',
-    tag,
+export const channelRoutes = defineRoutes({
+  listChannels: {
+    endpoint: 'GET /api/dashboard/channels',
+    ...member,
     summary: 'List channels',
-    description: 'The newest first.',
-    needs: 'member',
-    ok: 200,
-    answer: many('channels', channelSchema),
-    answerExample: { channels: [CHANNEL] },
+    description: 'Newest first.',
+    response: z.strictObject({ channels: z.array(channelSchema) }),
+    responseExample: { channels: [CHANNEL] },
   },
-  [`POST ${CHANNELS}`]: {
-    id: 'createChannel',
-    tag,
+  createChannel: {
+    endpoint: 'POST /api/dashboard/channels',
+    ...member,
     summary: 'Create a channel',
     description:
-      'The answer shows the secret that signs its webhooks. An address that webhooks may not reach is refused.',
-    needs: 'member',
+      'The response contains the secret that signs its webhooks. An address that webhooks may not reach is refused.',
     body: createChannelSchema,
     bodyExample: { name: 'On call', url: 'https://hooks.example/tocsin', monitorIds: [MONITOR.id] },
-    ok: 201,
-    answer: z.strictObject({ channel: channelSchema, secret: channelSecretSchema }),
-    answerExample: { channel: CHANNEL, secret: SECRET },
+    status: 201,
+    response: z.strictObject({ channel: channelSchema, secret: channelSecretSchema }),
+    responseExample: { channel: CHANNEL, secret: SECRET },
     showsSecret: true,
-    answerHeaders: ['Location'],
+    responseHeaders: ['Location'],
   },
-  [`GET ${CHANNELS}/:id`]: {
-    id: 'getChannel',
-    tag,
+  getChannel: {
+    endpoint: 'GET /api/dashboard/channels/:id',
+    ...member,
     summary: 'Get a channel',
-    needs: 'member',
-    kind,
-    ok: 200,
-    answer,
-    answerExample: { channel: CHANNEL },
+    resource,
+    response,
+    responseExample: { channel: CHANNEL },
   },
-  [`PATCH ${CHANNELS}/:id`]: {
-    id: 'updateChannel',
-    tag,
+  updateChannel: {
+    endpoint: 'PATCH /api/dashboard/channels/:id',
+    ...member,
     summary: 'Update a channel',
     description:
-      'Only the fields that are given change. `enabled: false` holds what is due; `enabled: true` lets new webhooks pass, and what was held waits until it is redelivered.',
-    needs: 'member',
-    kind,
+      'Changes only the fields given. `enabled: false` holds the deliveries that are due. `enabled: true` sends new webhooks again; held deliveries wait until they are redelivered.',
+    resource,
     body: updateChannelSchema,
     bodyExample: { enabled: true },
-    ok: 200,
-    answer,
-    answerExample: { channel: CHANNEL },
+    response,
+    responseExample: { channel: CHANNEL },
   },
-  [`DELETE ${CHANNELS}/:id`]: {
-    id: 'deleteChannel',
-    tag,
+  deleteChannel: {
+    endpoint: 'DELETE /api/dashboard/channels/:id',
+    ...member,
     summary: 'Delete a channel',
-    description: 'It sends nothing more.',
-    needs: 'member',
-    kind,
-    ok: 204,
-    answer: null,
+    description: 'Deletes its deliveries too.',
+    resource,
   },
-  [`GET ${CHANNELS}/:id/secret`]: {
-    id: 'getChannelSecret',
-    tag,
+  getChannelSecret: {
+    endpoint: 'GET /api/dashboard/channels/:id/secret',
+    ...owner,
     summary: 'Reveal the secret of a channel',
-    needs: 'owner',
-    kind,
-    ok: 200,
-    answer: one('secret', channelSecretSchema),
-    answerExample: { secret: SECRET },
+    resource,
+    response: z.strictObject({ secret: channelSecretSchema }),
+    responseExample: { secret: SECRET },
     showsSecret: true,
   },
-  [`POST ${CHANNELS}/:id/rotate-secret`]: {
-    id: 'rotateChannelSecret',
-    tag,
-    summary: 'Give a channel a new secret',
+  rotateChannelSecret: {
+    endpoint: 'POST /api/dashboard/channels/:id/rotate-secret',
+    ...owner,
+    summary: 'Rotate the secret of a channel',
     description:
-      'The one until now signs beside it for 24 hours; rotating again within these ends the one before that.',
-    needs: 'owner',
-    kind,
-    body: nothing,
-    ok: 200,
-    answer: z.strictObject({
+      'The previous secret also signs for 24 hours. Another rotation within that time ends the one before.',
+    resource,
+    body: noFields,
+    response: z.strictObject({
       secret: channelSecretSchema,
       previousSecretExpiresAt: z.iso
         .datetime({ precision: 3 })
-        .describe('When the secret until now signs no more.'),
+        .describe('When the previous secret stops signing.'),
     }),
-    answerExample: { secret: SECRET, previousSecretExpiresAt: '2026-11-21T12:00:00.000Z' },
+    responseExample: { secret: SECRET, previousSecretExpiresAt: '2026-11-21T12:00:00.000Z' },
     showsSecret: true,
   },
-  [`POST ${CHANNELS}/:id/test`]: {
-    id: 'testChannel',
-    tag,
+  testChannel: {
+    endpoint: 'POST /api/dashboard/channels/:id/test',
+    ...member,
     summary: 'Send a test event',
     description:
-      'To a disabled channel too. Waits for what its one attempt comes to; 504 where no notifier makes one.',
-    needs: 'member',
-    kind,
-    body: nothing,
-    ok: 200,
-    answer: channelTestSchema,
-    answerExample: { attempt: ATTEMPT, delivered: true },
-    refusals: ['delivery_not_attempted'],
+      'Works for a disabled channel too. Waits for the outcome of its only attempt; 504 if no notifier makes one.',
+    resource,
+    body: noFields,
+    response: channelTestSchema,
+    responseExample: { attempt: ATTEMPT, delivered: true },
+    errors: ['delivery_not_attempted'],
   },
-};
+});

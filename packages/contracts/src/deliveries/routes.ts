@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import { ATTEMPT, DELIVERY, WEBHOOK } from '../routes/examples.ts';
-import { DASHBOARD, many, nothing, one } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes, noFields } from '../routes/route.ts';
 import {
   deliveriesQuerySchema,
   deliveryDetailSchema,
@@ -9,63 +9,55 @@ import {
   redeliverySchema,
 } from './delivery.ts';
 
-const tag = 'Deliveries';
-
-/** What was sent to channels (design §3 "Dashboard API"). */
-export const deliveryOperations: Operations = {
-  [`GET ${DASHBOARD}/channels/:id/deliveries`]: {
-    id: 'listDeliveries',
-    tag,
+const member = { tag: 'Deliveries', access: 'member' } as const;
+export const deliveryRoutes = defineRoutes({
+  listDeliveries: {
+    endpoint: 'GET /api/dashboard/channels/:id/deliveries',
+    ...member,
     summary: 'List deliveries of a channel',
-    description: 'The newest first.',
-    needs: 'member',
-    kind: 'channel',
+    description: 'Newest first.',
+    resource: 'channel',
     query: deliveriesQuerySchema,
-    ok: 200,
-    answer: many('deliveries', deliverySchema),
-    answerExample: { deliveries: [DELIVERY] },
+    response: z.strictObject({ deliveries: z.array(deliverySchema) }),
+    responseExample: { deliveries: [DELIVERY] },
   },
-  [`POST ${DASHBOARD}/channels/:id/redeliver`]: {
-    id: 'redeliverChannel',
-    tag,
-    summary: 'Send what a channel did not get again',
+  redeliverChannel: {
+    endpoint: 'POST /api/dashboard/channels/:id/redeliver',
+    ...member,
+    summary: 'Redeliver to a channel',
     description:
-      'Every `held`, `failed` or `pending` delivery with a stamp in the range is due at once, in order; not test events, nor what is being sent just now. A request takes some ten seconds at most. If deliveries are left then, `more` is `true` and the response has `Retry-After`: repeat the request.',
-    needs: 'member',
-    kind: 'channel',
+      'Makes every `held`, `failed` or `pending` delivery with a timestamp in the range due at once, in order, except test events and deliveries being sent. A request takes about ten seconds at most. If deliveries are left, `more` is `true` and the response has `Retry-After`: repeat the request.',
+    resource: 'channel',
     body: redeliverySchema,
     bodyExample: { since: '2026-11-20T00:00:00Z', until: '2026-11-21T00:00:00Z' },
-    ok: 202,
-    answer: redeliveryResultSchema,
-    answerExample: { count: 3, more: false },
-    refusals: ['conflict'],
+    status: 202,
+    response: redeliveryResultSchema,
+    responseExample: { count: 3, more: false },
+    errors: ['conflict'],
   },
-  [`GET ${DASHBOARD}/deliveries/:id`]: {
-    id: 'getDelivery',
-    tag,
+  getDelivery: {
+    endpoint: 'GET /api/dashboard/deliveries/:id',
+    ...member,
     summary: 'Get a delivery',
-    needs: 'member',
-    kind: 'delivery',
-    ok: 200,
-    answer: one('delivery', deliveryDetailSchema),
-    answerExample: {
+    resource: 'delivery',
+    response: z.strictObject({ delivery: deliveryDetailSchema }),
+    responseExample: {
       delivery: { ...DELIVERY, payload: JSON.stringify(WEBHOOK), attempts: [{ ...ATTEMPT, number: 1 }] },
     },
   },
-  [`POST ${DASHBOARD}/deliveries/:id/redeliver`]: {
-    id: 'redeliver',
-    tag,
-    summary: 'Send a delivery again',
+  redeliver: {
+    endpoint: 'POST /api/dashboard/deliveries/:id/redeliver',
+    ...member,
+    summary: 'Redeliver a delivery',
     description:
-      'The same bytes, at once, with the retry schedule from its beginning. 409 while an attempt is under way, or while the channel is disabled.',
-    needs: 'member',
-    kind: 'delivery',
-    body: nothing,
-    ok: 202,
-    answer: one('delivery', deliverySchema),
-    answerExample: {
+      'Sends the same bytes at once and restarts the retry schedule. 409 while an attempt is in progress or the channel is disabled.',
+    resource: 'delivery',
+    body: noFields,
+    status: 202,
+    response: z.strictObject({ delivery: deliverySchema }),
+    responseExample: {
       delivery: { ...DELIVERY, state: 'pending', nextAttemptAt: '2026-11-20T12:30:00.000Z' },
     },
-    refusals: ['conflict'],
+    errors: ['conflict'],
   },
-};
+});

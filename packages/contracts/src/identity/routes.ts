@@ -2,98 +2,107 @@ import { z } from 'zod';
 import { storableText } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 import { emailSchema, newPasswordSchema } from '../people/user.ts';
-import { nothing } from '../routes/route.ts';
-import type { Operation, Operations } from '../routes/route.ts';
+import { defineRoutes, noFields } from '../routes/route.ts';
 
-const AUTH = '/api/auth';
 const { max } = LIMITS.passwordCharacters;
-const something = z.looseObject({});
 const password = storableText.max(max, { error: `must be at most ${max} characters` });
+
+/** A session as better-auth returns it, with the fields that the dashboard uses. */
+const sessionSchema = z.looseObject({
+  id: z.string(),
+  token: z.string(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  ipAddress: z.string().nullish(),
+  userAgent: z.string().nullish(),
+});
+
 const shared = {
   tag: 'Signing in',
-  needs: 'anyone',
-  ok: 200,
-  answer: something,
-} satisfies Partial<Operation>;
+  access: 'anyone',
+  query: noFields,
+  response: z.looseObject({}),
+} as const;
 
 /**
- * Routes that better-auth answers. What they take is validated first, and nothing else of a request reaches better-auth; of their answers
- * and errors is known what the dashboard uses.
+ * Routes that better-auth handles. Requests are validated first, and better-auth receives only their validated fields. Of responses and
+ * errors, only what the dashboard uses is declared.
  */
-export const SIGN_IN_OPERATIONS: Operations = {
-  [`POST ${AUTH}/sign-in/email`]: {
+export const signInRoutes = defineRoutes({
+  signIn: {
     ...shared,
-    id: 'signIn',
-    summary: 'Sign in by password',
+    endpoint: 'POST /api/auth/sign-in/email',
+    summary: 'Sign in with a password',
     description:
-      'Sets the cookie of the session. Three attempts in ten seconds from one address, then 429. After ten failed attempts on one user, further ones take turns, five seconds apart, whether the user exists or not: a 429 says in `Retry-After` when the turn of this network comes. A browser that has signed in as the user before is not delayed by attempts of others.',
-    answerHeaders: ['Set-Cookie'],
+      'Sets the session cookie. An address may try three times in ten seconds, then gets 429. After ten failed attempts for a user, further attempts take turns, five seconds apart, whether or not the user exists. A 429 says in `Retry-After` when the turn of this network comes. A browser that has signed in as the user before is not delayed by the attempts of others.',
     body: z.strictObject({ email: emailSchema, password }),
+    responseHeaders: ['Set-Cookie'],
   },
-  [`POST ${AUTH}/sign-out`]: {
+  signOut: {
     ...shared,
-    id: 'signOut',
+    endpoint: 'POST /api/auth/sign-out',
     summary: 'Sign out',
     description: 'Ends the session.',
-    body: nothing,
+    body: noFields,
   },
-  [`GET ${AUTH}/get-session`]: {
+  getSession: {
     ...shared,
-    id: 'getSession',
+    endpoint: 'GET /api/auth/get-session',
     summary: 'Get the session',
     description: 'The session and its user, or null.',
-    answer: something.nullable(),
+    response: z.looseObject({ session: sessionSchema }).nullable(),
   },
-  [`POST ${AUTH}/change-password`]: {
+  changePassword: {
     ...shared,
-    id: 'changePassword',
-    summary: 'Change the own password',
-    description: 'Every other session of the user ends.',
+    endpoint: 'POST /api/auth/change-password',
+    summary: 'Change your password',
+    description: 'Ends every other session of the user.',
     body: z.strictObject({
       currentPassword: password,
       newPassword: newPasswordSchema,
-      revokeOtherSessions: z.boolean().optional().describe('Without effect: they always end.'),
+      revokeOtherSessions: z.boolean().optional().describe('Has no effect: other sessions always end.'),
     }),
   },
-  [`GET ${AUTH}/list-sessions`]: {
+  listSessions: {
     ...shared,
-    id: 'listSessions',
-    summary: 'List own sessions',
-    answer: z.array(something),
+    endpoint: 'GET /api/auth/list-sessions',
+    summary: 'List your sessions',
+    response: z.array(sessionSchema),
   },
-  [`POST ${AUTH}/revoke-session`]: {
+  revokeSession: {
     ...shared,
-    id: 'revokeSession',
-    summary: 'End one of the own sessions',
-    body: z.strictObject({ token: storableText.describe('Of the list.') }),
+    endpoint: 'POST /api/auth/revoke-session',
+    summary: 'End one of your sessions',
+    body: z.strictObject({ token: storableText.describe('From the list of sessions.') }),
   },
-  [`POST ${AUTH}/revoke-other-sessions`]: {
+  revokeOtherSessions: {
     ...shared,
-    id: 'revokeOtherSessions',
-    summary: 'End all own sessions but this one',
-    body: nothing,
+    endpoint: 'POST /api/auth/revoke-other-sessions',
+    summary: 'End all your other sessions',
+    body: noFields,
   },
-};
+});
 
-/** The same, there only where single sign-on is set up. */
-export const SINGLE_SIGN_ON_OPERATIONS: Operations = {
-  [`POST ${AUTH}/sign-in/social`]: {
+/** Served only if single sign-on is configured. */
+export const singleSignOnRoutes = defineRoutes({
+  beginSingleSignOn: {
     ...shared,
-    id: 'beginSingleSignOn',
+    endpoint: 'POST /api/auth/sign-in/social',
     summary: 'Begin single sign-on',
-    description: 'Answers where to send the browser. Only where single sign-on is set up.',
+    description: 'Returns the URL to send the browser to. Available only if single sign-on is configured.',
     body: z.strictObject({
       provider: z.literal('oidc', { error: 'must be oidc' }),
       callbackURL: storableText.describe('Where to send the browser once it is signed in.'),
     }),
+    response: z.looseObject({ url: z.string() }),
   },
-  [`GET ${AUTH}/callback/oidc`]: {
-    id: 'finishSingleSignOn',
+  finishSingleSignOn: {
+    endpoint: 'GET /api/auth/callback/oidc',
     tag: 'Signing in',
-    summary: 'Come back from single sign-on',
+    access: 'anyone',
+    summary: 'Finish single sign-on',
     description:
-      'Where the provider sends the browser. It goes on where it wanted to, signed in, or to the page that says why not. Only where single sign-on is set up.',
-    needs: 'anyone',
+      'The provider sends the browser here. It is redirected, signed in, to where it wanted to go, or to a page that explains the error. Available only if single sign-on is configured.',
     // Providers add parameters of their own, which are ignored.
     query: z.object({
       state: z.string().optional(),
@@ -102,8 +111,7 @@ export const SINGLE_SIGN_ON_OPERATIONS: Operations = {
       error: z.string().optional(),
       error_description: z.string().optional(),
     }),
-    ok: 302,
-    answer: null,
-    answerHeaders: ['Location', 'Set-Cookie'],
+    status: 302,
+    responseHeaders: ['Location', 'Set-Cookie'],
   },
-};
+});

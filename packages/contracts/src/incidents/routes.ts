@@ -1,31 +1,25 @@
+import { z } from 'zod';
 import { INCIDENT } from '../routes/examples.ts';
-import { DASHBOARD, many, one } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes } from '../routes/route.ts';
 import { incidentSchema, incidentsQuerySchema } from './incident.ts';
 
-const tag = 'Incidents';
-
-/** Open and past incidents (design §3 "Dashboard API"). */
-export const incidentOperations: Operations = {
-  [`GET ${DASHBOARD}/incidents`]: {
-    id: 'listIncidents',
-    tag,
+const member = { tag: 'Incidents', access: 'member' } as const;
+export const incidentRoutes = defineRoutes({
+  listIncidents: {
+    endpoint: 'GET /api/dashboard/incidents',
+    ...member,
     summary: 'List incidents',
-    description: 'The latest first.',
-    needs: 'member',
+    description: 'Newest first.',
     query: incidentsQuerySchema,
-    ok: 200,
-    answer: many('incidents', incidentSchema),
-    answerExample: { incidents: [INCIDENT] },
+    response: z.strictObject({ incidents: z.array(incidentSchema) }),
+    responseExample: { incidents: [INCIDENT] },
   },
-  [`GET ${DASHBOARD}/incidents/:id`]: {
-    id: 'getIncident',
-    tag,
+  getIncident: {
+    endpoint: 'GET /api/dashboard/incidents/:id',
+    ...member,
     summary: 'Get an incident',
-    needs: 'member',
-    kind: 'incident',
-    ok: 200,
-    answer: one('incident', incidentSchema),
-    answerExample: { incident: INCIDENT },
+    resource: 'incident',
+    response: z.strictObject({ incident: incidentSchema }),
+    responseExample: { incident: INCIDENT },
   },
-};
+});

@@ -1,40 +1,39 @@
 import { z } from 'zod';
 import { STREAM_HEARTBEAT_SECONDS } from '../limits.ts';
 import { eventSchema, statusChangeSchema } from '../monitors/events.ts';
-import { DASHBOARD, nothing } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes, noFields } from '../routes/route.ts';
 
 const position = z
-  .string()
+  .string({ error: 'must be the id of a message of this stream' })
   .optional()
-  .describe(
-    'Where to go on: the last `id` that was received. Everything since ten seconds before it comes again.',
-  )
+  .describe('The last `id` received. Everything since ten seconds before it is sent again.')
   .meta({ format: 'date-time' });
 
-/** The live stream (design §3 "Dashboard API"). */
-export const streamOperations: Operations = {
-  [`GET ${DASHBOARD}/stream`]: {
-    id: 'openStream',
+export const streamRoutes = defineRoutes({
+  openStream: {
+    endpoint: 'GET /api/dashboard/stream',
     tag: 'Live stream',
     summary: 'Follow checks and status changes',
-    description: `Server-sent events, as \`EventSource\` reads them, until either side leaves:
+    description: `Server-sent events, as \`EventSource\` reads them:
 
 - \`check\`: the data is an \`Event\`.
 - \`status-change\`: the data is a \`StatusChange\`.
-- \`reset\`: something may be missing. Load the lists again; the stream goes on.
-- \`heartbeat\`: a sign of life, every ${STREAM_HEARTBEAT_SECONDS} seconds. After two that did not come the connection is dead: open another.
+- \`reset\`: something may be missing. Reload the lists; the stream continues.
+- \`heartbeat\`: sent every ${STREAM_HEARTBEAT_SECONDS} seconds. After two missed heartbeats the connection is dead: open another.
 
-The \`id\` of a message is a position, not the id of what it tells. Messages of a monitor come in the order of their \`timestamp\`. A replay reaches
-back five minutes.`,
-    needs: 'member',
+The \`id\` of a message is a position, not the id of a record. Messages of a monitor come in the order of their \`timestamp\`. A replay reaches back five minutes.`,
+    access: 'member',
     headers: z.object({ 'Last-Event-ID': position }),
     query: z.object({
-      lastEventId: position.describe('The same, where the header cannot be set.'),
+      lastEventId: position.describe('The same, for clients that cannot set the header.'),
     }),
-    ok: 200,
-    answer: 'text/event-stream',
-    messages: { check: eventSchema, 'status-change': statusChangeSchema, reset: nothing, heartbeat: nothing },
-    answerExample: `event: check\nid: 2026-11-20T12:00:00.123Z\ndata: {"status":"UP"}\n\n`,
+    response: 'text/event-stream',
+    messages: {
+      check: eventSchema,
+      'status-change': statusChangeSchema,
+      reset: noFields,
+      heartbeat: noFields,
+    },
+    responseExample: `event: check\nid: 2026-11-20T12:00:00.123Z\ndata: {"status":"UP"}\n\n`,
   },
-};
+});

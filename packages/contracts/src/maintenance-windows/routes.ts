@@ -1,41 +1,38 @@
+import { z } from 'zod';
 import { MAINTENANCE_WINDOW, MONITOR } from '../routes/examples.ts';
-import { DASHBOARD, many, nothing, one } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes, noFields } from '../routes/route.ts';
 import {
   createMaintenanceWindowSchema,
   listedMaintenanceWindowSchema,
+  maintenanceWindowPreviewSchema,
   maintenanceWindowSchema,
   maintenanceWindowsQuerySchema,
+  previewMaintenanceWindowSchema,
   updateMaintenanceWindowSchema,
 } from './maintenance-window.ts';
 
-const WINDOWS = `${DASHBOARD}/maintenance-windows`;
-const tag = 'Maintenance windows';
-const kind = 'maintenanceWindow';
-const answer = one('maintenanceWindow', maintenanceWindowSchema);
-const answerExample = { maintenanceWindow: MAINTENANCE_WINDOW };
+const member = { tag: 'Maintenance windows', access: 'member' } as const;
+const resource = 'maintenanceWindow';
+const response = z.strictObject({ maintenanceWindow: maintenanceWindowSchema });
+const responseExample = { maintenanceWindow: MAINTENANCE_WINDOW };
 const { upcoming: _, ...listed } = MAINTENANCE_WINDOW;
 
-/** Maintenance windows (design §3 "Dashboard API"). */
-export const maintenanceWindowOperations: Operations = {
-  [`GET ${WINDOWS}`]: {
-    id: 'listMaintenanceWindows',
-    tag,
+export const maintenanceWindowRoutes = defineRoutes({
+  listMaintenanceWindows: {
+    endpoint: 'GET /api/dashboard/maintenance-windows',
+    ...member,
     summary: 'List maintenance windows',
-    description: 'The newest first.',
-    needs: 'member',
+    description: 'Newest first.',
     query: maintenanceWindowsQuerySchema,
-    ok: 200,
-    answer: many('maintenanceWindows', listedMaintenanceWindowSchema),
-    answerExample: { maintenanceWindows: [listed] },
+    response: z.strictObject({ maintenanceWindows: z.array(listedMaintenanceWindowSchema) }),
+    responseExample: { maintenanceWindows: [listed] },
   },
-  [`POST ${WINDOWS}`]: {
-    id: 'createMaintenanceWindow',
-    tag,
-    summary: 'Plan maintenance',
+  createMaintenanceWindow: {
+    endpoint: 'POST /api/dashboard/maintenance-windows',
+    ...member,
+    summary: 'Create a maintenance window',
     description:
-      'Once, or by a rule that leaves time for each occurrence before the next. It begins and ends within two seconds of its plan.',
-    needs: 'member',
+      'Once, or recurring by a rule whose occurrences do not overlap. Maintenance begins and ends within two seconds of the plan.',
     body: createMaintenanceWindowSchema,
     bodyExample: {
       name: 'Weekly upgrade',
@@ -45,56 +42,73 @@ export const maintenanceWindowOperations: Operations = {
       rrule: 'FREQ=WEEKLY;BYDAY=SA',
       timeZone: 'Europe/Berlin',
     },
-    ok: 201,
-    answer,
-    answerExample,
-    answerHeaders: ['Location'],
+    status: 201,
+    response,
+    responseExample,
+    responseHeaders: ['Location'],
   },
-  [`GET ${WINDOWS}/:id`]: {
-    id: 'getMaintenanceWindow',
-    tag,
-    summary: 'Get a maintenance window',
-    needs: 'member',
-    kind,
-    ok: 200,
-    answer,
-    answerExample,
-  },
-  [`PATCH ${WINDOWS}/:id`]: {
-    id: 'updateMaintenanceWindow',
-    tag,
-    summary: 'Update a maintenance window',
+  previewMaintenanceWindow: {
+    endpoint: 'POST /api/dashboard/maintenance-windows/preview',
+    ...member,
+    summary: 'Preview a maintenance window',
     description:
-      'Only the fields that are given change. What that means for its monitors takes effect within two seconds.',
-    needs: 'member',
-    kind,
+      'The next occurrences of a window with these fields, and the other windows that overlap with them on the same monitors. Changes nothing.',
+    body: previewMaintenanceWindowSchema,
+    bodyExample: {
+      startsAt: '2026-11-28T03:00:00+01:00',
+      endsAt: '2026-11-28T05:00:00+01:00',
+      rrule: 'FREQ=WEEKLY;BYDAY=SA',
+      timeZone: 'Europe/Berlin',
+      monitorIds: [MONITOR.id],
+    },
+    response: maintenanceWindowPreviewSchema,
+    responseExample: {
+      occurrences: MAINTENANCE_WINDOW.upcoming,
+      overlaps: [
+        {
+          maintenanceWindowId: '019a9f17-9a0b-7c1d-8e2f-30415263748a',
+          name: 'Backups',
+          startsAt: '2026-11-28T02:30:00.000Z',
+          monitorCount: 1,
+        },
+      ],
+    },
+  },
+  getMaintenanceWindow: {
+    endpoint: 'GET /api/dashboard/maintenance-windows/:id',
+    ...member,
+    summary: 'Get a maintenance window',
+    resource,
+    response,
+    responseExample,
+  },
+  updateMaintenanceWindow: {
+    endpoint: 'PATCH /api/dashboard/maintenance-windows/:id',
+    ...member,
+    summary: 'Update a maintenance window',
+    description: 'Changes only the fields given. Takes effect for its monitors within two seconds.',
+    resource,
     body: updateMaintenanceWindowSchema,
     bodyExample: { endsAt: '2026-11-28T06:00:00+01:00' },
-    ok: 200,
-    answer,
-    answerExample,
+    response,
+    responseExample,
   },
-  [`DELETE ${WINDOWS}/:id`]: {
-    id: 'deleteMaintenanceWindow',
-    tag,
+  deleteMaintenanceWindow: {
+    endpoint: 'DELETE /api/dashboard/maintenance-windows/:id',
+    ...member,
     summary: 'Delete a maintenance window',
-    description: 'Ends it if it runs.',
-    needs: 'member',
-    kind,
-    ok: 204,
-    answer: null,
+    description: 'Ends its maintenance if it is running.',
+    resource,
   },
-  [`POST ${WINDOWS}/:id/end`]: {
-    id: 'endMaintenance',
-    tag,
+  endMaintenance: {
+    endpoint: 'POST /api/dashboard/maintenance-windows/:id/end',
+    ...member,
     summary: 'End maintenance now',
     description:
-      'Ends the occurrence that runs, by the clock of the server. A window that recurs goes on with its next occurrence; one that does not run stays as it is.',
-    needs: 'member',
-    kind,
-    body: nothing,
-    ok: 200,
-    answer,
-    answerExample,
+      'Ends the running occurrence, by the clock of the server. A recurring window continues with its next occurrence. A window that is not running stays unchanged.',
+    resource,
+    body: noFields,
+    response,
+    responseExample,
   },
-};
+});

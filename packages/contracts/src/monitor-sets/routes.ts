@@ -1,27 +1,24 @@
 import { LIMITS } from '../limits.ts';
 import { MONITOR } from '../routes/examples.ts';
-import { ifMatchWith } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes, ifMatch } from '../routes/route.ts';
 import { monitorSetResultSchema, monitorSetSchema } from './monitor-set.ts';
 
 const source = 'platform/monitors';
 
-/** Sets of monitors (docs/api.md "Sets of monitors"), for programs alone. */
-export const monitorSetOperations: Operations = {
-  'PUT /api/cli/monitors': {
-    id: 'applyMonitors',
+/** Sets of monitors, for programs only. */
+export const monitorSetRoutes = defineRoutes({
+  applyMonitors: {
+    endpoint: 'PUT /api/cli/monitors',
     tag: 'Monitors',
     summary: 'Apply a set of monitors',
-    description: `Makes the monitors of a \`source\` what the set says: all of them or, after any error, none. What an entry leaves out has its default, not what
-it was. A set that is applied again changes nothing. An \`externalId\` that a monitor of another source has, or one of none, is refused with 409;
-other sources' monitors are never touched. All but a dry run needs a key with the scope \`write\`. The body may have ${LIMITS.monitorSetBytes} bytes; of its faults at most a hundred are told at once.`,
-    needs: 'key',
-    needsWriteIf: ({ dryRun }) => dryRun !== true,
-    headers: ifMatchWith(
-      'The `ETag` of a dry run of this set: if anything else is to be done by now than it said, this is refused with 412.',
+    description: `Makes the monitors of a \`source\` match the set: all of them or, after any error, none. A field that an entry omits gets its default, not its previous value. Applying a set again changes nothing. An \`externalId\` that belongs to a monitor of another source, or of no source, is refused with 409; monitors of other sources are never changed. Every request except a dry run needs a key with the scope \`write\`. The body may have ${LIMITS.monitorSetBytes} bytes. At most a hundred errors are returned at once.`,
+    access: 'key',
+    requiresWriteScope: ({ dryRun }) => dryRun !== true,
+    headers: ifMatch(
+      'The `ETag` of a dry run of this set. If the plan has changed since, the request is refused with 412.',
     ),
     body: monitorSetSchema,
-    bodyBytes: LIMITS.monitorSetBytes,
+    maxBodyBytes: LIMITS.monitorSetBytes,
     bodyExample: {
       source,
       monitors: [
@@ -30,9 +27,8 @@ other sources' monitors are never touched. All but a dry run needs a key with th
       ],
       prune: true,
     },
-    ok: 200,
-    answer: monitorSetResultSchema,
-    answerExample: {
+    response: monitorSetResultSchema,
+    responseExample: {
       source,
       dryRun: false,
       changed: true,
@@ -42,7 +38,7 @@ other sources' monitors are never touched. All but a dry run needs a key with th
       unchanged: [],
       unlisted: [],
     },
-    refusals: ['conflict', 'precondition_failed'],
-    answerHeaders: ['ETag'],
+    errors: ['conflict', 'precondition_failed'],
+    responseHeaders: ['ETag'],
   },
-};
+});

@@ -1,178 +1,228 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { EVENT, MONITOR } from '../routes/examples.ts';
-import { DASHBOARD, ifMatchWith, many, one } from '../routes/route.ts';
-import type { Access, Operation, Operations } from '../routes/route.ts';
-import type { Tag } from '../routes/routes.ts';
-import { eventSchema, eventsQuerySchema, triggerSchema } from './events.ts';
+import { defineRoutes, ifMatch } from '../routes/route.ts';
+import type { Route, Routes } from '../routes/route.ts';
+import {
+  eventSchema,
+  eventsQuerySchema,
+  monitorRegionSchema,
+  recentChecksQuerySchema,
+  recentChecksSchema,
+  triggerSchema,
+} from './events.ts';
 import { createMonitorSchema, monitorSchema, updateMonitorSchema } from './monitor.ts';
+import { monitorStatsSchema, statsQuerySchema } from './stats.ts';
 
-/** One of the two roots under which the monitors API stands. */
-interface Root {
-  readonly base: string;
-  readonly read: Access;
-  readonly write: Access;
-  readonly tags: { readonly monitors: Tag; readonly checks: Tag };
-  /** Ends the names of its operations. */
-  readonly suffix: string;
-}
+const resource = 'monitor';
+const response = z.strictObject({ monitor: monitorSchema });
+const responseExample = { monitor: MONITOR };
 
-const kind = 'monitor';
-const answer = one('monitor', monitorSchema);
-const answerExample = { monitor: MONITOR };
+const KEY_RULE = `must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters, such as a UUID`;
+/** RFC 9651, section 3.3.3: quoted, with `"` and `\` escaped. */
+const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
-const ifMatch = ifMatchWith(
-  'The `ETag` of the monitor as you know it: if somebody has changed it since, this is refused with 412.',
-);
+/** Plain, or quoted as the IETF draft writes it. */
+const idempotencyKey = z
+  .string()
+  .transform((header) => QUOTED.exec(header)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? header)
+  .pipe(
+    z
+      .string()
+      .regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, { error: KEY_RULE, abort: true })
+      .max(LIMITS.idempotencyKeyCharacters, { error: KEY_RULE }),
+  )
+  .optional()
+  .describe(
+    `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. The same request with it gets the first response again for ${LIMITS.idempotencyKeyHours} hours and creates nothing. Another request with it is refused with 422; one sent while the first is in progress, with 409 and \`Retry-After\`.`,
+  );
 
-const idempotencyKey = z.object({
-  'Idempotency-Key': z
-    .string()
-    .optional()
-    .describe(
-      `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. The same request with it is answered with the first answer for ${LIMITS.idempotencyKeyHours} hours, and creates nothing; another request with it is refused with 422, and one sent while the first is being answered with 409 and \`Retry-After\`.`,
+/** The monitors API for programs. */
+export const monitorRoutes = defineRoutes({
+  listMonitors: {
+    endpoint: 'GET /api/cli/monitors',
+    tag: 'Monitors',
+    summary: 'List monitors',
+    description: 'Every monitor of the account, newest first.',
+    access: 'key',
+    response: z.strictObject({ monitors: z.array(monitorSchema) }),
+    responseExample: { monitors: [MONITOR] },
+  },
+  createMonitor: {
+    endpoint: 'POST /api/cli/monitors',
+    tag: 'Monitors',
+    summary: 'Create a monitor',
+    description: 'It is checked at once, and `PENDING` until then.',
+    access: 'write key',
+    headers: z.object({ 'Idempotency-Key': idempotencyKey }),
+    body: createMonitorSchema,
+    bodyExample: {
+      name: 'Shop',
+      url: 'https://shop.example/health',
+      interval: 60,
+      assertions: { statusCode: 200, bodyContains: '"ok"' },
+      failureThreshold: 2,
+      regions: ['eu-west-1', 'us-east-1'],
+      runbookUrl: 'https://runbooks.example/shop',
+      externalId: 'shop',
+    },
+    status: 201,
+    response,
+    responseExample: { monitor: { ...MONITOR, status: 'PENDING', lastCheckedAt: null } },
+    errors: ['request_in_flight', 'idempotency_key_reused', 'conflict'],
+    responseHeaders: ['Location', 'ETag', 'Idempotency-Replayed'],
+  },
+  getMonitor: {
+    endpoint: 'GET /api/cli/monitors/:id',
+    tag: 'Monitors',
+    summary: 'Get a monitor',
+    description: `With its ${LIMITS.recentEvents} latest events, newest first.`,
+    access: 'key',
+    resource,
+    response: z.strictObject({
+      monitor: monitorSchema,
+      events: z.array(eventSchema).max(LIMITS.recentEvents),
+    }),
+    responseExample: { monitor: MONITOR, events: [EVENT] },
+    responseHeaders: ['ETag'],
+    // It has custom headers in clear beside what targets sent in the details of errors.
+    isUncompressed: true,
+  },
+  updateMonitor: {
+    endpoint: 'PUT /api/cli/monitors/:id',
+    tag: 'Monitors',
+    summary: 'Update a monitor',
+    description:
+      'Changes only the fields given. A new URL, method, body, timeout, set of headers or assertions resets the failure counts.',
+    access: 'write key',
+    resource,
+    headers: ifMatch(
+      'The `ETag` of the monitor as you know it. If the monitor has changed since, the request is refused with 412.',
     ),
+    body: updateMonitorSchema,
+    bodyExample: { interval: 30, assertions: { statusCode: 200, maxLatency: 800 } },
+    response,
+    responseExample,
+    errors: ['precondition_failed', 'conflict'],
+    responseHeaders: ['ETag'],
+  },
+  deleteMonitor: {
+    endpoint: 'DELETE /api/cli/monitors/:id',
+    tag: 'Monitors',
+    summary: 'Delete a monitor',
+    description: 'Deletes its events and incidents too. Webhooks that are due are still sent.',
+    access: 'write key',
+    resource,
+    headers: ifMatch(
+      'The `ETag` of the monitor as you know it. If the monitor has changed since, the request is refused with 412.',
+    ),
+    errors: ['precondition_failed'],
+  },
+  triggerMonitor: {
+    endpoint: 'POST /api/cli/monitors/:id/trigger',
+    tag: 'Checks',
+    summary: 'Trigger a check',
+    description:
+      'Waits for the result, which is an event like any other. With a `url` (for programs: a key with the scope `write`) that URL is checked this once, and the status does not change. 409 if no key of the server opens its headers or body; 504 if no checker of its first region responds in time.',
+    access: 'key',
+    requiresWriteScope: ({ url = null }) => url !== null,
+    resource,
+    body: triggerSchema,
+    bodyExample: { url: 'https://preview-42.shop.example/health' },
+    response: z.strictObject({ event: eventSchema }),
+    responseExample: {
+      event: { ...EVENT, source: 'trigger', url: 'https://preview-42.shop.example/health' },
+    },
+    errors: ['not_triggerable', 'check_not_answered', 'conflict'],
+  },
+  listMonitorEvents: {
+    endpoint: 'GET /api/cli/monitors/:id/events',
+    tag: 'Checks',
+    summary: 'List events of a monitor',
+    description:
+      'In chronological order. With `since`: the first `limit` events after it; without it: the latest. To tail, pass the `timestamp` of your last event: no event is missed or repeated.',
+    access: 'key',
+    resource,
+    query: eventsQuerySchema,
+    response: z.strictObject({ events: z.array(eventSchema).max(LIMITS.eventsPerRequest.max) }),
+    responseExample: { events: [EVENT] },
+  },
 });
 
-type Rest = Omit<Operation, 'needs' | 'tag'>;
-
-const list: Rest = {
-  id: 'listMonitors',
-  summary: 'List monitors',
-  description: 'Every monitor of the account, the newest first.',
-  ok: 200,
-  answer: many('monitors', monitorSchema),
-  answerExample: { monitors: [MONITOR] },
+type ForDashboard<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 'requiresWriteScope'> & {
+  readonly endpoint: R['endpoint'] extends `${infer M} /api/cli/${infer Path}`
+    ? `${M} /api/dashboard/${Path}`
+    : never;
+  readonly tag: 'Monitors in the dashboard';
+  readonly access: 'member';
 };
 
-const create: Rest = {
-  id: 'createMonitor',
-  summary: 'Create a monitor',
-  description: 'It is checked at once, and `PENDING` until then.',
-  headers: idempotencyKey,
-  body: createMonitorSchema,
-  bodyExample: {
-    name: 'Shop',
-    url: 'https://shop.example/health',
-    interval: 60,
-    assertions: { statusCode: 200, bodyContains: '"ok"' },
-    failureThreshold: 2,
-    regions: ['eu-west-1', 'us-east-1'],
-    runbookUrl: 'https://runbooks.example/shop',
-    externalId: 'shop',
-  },
-  ok: 201,
-  answer,
-  answerExample: { monitor: { ...MONITOR, status: 'PENDING', lastCheckedAt: null } },
-  refusals: ['request_in_flight', 'idempotency_key_reused', 'conflict'],
-  answerHeaders: ['Location', 'ETag', 'Idempotency-Replayed'],
+/** The operation ids of routes under the other root. */
+export type InDashboard<Table extends Routes> = {
+  [Id in keyof Table & string as `${Id}InDashboard`]: ForDashboard<Table[Id]>;
 };
 
-const get: Rest = {
-  id: 'getMonitor',
-  summary: 'Get a monitor',
-  description: `With its ${LIMITS.recentEvents} latest events, the newest first.`,
-  kind,
-  ok: 200,
-  answer: z.strictObject({
-    monitor: monitorSchema,
-    events: z.array(eventSchema).max(LIMITS.recentEvents),
-  }),
-  answerExample: { monitor: MONITOR, events: [EVENT] },
-  answerHeaders: ['ETag'],
-};
-
-const update: Rest = {
-  id: 'updateMonitor',
-  summary: 'Update a monitor',
-  description:
-    'Only the fields that are given change. Another URL, method, body, timeout, set of headers or assertions starts the counts of failures anew.',
-  kind,
-  headers: ifMatch,
-  body: updateMonitorSchema,
-  bodyExample: { interval: 30, assertions: { statusCode: 200, maxLatency: 800 } },
-  ok: 200,
-  answer,
-  answerExample,
-  refusals: ['precondition_failed', 'conflict'],
-  answerHeaders: ['ETag'],
-};
-
-const remove: Rest = {
-  id: 'deleteMonitor',
-  summary: 'Delete a monitor',
-  description: 'Its events and incidents go with it. Webhooks that were due are still sent.',
-  kind,
-  headers: ifMatch,
-  ok: 204,
-  answer: null,
-  refusals: ['precondition_failed'],
-};
-
-const trigger: Rest = {
-  id: 'triggerMonitor',
-  summary: 'Check at once',
-  description:
-    'Waits for the result, which is an event like any other. With a `url` (for programs: a key with the scope `write`) that URL is checked this once, and the status does not move. 409 where no key of the server opens its headers or body; 504 where no checker of its first region answers in time.',
-  kind,
-  body: triggerSchema,
-  bodyExample: { url: 'https://preview-42.shop.example/health' },
-  ok: 200,
-  answer: one('event', eventSchema),
-  answerExample: { event: { ...EVENT, source: 'trigger', url: 'https://preview-42.shop.example/health' } },
-  refusals: ['not_triggerable', 'check_not_answered', 'conflict'],
-};
-
-const events: Rest = {
-  id: 'listMonitorEvents',
-  summary: 'List events of a monitor',
-  description:
-    'In chronological order. With `since`: the first `limit` events after it; without: the latest. To tail, pass the `timestamp` of the last event you have: nothing is missed and nothing comes twice.',
-  kind,
-  query: eventsQuerySchema,
-  ok: 200,
-  answer: one('events', z.array(eventSchema).max(LIMITS.eventsPerRequest.max)),
-  answerExample: { events: [EVENT] },
-};
-
-function underRoot({ base, read, write, tags, suffix }: Root): Operations {
-  const of = (tag: Tag, needs: Access, rest: Rest): Operation => ({
-    ...rest,
-    id: rest.id + suffix,
-    tag,
-    needs,
+/** The same routes for signed-in users, who may do everything that a key with the scope `write` may. */
+function forDashboard<Table extends Routes>(table: Table): InDashboard<Table> {
+  const entries = Object.entries(table).map(([id, declared]) => {
+    const { requiresWriteScope: _, ...route } = declared;
+    const endpoint = route.endpoint.replace('/api/cli/', '/api/dashboard/');
+    const tag = 'Monitors in the dashboard';
+    return [`${id}InDashboard`, { ...route, endpoint, tag, access: 'member' }] as const;
   });
-  return {
-    [`GET ${base}`]: of(tags.monitors, read, list),
-    [`POST ${base}`]: of(tags.monitors, write, create),
-    [`GET ${base}/:id`]: of(tags.monitors, read, get),
-    [`PUT ${base}/:id`]: of(tags.monitors, write, update),
-    [`DELETE ${base}/:id`]: of(tags.monitors, write, remove),
-    [`POST ${base}/:id/trigger`]: withScope(of(tags.checks, read, trigger)),
-    [`GET ${base}/:id/events`]: of(tags.checks, read, events),
-  };
+  return Object.fromEntries(entries) as InDashboard<Table>;
 }
 
-/** A key may lack what a trigger with a URL needs; who is signed in does not. */
-function withScope(operation: Operation): Operation {
-  if (operation.needs !== 'key') return operation;
-  return { ...operation, needsWriteIf: ({ url = null }) => url !== null };
-}
+export const dashboardMonitorRoutes = forDashboard(monitorRoutes);
 
-/** The monitors API (specification "Endpoints"), for programs and for people. */
-export const monitorOperations: Operations = {
-  ...underRoot({
-    base: '/api/cli/monitors',
-    read: 'key',
-    write: 'write key',
-    tags: { monitors: 'Monitors', checks: 'Checks' },
-    suffix: '',
-  }),
-  ...underRoot({
-    base: `${DASHBOARD}/monitors`,
-    read: 'member',
-    write: 'member',
-    tags: { monitors: 'Monitors in the dashboard', checks: 'Monitors in the dashboard' },
-    suffix: 'InDashboard',
-  }),
-};
+/** What only the dashboard reads of monitors. */
+export const monitorViewRoutes = defineRoutes({
+  listRecentChecks: {
+    endpoint: 'GET /api/dashboard/monitors/recent-checks',
+    tag: 'Monitors in the dashboard',
+    summary: 'List recent checks of several monitors',
+    description: `In the order of the ids: at most ${LIMITS.recentChecks.checks} checks of the last ${LIMITS.recentChecks.days} days for each. Checks of another URL and ids of unknown monitors are left out.`,
+    access: 'member',
+    query: recentChecksQuerySchema,
+    response: z.strictObject({ recentChecks: z.array(recentChecksSchema) }),
+    responseExample: {
+      recentChecks: [
+        {
+          monitorId: MONITOR.id,
+          checks: [{ timestamp: '2026-11-20T12:00:00.123Z', status: 'UP', latency: 31, region: 'eu-west-1' }],
+        },
+      ],
+    },
+  },
+  listMonitorRegions: {
+    endpoint: 'GET /api/dashboard/monitors/:id/regions',
+    tag: 'Monitors in the dashboard',
+    summary: 'List the latest result of each region of a monitor',
+    access: 'member',
+    resource,
+    response: z.strictObject({ regions: z.array(monitorRegionSchema) }),
+    responseExample: {
+      regions: [
+        {
+          region: 'eu-west-1',
+          status: 'UP',
+          failing: false,
+          consecutiveFailures: 0,
+          lastCheckedAt: '2026-11-20T12:00:00.123Z',
+          hasSay: true,
+          certificateExpiresAt: '2027-02-01T00:00:00.000Z',
+        },
+      ],
+    },
+  },
+  getMonitorStats: {
+    endpoint: 'GET /api/dashboard/monitors/:id/stats',
+    tag: 'Monitors in the dashboard',
+    summary: 'Get statistics of a monitor',
+    description: 'Uptime, gaps, latency and timings: in total, by region, and over time.',
+    access: 'member',
+    resource,
+    query: statsQuerySchema,
+    response: z.strictObject({ stats: monitorStatsSchema }),
+  },
+});

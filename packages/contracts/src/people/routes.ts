@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { INVITATION, USER } from '../routes/examples.ts';
-import { DASHBOARD, many, one } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes } from '../routes/route.ts';
 import {
   acceptInvitationSchema,
   createInvitationSchema,
@@ -12,114 +11,99 @@ import {
   userSchema,
 } from './user.ts';
 
-const tag = 'People';
+const member = { tag: 'People', access: 'member' } as const;
+const owner = { tag: 'People', access: 'owner' } as const;
 const exampleToken = 'mZ0p4Vb2Qx8';
 
-/** Who belongs to the account (design §3 "Dashboard API"). */
-export const peopleOperations: Operations = {
-  [`GET ${DASHBOARD}/me`]: {
-    id: 'getMe',
-    tag,
-    summary: 'Get who is signed in',
-    needs: 'member',
-    ok: 200,
-    answer: meSchema,
-    answerExample: {
+export const peopleRoutes = defineRoutes({
+  getMe: {
+    endpoint: 'GET /api/dashboard/me',
+    ...member,
+    summary: 'Get the signed-in user',
+    response: meSchema,
+    responseExample: {
       user: USER,
       account: { id: '019a9f00-0000-7000-8000-000000000001', name: 'Shop', defaultRegion: 'default' },
     },
   },
-  [`GET ${DASHBOARD}/users`]: {
-    id: 'listUsers',
-    tag,
+  listUsers: {
+    endpoint: 'GET /api/dashboard/users',
+    ...owner,
     summary: 'List users',
-    needs: 'owner',
-    ok: 200,
-    answer: many('users', userSchema),
-    answerExample: { users: [USER] },
+    response: z.strictObject({ users: z.array(userSchema) }),
+    responseExample: { users: [USER] },
   },
-  [`PATCH ${DASHBOARD}/users/:id`]: {
-    id: 'updateUser',
-    tag,
+  updateUser: {
+    endpoint: 'PATCH /api/dashboard/users/:id',
+    ...owner,
     summary: 'Change the role of a user',
-    description: 'The last owner stays one: 409.',
-    needs: 'owner',
-    kind: 'user',
+    description: '409 if the user is the last owner.',
+    resource: 'user',
     body: updateUserSchema,
     bodyExample: { role: 'owner' },
-    ok: 200,
-    answer: one('user', userSchema),
-    answerExample: { user: USER },
-    refusals: ['conflict'],
+    response: z.strictObject({ user: userSchema }),
+    responseExample: { user: USER },
+    errors: ['conflict'],
   },
-  [`DELETE ${DASHBOARD}/users/:id`]: {
-    id: 'deleteUser',
-    tag,
+  deleteUser: {
+    endpoint: 'DELETE /api/dashboard/users/:id',
+    ...owner,
     summary: 'Remove a user',
     description:
-      'All sessions of the user end, and so do open invitations by that person. The API keys that the user created stop working, unless `revokeApiKeys` is `false`. The last owner stays: 409.',
-    needs: 'owner',
-    kind: 'user',
+      'Ends all sessions of the user and revokes the open invitations by that user. API keys that the user created stop working, unless `revokeApiKeys` is `false`. 409 if the user is the last owner.',
+    resource: 'user',
     query: deleteUserQuerySchema,
-    ok: 204,
-    answer: null,
-    refusals: ['conflict'],
+    errors: ['conflict'],
   },
-  [`GET ${DASHBOARD}/invitations`]: {
-    id: 'listInvitations',
-    tag,
+  listInvitations: {
+    endpoint: 'GET /api/dashboard/invitations',
+    ...owner,
     summary: 'List open invitations',
-    needs: 'owner',
-    ok: 200,
-    answer: many('invitations', invitationSchema),
-    answerExample: { invitations: [INVITATION] },
+    response: z.strictObject({ invitations: z.array(invitationSchema) }),
+    responseExample: { invitations: [INVITATION] },
   },
-  [`POST ${DASHBOARD}/invitations`]: {
-    id: 'createInvitation',
-    tag,
-    summary: 'Invite somebody',
-    description: 'The link works for seven days and once. This answer is the only one that shows it.',
-    needs: 'owner',
+  createInvitation: {
+    endpoint: 'POST /api/dashboard/invitations',
+    ...owner,
+    summary: 'Create an invitation',
+    description: 'The link works once, for seven days. Only this response contains it.',
     body: createInvitationSchema,
     bodyExample: { email: 'ada@shop.example', role: 'member' },
-    ok: 201,
-    answer: z.strictObject({
+    status: 201,
+    response: z.strictObject({
       invitation: invitationSchema,
-      token: z.string().describe('What the link carries.'),
+      token: z.string().describe('The token in the link.'),
       url: z.string().describe('The link.'),
     }),
-    answerExample: {
+    responseExample: {
       invitation: INVITATION,
       token: exampleToken,
       url: `https://tocsin.example/invitation?token=${exampleToken}`,
     },
-    refusals: ['conflict'],
+    errors: ['conflict'],
     showsSecret: true,
-    answerHeaders: ['Location'],
+    responseHeaders: ['Location'],
   },
-  [`DELETE ${DASHBOARD}/invitations/:id`]: {
-    id: 'deleteInvitation',
-    tag,
-    summary: 'Take an invitation back',
+  deleteInvitation: {
+    endpoint: 'DELETE /api/dashboard/invitations/:id',
+    ...owner,
+    summary: 'Delete an invitation',
     description: 'The link stops working.',
-    needs: 'owner',
-    kind: 'invitation',
-    ok: 204,
-    answer: null,
+    resource: 'invitation',
   },
-  [`POST ${DASHBOARD}/invitations/accept`]: {
-    id: 'acceptInvitation',
-    tag,
+  acceptInvitation: {
+    endpoint: 'POST /api/dashboard/invitations/accept',
+    tag: 'People',
     summary: 'Accept an invitation',
     description:
-      'Needs no session: the token is the proof. Makes the user, and signs in. 404: no such invitation; 410: it was used or has expired; 409: the address is a user.',
-    needs: 'anyone',
+      'Creates the user and signs in. Needs no session: the token is the proof. 404: no such invitation; 410: it was used or has expired; 409: the address belongs to a user.',
+    access: 'anyone',
     body: acceptInvitationSchema,
     bodyExample: { token: exampleToken, name: 'Ada', password: 'correct horse battery' },
-    ok: 201,
-    answer: one('user', userSchema),
-    answerHeaders: ['Set-Cookie'],
-    answerExample: { user: { ...USER, name: 'Ada', email: 'ada@shop.example', role: 'member' } },
-    refusals: ['not_found', 'conflict', 'gone'],
+    status: 201,
+    response: z.strictObject({ user: userSchema }),
+    responseHeaders: ['Set-Cookie'],
+    responseExample: { user: { ...USER, name: 'Ada', email: 'ada@shop.example', role: 'member' } },
+    errors: ['not_found', 'conflict', 'gone'],
   },
-};
+});

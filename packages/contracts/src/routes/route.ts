@@ -1,119 +1,124 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import type { Tag } from './routes.ts';
+import type { Tag } from './tags.ts';
 
-/** Who may ask. `anyone` needs neither key nor session; `key` is any valid one, `member` anybody of the account who is signed in. */
+/** Who may call a route. `key` is any valid API key; `member` is any signed-in user of the account. */
 export type Access = 'anyone' | 'key' | 'write key' | 'member' | 'owner';
 
-/** What the `:id` of a path names. */
+/** What the `:id` of a path identifies. */
 export type ResourceKind =
   'monitor' | 'channel' | 'delivery' | 'incident' | 'maintenanceWindow' | 'apiKey' | 'user' | 'invitation';
 
-/** What an answer other than JSON is. */
-type OtherMediaType = 'text/plain' | 'text/event-stream';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** A header that only some answers have. */
-export type AnswerHeader = 'Location' | 'ETag' | 'Idempotency-Replayed' | 'Set-Cookie';
+/** A response header that only some routes send. */
+export type ResponseHeader = 'Location' | 'ETag' | 'Idempotency-Replayed' | 'Set-Cookie';
 
-/** An answer beside success and errors. */
-interface FurtherAnswer {
+/** A response besides success and errors. */
+interface OtherResponse {
   readonly status: 304 | 503;
   readonly description: string;
   /** Null: no body. */
-  readonly answer: z.ZodType | null;
+  readonly response: z.ZodType | null;
 }
 
-/** What a route takes and answers, and who may ask: one fact for the documentation, the tests and programs that try the API. */
-export interface Operation {
-  /** Its name in clients that are generated from the documentation. */
-  readonly id: string;
+/** The one declaration of a route. The server, its OpenAPI document, typed clients, the tests and the fuzzer derive from it. */
+export interface Route {
+  /** Method and path, with at most the parameter `:id`. */
+  readonly endpoint: `${Method} /${string}`;
   readonly tag: Tag;
-  /** A few words. */
   readonly summary: string;
-  /** What the schemas do not say; Markdown. */
+  /** Markdown: what the schemas do not say. */
   readonly description?: string;
-  readonly needs: Access;
-  /** Where any key may ask: whether a request with these fields needs one with the scope `write`. */
-  readonly needsWriteIf?: (fields: Readonly<Record<string, unknown>>) => boolean;
-  /** Set where the path has an `:id`. */
-  readonly kind?: ResourceKind;
+  readonly access: Access;
+  /** Where any key may call the route: whether a request with this body requires the scope `write`. */
+  readonly requiresWriteScope?: (body: Readonly<Record<string, unknown>>) => boolean;
+  /** Set if the path has an `:id`. Another account's resource is not found. */
+  readonly resource?: ResourceKind;
   readonly query?: z.ZodObject;
-  /** Request headers of its own. */
+  /** Request headers of this route. */
   readonly headers?: z.ZodObject;
-  /** Unset: none is read. */
-  readonly body?: z.ZodType;
-  /** The most bytes that the body may have; unset: `LIMITS.apiBodyBytes`. */
-  readonly bodyBytes?: number;
+  /** Unset: the route reads no body. */
+  readonly body?: z.ZodObject;
+  /** Unset: `LIMITS.apiBodyBytes`. */
+  readonly maxBodyBytes?: number;
   readonly bodyExample?: unknown;
-  /** The status of success. */
-  readonly ok: 200 | 201 | 202 | 204 | 302;
-  /** What a success is; null: nothing. */
-  readonly answer: z.ZodType | OtherMediaType | null;
-  readonly answerExample?: unknown;
-  /** What the messages of a stream are, by their kind. */
+  /** Of a success; unset: 200, or 204 without a body. */
+  readonly status?: 201 | 202 | 302;
+  /** Body of a success: a schema of JSON, or another media type. Unset: none. */
+  readonly response?: z.ZodType | 'text/plain' | 'text/event-stream';
+  readonly responseExample?: unknown;
+  /** Of a success, besides those that every response has. */
+  readonly responseHeaders?: readonly ResponseHeader[];
+  /** The data of an event stream's messages, by the name of the event. */
   readonly messages?: Readonly<Record<string, z.ZodType>>;
-  readonly further?: readonly FurtherAnswer[];
-  /** What the state, or rules beyond the schemas, may call for, besides what `errorsOf` tells of every route. */
-  readonly refusals?: readonly ErrorCode[];
+  readonly otherResponses?: readonly OtherResponse[];
+  /** Errors that depend on stored state or on rules beyond the schemas, besides those that `errorsOf` derives. */
+  readonly errors?: readonly ErrorCode[];
   /** Whether a success shows something that is a secret elsewhere. */
   readonly showsSecret?: true;
-  /** Of a success, besides those of every answer. */
-  readonly answerHeaders?: readonly AnswerHeader[];
+  /** Whether a success must not be compressed, besides those that show a secret. */
+  readonly isUncompressed?: true;
 }
 
-/** By method and path, such as `GET /api/cli/monitors/:id`. */
-export type Operations = Readonly<Record<string, Operation>>;
+/** Routes by operation id. */
+export type Routes = Readonly<Record<string, Route>>;
 
-/**
- * Every error that a route may answer, in the order in which they are judged (design §3 "Validation"): what its parts bring, and its own
- * refusals.
- * @param route such as `GET /api/cli/monitors/:id`
- */
-export function errorsOf(route: string, operation: Operation): readonly ErrorCode[] {
-  const { query, body, kind, refusals = [] } = operation;
-  const isChange = !route.startsWith('GET ');
-  const isForPeople = route.includes(' /api/dashboard/');
-  const takesFields = body !== undefined || query !== undefined;
+/** Keeps the literal types of a table, from which handlers and clients are typed. */
+export function defineRoutes<const Table extends Routes>(table: Table): Table {
+  return table;
+}
+
+/** The schema of a body without fields, which may be left out. */
+export const noFields = z.strictObject({});
+
+/** The request headers of a route that takes `If-Match`. */
+export function ifMatch(description: string): z.ZodObject<{ 'If-Match': z.ZodOptional<z.ZodString> }> {
+  return z.object({ 'If-Match': z.string().optional().describe(description) });
+}
+
+/** The output of a schema; `undefined` where there is none. */
+type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer Value>> ? Value : undefined;
+
+/** The validated body, query and headers of a request. */
+export type BodyOf<R extends Route> = OutputOf<Member<R, 'body'>>;
+export type QueryOf<R extends Route> = OutputOf<Member<R, 'query'>>;
+export type HeadersOf<R extends Route> = OutputOf<Member<R, 'headers'>>;
+/** The JSON of a success; `undefined` where it has no JSON body. */
+export type ResponseOf<R extends Route> = OutputOf<Member<R, 'response'>>;
+
+export function methodOf({ endpoint }: Pick<Route, 'endpoint'>): Method {
+  return endpoint.slice(0, endpoint.indexOf(' ')) as Method;
+}
+
+export function pathOf({ endpoint }: Pick<Route, 'endpoint'>): string {
+  return endpoint.slice(endpoint.indexOf(' ') + 1);
+}
+
+/** The status code of a success. */
+export function statusOf({ status, response }: Pick<Route, 'status' | 'response'>): number {
+  return status ?? (response === undefined ? 204 : 200);
+}
+
+/** Every error that a route may return, in the order in which the server looks for them. */
+export function errorsOf(route: Route): readonly ErrorCode[] {
+  const { access, query, body } = route;
+  const changesAsUser = methodOf(route) !== 'GET' && pathOf(route).startsWith('/api/dashboard/');
   const codes: (ErrorCode | false)[] = [
-    isForPeople && isChange && 'untrusted_origin',
-    ...callerErrors(operation),
+    changesAsUser && 'untrusted_origin',
+    access !== 'anyone' && (access.endsWith('key') ? 'unauthorized' : 'not_signed_in'),
+    access !== 'anyone' && 'rate_limited',
     body !== undefined && 'body_too_large',
     body !== undefined && 'unsupported_media_type',
     body !== undefined && 'malformed_body',
-    (operation.needs === 'write key' || operation.needsWriteIf !== undefined) && 'forbidden',
-    operation.needs === 'owner' && 'owner_required',
-    kind !== undefined && 'not_found',
-    takesFields && 'validation_failed',
-    ...refusals,
+    (access === 'write key' || route.requiresWriteScope !== undefined) && 'forbidden',
+    access === 'owner' && 'owner_required',
+    route.resource !== undefined && 'not_found',
+    (body !== undefined || query !== undefined) && 'validation_failed',
+    ...(route.errors ?? []),
     'internal',
-    (operation.needs !== 'anyone' || body !== undefined) && 'unavailable',
+    (access !== 'anyone' || body !== undefined) && 'unavailable',
   ];
   return [...new Set(codes.filter((code) => code !== false))];
-}
-
-/** Whoever is known is counted. */
-function callerErrors({ needs }: Operation): ErrorCode[] {
-  if (needs === 'anyone') return [];
-  return [needs === 'key' || needs === 'write key' ? 'unauthorized' : 'not_signed_in', 'rate_limited'];
-}
-
-/** An answer with one thing under its name. */
-export function one(name: string, schema: z.ZodType): z.ZodType {
-  return z.strictObject({ [name]: schema });
-}
-
-/** An answer with a list under its name. */
-export function many(name: string, schema: z.ZodType): z.ZodType {
-  return one(name, z.array(schema));
-}
-
-/** The body of what has nothing to say: none, or an object without fields. */
-export const nothing: z.ZodType = z.strictObject({});
-
-/** Where everything for people who are signed in is. */
-export const DASHBOARD = '/api/dashboard';
-
-/** The header `If-Match` of a request that may have it. */
-export function ifMatchWith(description: string): z.ZodObject {
-  return z.object({ 'If-Match': z.string().optional().describe(description) });
 }

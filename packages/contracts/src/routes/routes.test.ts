@@ -1,40 +1,41 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { SIGN_IN_OPERATIONS, SINGLE_SIGN_ON_OPERATIONS } from '../identity/routes.ts';
-import { errorsOf } from './route.ts';
-import type { Operation } from './route.ts';
-import { OPERATIONS } from './routes.ts';
+import { errorsOf, methodOf, pathOf } from './route.ts';
+import { API_ROUTES, AUTH_ROUTES, byEndpoint } from './routes.ts';
 
-const routes = Object.entries({ ...OPERATIONS, ...SIGN_IN_OPERATIONS, ...SINGLE_SIGN_ON_OPERATIONS });
+const routes = byEndpoint({ ...API_ROUTES, ...AUTH_ROUTES });
 
-test('no two operations have one name', () => {
-  const ids = routes.map(([, { id }]) => id);
-  expect(new Set(ids).size).toBe(ids.length);
+test('no two routes have the same endpoint', () => {
+  expect(Object.keys(routes)).toHaveLength(Object.keys({ ...API_ROUTES, ...AUTH_ROUTES }).length);
 });
 
-test.each(routes)(
-  '%s: its examples are what it takes and answers, and its path names what :id is',
-  (route, operation) => {
-    const { body, bodyExample, answer, answerExample, kind } = operation;
+test.each(Object.entries(routes))(
+  '%s: examples match their schemas, and the path names the resource of its :id',
+  (_endpoint, route) => {
+    const { body, bodyExample, response, responseExample, resource } = route;
     if (bodyExample !== undefined) expect(body?.safeParse(bodyExample).error).toBeUndefined();
-    if (answerExample !== undefined && answer instanceof z.ZodType) {
-      expect(answer.safeParse(answerExample).error).toBeUndefined();
+    if (responseExample !== undefined && response instanceof z.ZodType) {
+      expect(response.safeParse(responseExample).error).toBeUndefined();
     }
-    expect(kind !== undefined).toBe(route.includes('/:id'));
+    expect(resource !== undefined).toBe(pathOf(route).includes('/:id'));
   },
 );
 
-test('a route that writes says what body it takes, if only none: so do its errors', () => {
-  const silent = Object.entries(OPERATIONS).filter(
-    ([route, { body }]) => !/^(GET|DELETE) /.test(route) && !body,
+test('a route that writes declares a body, even without fields, so that its errors are complete', () => {
+  const undeclared = Object.values(API_ROUTES).filter(
+    (route) => !['GET', 'DELETE'].includes(methodOf(route)) && !('body' in route),
   );
-  expect(silent).toEqual([]);
+  expect(undeclared).toEqual([]);
 });
 
 describe('the errors of a route', () => {
-  const errors = (route: string): readonly string[] => errorsOf(route, OPERATIONS[route] as Operation);
+  const errors = (endpoint: string): readonly string[] => {
+    const route = routes[endpoint];
+    if (route === undefined) throw new Error(`no such route: ${endpoint}`);
+    return errorsOf(route);
+  };
 
-  test('come from who may ask, what it takes, and itself, in the order in which they are judged', () => {
+  test('follow from its access, its schemas and its own list, in the order of the checks', () => {
     expect(errors('PUT /api/cli/monitors/:id')).toEqual([
       'unauthorized',
       'rate_limited',
@@ -59,7 +60,7 @@ describe('the errors of a route', () => {
     expect(errors('GET /healthz')).toEqual(['internal']);
   });
 
-  test('name the scope only where a key may lack it', () => {
+  test('include the scope only where a key may lack it', () => {
     expect(errors('POST /api/cli/monitors/:id/trigger')).toContain('forbidden');
     expect(errors('POST /api/dashboard/monitors/:id/trigger')).not.toContain('forbidden');
     expect(errors('POST /api/dashboard/monitors/:id/trigger')).toContain('untrusted_origin');

@@ -1,78 +1,75 @@
 import { z } from 'zod';
-import { DASHBOARD, many } from '../routes/route.ts';
-import type { Operations } from '../routes/route.ts';
+import { defineRoutes } from '../routes/route.ts';
 
 const tag = 'Operation';
 
 const healthy = z.strictObject({ status: z.literal('ok') });
 const failing = z.strictObject({
   status: z.literal('failing'),
-  failing: z.record(z.string(), z.string()).describe('What fails, and whether it said no or nothing.'),
+  failing: z
+    .record(z.string(), z.string())
+    .describe('What fails, and whether it returned an error or did not respond.'),
 });
 
-/** What needs neither key nor session. */
-export const serviceOperations: Operations = {
-  'GET /api/cli/openapi.json': {
-    id: 'getOpenApi',
+/** Routes that need neither an API key nor a session. */
+export const serviceRoutes = defineRoutes({
+  getOpenApi: {
+    endpoint: 'GET /api/cli/openapi.json',
     tag: 'Documentation',
     summary: 'Get this document',
     description:
-      'OpenAPI 3.1. Send the `ETag` of the one you have as `If-None-Match` to learn whether it changed.',
-    needs: 'anyone',
-    ok: 200,
-    answer: z.looseObject({ openapi: z.string() }).describe('An OpenAPI 3.1 document.'),
-    answerHeaders: ['ETag'],
-    further: [{ status: 304, description: 'It is the one you have.', answer: null }],
+      'OpenAPI 3.1. Send the `ETag` of your copy as `If-None-Match` to find out whether it has changed.',
+    access: 'anyone',
+    response: z.looseObject({ openapi: z.string() }).describe('An OpenAPI 3.1 document.'),
+    responseHeaders: ['ETag'],
+    otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
   },
-  'GET /schemas/tocsin.json': {
-    id: 'getFileSchema',
+  getFileSchema: {
+    endpoint: 'GET /schemas/tocsin.json',
     tag: 'Documentation',
     summary: 'Get the schema of a file of monitors',
-    description: 'The JSON Schema of a `tocsin.yaml`, which editors complete and check it by.',
-    needs: 'anyone',
-    ok: 200,
-    answer: z.looseObject({ $schema: z.string() }).describe('A JSON Schema, draft 7.'),
-    answerHeaders: ['ETag'],
-    further: [{ status: 304, description: 'It is the one you have.', answer: null }],
+    description: 'The JSON Schema of `tocsin.yaml`, for completion and validation in editors.',
+    access: 'anyone',
+    response: z.looseObject({ $schema: z.string() }).describe('A JSON Schema, draft 7.'),
+    responseHeaders: ['ETag'],
+    otherResponses: [{ status: 304, description: 'Not modified.', response: null }],
   },
-  [`GET ${DASHBOARD}/sign-in-methods`]: {
-    id: 'listSignInMethods',
+  listSignInMethods: {
+    endpoint: 'GET /api/dashboard/sign-in-methods',
     tag: 'Signing in',
-    summary: 'List ways to sign in',
-    needs: 'anyone',
-    ok: 200,
-    answer: many('methods', z.literal(['password', 'oidc'])),
-    answerExample: { methods: ['password', 'oidc'] },
+    summary: 'List sign-in methods',
+    access: 'anyone',
+    response: z.strictObject({ methods: z.array(z.literal(['password', 'oidc'])) }),
+    responseExample: { methods: ['password', 'oidc'] },
   },
-  'GET /healthz': {
-    id: 'getHealth',
+  getHealth: {
+    endpoint: 'GET /healthz',
     tag,
-    summary: 'Ask whether this server works',
-    needs: 'anyone',
-    ok: 200,
-    answer: healthy,
-    answerExample: { status: 'ok' },
-    further: [{ status: 503, description: 'It does not: restart it.', answer: failing }],
+    summary: 'Check liveness',
+    access: 'anyone',
+    response: healthy,
+    responseExample: { status: 'ok' },
+    otherResponses: [{ status: 503, description: 'Not alive: restart this server.', response: failing }],
   },
-  'GET /readyz': {
-    id: 'getReadiness',
+  getReadiness: {
+    endpoint: 'GET /readyz',
     tag,
-    summary: 'Ask whether this server can answer',
+    summary: 'Check readiness',
     description:
-      'It cannot while its stores do not answer. `?exclude=queue` leaves a store out: without the one of the queue it answers most requests still.',
-    needs: 'anyone',
-    ok: 200,
-    answer: healthy,
-    answerExample: { status: 'ok' },
-    further: [{ status: 503, description: 'It cannot: send requests elsewhere.', answer: failing }],
+      'Not ready while a store does not respond. `?exclude=queue` leaves a store out: without the queue, the server still handles most requests.',
+    access: 'anyone',
+    response: healthy,
+    responseExample: { status: 'ok' },
+    otherResponses: [
+      { status: 503, description: 'Not ready: send requests to another server.', response: failing },
+    ],
   },
-  'GET /metrics': {
-    id: 'getMetrics',
+  getMetrics: {
+    endpoint: 'GET /metrics',
     tag,
     summary: 'Get metrics',
-    description: 'In the text format of Prometheus.',
-    needs: 'anyone',
-    ok: 200,
-    answer: 'text/plain',
+    description: 'In the Prometheus text format.',
+    access: 'anyone',
+    response: 'text/plain',
   },
-};
+});

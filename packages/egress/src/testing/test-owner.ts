@@ -1,4 +1,4 @@
-import type { LookupOwner } from '../fair-lookup.ts';
+import type { LookupOwner } from '../dns/fair-lookup.ts';
 
 /** Longer than any test runs, so that no lookup of a busy machine comes too late. */
 const NO_TIMEOUT_MS = 600_000;

@@ -1,8 +1,39 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { HttpTarget } from '../local-web/http-target.ts';
 import type { WebhookReceiver } from '../local-web/webhook-receiver.ts';
-import type { DemoApi } from './demo-api.ts';
+
+/** The few requests of the demo to the API. */
+export class DemoApi {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(url: string, key: string) {
+    this.#url = `${url}/api/cli/monitors`;
+    this.#key = key;
+  }
+
+  async createMonitor(fields: Record<string, unknown>): Promise<void> {
+    await this.#request('POST', fields);
+  }
+
+  async listMonitors(): Promise<Monitor[]> {
+    return ((await this.#request('GET')) as { monitors: Monitor[] }).monitors;
+  }
+
+  async #request(method: string, body?: unknown): Promise<unknown> {
+    const response = await fetch(this.#url, {
+      method,
+      headers: { Authorization: `Bearer ${this.#key}`, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const answer: unknown = await response.json();
+    if (!response.ok)
+      throw new Error(`${method} ${this.#url} answered ${response.status}: ${JSON.stringify(answer)}`);
+    return answer;
+  }
+}
 
 const STEP_TIMEOUT_MS = 30_000;
 const POLL_MS = 200;

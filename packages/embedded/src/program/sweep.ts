@@ -1,9 +1,9 @@
-import { readFile, readdir, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { endOrphan } from '../postgres-cluster.ts';
-import { endRedisOrphan } from '../redis-orphan.ts';
+import { endRedisOrphan } from '../redis.ts';
 import { relocatedFolder } from '../server-folder.ts';
 
 /** Every process of a run inherits one of these variables, with the folder of the run or one below it. */

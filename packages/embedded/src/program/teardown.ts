@@ -1,3 +1,10 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makeFolder, prepareServerFolder } from '../server-folder.ts';
+
 /** Stops whatever a program started, in reverse order, however the program ends. */
 export class Teardown {
   readonly #parent: Teardown | null;
@@ -61,4 +68,69 @@ export class Teardown {
     }
     return succeeded;
   }
+}
+
+/** The built one: it runs as a process of its own, even where this module is loaded from its source. */
+const SWEEPER = fileURLToPath(new URL('../../dist/program/sweeper.js', import.meta.url));
+
+/** The folder of each running program. */
+const programFolders = new WeakMap<Teardown, Promise<string>>();
+
+/**
+ * Creates a folder that the users of servers can pass through, below the program's own folder in `DATA_DIR`. The teardown removes
+ * it. When the program ends in any other way, a sweeper process removes the program's folder and ends every process and server
+ * that was started since the first call.
+ */
+export async function openFolder(name: string, teardown: Teardown): Promise<string> {
+  const { program } = teardown;
+  const opening = programFolders.get(program) ?? openProgramFolder(program);
+  programFolders.set(program, opening);
+  return teardown.start(createFolder(await opening, name), remove);
+}
+
+async function openProgramFolder(program: Teardown): Promise<string> {
+  const parent = resolve(process.env['DATA_DIR'] ?? '.data');
+  await makeFolder(parent);
+  const folder = await program.start(createFolder(parent, 'run'), remove);
+  await program.start(startSweeper(folder), (sweeper) => sweeper.sweep());
+  // Every process started from now on inherits this: it is how the sweeper finds them.
+  process.env['TEST_FOLDER'] = folder;
+  return folder;
+}
+
+async function createFolder(parent: string, name: string): Promise<string> {
+  const folder = await mkdtemp(join(parent, `${name}-`));
+  await chmod(folder, 0o711);
+  return folder;
+}
+
+async function startSweeper(folder: string): Promise<{ readonly sweep: () => Promise<void> }> {
+  const { TEST_FOLDER: _, ...env } = process.env;
+  const sweeper = fork(SWEEPER, [folder], {
+    detached: true,
+    execArgv: [],
+    env: { ...env, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const exit = once(sweeper, 'exit');
+  const isReady = await Promise.race([once(sweeper, 'message').then(() => true), exit.then(() => false)]);
+  if (!isReady) throw new Error('The process that cleans up after this program did not start');
+  return {
+    /** Ends what is left of the program, such as a server that was started during the cleanup. */
+    async sweep() {
+      if (sweeper.connected) sweeper.disconnect();
+      await exit;
+    },
+  };
+}
+
+/** The folder of a server's data. As root it may be elsewhere: `startPostgres` finds it through the returned path. */
+export async function serverFolder(folder: string, name: string, teardown: Teardown): Promise<string> {
+  const wanted = join(folder, name);
+  await teardown.start(prepareServerFolder(wanted), ({ path }) => remove(path));
+  return wanted;
+}
+
+async function remove(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@ import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
-import { dashboardEnv } from './dashboard-env.ts';
+import { dashboardEnv } from './stores.ts';
 
 type BuildDashboard = (root: string, build: (folder: string) => void) => void;
 const script = new URL('../../build-dashboard.js', import.meta.url);

@@ -6,8 +6,7 @@ import { EmbeddedError } from '../embedded-error.ts';
 import { isRunning } from '../processes.ts';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
 import { until } from '../testing/until.ts';
-import { LogFile } from './log-file.ts';
-import { Service } from './service.ts';
+import { LogFile, Service, terminalLine } from './service.ts';
 
 const ENTRY = fileURLToPath(new URL('../../test/fixture-service.js', import.meta.url));
 
@@ -101,5 +100,25 @@ describe('Service', () => {
     await expect(start).rejects.toThrow(`fixture ended with exit code 1 while it started: see ${logPath}`);
     await until('the error is shown', () => said.length > 0);
     expect(said).toEqual(['fixture: PORT must be right']);
+  });
+});
+
+describe('terminalLine', () => {
+  it.each([
+    [{ level: 'info', message: 'Checked' }, null],
+    [{ level: 'warn', message: 'Slow' }, 'warn: Slow'],
+    [{ level: 'error', message: 'Lost', error: { message: 'gone\nmore' } }, 'error: Lost (gone)'],
+    [
+      { level: 'error', message: 'Lost', error: { message: '', code: 'ECONNREFUSED' } },
+      'error: Lost (ECONNREFUSED)',
+    ],
+    [{ level: 'error', message: 'Lost', error: 'gone' }, 'error: Lost (gone)'],
+  ])('of %j is %s', (record, expected) => {
+    expect(terminalLine(JSON.stringify(record))).toBe(expected);
+  });
+
+  it('is what was said outside of the log, too', () => {
+    expect(terminalLine('PORT must be right')).toBe('PORT must be right');
+    expect(terminalLine('  ')).toBeNull();
   });
 });

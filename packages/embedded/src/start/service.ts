@@ -1,12 +1,65 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { EmbeddedError } from '../embedded-error.ts';
 import type { Owner } from '../server-folder.ts';
-import type { LogFile } from './log-file.ts';
-import { terminalLine } from './log-line.ts';
+
+const LARGEST_BYTES = 50_000_000;
+
+/** A file that lines are appended to; a full one becomes `<name>.1`. Written at once, so a crash loses nothing. */
+export class LogFile {
+  readonly path: string;
+  #descriptor: number;
+  #bytes: number;
+
+  constructor(path: string) {
+    this.path = path;
+    this.#descriptor = openSync(path, 'a', 0o600);
+    this.#bytes = fstatSync(this.#descriptor).size;
+  }
+
+  write(line: string): void {
+    if (this.#bytes > LARGEST_BYTES) this.#rotate();
+    this.#bytes += writeSync(this.#descriptor, `${line}\n`);
+  }
+
+  #rotate(): void {
+    closeSync(this.#descriptor);
+    renameSync(this.path, `${this.path}.1`);
+    this.#descriptor = openSync(this.path, 'a', 0o600);
+    this.#bytes = 0;
+  }
+}
+
+/** What the terminal shows of a line in a service's log: warnings, errors, and what is no log line; else null. */
+export function terminalLine(line: string): string | null {
+  if (line.trim() === '') return null;
+  const record = parse(line);
+  if (record === null) return line;
+  const { level, message } = record;
+  if (level !== 'warn' && level !== 'error') return null;
+  const reason = errorMessage(record['error']);
+  return `${level}: ${String(message)}${reason === null ? '' : ` (${reason})`}`;
+}
+
+function parse(line: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? { ...value } : null;
+  } catch {
+    return null;
+  }
+}
+
+function errorMessage(error: unknown): string | null {
+  if (typeof error === 'string') return error;
+  if (typeof error !== 'object' || error === null || !('message' in error)) return null;
+  const message = String(error.message).split('\n')[0] ?? '';
+  return message !== '' || !('code' in error) ? message : String(error.code);
+}
 
 const READY_TIMEOUT_MS = 60_000;
 /** A little more than a service allows itself (30 s). */

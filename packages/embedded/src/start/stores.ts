@@ -1,15 +1,40 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { MigrationReport } from '@tocsin/db/database/apply-migrations';
 import { migrate } from '@tocsin/db/database/migrate';
 import { migrateQueue } from '@tocsin/queue/migrate';
+import { parseEnv } from '@tocsin/runtime/env';
 import { errorCode } from '@tocsin/runtime/error-code';
-import { parseRegionQueueUrls } from '@tocsin/runtime/settings';
+import { parseRegionQueueUrls, settings } from '@tocsin/runtime/settings';
+import type { Settings } from '@tocsin/runtime/settings';
 import { EmbeddedError } from '../embedded-error.ts';
 import { startPostgres } from '../postgres.ts';
 import { findRedisServer, startRedis } from '../redis.ts';
 import { keepSecret } from '../server-folder.ts';
-import type { StartSettings } from './settings.ts';
+
+type FilledIn = 'DATABASE_URL' | 'QUEUE_URL' | 'SECRETS_KEY';
+export type StartSettings = Omit<Settings, FilledIn> & {
+  readonly [Name in FilledIn]?: Settings[Name] | undefined;
+};
+
+/** All variables, checked before anything starts; what `npm start` fills in itself may be absent. */
+export function parseStartSettings(): StartSettings {
+  parseRegionQueueUrls();
+  return parseEnv(settings.partial({ DATABASE_URL: true, QUEUE_URL: true, SECRETS_KEY: true }));
+}
+
+const BUILT = fileURLToPath(new URL('../../../../services/dashboard/dist/', import.meta.url));
+
+/**
+ * The setting that has the api serve the dashboard: the folder given, or the one that `bootstrap.js` builds. None where nothing is
+ * built: the api runs alone.
+ */
+export function dashboardEnv(given: string | undefined, built: string = BUILT): { DASHBOARD_DIR?: string } {
+  const folder = given ?? (existsSync(join(built, 'index.html')) ? built : undefined);
+  return folder === undefined ? {} : { DASHBOARD_DIR: folder };
+}
 
 export interface Stores {
   readonly databaseUrl: string;

@@ -1,4 +1,4 @@
-import { localUrl } from '@tocsin/runtime/local-url';
+import { localUrl } from '@tocsin/runtime/listen';
 
 export interface WelcomeFacts {
   readonly port: number;

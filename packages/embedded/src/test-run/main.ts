@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { constants } from 'node:os';
 import { createRequire } from 'node:module';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EmbeddedError } from '../embedded-error.ts';
 import { onAbandoned } from '../program/on-abandoned.ts';
-import { ensureChromium } from './ensure-chromium.ts';
-import { ensureRedisForTests } from './ensure-redis.ts';
+import { ensureChromium, ensureRedisForTests } from './programs.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 

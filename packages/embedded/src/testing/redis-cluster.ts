@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { findExecutable } from '../find-executable.ts';
+import { findExecutable } from '../executables.ts';
 import { findFreePort } from '../ports.ts';
 import { stopProcess } from '../processes.ts';
-import { startRedis, type RedisServer } from '../redis.ts';
+import { type RedisServer, startRedis } from '../redis.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
 
 const NODES = 3;

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findFreePort } from '../ports.ts';
 import { stopProcess } from '../processes.ts';
-import { findRedisServer, startRedis, type RedisServer } from '../redis.ts';
+import { findRedisServer, type RedisServer, startRedis } from '../redis.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
 
 const MASTER = 'tocsin';

@@ -151,7 +151,7 @@ export class Lane {
     });
     this.#tally.note(plan.route, answer.status, answer.durationMs);
     const isOurs = !Object.hasOwn(AUTH_ROUTES, plan.route);
-    const judged = isOurs ? this.#routeOf(resolved) : { ...route, answer: 'any' as const };
+    const judged = isOurs ? this.#routeOf(resolved) : { ...route, response: 'any' as const };
     const received = judgeAnswer(judged, answer, wire.method === 'HEAD');
     judgeSecrets(route, answer.text, JSON.stringify(wire.headers) + wire.path + String(wire.body), {
       own: [...this.#account.secrets, ...this.#pools.secrets],
@@ -160,7 +160,7 @@ export class Lane {
     if (isOurs && plan.twist === null && !this.#isLost) {
       const expected = this.#demandStatus(resolved, answer);
       // Nothing that can be told from here forbids it.
-      if (expected[0] === route.ok) this.#tally.hope(plan.route, answer.status === route.ok);
+      if (expected[0] === route.status) this.#tally.hope(plan.route, answer.status === route.status);
     }
     const changes = answer.status < 400 && wire.method !== 'GET' && wire.method !== 'HEAD';
     if (changes) this.#noteChange(judged);
@@ -190,7 +190,7 @@ export class Lane {
 
   /** @returns what it could be answered with */
   #demandStatus({ plan, route, body, id, query }: Resolved, answer: Answer): readonly number[] {
-    const { kind } = route;
+    const { resource: kind } = route;
     const isCertain = kind !== undefined && !['delivery', 'incident', 'invitation'].includes(kind);
     const exists = kind !== undefined && this.#pools.has(kind, id.toLowerCase());
     const expected = expectStatus({

@@ -4,7 +4,7 @@ import type { Route } from '../requests/routes.ts';
 import type { Answer } from '../wire/send.ts';
 import { judgeAnswer } from './responses.ts';
 
-const ROUTE: Route = { needs: 'key', ok: 200, answer: z.strictObject({ a: z.number() }) };
+const ROUTE: Route = { access: 'key', status: 200, response: z.strictObject({ a: z.number() }) };
 const PROBLEM = {
   type: 'urn:tocsin:problem:conflict',
   title: 'Conflict',

@@ -44,13 +44,13 @@ export function judgeAnswer(
     demand(text === '', 'an answer to HEAD with a body');
     return undefined;
   }
-  if (route?.answer === 'any') return undefined;
+  if (route?.response === 'any') return undefined;
   // `If-None-Match: *`.
   if (status === 304 && text === '') return undefined;
   if (status >= 400) return judgeProblem({ status, headers, text });
-  demand(route === null || status === route.ok, `answered ${status}, not ${route?.ok}`);
-  if (route === null || typeof route.answer === 'string') return undefined;
-  if (route.answer === null) {
+  demand(route === null || status === route.status, `answered ${status}, not ${route?.status}`);
+  if (route === null || typeof route.response === 'string') return undefined;
+  if (route.response === null) {
     demand(text === '', `a ${status} with a body`);
     return undefined;
   }
@@ -59,7 +59,7 @@ export function judgeAnswer(
     `success of type ${headers['content-type']}`,
   );
   const body = parseJson(text);
-  const judged = route.answer.safeParse(body);
+  const judged = route.response.safeParse(body);
   demand(judged.success, `a success against its schema: ${judged.error?.message}\n${text.slice(0, 1_000)}`);
   return body;
 }
@@ -148,24 +148,24 @@ export interface Asked {
 /** The statuses that a request made in the usual way may be answered with, by the order of errors of design §3. */
 export function expectStatus(asked: Asked): readonly number[] {
   const { route, caller, body } = asked;
-  if (route.needs !== 'anyone' && caller !== 'full' && caller !== 'lesser') return [401];
+  if (route.access !== 'anyone' && caller !== 'full' && caller !== 'lesser') return [401];
   const reads = route.body !== undefined;
-  if (reads && body !== null && Buffer.byteLength(body) > (route.bodyBytes ?? LIMITS.apiBodyBytes))
+  if (reads && body !== null && Buffer.byteLength(body) > (route.maxBodyBytes ?? LIMITS.apiBodyBytes))
     return [413];
   if (reads && asked.hasRefusedKey) return [400];
   const fields: unknown = reads && body !== null ? JSON.parse(body) : {};
   if (lacksScope(asked, fields)) return [403];
   if (asked.idExists === false) return [404];
   const isRefused = (reads && !route.body.safeParse(fields).success) || refusesQuery(asked);
-  if (isRefused) return asked.idExists === null && route.kind !== undefined ? [400, 404] : [400];
-  const missing = asked.idExists === null && route.kind !== undefined ? [404] : [];
-  return [route.ok, ...(route.refusals ?? []), ...missing];
+  if (isRefused) return asked.idExists === null && route.resource !== undefined ? [400, 404] : [400];
+  const missing = asked.idExists === null && route.resource !== undefined ? [404] : [];
+  return [route.status, ...(route.errorStatuses ?? []), ...missing];
 }
 
 function lacksScope({ route, caller }: Asked, fields: unknown): boolean {
   if (caller !== 'lesser') return false;
-  if (route.needs === 'write key' || route.needs === 'owner') return true;
-  return route.needsWriteIf?.(fields as Readonly<Record<string, unknown>>) ?? false;
+  if (route.access === 'write key' || route.access === 'owner') return true;
+  return route.requiresWriteScope?.(fields as Readonly<Record<string, unknown>>) ?? false;
 }
 
 function refusesQuery({ route, query }: Asked): boolean {

@@ -159,7 +159,7 @@ const oddIds = fc.constantFrom(
 );
 
 function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
-  const { kind, body } = route;
+  const { resource: kind, body } = route;
   const ids =
     kind === undefined
       ? fc.constant('')

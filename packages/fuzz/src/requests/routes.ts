@@ -1,39 +1,42 @@
 import { ERRORS } from '@tocsin/contracts/errors';
 import type { ErrorCode } from '@tocsin/contracts/errors';
-import { SIGN_IN_OPERATIONS } from '@tocsin/contracts/identity/routes';
-import type { Operation, Operations } from '@tocsin/contracts/routes/route';
-import { OPERATIONS } from '@tocsin/contracts/routes/routes';
+import { signInRoutes } from '@tocsin/contracts/identity/routes';
+import { statusOf } from '@tocsin/contracts/routes/route';
+import type { Route as DeclaredRoute, Routes } from '@tocsin/contracts/routes/route';
+import { API_ROUTES } from '@tocsin/contracts/routes/routes';
 
-/** What a route takes and answers, as the fuzzer asks and judges it. */
+/** A route as the fuzzer calls it and evaluates its responses. */
 export interface Route extends Pick<
-  Operation,
-  'kind' | 'needs' | 'needsWriteIf' | 'body' | 'bodyBytes' | 'query' | 'ok' | 'showsSecret'
+  DeclaredRoute,
+  'access' | 'requiresWriteScope' | 'resource' | 'body' | 'maxBodyBytes' | 'query' | 'showsSecret'
 > {
-  /** `any`: somebody else's, held to no schema of ours. */
-  readonly answer: Operation['answer'] | 'any';
-  /** Statuses that the state, or rules beyond the schemas, may call for. */
-  readonly refusals?: readonly number[];
-  /** How often it is asked, compared with others; 10 where unset. */
+  /** Status code of a success. */
+  readonly status: number;
+  /** Null: no body. `any`: from better-auth, without a schema of ours. */
+  readonly response: NonNullable<DeclaredRoute['response']> | null | 'any';
+  /** Status codes of errors that depend on stored state or on rules beyond the schemas. */
+  readonly errorStatuses?: readonly number[];
+  /** How often it is called, relative to others. Default 10. */
   readonly weight?: number;
 }
 
-/** What only the fuzzer asks of a route. */
+/** What only the fuzzer needs to know of a route. */
 export interface Trial {
-  /** How often it is asked, compared with others; 10 where unset. */
+  /** How often it is called, relative to others. Default 10. */
   readonly weight?: number;
-  /** Refusals that an operation does not name for itself: rules that its schemas do not say, limits of a user. */
-  readonly refusals?: readonly number[];
+  /** Errors that the route does not declare: rules beyond its schemas, limits of a user. */
+  readonly errorStatuses?: readonly number[];
   /** Its examples look like secrets. */
   readonly showsSecret?: true;
 }
 
 const D = '/api/dashboard';
-const important: Trial = { weight: 30, refusals: [400] };
+const important: Trial = { weight: 30, errorStatuses: [400] };
 
-/** By route; those that are not here are like any other. */
+/** By endpoint; the others have the defaults. */
 export const TRIALS: Readonly<Record<string, Trial>> = {
   'POST /api/cli/monitors': important,
-  'PUT /api/cli/monitors': { weight: 20, refusals: [400] },
+  'PUT /api/cli/monitors': { weight: 20, errorStatuses: [400] },
   'PUT /api/cli/monitors/:id': important,
   'POST /api/cli/monitors/:id/trigger': { weight: 4 },
   [`POST ${D}/monitors`]: important,
@@ -41,16 +44,16 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   [`POST ${D}/monitors/:id/trigger`]: { weight: 4 },
   [`GET ${D}/monitors/:id/stats`]: { weight: 5 },
   [`GET ${D}/regions`]: { weight: 5 },
-  [`GET ${D}/stream`]: { weight: 2, refusals: [400, 429] },
-  [`POST ${D}/channels`]: { weight: 20, refusals: [400] },
-  [`PATCH ${D}/channels/:id`]: { weight: 20, refusals: [400] },
+  [`GET ${D}/stream`]: { weight: 2, errorStatuses: [400, 429] },
+  [`POST ${D}/channels`]: { weight: 20, errorStatuses: [400] },
+  [`PATCH ${D}/channels/:id`]: { weight: 20, errorStatuses: [400] },
   [`POST ${D}/channels/:id/test`]: { weight: 3 },
-  [`GET ${D}/channels/:id/deliveries`]: { refusals: [400] },
-  [`GET ${D}/incidents`]: { refusals: [400] },
-  [`GET ${D}/maintenance-windows`]: { refusals: [400] },
-  [`POST ${D}/maintenance-windows`]: { weight: 20, refusals: [400] },
-  [`PATCH ${D}/maintenance-windows/:id`]: { weight: 20, refusals: [400] },
-  [`POST ${D}/invitations/accept`]: { refusals: [400] },
+  [`GET ${D}/channels/:id/deliveries`]: { errorStatuses: [400] },
+  [`GET ${D}/incidents`]: { errorStatuses: [400] },
+  [`GET ${D}/maintenance-windows`]: { errorStatuses: [400] },
+  [`POST ${D}/maintenance-windows`]: { weight: 20, errorStatuses: [400] },
+  [`PATCH ${D}/maintenance-windows/:id`]: { weight: 20, errorStatuses: [400] },
+  [`POST ${D}/invitations/accept`]: { errorStatuses: [400] },
   [`GET ${D}/sign-in-methods`]: { weight: 3 },
   'GET /api/cli/openapi.json': { weight: 1, showsSecret: true },
   'GET /schemas/tocsin.json': { weight: 1 },
@@ -67,10 +70,10 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
 };
 
 /**
- * What nothing here can bring about: no monitor is of another type, somebody always answers, and no request has an `If-Match` or an
- * `Idempotency-Key`. Scopes are judged apart.
+ * Errors that the fuzzer cannot cause: every monitor is of the type HTTP, a checker and a notifier always respond, and no request has an
+ * `If-Match` or an `Idempotency-Key`. Scopes are evaluated separately.
  */
-const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set([
+const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
   'not_triggerable',
   'check_not_answered',
@@ -80,22 +83,23 @@ const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set([
   'delivery_not_attempted',
 ]);
 
-/** Every route of ours; `fuzz.test.ts` holds that none of the api's is missing. */
-export const ROUTES: Readonly<Record<string, Route>> = toRoutes(OPERATIONS, ({ answer }) => answer);
+/** Every route of ours by endpoint; `fuzz.test.ts` checks that none is missing. */
+export const ROUTES: Readonly<Record<string, Route>> = toRoutes(API_ROUTES);
 
-/** Routes whose answers and errors are better-auth's: they are held to no schema of ours, and to no 5xx. */
-export const AUTH_ROUTES: Readonly<Record<string, Route>> = toRoutes(SIGN_IN_OPERATIONS, () => 'any');
+/** Routes of better-auth: their responses are held to no schema, but must not be a 5xx. */
+export const AUTH_ROUTES: Readonly<Record<string, Route>> = toRoutes(signInRoutes, 'any');
 
-function toRoutes(
-  operations: Operations,
-  answerOf: (operation: Operation) => Route['answer'],
-): Record<string, Route> {
+function toRoutes(table: Routes, response?: 'any'): Record<string, Route> {
   return Object.fromEntries(
-    Object.entries(operations).map(([name, operation]) => {
-      const { refusals: further = [], ...trial } = TRIALS[name] ?? {};
-      const own = (operation.refusals ?? []).filter((code) => !OUT_OF_REACH.has(code));
-      const refusals = [...own.map((code) => ERRORS[code].status), ...further];
-      return [name, { ...operation, ...trial, refusals, answer: answerOf(operation) }];
+    Object.values(table).map((route) => {
+      const { errorStatuses: others = [], ...trial } = TRIALS[route.endpoint] ?? {};
+      const own = (route.errors ?? []).filter((code) => !UNREACHABLE.has(code));
+      const errorStatuses = [...own.map((code) => ERRORS[code].status), ...others];
+      const status = statusOf(route);
+      return [
+        route.endpoint,
+        { ...route, ...trial, status, errorStatuses, response: response ?? route.response ?? null },
+      ];
     }),
   );
 }

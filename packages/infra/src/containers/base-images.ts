@@ -2,7 +2,7 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
-import { installByApt } from '@tocsin/embedded/test-run/install-by-apt';
+import { installByApt } from '@tocsin/embedded/test-run/programs';
 import { parse } from 'yaml';
 import { readRepositoryFile } from '../repository.ts';
 import { findProgram, runTool } from '../run-tool.ts';

@@ -6,7 +6,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import { installByApt } from '@tocsin/embedded/test-run/install-by-apt';
+import { installByApt } from '@tocsin/embedded/test-run/programs';
 import { ROOT } from '../repository.ts';
 import { waitUntil } from '../rollout/deployed-system.ts';
 import { findProgram, runTool, succeeds } from '../run-tool.ts';

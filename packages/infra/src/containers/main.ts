@@ -1,7 +1,7 @@
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openFolder } from '@tocsin/embedded/program/folders';
 import { runProgram } from '@tocsin/embedded/program/run-program';
+import { openFolder } from '@tocsin/embedded/program/teardown';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { copyCommit, copyWorkTree, findPreviousCommit, readCommands } from '../repository.ts';
 import { inspectHardening } from '../rollout/deployed-system.ts';

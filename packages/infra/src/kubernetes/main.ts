@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import { openFolder } from '@tocsin/embedded/program/folders';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
+import { openFolder } from '@tocsin/embedded/program/teardown';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { parse } from 'yaml';
 import { readBaseImages } from '../containers/base-images.ts';

@@ -1,15 +1,13 @@
 const SESSIONS = ['any', 'read-write', 'primary'] as const;
-/** Which server a session may be with: libpq's `target_session_attrs`, as far as it is supported. */
+/** The supported values of libpq's `target_session_attrs`. */
 export type TargetSession = (typeof SESSIONS)[number];
 
-/** The address of one server. */
 export interface PostgresHost {
   /** For messages, without credentials. */
   readonly name: string;
   readonly url: string;
 }
 
-/** An address as `DATABASE_URL` has it. */
 export interface PostgresAddress {
   /** In the order in which they are tried. */
   readonly hosts: readonly PostgresHost[];
@@ -20,13 +18,17 @@ const HOST = /^(?:\[[0-9a-f:.]+\]|[^[\]:]+)(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
 
 /**
- * Reads an address as libpq does: `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`.
+ * Parses an address as libpq does: `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`.
  * @throws RangeError with a message that completes "DATABASE_URL …", without credentials
  */
 export function parsePostgresUrl(text: string): PostgresAddress {
   const [, before = '', hosts = '', rest = ''] =
     /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/is.exec(text) ?? [];
-  const session = parseSession(rest);
+  const query = new URLSearchParams(/\?([^#]*)/.exec(rest)?.[1]);
+  const wanted = query.get('target_session_attrs') ?? 'any';
+  const session = SESSIONS.find((known) => known === wanted);
+  if (session === undefined)
+    throw new RangeError('takes target_session_attrs=any, read-write or primary, and no other');
   const names = hosts.split(',');
   if (names.length === 1) return { hosts: [{ name: 'the server', url: text }], session };
   if (!names.every(isHost))
@@ -37,13 +39,4 @@ export function parsePostgresUrl(text: string): PostgresAddress {
 function isHost(text: string): boolean {
   const match = HOST.exec(text);
   return match !== null && Number(match[1] ?? 0) <= MAX_PORT;
-}
-
-function parseSession(rest: string): TargetSession {
-  const query = /\?([^#]*)/.exec(rest)?.[1] ?? '';
-  const value = new URLSearchParams(query).get('target_session_attrs') ?? 'any';
-  const session = SESSIONS.find((known) => known === value);
-  if (session === undefined)
-    throw new RangeError('takes target_session_attrs=any, read-write or primary, and no other');
-  return session;
 }

@@ -6,65 +6,96 @@ import {
   checkSession,
   connectToAddress,
   endSession,
+  hostTimeout,
   KEEP_ALIVE,
-  limitAnswer,
-  shareOfHost,
+  limitResponse,
 } from './connect.ts';
 
-/** A place in the pool, and a connection, are waited for this long. */
+/** How long a query waits for a free connection, and how long connecting may take. */
 const CONNECT_WITHIN_MS = 10_000;
 
-/** What pg's pool is told, but for the address, and what this module sees to. */
+/** The options of pg's pool, except those that this module sets. */
 export type PostgresPoolConfig = Omit<
   PoolConfig,
   'connectionString' | 'connectionTimeoutMillis' | keyof typeof KEEP_ALIVE | 'stream' | 'Client'
 > & {
   readonly application_name: string;
   readonly Client?: typeof Client;
-  /** A connection breaks when its server says nothing for this long, idle or not; not given: never. */
+  /** A connection breaks if its server sends nothing for this long, idle or not. Default: never. */
   readonly silentMs?: number;
   /**
-   * How often a query is sent over a connection that is checked out for long, such as one that waits for notifications. With a
-   * multiple of it as `silentMs`, only dead connections break. Not given: never.
+   * How often to send a query over a connection that is checked out for long, such as one that waits for notifications. With a multiple
+   * of it as `silentMs`, only dead connections break. Default: never.
    */
   readonly heartbeatMs?: number;
 };
 
 export interface PostgresPool {
   readonly pool: Pool;
-  /** Breaks every connection, those too that are asked for later: a service that stops waits for none that does not answer. */
+  /** Breaks all connections, also later ones, so that a service that stops does not wait for a server that does not respond. */
   abandon(): void;
 }
 
-/** Opens a pool on the servers of an address; connections are made when first needed, each with the first server that fits. */
+/** Opens a pool on the servers of an address. Each connection is made when it is needed, to the first suitable server. */
 export function openPostgresPool(url: string, config: PostgresPoolConfig): PostgresPool {
   const { silentMs, heartbeatMs, Client: Base = Client, ...rest } = config;
   const address = parsePostgresUrl(url);
-  const sockets = new Sockets(silentMs);
+  const needsSelection = address.hosts.length > 1 || address.session !== 'any';
+  const open = new Set<Socket>();
+  const abandoned = new AbortController();
+  const openSocket = (): Socket => {
+    const socket = createSocket(silentMs);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    // Not now: the client connects the socket first.
+    if (abandoned.signal.aborted) setImmediate(() => socket.destroy(stopError()));
+    return socket;
+  };
   const pool = new Pool({
     ...rest,
     connectionString: address.hosts[0]?.url,
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
     ...KEEP_ALIVE,
-    stream: () => sockets.open(),
-    Client: isPlain(address) ? Base : selectingClient(Base, address, sockets.abandoned),
+    stream: openSocket,
+    Client: needsSelection ? selectingClient(Base, address, abandoned.signal) : Base,
   });
-  // A session that ends between two statements of a transaction fails the next one; unheard, it would end the process.
+  // A session that ends between two statements of a transaction fails the next one. Without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   if (heartbeatMs !== undefined) sendHeartbeats(pool, heartbeatMs);
-  return { pool, abandon: () => sockets.abandon() };
+  return {
+    pool,
+    abandon: () => {
+      abandoned.abort(stopError());
+      for (const socket of open) socket.destroy(stopError());
+    },
+  };
+}
+
+const stopError = (): Error => new Error('The service stops');
+
+function createSocket(silentMs: number | undefined): Socket {
+  const socket = new Socket();
+  // The socket may break before its client connects and listens. Without a listener the error would end the process.
+  socket.on('error', () => undefined);
+  if (silentMs !== undefined) {
+    // A half-open connection must not hang its user.
+    socket.setTimeout(silentMs, () => {
+      socket.destroy(new Error(`Postgres has been silent for ${silentMs / 1_000} s`));
+    });
+  }
+  return socket;
 }
 
 function sendHeartbeats(pool: Pool, everyMs: number): void {
   const timers = new WeakMap<PoolClient, NodeJS.Timeout>();
   pool.on('acquire', (client) => {
-    let waiting = false;
+    let isWaiting = false;
     const timer = setInterval(() => {
-      if (waiting) return;
-      waiting = true;
-      // After an error no more are sent: whoever uses the connection learns that it is broken.
+      if (isWaiting) return;
+      isWaiting = true;
+      // After an error no more are sent: the user of the connection gets the error, too.
       client.query('select 1').then(
-        () => (waiting = false),
+        () => (isWaiting = false),
         () => undefined,
       );
     }, everyMs);
@@ -73,84 +104,79 @@ function sendHeartbeats(pool: Pool, everyMs: number): void {
   pool.on('release', (_error, client) => clearInterval(timers.get(client)));
 }
 
-function isPlain({ hosts, session }: PostgresAddress): boolean {
-  return hosts.length === 1 && session === 'any';
-}
-
-/** Clients that connect to the first server of the address that fits: pg itself knows one server. */
+/** Clients that connect to the first suitable server of the address. pg itself supports only one server. */
 function selectingClient(
   Base: typeof Client,
   address: PostgresAddress,
   abandoned: AbortSignal,
 ): typeof Client {
-  const finder = new HostFinder(address, abandoned);
+  const selector = new HostSelector(address, abandoned);
   return class SelectingClient extends Base {
     override connect(): Promise<Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback: (error: null, client: Client) => void): void;
     override connect(callback?: (error: never, client: Client) => void): Promise<Client> | void {
-      const connecting = this.#connectToOne();
+      const connecting = this.#connect();
       if (callback === undefined) return connecting;
       callbackify(() => connecting)(callback as (error: unknown, client: Client) => void);
     }
 
-    async #connectToOne(): Promise<Client> {
+    async #connect(): Promise<Client> {
       const { stream } = this.connection;
-      let found: PostgresHost | undefined;
-      let answered: (() => void) | undefined;
-      // Also before the pool listens. After a failover the broken connections say that another server is to be found.
-      this.on('error', () => finder.forget(found));
+      let host: PostgresHost | undefined;
+      let cancelLimit: (() => void) | undefined;
+      // After a failover the broken connections show that another server has to be selected, also before the pool listens.
+      this.on('error', () => selector.forget(host));
       try {
-        found = await finder.find();
-        const { host, port } = new Client({ connectionString: found.url });
-        // The pool gave up meanwhile.
+        host = await selector.select();
+        const { host: hostname, port } = new Client({ connectionString: host.url });
+        // The pool has given up on this connection in the meantime.
         if (stream.destroyed) throw new Error('The connection is no longer needed');
-        Object.assign(this, { host, port });
-        // The server that was found last may be gone by now.
-        answered = limitAnswer(stream, shareOfHost(address, CONNECT_WITHIN_MS));
+        Object.assign(this, { host: hostname, port });
+        // The selected server may have become unreachable or a standby.
+        cancelLimit = limitResponse(stream, hostTimeout(address, CONNECT_WITHIN_MS));
         await super.connect();
-        // It may have become a standby since it was found.
         await checkSession(this, address.session);
         return this;
       } catch (error) {
-        finder.forget(found);
-        // Ended, so that the loss of its connection is no further error.
+        selector.forget(host);
+        // Ended, so that the loss of its connection is not another error.
         this.end().catch(() => undefined);
         stream.destroy();
         throw error;
       } finally {
-        answered?.();
+        cancelLimit?.();
       }
     }
   };
 }
 
-/** Knows which server of an address fits, and finds it by a session that is ended again. */
-class HostFinder {
+/** Remembers which server of an address is suitable, and finds it with a short session. */
+class HostSelector {
   readonly #address: PostgresAddress;
   readonly #signal: AbortSignal;
-  #known: PostgresHost | undefined;
-  #finding: Promise<PostgresHost> | undefined;
+  #selected: PostgresHost | undefined;
+  #selecting: Promise<PostgresHost> | undefined;
 
   constructor(address: PostgresAddress, signal: AbortSignal) {
     this.#address = address;
     this.#signal = signal;
-    // There is nothing to find: the pool's own connection shows whether the server fits.
-    if (address.hosts.length === 1) this.#known = address.hosts[0];
+    // The pool's own connection shows whether the only server is suitable.
+    if (address.hosts.length === 1) this.#selected = address.hosts[0];
   }
 
-  /** The server that was found last; otherwise, however many ask at a time, one session looks for it. */
-  async find(): Promise<PostgresHost> {
-    if (this.#known !== undefined) return this.#known;
-    this.#finding ??= this.#probe().finally(() => {
-      this.#finding = undefined;
+  /** The server that was selected last. Otherwise one session probes the servers for all callers. */
+  async select(): Promise<PostgresHost> {
+    if (this.#selected !== undefined) return this.#selected;
+    this.#selecting ??= this.#probe().finally(() => {
+      this.#selecting = undefined;
     });
-    return this.#finding;
+    return this.#selecting;
   }
 
-  /** A connection with this server failed: the next one looks again which server fits. */
+  /** A connection with this server failed: the next `select` probes again. */
   forget(host: PostgresHost | undefined): void {
-    if (host === this.#known && this.#address.hosts.length > 1) this.#known = undefined;
+    if (host === this.#selected && this.#address.hosts.length > 1) this.#selected = undefined;
   }
 
   async #probe(): Promise<PostgresHost> {
@@ -158,52 +184,8 @@ class HostFinder {
       applicationName: 'tocsin probe',
       signal: this.#signal,
     });
-    this.#known = probe.host;
+    this.#selected = probe.host;
     await endSession(probe);
     return probe.host;
   }
 }
-
-/** The sockets of a pool. */
-class Sockets {
-  readonly #silentMs: number | undefined;
-  readonly #open = new Set<Socket>();
-  readonly #abandon = new AbortController();
-
-  constructor(silentMs: number | undefined) {
-    this.#silentMs = silentMs;
-  }
-
-  get abandoned(): AbortSignal {
-    return this.#abandon.signal;
-  }
-
-  open(): Socket {
-    const socket = new Socket();
-    // It may break before its client connects and listens: an error that nobody hears ends the process.
-    socket.on('error', () => undefined);
-    const silentMs = this.#silentMs;
-    if (silentMs !== undefined) {
-      // A half-open connection must not hang its user.
-      socket.setTimeout(silentMs, () => {
-        socket.destroy(new Error(`Postgres has been silent for ${silentMs / 1_000} s`));
-      });
-    }
-    this.#open.add(socket);
-    socket.once('close', () => this.#open.delete(socket));
-    // After the call that connects it.
-    if (this.abandoned.aborted) setImmediate(breakSocket, socket);
-    return socket;
-  }
-
-  abandon(): void {
-    this.#abandon.abort(stopError());
-    for (const socket of this.#open) breakSocket(socket);
-  }
-}
-
-function breakSocket(socket: Socket): void {
-  socket.destroy(stopError());
-}
-
-const stopError = (): Error => new Error('The service stops');

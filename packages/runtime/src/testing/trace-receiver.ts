@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createSilentLogger } from '../logger.ts';
+import { startTracing } from '../tracing.ts';
 
-/** A span as it came in. */
+/** A span that the receiver got. */
 export interface ReceivedSpan {
   readonly service: string;
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty: the trace begins with it. */
+  /** Empty for the first span of a trace. */
   readonly parentSpanId: string;
   readonly attributes: Readonly<Record<string, unknown>>;
   /** The spans it is linked to. */
@@ -28,7 +30,7 @@ interface OtlpAttribute {
   readonly value: OtlpValue;
 }
 
-/** As much of an OTLP request as a span is made of. */
+/** The parts of an OTLP request that spans are read from. */
 interface OtlpRequest {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly OtlpAttribute[] };
@@ -48,20 +50,29 @@ interface OtlpSpan {
 
 const ERROR = 2;
 
-/** A collector of traces on this machine, which takes OTLP over HTTP in JSON. */
+/** Turns tracing on for tests of what passes traces on: no span is sent anywhere. @returns what ends it */
+export async function startTracingWithoutExport(): Promise<() => Promise<void>> {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_TRACES_SAMPLER: 'always_off' };
+  Object.assign(process.env, env);
+  const stop = await startTracing('test', createSilentLogger());
+  for (const name of Object.keys(env)) delete process.env[name];
+  return stop;
+}
+
+/** A local collector of traces that accepts OTLP over HTTP in JSON. */
 export class TraceReceiver {
   readonly spans: ReceivedSpan[] = [];
-  /** What came in, as text. */
+  /** The bodies of all requests. */
   text = '';
-  /** Of the last request; empty without. */
+  /** The Authorization header of the last request; empty without one. */
   authorization = '';
-  /** What it answers from now on. */
+  /** The status code of its responses. */
   status = 200;
-  /** Requests that came in. */
+  /** Number of requests received. */
   requests = 0;
-  /** Whether requests are left without an answer. */
+  /** Whether it leaves requests without a response. */
   hangs = false;
-  /** Whether it answers before it has read a request, and resets the connection. */
+  /** Whether it responds before it has read a request, and resets the connection. */
   resets = false;
   readonly #server: Server;
 
@@ -86,7 +97,7 @@ export class TraceReceiver {
     return new TraceReceiver(server);
   }
 
-  /** As OTEL_EXPORTER_OTLP_ENDPOINT takes it. */
+  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Operation } from '@tocsin/contracts/routes/route';
-import { OPERATIONS } from '@tocsin/contracts/routes/routes';
+import { statusOf } from '@tocsin/contracts/routes/route';
+import type { Route } from '@tocsin/contracts/routes/route';
+import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { deleteUser } from '@tocsin/db/users/change-users';
 import type { JobWorker } from '@tocsin/queue/job-worker';
@@ -103,11 +104,13 @@ function expectNoLeak({ text }: Answer, { id, marker }: Resource): void {
   expect(text).not.toContain(id);
 }
 
-/** Who may ask for a route, and the status of success. @throws Error where it is not in the contracts */
-function operationOf(route: string): Operation {
-  const operation = OPERATIONS[route];
-  if (operation === undefined) throw new Error(`no such operation: ${route}`);
-  return operation;
+const ROUTES = byEndpoint(API_ROUTES);
+
+/** @throws Error if the endpoint has no route in the contracts */
+function routeAt(endpoint: string): Route {
+  const route = ROUTES[endpoint];
+  if (route === undefined) throw new Error(`no such route: ${endpoint}`);
+  return route;
 }
 
 /** Named here a second time: a route that is open by mistake is found. better-auth guards its own. */
@@ -123,7 +126,7 @@ const OPEN_ROUTES = new Set([
 
 test('every route that is not open has a row, and every row a route', () => {
   const ours = listRoutes(api.context).filter((route) => !/^\w+ \/api\/auth\//.test(route));
-  const isOpen = (route: string): boolean => operationOf(route).needs === 'anyone';
+  const isOpen = (route: string): boolean => routeAt(route).access === 'anyone';
   expect(new Set(ours.filter(isOpen))).toEqual(OPEN_ROUTES);
   expect(ours.filter((route) => !isOpen(route)).sort()).toEqual(Object.keys(ACCESS_ROWS).sort());
 });
@@ -133,7 +136,8 @@ const rows = Object.entries(ACCESS_ROWS);
 describe.each(rows)('%s', (route, row) => {
   const isCli = route.includes('/api/cli');
   const hasId = route.includes(':id');
-  const { needs, needsWriteIf, ok } = operationOf(route);
+  const { access, requiresWriteScope, ...declared } = routeAt(route);
+  const ok = statusOf(declared);
   let resource: Resource;
   beforeAll(async () => {
     resource = await makeResource(api, owner, row.kind);
@@ -159,8 +163,8 @@ describe.each(rows)('%s', (route, row) => {
 
   test('the account itself', async () => {
     const lesser = await ask(isCli ? api.as(api.account.readKey) : member, route, row, resource);
-    const writes = needsWriteIf?.({ ...row.body?.(resource) }) ?? false;
-    const allowed = (needs === 'key' && !writes) || needs === 'member';
+    const writes = requiresWriteScope?.({ ...row.body?.(resource) }) ?? false;
+    const allowed = (access === 'key' && !writes) || access === 'member';
     if (!allowed) {
       expect(lesser.status).toBe(403);
       expectNoLeak(lesser, resource);

@@ -1,6 +1,6 @@
 import type { RollupState } from '@tocsin/db/check-rollups/roll-up';
-import { measureClockOffset } from '@tocsin/runtime/clock-offset';
 import type { Logger } from '@tocsin/runtime/logger';
+import { measureClockOffset } from '@tocsin/runtime/metrics';
 
 /** With a greater difference one of the two clocks is wrong, and nobody can tell which. */
 const MAX_DIFFERENCE_MS = 60_000;

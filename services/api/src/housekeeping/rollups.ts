@@ -4,8 +4,8 @@ import type { Database } from '@tocsin/db/database/open';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop } from '@tocsin/runtime/loop';
 import type { Loop } from '@tocsin/runtime/loop';
+import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/reading';
 import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 60_000;

@@ -1,6 +1,6 @@
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import type { Tracer } from '@tocsin/runtime/tracing';
+import { failSpan, runInSpan, SpanKind, startSpan } from '@tocsin/runtime/tracing';
 import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
 import { stateOf } from './request-state.ts';
@@ -43,27 +43,25 @@ export function observeRequests(logger: Logger, metrics: Metrics): RequestHandle
 }
 
 /**
- * A span for each request to the API, in the trace of its `traceparent` where it has one. Named after the pattern of its path:
- * what stands in its place, its query and its headers are not told.
+ * Starts a span for each request to the API, in the trace of its `traceparent` header if it has one. The span is named after the pattern
+ * of the path, because paths, queries and headers may hold secrets.
  */
-export function traceRequests(tracer: Tracer): RequestHandler {
-  return function traceRequest(req, res, next) {
-    if (!req.path.startsWith('/api/')) {
-      next();
-      return;
-    }
-    const state = stateOf(res);
-    const { method } = req;
-    const attributes = { 'http.request.method': method, 'tocsin.request.id': state.requestId };
-    const span = tracer.start(method, { kind: 'server', parent: req.get('traceparent'), attributes });
-    state.traceparent = span.traceparent;
-    res.once('close', () => {
-      const { route } = state;
-      if (route !== undefined) span.rename(`${method} ${route}`);
-      span.set({ 'http.route': route, 'http.response.status_code': res.statusCode });
-      if (res.statusCode >= 500) span.fail(`answered ${res.statusCode}`);
-      span.end();
-    });
+export const traceRequests: RequestHandler = (req, res, next) => {
+  if (!req.path.startsWith('/api/')) {
     next();
-  };
-}
+    return;
+  }
+  const state = stateOf(res);
+  const { method } = req;
+  const attributes = { 'http.request.method': method, 'tocsin.request.id': state.requestId };
+  const parent = req.get('traceparent') ?? null;
+  const span = startSpan(method, { kind: SpanKind.SERVER, parent, attributes });
+  res.once('close', () => {
+    const { route } = state;
+    if (route !== undefined) span.updateName(`${method} ${route}`);
+    span.setAttributes({ 'http.route': route, 'http.response.status_code': res.statusCode });
+    if (res.statusCode >= 500) failSpan(span, `answered ${res.statusCode}`);
+    span.end();
+  });
+  runInSpan(span, next);
+};

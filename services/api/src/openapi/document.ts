@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { methodOf, pathOf } from '@tocsin/contracts/routes/route';
+import type { Route, Routes } from '@tocsin/contracts/routes/route';
+import { API_ROUTES, AUTH_ROUTES } from '@tocsin/contracts/routes/routes';
+import { TAGS } from '@tocsin/contracts/routes/tags';
 import { ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
 import type { ErrorCode } from '@tocsin/contracts/errors';
-import { SIGN_IN_OPERATIONS, SINGLE_SIGN_ON_OPERATIONS } from '@tocsin/contracts/identity/routes';
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { Operation, Operations } from '@tocsin/contracts/routes/route';
-import { OPERATIONS, TAGS } from '@tocsin/contracts/routes/routes';
-import { writeForeignOperation, writeOperation } from './operation.ts';
+import { writeAuthOperation, writeOperation } from './operation.ts';
 import type { Shared } from './operation.ts';
-import { ErrorAnswers, HEADERS, headersWith } from './responses.ts';
+import { ErrorResponses, HEADERS, headersWith } from './responses.ts';
 import { SchemaBook } from './schemas.ts';
 import type { JsonObject } from './schemas.ts';
 import { writeWebhooks } from './webhooks.ts';
@@ -17,20 +18,16 @@ const errorRows = Object.keys(ERRORS).map((code) => {
   return `| ${status} | \`${problemType(code as ErrorCode)}\` | ${title} |`;
 });
 
-/** What holds for every request. */
-const description = `Tocsin checks URLs on a schedule from one or more regions, records every result, and turns changes of status into webhooks.
+/** What applies to every request. */
+const description = `Tocsin checks URLs on a schedule from one or more regions, records every result, and turns status changes into webhooks.
 
-**Programs** use what is under \`/api/cli\`, with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting need a key with
-the scope \`write\`. **People** use what is under \`/api/dashboard\`, with the cookie of a session; a request with one that changes something also
-needs an \`Origin\` of the dashboard. What belongs to another account is not there: 404.
+**Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. Resources of another account are not found: 404.
 
-Bodies are JSON in UTF-8, of at most ${LIMITS.apiBodyBytes} bytes where nothing else is said. A field that is not known is refused. All faults are told at once. Timestamps are told in UTC with
-milliseconds, and taken with any offset. Whatever answers \`GET\` answers \`HEAD\`, too. A path that is there takes no other methods than these: 405, and \`Allow\` says
-which. Requests may be limited for each key and session: 429, and \`Retry-After\` says when to go on.
+Bodies are JSON in UTF-8, at most ${LIMITS.apiBodyBytes} bytes unless stated otherwise. Unknown fields are refused. All invalid fields are reported at once. Timestamps are returned in UTC with milliseconds and accepted with any offset. Every \`GET\` route also responds to \`HEAD\`. A method that a path does not support gets 405 with \`Allow\`. Requests may be limited for each key and session: 429 with \`Retry-After\`.
 
 ## Errors
 
-Every error is \`application/problem+json\` (RFC 9457), but for those of signing in.
+Every error is \`application/problem+json\` (RFC 9457), except those of signing in.
 
 | status | type | meaning |
 | ------ | ---- | ------- |
@@ -53,35 +50,34 @@ const SECURITY_SCHEMES: JsonObject = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'tocsin_live_ and 48 hexadecimal characters',
-    description: 'An API key, made in the dashboard. `write`: it has this scope; reading needs none.',
+    description:
+      'An API key, created in the dashboard. `write`: the key needs this scope. Every key may read.',
   },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: 'tocsin.session_token',
     description:
-      'The session of a person, begun by signing in; over https its name begins with `__Secure-`. `owner`: the person is an owner of the account.',
+      'The session of a signed-in user. Over https its name begins with `__Secure-`. `owner`: the user must be an owner of the account.',
   },
 };
 
-/** An OpenAPI 3.1 document; what is in it is JSON. */
+/** An OpenAPI 3.1 document: JSON. */
 export interface OpenApiDocument extends JsonObject {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, JsonObject>>;
 }
 
 /**
- * The whole API as OpenAPI 3.1 has it, made of the contracts.
- * @param publicUrl the address people see, without a slash at its end
+ * Derives the OpenAPI 3.1 document of the whole API from the contracts.
+ * @param publicUrl without a trailing slash
  */
 export function buildDocument(publicUrl: string): OpenApiDocument {
-  const shared: Shared = { schemas: new SchemaBook(), errors: new ErrorAnswers() };
+  const shared: Shared = { schemas: new SchemaBook(), errors: new ErrorResponses() };
   const { schemas, errors } = shared;
   const paths = {
-    ...writePaths(OPERATIONS, (route, operation) => writeOperation(route, operation, shared)),
-    ...writePaths({ ...SIGN_IN_OPERATIONS, ...SINGLE_SIGN_ON_OPERATIONS }, (route, operation) =>
-      writeForeignOperation(route, operation, shared),
-    ),
+    ...writePaths(API_ROUTES, (id, route) => writeOperation(id, route, shared)),
+    ...writePaths(AUTH_ROUTES, (id, route) => writeAuthOperation(id, route, shared)),
   };
   const webhooks = writeWebhooks(schemas);
   schemas.write(problemSchema, 'output');
@@ -103,11 +99,11 @@ export function buildDocument(publicUrl: string): OpenApiDocument {
 
 const WEBHOOKS_TAG = {
   name: 'Webhooks',
-  description: 'What receivers get. Each is a `POST` to the address of a channel.',
+  description: 'What receivers get. Each webhook is a `POST` to the URL of a channel.',
 };
 
 const SIGN_IN_REFUSED: JsonObject = {
-  description: 'It was refused, by better-auth or by what stands before it.',
+  description: 'Refused, by better-auth or by the checks before it.',
   headers: headersWith(),
   content: {
     'application/json': {
@@ -121,19 +117,18 @@ const SIGN_IN_REFUSED: JsonObject = {
 };
 
 function writePaths(
-  operations: Operations,
-  write: (route: string, operation: Operation) => JsonObject,
+  routes: Routes,
+  write: (id: string, route: Route) => JsonObject,
 ): Record<string, JsonObject> {
   const paths: Record<string, JsonObject> = {};
-  for (const [route, operation] of Object.entries(operations)) {
-    const [method = '', path = ''] = route.split(' ');
-    const template = path.replaceAll(/:(\w+)/g, '{$1}');
-    paths[template] = { ...paths[template], [method.toLowerCase()]: write(route, operation) };
+  for (const [id, route] of Object.entries(routes)) {
+    const template = pathOf(route).replaceAll(/:(\w+)/g, '{$1}');
+    paths[template] = { ...paths[template], [methodOf(route).toLowerCase()]: write(id, route) };
   }
   return paths;
 }
 
-/** Of this package, wherever it was built to. */
+/** The version of this package. */
 function readVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;

@@ -1,17 +1,17 @@
-import { errorsOf } from '@tocsin/contracts/routes/route';
-import type { Access, Operation, ResourceKind } from '@tocsin/contracts/routes/route';
+import { errorsOf, statusOf } from '@tocsin/contracts/routes/route';
+import type { Access, ResourceKind, Route } from '@tocsin/contracts/routes/route';
 import type { z } from 'zod';
 import { headersWith } from './responses.ts';
-import type { ErrorAnswers } from './responses.ts';
+import type { ErrorResponses } from './responses.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
 /** Where operations put what they share. */
 export interface Shared {
   readonly schemas: SchemaBook;
-  readonly errors: ErrorAnswers;
+  readonly errors: ErrorResponses;
 }
 
-const KINDS: Readonly<Record<ResourceKind, string>> = {
+const RESOURCE_NAMES: Readonly<Record<ResourceKind, string>> = {
   monitor: 'the monitor',
   channel: 'the channel',
   delivery: 'the delivery',
@@ -30,43 +30,42 @@ const SECURITY: Readonly<Record<Access, readonly JsonObject[]>> = {
   owner: [{ session: ['owner'] }],
 };
 
-const SUCCESS = {
+const SUCCESS: Readonly<Record<number, string>> = {
   200: 'Success.',
-  201: 'It was made.',
-  202: 'It was accepted, and is done soon.',
-  204: 'It was done; there is nothing to say.',
-  302: 'Go on there.',
-} as const;
+  201: 'Created.',
+  202: 'Accepted.',
+  204: 'No content.',
+  302: 'Redirect.',
+};
 
-/** The Operation Object of a route of ours. @param route such as `GET /api/cli/monitors/:id` */
-export function writeOperation(route: string, operation: Operation, shared: Shared): JsonObject {
+/** The Operation Object of a route. @param id its operation id */
+export function writeOperation(id: string, route: Route, shared: Shared): JsonObject {
   return {
-    ...describeOperation(route, operation, shared.schemas),
+    ...describeOperation(id, route, shared.schemas),
     responses: {
-      [operation.ok]: successAnswer(operation, shared.schemas),
-      ...furtherAnswers(operation, shared.schemas),
-      ...shared.errors.write(errorsOf(route, operation)),
+      ...writeSuccess(route, shared.schemas),
+      ...writeOtherResponses(route, shared.schemas),
+      ...shared.errors.write(errorsOf(route)),
     },
   };
 }
 
-/** The same of a route that is better-auth's: of what it refuses, little is known. */
-export function writeForeignOperation(route: string, operation: Operation, shared: Shared): JsonObject {
+/** The same for a route that better-auth handles, whose errors are not declared one by one. */
+export function writeAuthOperation(id: string, route: Route, shared: Shared): JsonObject {
   return {
-    ...describeOperation(route, operation, shared.schemas),
+    ...describeOperation(id, route, shared.schemas),
     responses: {
-      [operation.ok]: successAnswer(operation, shared.schemas),
-      ...furtherAnswers(operation, shared.schemas),
+      ...writeSuccess(route, shared.schemas),
       '4XX': { $ref: '#/components/responses/SignInRefused' },
       '5XX': { $ref: '#/components/responses/SignInRefused' },
     },
   };
 }
 
-function describeOperation(route: string, operation: Operation, schemas: SchemaBook): JsonObject {
-  const { id, tag, summary, description, needs, query, headers } = operation;
+function describeOperation(id: string, route: Route, schemas: SchemaBook): JsonObject {
+  const { tag, summary, description, access, query, headers } = route;
   const parameters = [
-    ...pathParameters(route, operation),
+    ...pathParameters(route),
     ...(query === undefined ? [] : fieldParameters('query', query, schemas)),
     ...(headers === undefined ? [] : fieldParameters('header', headers, schemas)),
   ];
@@ -75,20 +74,19 @@ function describeOperation(route: string, operation: Operation, schemas: SchemaB
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    security: SECURITY[needs],
+    security: SECURITY[access],
     ...(parameters.length > 0 && { parameters }),
-    ...requestBody(operation, schemas),
+    ...requestBody(route, schemas),
   };
 }
 
-function pathParameters(route: string, { kind }: Operation): JsonObject[] {
-  return [...route.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    description: kind === undefined ? `The ${name}.` : `The id of ${KINDS[kind]}.`,
-    schema: kind === undefined ? { type: 'string' } : { type: 'string', format: 'uuid' },
-  }));
+function pathParameters(route: Route): JsonObject[] {
+  const { resource } = route;
+  if (resource === undefined) return [];
+  const description = `The id of ${RESOURCE_NAMES[resource]}.`;
+  return [
+    { name: 'id', in: 'path', required: true, description, schema: { type: 'string', format: 'uuid' } },
+  ];
 }
 
 function fieldParameters(place: 'query' | 'header', fields: z.ZodObject, schemas: SchemaBook): JsonObject[] {
@@ -101,56 +99,60 @@ function fieldParameters(place: 'query' | 'header', fields: z.ZodObject, schemas
   );
 }
 
-/** What is said of a field is said of the parameter. */
+/** A parameter takes over the description of its field. */
 function fieldParameter(place: string, name: string, field: JsonObject, required: boolean): JsonObject {
   const { description, ...schema } = field;
   return { name, in: place, required, ...(description !== undefined && { description }), schema };
 }
 
-function requestBody({ body, bodyExample }: Operation, schemas: SchemaBook): JsonObject {
+function requestBody({ body, bodyExample }: Route, schemas: SchemaBook): JsonObject {
   if (body === undefined) return {};
   const content = {
     schema: schemas.write(body, 'input'),
     ...(bodyExample !== undefined && { example: bodyExample }),
   };
-  // No body is read as one without fields.
+  // A missing body is read as one without fields.
   const required = !body.safeParse({}).success;
   return { requestBody: { required, content: { 'application/json': content } } };
 }
 
-function successAnswer(operation: Operation, schemas: SchemaBook): JsonObject {
-  const { ok, answer, answerExample, answerHeaders = [], messages, needs } = operation;
-  const limited = needs === 'anyone' ? [] : (['RateLimit', 'RateLimit-Policy'] as const);
+function writeSuccess(route: Route, schemas: SchemaBook): JsonObject {
+  const { response, responseExample, responseHeaders = [], messages, access } = route;
+  const limited = access === 'anyone' ? [] : (['RateLimit', 'RateLimit-Policy'] as const);
+  const status = statusOf(route);
+  const mediaType = typeof response === 'string' ? response : 'application/json';
   return {
-    description: SUCCESS[ok],
-    headers: headersWith(...answerHeaders, ...limited),
-    ...(answer !== null && {
-      content: {
-        [typeof answer === 'string' ? answer : 'application/json']: {
-          schema: typeof answer === 'string' ? { type: 'string' } : schemas.write(answer, 'output'),
-          ...(answerExample !== undefined && { example: answerExample }),
-          ...(messages !== undefined && { 'x-messages': writeEach(messages, schemas) }),
+    [status]: {
+      description: SUCCESS[status],
+      headers: headersWith(...responseHeaders, ...limited),
+      ...(response !== undefined && {
+        content: {
+          [mediaType]: {
+            schema: typeof response === 'string' ? { type: 'string' } : schemas.write(response, 'output'),
+            ...(responseExample !== undefined && { example: responseExample }),
+            ...(messages !== undefined && { 'x-messages': writeEach(messages, schemas) }),
+          },
         },
-      },
-    }),
+      }),
+    },
   };
 }
 
 function writeEach(messages: Readonly<Record<string, z.ZodType>>, schemas: SchemaBook): JsonObject {
   return Object.fromEntries(
-    Object.entries(messages).map(([kind, schema]) => [kind, schemas.write(schema, 'output')]),
+    Object.entries(messages).map(([event, schema]) => [event, schemas.write(schema, 'output')]),
   );
 }
 
-function furtherAnswers({ further = [] }: Operation, schemas: SchemaBook): JsonObject {
+function writeOtherResponses({ otherResponses = [] }: Route, schemas: SchemaBook): JsonObject {
   return Object.fromEntries(
-    further.map(({ status, description, answer }) => [
+    otherResponses.map(({ status, description, response }) => [
       status,
       {
         description,
         headers: headersWith(),
-        ...(answer !== null && {
-          content: { 'application/json': { schema: schemas.write(answer, 'output') } },
+        ...(response !== null && {
+          content: { 'application/json': { schema: schemas.write(response, 'output') } },
         }),
       },
     ]),

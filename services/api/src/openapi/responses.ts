@@ -1,54 +1,54 @@
 import { ERRORS, problemType } from '@tocsin/contracts/errors';
 import type { ErrorCode, Problem } from '@tocsin/contracts/errors';
-import type { AnswerHeader } from '@tocsin/contracts/routes/route';
+import type { ResponseHeader } from '@tocsin/contracts/routes/route';
 import type { JsonObject } from './schemas.ts';
 
 type HeaderName =
-  AnswerHeader | 'X-Request-Id' | 'Retry-After' | 'WWW-Authenticate' | 'RateLimit' | 'RateLimit-Policy';
+  ResponseHeader | 'X-Request-Id' | 'Retry-After' | 'WWW-Authenticate' | 'RateLimit' | 'RateLimit-Policy';
 
 const text = { type: 'string' };
 
-/** The headers of answers, under `components.headers`. One that is `required` is there each time. */
+/** Response headers, under `components.headers`. A `required` header is always present. */
 export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
   'X-Request-Id': {
     description:
-      "The request's id, as logs and problems name it: the caller's own `X-Request-Id` where it is of up to 128 letters, digits, dots, hyphens and underscores.",
+      "The id of the request in logs and errors: the caller's `X-Request-Id` if that has 1 to 128 letters, digits, dots, hyphens and underscores.",
     required: true,
     schema: { type: 'string', pattern: String.raw`^[\w.-]{1,128}$` },
   },
-  Location: { description: 'Where what was made is, or where to go on.', required: true, schema: text },
+  Location: { description: 'URL of the created resource, or of the redirect.', required: true, schema: text },
   ETag: {
     description:
-      'The version of what is answered. That of a monitor changes with its fields, not with checks; that of a set is of what was to be done.',
+      'The version of what is returned. That of a monitor changes with its fields, not with checks. That of a set identifies the plan.',
     required: true,
     schema: text,
   },
   'Idempotency-Replayed': {
-    description: '`true` where the request was answered before, and this is what was said then.',
+    description: '`true` if the response is that of an earlier identical request.',
     schema: { type: 'string', const: 'true' },
   },
-  'Set-Cookie': { description: 'The cookie of the session, where one began.', schema: text },
+  'Set-Cookie': { description: 'The session cookie, if a session began.', schema: text },
   'Retry-After': {
-    description: 'Seconds to wait before the next try.',
+    description: 'Seconds to wait before retrying.',
     required: true,
     schema: { type: 'string', pattern: String.raw`^\d+$` },
   },
   'WWW-Authenticate': {
-    description: 'How to authenticate: `Bearer`, with `error="invalid_token"` where the key is no good.',
+    description: '`Bearer`, with `error="invalid_token"` if the key is unknown or has expired.',
     required: true,
     schema: { type: 'string', pattern: '^Bearer' },
   },
   RateLimit: {
-    description: 'What is left of the limit, and for how many seconds; there where requests are limited.',
+    description: 'What remains of the limit, and for how many seconds. Present if requests are limited.',
     schema: text,
   },
   'RateLimit-Policy': {
-    description: 'The limit of the key or session; there where requests are limited.',
+    description: 'The limit of the key or session. Present if requests are limited.',
     schema: text,
   },
 };
 
-/** The `headers` of an answer: an id always, and these. */
+/** The `headers` of a response: the request's id and these. */
 export function headersWith(...names: readonly HeaderName[]): JsonObject {
   return Object.fromEntries(
     ['X-Request-Id', ...names].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
@@ -57,16 +57,16 @@ export function headersWith(...names: readonly HeaderName[]): JsonObject {
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' };
 
-/** What is over soon, as `Retry-After` says. */
+/** Temporary errors, which have `Retry-After`. */
 const WAITING: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'unavailable', 'request_in_flight']);
 
 const FIELD_ERRORS = [{ path: 'interval', message: 'must be an integer from 5 to 86400 (seconds)' }];
 
-/** Error answers that several operations share, under `components.responses`. */
-export class ErrorAnswers {
+/** Error responses that several operations share, under `components.responses`. */
+export class ErrorResponses {
   readonly #named = new Map<string, JsonObject>();
 
-  /** @returns by status, references to the answers with these errors */
+  /** @returns by status, references to the responses with these errors */
   write(codes: readonly ErrorCode[]): JsonObject {
     const statuses = [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
     return Object.fromEntries(
@@ -84,12 +84,12 @@ export class ErrorAnswers {
   #note(codes: readonly ErrorCode[]): string {
     const sorted = codes.toSorted();
     const name = sorted.map(pascalCase).join('Or');
-    this.#named.set(name, toAnswer(sorted));
+    this.#named.set(name, toResponse(sorted));
     return `#/components/responses/${name}`;
   }
 }
 
-function toAnswer(codes: readonly ErrorCode[]): JsonObject {
+function toResponse(codes: readonly ErrorCode[]): JsonObject {
   const waiting = codes.filter((code) => WAITING.has(code));
   return {
     description: codes.map((code) => `${ERRORS[code].title}.`).join(' '),
@@ -108,7 +108,7 @@ function toAnswer(codes: readonly ErrorCode[]): JsonObject {
   };
 }
 
-/** @param always false: only some of the answer's errors have it */
+/** @param always false: only some errors of the response have it */
 function retryAfter(always: boolean): JsonObject {
   return always
     ? { $ref: '#/components/headers/Retry-After' }

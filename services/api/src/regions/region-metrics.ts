@@ -1,9 +1,8 @@
 import type { WatchedRegion } from '@tocsin/db/monitor-regions/read-regions';
 import type { QueueDepth, RegionLoad } from '@tocsin/queue/queue-load';
 import type { Logger } from '@tocsin/runtime/logger';
-import type { Metrics } from '@tocsin/runtime/metrics';
-import { createReading, registerReadGauge } from '@tocsin/runtime/reading';
-import type { Reading, Sample } from '@tocsin/runtime/reading';
+import { createReading, registerReadGauge } from '@tocsin/runtime/metrics';
+import type { Metrics, Reading, Sample } from '@tocsin/runtime/metrics';
 import type { RegionLoads } from './region-loads.ts';
 
 /** Series of each gauge; the regions with the most monitors come first. */

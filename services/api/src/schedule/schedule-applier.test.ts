@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { createLogger } from '@tocsin/runtime/logger';
 import type { Logger } from '@tocsin/runtime/logger';
+import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receiver';
+import { continueTrace } from '@tocsin/runtime/tracing';
 import { ScheduleApplier, type Touched } from './schedule-applier.ts';
 
 /** Records the calls to the store; each call ends when the test ends it, or at `finish`. */
@@ -93,28 +95,35 @@ describe('the applier', () => {
     expect((await call(1)).ids).toHaveLength(200);
   });
 
-  test('keeps with each monitor the request that asked for it, and none of a batch that failed', async () => {
-    applier.touch('a', ['eu'], 'first');
-    applier.touch('b', ['eu'], 'second');
+  test('keeps the trace of the request with each monitor, and drops it with a batch that failed', async () => {
+    const stopTracing = await startTracingWithoutExport();
+    const [firstRequest, secondRequest, lostRequest, setRequest] = [1, 2, 3, 4].map(
+      (request) => `00-4bf92f3577b34da6a3ce929d0e0e4736-000000000000000${request}-01`,
+    );
+    continueTrace(firstRequest, () => applier.touch('a', ['eu']));
+    continueTrace(secondRequest, () => applier.touch('b', ['eu']));
     const first = await call(0);
     expect([...first.touched]).toEqual([
-      ['a', 'first'],
-      ['b', 'second'],
+      ['a', firstRequest],
+      ['b', secondRequest],
     ]);
-    applier.touch('c', ['eu'], 'lost');
+    continueTrace(lostRequest, () => applier.touch('c', ['eu']));
     first.end(new Error('the store is away'));
     await until('the failure is logged', () => log.includes('the store is away'));
     const next = await touchUntilCalled(1);
     expect([...next.touched.values()]).toEqual([undefined]);
     expect(next.ids).not.toContain('c');
     next.end();
-    for (let index = 0; index < 700; index += 1) applier.touch(`m${index}`, ['eu'], 'a set');
+    continueTrace(setRequest, () => {
+      for (let index = 0; index < 700; index += 1) applier.touch(`m${index}`, ['eu']);
+    });
     const sizes: number[] = [];
     for (let index = 2; sizes.reduce((sum, size) => sum + size, 0) < 700; index += 1) {
       const batch = await call(index);
-      sizes.push([...batch.touched.values()].filter((told) => told === 'a set').length);
+      sizes.push([...batch.touched.values()].filter((traceparent) => traceparent === setRequest).length);
       batch.end();
     }
+    await stopTracing();
   });
 
   test('leaves what fails to the reconciler, and says so once', async () => {

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@tocsin/runtime/logger';
+import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { OutageLog } from './outage-log.ts';
 
 const BATCH = 500;
 const MOST_PENDING = 50_000;
 const STOP_WITHIN_MS = 5_000;
 
-/** By monitor the `traceparent` of the request that asked for it last; undefined where it was not told. */
+/** By monitor, the `traceparent` of the last request that changed it; undefined without one. */
 export type Touched = ReadonlyMap<string, string | undefined>;
 
 export interface ScheduleApplierOptions {
@@ -36,13 +37,14 @@ export class ScheduleApplier {
     this.#outages = new OutageLog(options.logger, 'Applying schedules');
   }
 
-  /** Notes that a monitor was created or changed, by the request of this `traceparent`. Never throws, never waits. */
-  touch(monitorId: string, regions: readonly string[], traceparent?: string): void {
+  /** Notes that the current request created or changed a monitor. Never throws, never waits. */
+  touch(monitorId: string, regions: readonly string[]): void {
     if (this.#countPending() + regions.length > (this.#options.mostPending ?? MOST_PENDING)) {
       this.#options.logger.warn('Too many schedules to apply: leaving them to the reconciler');
       this.#pending.clear();
       return;
     }
+    const traceparent = currentTraceparent();
     for (const region of regions) {
       const waiting = this.#pending.get(region);
       if (waiting) waiting.set(monitorId, traceparent);

@@ -1,6 +1,6 @@
 import type { Leadership } from '@tocsin/runtime/leader';
+import { registerReadGauge } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
-import { registerReadGauge } from '@tocsin/runtime/reading';
 import { Counter, Gauge } from 'prom-client';
 
 /** Why a wave was put into the store, or (`stray`) taken out of it: right after a commit, or what the reconciler found. */

@@ -4,7 +4,7 @@ import { findSchedules, markScheduled } from '@tocsin/db/monitor-regions/schedul
 import type { RegionSchedule } from '@tocsin/db/monitor-regions/schedules';
 import type { Producers } from '@tocsin/queue/producers';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { type Tracer, withSpan } from '@tocsin/runtime/tracing';
+import { continueTrace, currentTraceparent, withSpan } from '@tocsin/runtime/tracing';
 import type { ScheduleApplierOptions } from './schedule-applier.ts';
 
 /** How often a monitor that changes meanwhile is read again at once; after that the reconciler does. */
@@ -68,7 +68,9 @@ async function addFirstChecks(
   await Promise.all(
     schedules.map(async ({ monitorId, region, revision, firstSlot }) => {
       if (firstSlot === null) return;
-      await producers.addFirstCheck(region, { monitorId, revision }, firstSlot, traceparents.get(monitorId));
+      await continueTrace(traceparents.get(monitorId), () =>
+        producers.addFirstCheck(region, { monitorId, revision }, firstSlot),
+      );
     }),
   );
 }
@@ -80,19 +82,21 @@ const MOST_LINKS = 128;
  * Applies schedules within a span, where requests that are traced asked for it: in the trace of the first of them, with links to
  * the others. First checks are in the trace of the request that asked for their monitor.
  */
-export function traceSync(tracer: Tracer | null, stores: ScheduleStores): ScheduleApplierOptions['sync'] {
+export function traceSync(stores: ScheduleStores): ScheduleApplierOptions['sync'] {
   return (region, touched) => {
     const requests = new Set([...touched.values()].filter((traceparent) => traceparent !== undefined));
     const [parent, ...others] = requests;
     const monitorIds = [...touched.keys()];
-    if (parent === undefined) return syncSchedules(stores, region, monitorIds);
+    // A batch runs in the context of the request that started it, whose trace need not be one of these.
+    if (parent === undefined) return continueTrace(null, () => syncSchedules(stores, region, monitorIds));
     const links = others.slice(0, MOST_LINKS);
     const attributes = { 'tocsin.region': region, 'tocsin.monitors': touched.size };
-    return withSpan(tracer, 'schedule', { parent, links, attributes }, (span) => {
-      // Those of the request whose trace this is go on from this span.
-      const own = (traceparent: string | undefined): string | undefined =>
-        traceparent === parent ? (span?.traceparent ?? parent) : traceparent;
-      const traceparents = new Map([...touched].map(([id, told]) => [id, own(told)]));
+    return withSpan('schedule', { parent, links, attributes }, () => {
+      // The checks of the request whose trace this is are children of this span.
+      const own = currentTraceparent();
+      const traceparents = new Map(
+        [...touched].map(([id, traceparent]) => [id, traceparent === parent ? own : traceparent]),
+      );
       return syncSchedules(stores, region, monitorIds, traceparents);
     });
   };

@@ -63,8 +63,7 @@ beforeAll(async () => {
     bodies: new BodyBudget(),
     shutdown: new AbortController().signal,
     announce: () => undefined,
-    tracer: null,
-    overlapGuard: { enter: async () => async () => undefined },
+    overlapGuard: { acquire: async () => async () => undefined },
     logger,
     takeTrigger: (id: string) => takeTrigger(db, id),
   };

@@ -281,7 +281,7 @@ describe('a job only waits', () => {
     waiting = 0;
     jobs = checkJobs({
       members: membersOf(3),
-      runCheck: (...args) => new Promise((end) => checks.push({ slow: args[5], end })),
+      runCheck: (...args) => new Promise((end) => checks.push({ slow: args[4], end })),
       onWaiting: () => {
         waiting += 1;
         return () => (waiting -= 1);

@@ -4,7 +4,6 @@ import type { WaveMember } from '@tocsin/db/monitor-regions/schedules';
 import { withDeadline } from '@tocsin/queue/deadline';
 import { type JobHistory, JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import { ExpiringMap, keepForInterval } from '../targets/expiring-map.ts';
-import type { CheckTrace } from './run-check.ts';
 
 /** Postgres is away where it takes longer to say who is in a wave. */
 const MEMBERS_WITHIN_MS = 2_000;
@@ -18,7 +17,6 @@ export interface CheckJobsOptions {
     jobId: string,
     intervalSeconds: number | null,
     stalls: number,
-    trace: CheckTrace | undefined,
     onSlow: () => void,
   ) => Promise<void>;
   /** Whom a wave checks now; see `listWaveMembers`. */
@@ -55,12 +53,7 @@ export class CheckJobs {
    * Runs the checks of a job; it is done when each is recorded, or skipped.
    * @throws JobReturnedError, JobPostponedError where some of them must be run again
    */
-  async run(
-    payload: JobPayload<'check'>,
-    jobId: string,
-    { stalls, again }: JobHistory,
-    trace?: CheckTrace,
-  ): Promise<void> {
+  async run(payload: JobPayload<'check'>, jobId: string, { stalls, again }: JobHistory): Promise<void> {
     const all = 'monitorId' in payload ? [payload] : await this.#membersOf(payload, jobId, again);
     const done = this.#done.get(jobId);
     const checks = done === undefined ? all : all.filter(({ monitorId }) => !done.has(monitorId));
@@ -69,7 +62,7 @@ export class CheckJobs {
     const results = await Promise.allSettled(
       checks.map((check) => {
         const { onSlow, onEnd } = progress.follow();
-        return this.#options.runCheck(check, jobId, intervalSeconds, stalls, trace, onSlow).finally(onEnd);
+        return this.#options.runCheck(check, jobId, intervalSeconds, stalls, onSlow).finally(onEnd);
       }),
     );
     this.#settle(jobId, checks, results);

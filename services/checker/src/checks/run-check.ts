@@ -1,15 +1,12 @@
-import type { JobPayload } from '@tocsin/contracts/jobs';
-import { waveId } from '@tocsin/core/schedule/slots';
-import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import type { Egress } from '@tocsin/egress/create-egress';
 import { JobReturnedError } from '@tocsin/queue/job-worker';
-import { type Span, type SpanAttributes, type Tracer, withSpan } from '@tocsin/runtime/tracing';
+import { currentTraceparent, SpanKind, withSpan, type Attributes } from '@tocsin/runtime/tracing';
 import type { CheckerMetrics } from '../metrics.ts';
 import type { BodyBudget } from '../probe/body-budget.ts';
-import { probe, ProbeAbortedError } from '../probe/probe.ts';
-import type { ProbeResult } from '../probe/probe.ts';
-import { type RecordedOutcome, type Recorder, RecorderClosedError } from '../record/recorder.ts';
+import { probe, ProbeAbortedError, type ProbeResult } from '../probe/probe.ts';
+import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';
 
 /** What every check needs, built once by `main`. */
@@ -22,13 +19,8 @@ export interface CheckContext {
   readonly bodies: BodyBudget;
   /** Aborts probes that still run when the process must end. */
   readonly shutdown: AbortSignal;
-  /**
-   * Tells the notifier of a status change whose deliveries are due; a hint, so it never fails.
-   * @param traceparent of the check that caused it, where there is tracing
-   */
-  readonly announce: (statusChangeId: string, traceparent?: string) => void;
-  /** Null: there is no tracing, and a check does nothing for it. */
-  readonly tracer: Tracer | null;
+  /** Hints at a status change whose deliveries are due. Never fails. */
+  readonly announce: (statusChangeId: string) => void;
 }
 
 /** Which check of a monitor this is. */
@@ -42,155 +34,103 @@ export interface CheckRequest {
   readonly urlOverride: string | null;
 }
 
-/** What accompanies a check. */
-export interface CheckHooks {
-  readonly trace?: CheckTrace | undefined;
-  /** Called once, when the target was probed and before the result is recorded. */
-  readonly onProbed?: () => void;
-}
-
 /**
- * Probes a target, records the result and announces what follows: one check, scheduled or triggered.
- * @throws JobReturnedError where the process shuts down before the result was recorded
- * @throws ProbeThrottledError where there was no memory for the body, or too many lookups of the account hang to look the name up
+ * Runs one check, scheduled or triggered: probes the target, records the result and announces a status change.
+ * @param onProbed called once, when the probe has ended and before the result is recorded
+ * @throws JobReturnedError if the process shuts down before the result is recorded
+ * @throws ProbeThrottledError if a limit of this process ended the probe
  */
 export function runCheck(
   context: CheckContext,
   target: CheckTarget,
   request: CheckRequest,
-  { trace, onProbed = () => undefined }: CheckHooks = {},
+  onProbed: () => void = () => undefined,
 ): Promise<RecordedOutcome> {
-  if (context.tracer === null) return probeAndRecord(context, target, request, onProbed, null);
-  const attributes = {
-    'tocsin.monitor.id': target.monitorId,
-    'tocsin.region': request.region,
-    'tocsin.check.source': request.source,
+  const { recorder, metrics } = context;
+  const { monitorId, revision } = target;
+  const options = {
+    kind: currentTraceparent() === undefined ? SpanKind.INTERNAL : SpanKind.CONSUMER,
+    attributes: {
+      'tocsin.monitor.id': monitorId,
+      'tocsin.region': request.region,
+      'tocsin.check.source': request.source,
+    },
   };
-  return traceCheck(context.tracer, attributes, trace, (span) =>
-    probeAndRecord(context, target, request, onProbed, span),
+  return withSpan('check', options, async (span) => {
+    try {
+      const startedAt = performance.now();
+      const result = await probeTarget(context, target, request.urlOverride);
+      onProbed();
+      metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);
+      if (span.isRecording()) span.setAttributes(describeResult(result));
+      const traceparent = currentTraceparent();
+      const outcome = await recorder.record({
+        ...request,
+        ...result,
+        monitorId,
+        revision,
+        ...(traceparent !== undefined && { traceparent }),
+      });
+      span.setAttribute('tocsin.check.outcome', outcome.kind);
+      handleOutcome(context, monitorId, request, result.status, outcome);
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof ProbeAbortedError || error instanceof RecorderClosedError)) throw error;
+      throw new JobReturnedError('the checker shuts down', { cause: error });
+    }
+  });
+}
+
+function probeTarget(
+  { egress, shutdown, bodies }: CheckContext,
+  target: CheckTarget,
+  urlOverride: string | null,
+): Promise<ProbeResult> {
+  const { url, method, headers, body, assertions, accountId, monitorId } = target;
+  return probe(
+    {
+      url: urlOverride ?? url,
+      method,
+      headers,
+      body,
+      timeoutMs: target.timeoutSeconds * 1_000,
+      assertions,
+      owner: { account: accountId, resource: monitorId },
+    },
+    egress,
+    shutdown,
+    bodies,
   );
 }
 
-async function probeAndRecord(
-  context: CheckContext,
-  target: CheckTarget,
-  request: CheckRequest,
-  onProbed: () => void,
-  span: Span | null,
-): Promise<RecordedOutcome> {
-  try {
-    const startedAt = performance.now();
-    const result = await probe(
-      {
-        url: request.urlOverride ?? target.url,
-        method: target.method,
-        headers: target.headers,
-        body: target.body,
-        timeoutMs: target.timeoutSeconds * 1_000,
-        assertions: target.assertions,
-        owner: { account: target.accountId, resource: target.monitorId },
-      },
-      context.egress,
-      context.shutdown,
-      context.bodies,
-    );
-    onProbed();
-    context.metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);
-    span?.set(describeResult(result));
-    const outcome = await context.recorder.record({
-      ...request,
-      ...result,
-      monitorId: target.monitorId,
-      revision: target.revision,
-      ...(span && { traceparent: span.traceparent }),
-    });
-    span?.set({ 'tocsin.check.outcome': outcome.kind });
-    follow(context, target, request, result.status, outcome, span);
-    return outcome;
-  } catch (error) {
-    if (!(error instanceof ProbeAbortedError || error instanceof RecorderClosedError)) throw error;
-    throw new JobReturnedError('the checker shuts down', { cause: error });
-  }
-}
-
-function follow(
+function handleOutcome(
   { metrics, targets, announce }: CheckContext,
-  target: CheckTarget,
+  monitorId: string,
   { region, source }: CheckRequest,
   status: CheckRecord['status'],
   outcome: RecordedOutcome,
-  span: Span | null,
 ): void {
   if (outcome.kind !== 'recorded') {
     metrics.dropped.inc({ reason: outcome.kind });
-    if (outcome.kind === 'gone') targets.evict(target.monitorId);
+    if (outcome.kind === 'gone') targets.evict(monitorId);
     return;
   }
   metrics.checks.inc({ region, source, status });
-  if (outcome.outdated) targets.evict(target.monitorId);
-  if (outcome.statusChangeId !== null) announce(outcome.statusChangeId, span?.traceparent);
+  if (outcome.outdated) targets.evict(monitorId);
+  if (outcome.statusChangeId !== null) announce(outcome.statusChangeId);
 }
 
-/** Where a check belongs in traces; one for all checks of a job. */
-export interface CheckTrace {
-  /** Of what asked for this very check: a trigger, a new monitor. */
-  readonly parent?: string;
-  /** Of the wave that it came with. Each of its checks is a trace of its own, kept or not by itself. */
-  readonly wave?: string;
-}
-
-/** Runs a job of the check queue within a span, if it is a wave. */
-export function traceCheckJob(
-  tracer: Tracer | null,
-  region: string,
-  payload: JobPayload<'check'>,
-  traceparent: string | undefined,
-  run: (trace: CheckTrace | undefined) => Promise<void>,
-): Promise<void> {
-  if (tracer === null) return run(undefined);
-  if ('monitorId' in payload) return run(traceparent === undefined ? undefined : { parent: traceparent });
-  const attributes = { 'tocsin.region': region, 'tocsin.wave': waveId(payload) };
-  return withSpan(tracer, 'wave', { kind: 'consumer', attributes }, (span) =>
-    run(span === null ? undefined : { wave: span.traceparent }),
-  );
-}
-
-/** Runs one check, from its probe until it is recorded, within a span. A target that is down is no failure of the check. */
-function traceCheck<Result>(
-  tracer: Tracer,
-  attributes: SpanAttributes,
-  trace: CheckTrace | undefined,
-  run: (span: Span | null) => Promise<Result>,
-): Promise<Result> {
-  const kind = trace?.parent === undefined ? undefined : ('consumer' as const);
-  const links = trace?.wave === undefined ? [] : [trace.wave];
-  return withSpan(tracer, 'check', { parent: trace?.parent, links, attributes, ...(kind && { kind }) }, run);
-}
-
-/** What a probe found, without anything that its target sent or was sent. */
-function describeResult(result: ProbeResult): SpanAttributes {
-  const { timings } = result;
+/** Attributes of a span. They hold nothing that the target received or sent. */
+function describeResult({ status, latencyMs, statusCode, errorReason, timings }: ProbeResult): Attributes {
   return {
-    'tocsin.check.status': result.status,
-    'tocsin.check.latency_ms': result.latencyMs,
-    'http.response.status_code': result.statusCode,
-    'error.type': result.errorReason,
-    'tocsin.check.dns_ms': timings.dns,
-    'tocsin.check.tcp_ms': timings.tcp,
-    'tocsin.check.tls_ms': timings.tls,
-    'tocsin.check.first_byte_ms': timings.firstByte,
-    'tocsin.check.download_ms': timings.download,
-  };
-}
-
-/** Records batches within spans that are linked to their checks. */
-export function traceBatches(
-  tracer: Tracer,
-  record: (checks: readonly CheckRecord[]) => Promise<CheckOutcome[]>,
-): (checks: readonly CheckRecord[]) => Promise<CheckOutcome[]> {
-  return (checks) => {
-    const links = checks.flatMap(({ traceparent }) => (traceparent?.endsWith('-01') ? traceparent : []));
-    const attributes = { 'tocsin.checks': checks.length };
-    return withSpan(tracer, 'record checks', { links, attributes }, () => record(checks));
+    'tocsin.check.status': status,
+    'tocsin.check.latency_ms': latencyMs,
+    'http.response.status_code': statusCode ?? undefined,
+    'error.type': errorReason ?? undefined,
+    'tocsin.check.dns_ms': timings.dns ?? undefined,
+    'tocsin.check.tcp_ms': timings.tcp ?? undefined,
+    'tocsin.check.tls_ms': timings.tls ?? undefined,
+    'tocsin.check.first_byte_ms': timings.firstByte ?? undefined,
+    'tocsin.check.download_ms': timings.download ?? undefined,
   };
 }

@@ -104,8 +104,7 @@ function contextOf({
     bodies,
     shutdown: new AbortController().signal,
     announce: () => undefined,
-    tracer: null,
-    overlapGuard: { enter: async () => async () => undefined },
+    overlapGuard: { acquire: async () => async () => undefined },
     logger,
   };
 }
@@ -332,7 +331,7 @@ describe('a check counts as throttled', () => {
     let isWaiting = false;
     jest.spyOn(Date, 'now').mockReturnValue(slot - 3_600_000);
     const job = `repeat:${waveId(waveOf(monitorId, 60))}:${slot}`;
-    const waiting = checks.run({ monitorId, revision: 1 }, job, 60, 0, undefined, () => (isWaiting = true));
+    const waiting = checks.run({ monitorId, revision: 1 }, job, 60, 0, () => (isWaiting = true));
     await until('the first check waits', () => isWaiting);
     await run(1);
     expect(await countOf('missed')).toEqual({ throttled: 1 });

@@ -12,7 +12,7 @@ import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
 import { withDeadline } from '@tocsin/queue/deadline';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
-import type { Leave, OverlapGuard } from '@tocsin/queue/overlap-guard';
+import type { OverlapGuard, ReleaseLock } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { MissReason } from '../metrics.ts';
 import { ProbeThrottledError } from '../probe/body-budget.ts';
@@ -20,13 +20,12 @@ import { ExpiringMap } from '../targets/expiring-map.ts';
 import type { CheckCapacity, Permit } from './check-capacity.ts';
 import { MissedSlots } from './missed-slots.ts';
 import { type CheckContext, runCheck } from './run-check.ts';
-import type { CheckTrace } from './run-check.ts';
 
 /** The scheduled checks of one region. */
 export interface ScheduledCheckContext extends CheckContext {
   readonly region: string;
   readonly capacity: CheckCapacity;
-  readonly overlapGuard: OverlapGuard;
+  readonly overlapGuard: Pick<OverlapGuard, 'acquire'>;
   readonly logger: Logger;
 }
 
@@ -38,7 +37,6 @@ interface CheckJob {
   readonly slot: number;
   /** Null where only the monitor says it. */
   readonly intervalSeconds: number | null;
-  readonly trace: CheckTrace | undefined;
   /** Called once where the check only waits from then on. */
   readonly onSlow: () => void;
 }
@@ -51,7 +49,7 @@ const READ_AGAIN_WITHIN_MS = 2_000;
 /** How much longer than its timeout a check may hold the guard before it counts as gone with its process. */
 const GUARD_GRACE_MS = 5_000;
 /** A store that takes longer is away; the check runs without the guard, and its slot still counts once. */
-const ENTER_WITHIN_MS = 1_000;
+const LOCK_WITHIN_MS = 1_000;
 
 /** A check that is under way so often when its process dies may be what kills it: it is not run again. */
 const MOST_STALLS = 2;
@@ -59,7 +57,7 @@ const MOST_STALLS = 2;
 /** A monitor that cannot be read is logged this often. */
 const LOG_UNREADABLE_EVERY_MS = 10 * 60_000;
 
-const nothingToLeave: Leave = async () => undefined;
+const noLock: ReleaseLock = async () => undefined;
 
 /** Runs the scheduled checks of one region (design §4 "Slot"). */
 export class ScheduledChecks {
@@ -86,13 +84,12 @@ export class ScheduledChecks {
     jobId: string,
     intervalSeconds: number | null,
     stalls = 0,
-    trace?: CheckTrace,
     onSlow: () => void = () => undefined,
   ): Promise<void> {
     const { region, logger } = this.#context;
     const slot = slotOfJob(jobId);
     if (slot === null) throw new TypeError(`job id "${jobId}" names no slot`);
-    const job: CheckJob = { id: jobId, monitorId, slot, intervalSeconds, trace, onSlow };
+    const job: CheckJob = { id: jobId, monitorId, slot, intervalSeconds, onSlow };
     if (stalls >= MOST_STALLS) {
       logger.error('Abandoned a check after two worker crashes', { monitorId, region, jobId });
       this.#skip(job, 'crashed');
@@ -176,8 +173,8 @@ export class ScheduledChecks {
   }
 
   async #runGuarded(target: CheckTarget, job: CheckJob, permit: Permit): Promise<void> {
-    const leave = await this.#enter(target, job.id);
-    if (leave === null) {
+    const unlock = await this.#lock(target, job.id);
+    if (unlock === null) {
       this.#skip(job, 'overlap');
       return;
     }
@@ -186,26 +183,25 @@ export class ScheduledChecks {
       const { monitorId, slot } = job;
       metrics.lagSeconds.observe({ region }, Math.max(0, Date.now() - slot) / 1_000);
       const request = { region, source: 'schedule', slot, triggerId: null, urlOverride: null } as const;
-      const hooks = { trace: job.trace, onProbed: permit.probed };
       permit.begin();
-      const outcome = await runCheck(this.#context, target, request, hooks);
+      const outcome = await runCheck(this.#context, target, request, permit.probed);
       if (outcome.kind === 'recorded') this.#missed.recorded(monitorId, slot, outcome.gap);
     } catch (error) {
       if (!(error instanceof ProbeThrottledError)) throw error;
       this.#skip(job, 'throttled');
     } finally {
       // Not awaited: a store that hangs must not hold this worker's slot, and the guard ends by itself.
-      leave().catch(() => undefined);
+      unlock().catch(() => undefined);
     }
   }
 
   /** Null where another process checks the monitor. A store that does not answer keeps no check from running. */
-  async #enter(target: CheckTarget, jobId: string): Promise<Leave | null> {
-    if (!mayOverlap(target.intervalSeconds, target.timeoutSeconds)) return nothingToLeave;
-    const holdMs = target.timeoutSeconds * 1_000 + GUARD_GRACE_MS;
+  async #lock(target: CheckTarget, jobId: string): Promise<ReleaseLock | null> {
+    if (!mayOverlap(target.intervalSeconds, target.timeoutSeconds)) return noLock;
+    const forMs = target.timeoutSeconds * 1_000 + GUARD_GRACE_MS;
     const { overlapGuard, region } = this.#context;
-    const entering = overlapGuard.enter(region, target.monitorId, jobId, holdMs, ENTER_WITHIN_MS);
-    return entering.catch(() => nothingToLeave);
+    const lock = { region, monitorId: target.monitorId, jobId, forMs };
+    return overlapGuard.acquire(lock, LOCK_WITHIN_MS).catch(() => noLock);
   }
 
   #skip({ id, monitorId, slot }: CheckJob, reason: Exclude<MissReason, 'no_job'>): void {

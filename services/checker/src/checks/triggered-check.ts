@@ -21,7 +21,6 @@ export interface TriggeredCheckContext extends CheckContext {
 export async function runTriggeredCheck(
   context: TriggeredCheckContext,
   payload: JobPayload<'trigger'>,
-  traceparent?: string,
 ): Promise<void> {
   const trigger = await context.takeTrigger(payload.triggerId);
   if (trigger === null) return;
@@ -36,8 +35,7 @@ export async function runTriggeredCheck(
     triggerId: payload.triggerId,
     urlOverride: trigger.url,
   } as const;
-  const trace = traceparent === undefined ? undefined : { parent: traceparent };
-  await runCheck(context, target, request, { trace }).catch((error: unknown) => {
+  await runCheck(context, target, request).catch((error: unknown) => {
     if (!(error instanceof ProbeThrottledError)) throw error;
     context.metrics.skipped.inc({ region: trigger.region, reason: 'throttled' });
   });

@@ -2,7 +2,7 @@ import type { RequestOptions } from 'node:http';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import { type HttpMethod, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import type { Egress } from '@tocsin/egress/create-egress';
-import type { LookupOwner } from '@tocsin/egress/fair-lookup';
+import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { quoteForeign } from './redact.ts';
 
 /** What checks call themselves unless the monitor's headers say otherwise. */

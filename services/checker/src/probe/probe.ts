@@ -5,7 +5,7 @@ import type { CheckStatus, ErrorReason, HttpMethod } from '@tocsin/contracts/voc
 import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
 import { type Failure, sanitiseDetail } from '@tocsin/core/checks/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
-import type { LookupOwner } from '@tocsin/egress/fair-lookup';
+import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { BodyBudget, type BodyLease, ProbeThrottledError } from './body-budget.ts';
 import { decodeBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';

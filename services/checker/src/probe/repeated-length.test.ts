@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import net from 'node:net';
+import { describe, expect, test } from '@jest/globals';
 import { differentLengths, renameRepeatedLengths } from './repeated-length.ts';
 
 /** What the parser of a socket that receives these chunks sees. */

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { CheckOutcome, CheckRecord, RecordOptions } from '@tocsin/db/checks/record-checks';
 import { isDataError, isMissingPartition, isRefusal, isTimeout } from '@tocsin/db/database/errors';
 import type { Logger } from '@tocsin/runtime/logger';
+import { withSpan } from '@tocsin/runtime/tracing';
 import {
   BATCH_EVERY_MS,
   type Entry,
@@ -30,6 +31,8 @@ export interface RecorderOptions {
 }
 
 const MAX_BATCH_SIZE = 500;
+/** How the `traceparent` of a trace ends that is kept. */
+const SAMPLED = '-01';
 const CLOSE_PATIENCE_MS = 5_000;
 /** How often a batch that Postgres refuses is tried as a whole: a deadlock is over by then. A time-out costs too much to repeat. */
 const TRIES_BEFORE_ISOLATION = 3;
@@ -223,7 +226,15 @@ export class Recorder {
   async #write(entries: readonly Entry[], options?: RecordOptions): Promise<Entry[]> {
     const startedAt = performance.now();
     const checks = entries.map((entry) => entry.check);
-    const outcomes = await this.#unlessAbandoned(() => this.#options.record(checks, options));
+    const span = {
+      // A batch belongs to many traces, so it is linked to them and starts its own.
+      parent: null,
+      links: checks.flatMap(({ traceparent }) => (traceparent?.endsWith(SAMPLED) ? traceparent : [])),
+      attributes: { 'tocsin.checks': checks.length },
+    };
+    const outcomes = await this.#unlessAbandoned(() =>
+      withSpan('record checks', span, () => this.#options.record(checks, options)),
+    );
     this.#options.onBatch(entries.length, performance.now() - startedAt);
     this.#stalledSince = null;
     const busy = settle(entries, outcomes);

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { registerClockOffset } from '@tocsin/runtime/clock-offset';
 import { createLogger, createSilentLogger, type Logger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
+import { createMetrics, registerClockOffset } from '@tocsin/runtime/metrics';
 import { ClockGuard } from './clock-guard.ts';
 
 beforeEach(() => {

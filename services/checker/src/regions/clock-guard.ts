@@ -1,7 +1,7 @@
 import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/slots';
 import { withDeadline } from '@tocsin/queue/deadline';
-import { type ClockOffset, measureClockOffset } from '@tocsin/runtime/clock-offset';
 import type { Logger } from '@tocsin/runtime/logger';
+import { type ClockOffset, measureClockOffset } from '@tocsin/runtime/metrics';
 
 const ANSWER_WITHIN_MS = 2_000;
 /** A clock that was wrong is right again below this: one that differs by just the maximum does not start and stop the checks. */

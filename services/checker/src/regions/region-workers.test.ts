@@ -75,7 +75,6 @@ function start(load: LoadTargets): void {
       bodies: new BodyBudget(),
       shutdown: new AbortController().signal,
       announce: () => undefined,
-      tracer: null,
     },
     logger,
   });

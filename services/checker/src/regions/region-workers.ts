@@ -1,3 +1,4 @@
+import { waveId } from '@tocsin/core/schedule/slots';
 import type { Database } from '@tocsin/db/database/open';
 import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
 import { takeTrigger } from '@tocsin/db/triggers/triggers';
@@ -6,9 +7,9 @@ import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
 import type { Logger } from '@tocsin/runtime/logger';
+import { runLinkedTo, SpanKind, withSpan } from '@tocsin/runtime/tracing';
 import { CheckCapacity } from '../checks/check-capacity.ts';
 import { CheckJobs } from '../checks/check-jobs.ts';
-import { traceCheckJob } from '../checks/run-check.ts';
 import type { CheckContext } from '../checks/run-check.ts';
 import { ScheduledChecks } from '../checks/scheduled-check.ts';
 import { runTriggeredCheck } from '../checks/triggered-check.ts';
@@ -80,10 +81,14 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     region,
     concurrency: CHECK_JOBS,
     maxConcurrency: Math.max(MAX_CHECK_JOBS, MAX_CHECK_JOBS_PER_CONCURRENCY * options.concurrency),
-    process: (payload, jobId, history, traceparent) =>
-      traceCheckJob(context.tracer, region, payload, traceparent, (trace) =>
-        jobs.run(payload, jobId, history, trace),
-      ),
+    process: (payload, jobId, history) => {
+      if ('monitorId' in payload) return jobs.run(payload, jobId, history);
+      const attributes = { 'tocsin.region': region, 'tocsin.wave': waveId(payload) };
+      // Each check is a trace of its own, so that checks are sampled one by one.
+      return withSpan('wave', { kind: SpanKind.CONSUMER, attributes }, (span) =>
+        runLinkedTo(span, () => jobs.run(payload, jobId, history)),
+      );
+    },
     onFailed,
   });
   const triggers: JobWorker = startJobWorker(store, {
@@ -91,8 +96,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     region,
     concurrency: TRIGGER_JOBS,
     maxConcurrency: MAX_TRIGGER_JOBS,
-    process: (payload, _jobId, _history, traceparent) =>
-      exemptWhenSlow(triggers, runTriggeredCheck(triggered, payload, traceparent)),
+    process: (payload) => exemptWhenSlow(triggers, runTriggeredCheck(triggered, payload)),
     onFailed,
   });
   const workers = [checks, triggers];

@@ -1,27 +1,28 @@
-import { ActionIcon, Badge, Button, Skeleton, Table, Text, Tooltip } from '@mantine/core';
+import { Badge, Skeleton, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
-import { type ReactNode, useState } from 'react';
-import { CardCell, CardTable } from '../components/card-table.tsx';
-import { ConfirmByName } from '../components/confirm-by-name.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
+import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { IconButton, RowButton } from '../components/buttons.tsx';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { Loaded } from '../components/load-states.tsx';
+import { Quiet } from '../components/quiet.tsx';
 import { Time, useNow } from '../components/time.tsx';
+import { apiKeysQuery } from '../people/queries.ts';
 import { CreateApiKey } from './create-api-key.tsx';
-import { apiKeysQuery, deleteApiKey } from './queries.ts';
 
-/** Keys for machines. Each is shown once, when it is made. */
 export function ApiKeysPage(): ReactNode {
   const query = useQuery(apiKeysQuery);
   const [creating, setCreating] = useState(false);
   const create = (
-    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+    <IconButton variant="filled" icon={IconPlus} onClick={() => setCreating(true)}>
       New API key
-    </Button>
+    </IconButton>
   );
   return (
     <>
@@ -34,8 +35,8 @@ export function ApiKeysPage(): ReactNode {
         {(keys) =>
           keys.length === 0 ? (
             <EmptyState icon={IconKey} title="No API keys yet" action={create}>
-              A key lets a pipeline, a script or the <code>tocsin</code> command manage monitors. Make one for
-              each of them, so that each can be taken away by itself.
+              A key lets a pipeline, a script or the <code>tocsin</code> command manage monitors. Create one
+              for each, so that you can revoke them separately.
             </EmptyState>
           ) : (
             <ApiKeyTable keys={keys} />
@@ -47,62 +48,46 @@ export function ApiKeysPage(): ReactNode {
   );
 }
 
-const COLUMNS = ['Name', 'Scope', 'Last used', 'Expires', 'Created by', 'Created', 'Actions'];
-
-export function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
-  const [doomed, setDoomed] = useState<ApiKey | null>(null);
+function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
+  const [deleting, setDeleting] = useState<ApiKey | null>(null);
   return (
     <Panel>
-      <CardTable label="API keys" columns={COLUMNS}>
-        {keys.map((key) => (
-          <ApiKeyRow key={key.id} apiKey={key} onDelete={() => setDoomed(key)} />
-        ))}
-      </CardTable>
-      <DeleteApiKey apiKey={doomed} onClose={() => setDoomed(null)} />
+      <DataTable
+        label="API keys"
+        rows={keys}
+        rowKey={({ id }) => id}
+        columns={[
+          { title: 'Name', render: ({ name }) => name },
+          { title: 'Scope', render: ({ scopes }) => (scopes === 'read' ? 'read' : 'read and write') },
+          {
+            title: 'Last used',
+            render: ({ lastUsedAt }) =>
+              lastUsedAt === null ? <Quiet inline>never</Quiet> : <Time value={lastUsedAt} as="ago" />,
+          },
+          { title: 'Expires', render: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+          { title: 'Created by', render: ({ createdBy }) => <Creator creator={createdBy} /> },
+          { title: 'Created', render: ({ createdAt }) => <Time value={createdAt} as="ago" /> },
+          {
+            title: 'Actions',
+            render: (key) => (
+              <RowButton
+                icon={IconTrash}
+                hint="Delete"
+                label={`Delete the key ${key.name}`}
+                onClick={() => setDeleting(key)}
+              />
+            ),
+          },
+        ]}
+      />
+      <DeleteApiKey apiKey={deleting} onClose={() => setDeleting(null)} />
     </Panel>
-  );
-}
-
-function ApiKeyRow({
-  apiKey,
-  onDelete,
-}: {
-  readonly apiKey: ApiKey;
-  readonly onDelete: () => void;
-}): ReactNode {
-  const { name, scopes, lastUsedAt, expiresAt, createdBy, createdAt } = apiKey;
-  return (
-    <Table.Tr>
-      <CardCell column="Name" heading>
-        {name}
-      </CardCell>
-      <CardCell column="Scope">{scopes === 'read' ? 'read' : 'read and write'}</CardCell>
-      <CardCell column="Last used">
-        {lastUsedAt === null ? <Quiet>never</Quiet> : <Time value={lastUsedAt} as="ago" />}
-      </CardCell>
-      <CardCell column="Expires">
-        <Expiry at={expiresAt} />
-      </CardCell>
-      <CardCell column="Created by">
-        {createdBy === null ? <Quiet>not recorded</Quiet> : <Creator {...createdBy} />}
-      </CardCell>
-      <CardCell column="Created">
-        <Time value={createdAt} as="ago" />
-      </CardCell>
-      <CardCell column="Actions">
-        <Tooltip label="Delete">
-          <ActionIcon variant="subtle" color="gray" onClick={onDelete} aria-label={`Delete the key ${name}`}>
-            <IconTrash size={18} aria-hidden />
-          </ActionIcon>
-        </Tooltip>
-      </CardCell>
-    </Table.Tr>
   );
 }
 
 function Expiry({ at }: { readonly at: string | null }): ReactNode {
   const now = useNow(at !== null);
-  if (at === null) return <Quiet>never</Quiet>;
+  if (at === null) return <Quiet inline>never</Quiet>;
   if (new Date(at).getTime() > now) return <Time value={at} />;
   return (
     <>
@@ -114,15 +99,14 @@ function Expiry({ at }: { readonly at: string | null }): ReactNode {
   );
 }
 
-function Creator({ name, email, removed }: NonNullable<ApiKey['createdBy']>): ReactNode {
+function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactNode {
+  if (creator === null) return <Quiet inline>not recorded</Quiet>;
   return (
     <>
-      <Tooltip label={email} disabled={email === null}>
-        <Text component="span" size="sm">
-          {name}
-        </Text>
+      <Tooltip label={creator.email} disabled={creator.email === null}>
+        <span>{creator.name}</span>
       </Tooltip>
-      {removed && (
+      {creator.removed && (
         <Badge color="orange" variant="light" ml={6}>
           Removed
         </Badge>
@@ -131,35 +115,26 @@ function Creator({ name, email, removed }: NonNullable<ApiKey['createdBy']>): Re
   );
 }
 
-function Quiet({ children }: { readonly children: ReactNode }): ReactNode {
-  return (
-    <Text component="span" size="sm" c="var(--text-quiet)">
-      {children}
-    </Text>
-  );
-}
-
-function DeleteApiKey({
-  apiKey,
-  onClose,
-}: {
+interface DeleteApiKeyProps {
+  /** Null: the dialog is closed. */
   readonly apiKey: ApiKey | null;
   readonly onClose: () => void;
-}): ReactNode {
-  const queryClient = useQueryClient();
+}
+
+function DeleteApiKey({ apiKey, onClose }: DeleteApiKeyProps): ReactNode {
+  const refresh = useRefresh();
   const remove = useMutation({
-    mutationFn: ({ id }: ApiKey) => deleteApiKey(id),
+    mutationFn: ({ id }: ApiKey) => api('DELETE /api/dashboard/api-keys/:id', { id }),
     onSuccess: async (_, { name }) => {
-      await queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey });
-      notifications.show({
-        message: `The key “${name}” is deleted: requests with it are refused from now on.`,
-      });
+      await refresh(apiKeysQuery);
+      notifications.show({ message: `API key “${name}” deleted. Requests with it are now rejected.` });
       onClose();
     },
   });
   return (
-    <ConfirmByName
+    <ConfirmDialog
       title="Delete API key"
+      action="Delete"
       name={apiKey?.name ?? ''}
       opened={apiKey !== null}
       busy={remove.isPending}
@@ -170,7 +145,7 @@ function DeleteApiKey({
         onClose();
       }}
     >
-      Whatever uses this key is refused from its next request on. A deleted key cannot be brought back.
-    </ConfirmByName>
+      The next request with this key is rejected. You cannot restore a deleted key.
+    </ConfirmDialog>
   );
 }

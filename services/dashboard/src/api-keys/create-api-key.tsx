@@ -1,25 +1,39 @@
 import { Alert, Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
+import type { z } from 'zod';
 import { type ReactNode, useId } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { CodeBlock } from '../components/code-block.tsx';
-import { useApiForm } from '../components/use-api-form.ts';
-import { apiKeysQuery, createApiKey, type NewApiKey } from './queries.ts';
+import { useApiForm } from '../components/form.ts';
+import { SaveForm } from '../components/save-form.tsx';
+import { apiKeysQuery } from '../people/queries.ts';
+
+/** In days. */
+const LIFETIMES = [
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: '1 year' },
+  { value: 'never', label: 'Never' },
+];
+const DAY_MS = 24 * 3_600_000;
+
+type NewApiKey = z.input<typeof createApiKeySchema>;
 
 interface CreateApiKeyProps {
   readonly opened: boolean;
   readonly onClose: () => void;
 }
 
-/** Asks for a name and a lifetime, then shows the key for the only time. */
+/** Asks for a name and a lifetime, then shows the key once. */
 export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const create = useMutation({
-    mutationFn: createApiKey,
-    // What it answers is nowhere once the dialog is closed.
+    mutationFn: (body: NewApiKey) => api('POST /api/dashboard/api-keys', { body }),
+    // The key must not stay in memory after the dialog is closed.
     gcTime: 0,
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey }),
+    onSuccess: () => refresh(apiKeysQuery),
   });
   const close = (): void => {
     create.reset();
@@ -31,7 +45,7 @@ export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode 
       onClose={close}
       title={create.data ? 'Your new API key' : 'New API key'}
       size="lg"
-      // What is shown once, or on its way, does not close by a stray key or click.
+      // A stray key or click must not lose the key, which is shown only once.
       closeOnClickOutside={create.isIdle}
       closeOnEscape={create.isIdle}
       withCloseButton={create.isIdle || create.isError}
@@ -39,27 +53,26 @@ export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode 
       {create.data ? (
         <NewKey apiKey={create.data.key} onDone={close} />
       ) : (
-        <ApiKeyForm create={create} onCancel={close} />
+        <ApiKeyForm
+          save={async (input) => void (await create.mutateAsync(input))}
+          onCancel={create.isPending ? null : close}
+        />
       )}
     </Modal>
   );
 }
 
-function toBody({ name, lifetime }: { readonly name: string; readonly lifetime: Lifetime }): NewApiKey {
-  const expiresAt = endOf(lifetime, Date.now());
-  return { name, ...(expiresAt !== undefined && { expiresAt }) };
+function toBody({ name, lifetime }: { readonly name: string; readonly lifetime: string }): NewApiKey {
+  if (lifetime === 'never') return { name };
+  return { name, expiresAt: new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString() };
 }
 
 interface ApiKeyFormProps {
-  readonly create: {
-    readonly mutate: (input: NewApiKey, options: { onError: (error: unknown) => void }) => void;
-    readonly isPending: boolean;
-    readonly error: unknown;
-  };
-  readonly onCancel: () => void;
+  readonly save: (input: NewApiKey) => Promise<void>;
+  readonly onCancel: (() => void) | null;
 }
 
-function ApiKeyForm({ create, onCancel }: ApiKeyFormProps): ReactNode {
+function ApiKeyForm({ save, onCancel }: ApiKeyFormProps): ReactNode {
   const lifetimeLabel = useId();
   const form = useApiForm({
     schema: createApiKeySchema,
@@ -67,49 +80,33 @@ function ApiKeyForm({ create, onCancel }: ApiKeyFormProps): ReactNode {
     toBody,
   });
   return (
-    <form
-      noValidate
-      onSubmit={form.onSubmit((values) =>
-        create.mutate(toBody(values), { onError: (error) => form.applyErrors(error) }),
-      )}
-    >
-      <Stack>
-        <TextInput
-          label="Name"
-          description="Who uses it, as “terraform production” or “CI of the shop”."
-          required
-          data-autofocus
-          {...form.getInputProps('name')}
+    <SaveForm form={form} action="Create" save={(values) => save(toBody(values))} onCancel={onCancel} dialog>
+      <TextInput
+        label="Name"
+        description="What uses the key, such as “terraform production” or “CI of the shop”."
+        required
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <Stack gap={4}>
+        <Text size="sm" fw={500} id={lifetimeLabel}>
+          Expires after
+        </Text>
+        <SegmentedControl
+          aria-labelledby={lifetimeLabel}
+          data={LIFETIMES}
+          {...form.getInputProps('lifetime')}
         />
-        <Stack gap={4}>
-          <Text size="sm" fw={500} id={lifetimeLabel}>
-            Expires after
-          </Text>
-          <SegmentedControl
-            aria-labelledby={lifetimeLabel}
-            data={[...LIFETIMES]}
-            {...form.getInputProps('lifetime')}
-          />
-        </Stack>
-        {create.error !== null && create.error !== undefined && <ErrorNotice error={create.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" disabled={create.isPending} onClick={onCancel}>
-            Cancel
-          </Button>
-          <Button type="submit" loading={create.isPending}>
-            Create
-          </Button>
-        </Group>
       </Stack>
-    </form>
+    </SaveForm>
   );
 }
 
 function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: () => void }): ReactNode {
   return (
     <Stack>
-      <Alert color="yellow" variant="light" role="alert">
-        This is the only time it is shown. Copy it to where it is used; it can be replaced, but not looked up.
+      <Alert color="yellow" role="alert">
+        Copy the key now. You cannot see it again, but you can create a new one.
       </Alert>
       <CodeBlock code={apiKey} what="the key" />
       <Text size="sm">Try it:</Text>
@@ -122,20 +119,4 @@ function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: 
       </Group>
     </Stack>
   );
-}
-
-/** Lifetimes to choose from, in days; null: never expires. */
-const LIFETIMES = [
-  { value: '30', label: '30 days' },
-  { value: '90', label: '90 days' },
-  { value: '365', label: '1 year' },
-  { value: 'never', label: 'Never' },
-] as const;
-type Lifetime = (typeof LIFETIMES)[number]['value'];
-
-const DAY_MS = 24 * 60 * 60 * 1_000;
-
-/** When a key of this lifetime ends, ISO 8601; undefined: never. */
-function endOf(lifetime: Lifetime, nowMs: number): string | undefined {
-  return lifetime === 'never' ? undefined : new Date(nowMs + Number(lifetime) * DAY_MS).toISOString();
 }

@@ -1,45 +1,69 @@
 import { problemSchema } from '@tocsin/contracts/errors';
-import { ApiError } from './api-error.ts';
+import type { FieldError, Problem } from '@tocsin/contracts/errors';
+import { type ClientRequest, createClient } from '@tocsin/contracts/routes/client';
+import type { DashboardRoutes } from '@tocsin/contracts/routes/routes';
 
-type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** An answer of the API that is no success (RFC 9457), or no answer at all. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** 0: no answer came. */
+  readonly status: number;
+  readonly title: string;
+  readonly fields: readonly FieldError[];
+  /** By which the log of the api finds the request; null where no answer came. */
+  readonly requestId: string | null;
 
-interface RequestOptions {
-  readonly body?: unknown;
-  readonly signal?: AbortSignal;
+  constructor(problem: Pick<Problem, 'status' | 'title' | 'detail'> & Partial<Problem>) {
+    super(problem.detail);
+    this.status = problem.status;
+    this.title = problem.title;
+    this.fields = problem.errors ?? [];
+    this.requestId = problem.instance ?? null;
+  }
 }
 
-/**
- * Asks the api, with the cookie of the session. The types of answers are those that the api's own tests hold it to.
- * @param path as `/api/dashboard/monitors`
- * @returns the answer's JSON; undefined for a 204
- * @throws ApiError
- */
-export async function request<Answer>(
-  method: Method,
+/** What to tell a person of an error, whatever it is. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** @param status as `404` */
+export function isStatus(error: unknown, status: number): boolean {
+  return error instanceof ApiError && error.status === status;
+}
+
+/** Whether the error says which fields are wrong, so that it is shown beside them. */
+export function isAboutFields(error: unknown): boolean {
+  return error instanceof ApiError && error.fields.length > 0;
+}
+
+/** Calls an endpoint with the cookie of the session. Rejects with an ApiError. */
+export const api = createClient<DashboardRoutes>(send);
+
+/** Calls an endpoint whose response has no type. */
+export async function request<Response>(
+  method: ClientRequest['method'],
   path: string,
-  { body, signal }: RequestOptions = {},
-): Promise<Answer> {
-  const response = await send(method, path, body, signal);
-  if (response.status === 204) return undefined as Answer;
+  { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal } = {},
+): Promise<Response> {
+  return (await send({ method, path, body, headers: {}, signal })) as Response;
+}
+
+async function send(request: ClientRequest): Promise<unknown> {
+  const response = await fetchOrThrow(request);
+  if (response.status === 204) return undefined;
   const text = await response.text();
-  if (response.ok) return JSON.parse(text) as Answer;
+  if (response.ok) return JSON.parse(text) as unknown;
   throw toApiError(response.status, text);
 }
 
-async function send(
-  method: Method,
-  path: string,
-  body: unknown,
-  signal: AbortSignal | undefined,
-): Promise<Response> {
+async function fetchOrThrow({ method, path, body, headers, signal }: ClientRequest): Promise<Response> {
   try {
     return await fetch(path, {
       method,
       credentials: 'same-origin',
-      ...(body !== undefined && {
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
+      headers: { ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     });
   } catch (error) {
@@ -50,7 +74,7 @@ async function send(
       detail:
         method === 'GET'
           ? 'Tocsin cannot be reached. Check your connection.'
-          : 'Tocsin cannot be reached, so whether it was done is not known. Check your connection, look, and try again.',
+          : 'Tocsin cannot be reached, and your change may or may not be saved. Check your connection, reload the page, and try again.',
     });
   }
 }

@@ -2,11 +2,10 @@ import { Container, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { TextLink } from '../components/text-link.tsx';
+import { TextLink } from '../components/links.tsx';
+import { PendingPage } from '../components/load-states.tsx';
 import { meQuery } from '../session/session.ts';
-import { HomeLink } from './home-link.tsx';
-import { PendingPage } from './page-states.tsx';
-import { Shell } from './shell.tsx';
+import { HomeLink, Shell } from './shell.tsx';
 
 /** What surrounds pages that anybody may read: the navigation too for who is signed in. */
 export function OpenFrame(): ReactNode {

@@ -8,11 +8,11 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { z } from 'zod';
-import { isStatus } from '../api/api-error.ts';
+import { isStatus } from '../api/request.ts';
+import { ErrorPage, NotFoundPage, PendingPage } from '../components/load-states.tsx';
 import { monitorsSearchSchema } from '../monitors/monitors-search.ts';
 import { meQuery } from '../session/session.ts';
 import { OpenFrame } from './open-frame.tsx';
-import { ErrorPage, NotFoundPage, PendingPage } from './page-states.tsx';
 import { Shell } from './shell.tsx';
 
 interface RouterContext {
@@ -40,14 +40,14 @@ const setUp = createRoute({
   getParentRoute: () => root,
   path: '/setup',
   validateSearch: tokenSearch,
-  component: lazyRouteComponent(() => import('../session/set-up-page.tsx'), 'SetUpPage'),
+  component: lazyRouteComponent(() => import('../session/join-page.tsx'), 'SetUpPage'),
 });
 
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
   validateSearch: tokenSearch,
-  component: lazyRouteComponent(() => import('../session/invitation-page.tsx'), 'InvitationPage'),
+  component: lazyRouteComponent(() => import('../session/join-page.tsx'), 'InvitationPage'),
 });
 
 /** Everything that needs a session. */
@@ -75,7 +75,7 @@ const monitors = createRoute({
 const newMonitor = createRoute({
   getParentRoute: () => signedIn,
   path: '/monitors/new',
-  component: lazyRouteComponent(() => import('../monitors/edit/new-monitor-page.tsx'), 'NewMonitorPage'),
+  component: lazyRouteComponent(() => import('../monitors/edit/edit-monitor-page.tsx'), 'NewMonitorPage'),
 });
 
 const monitor = createRoute({

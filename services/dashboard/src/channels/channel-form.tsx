@@ -1,46 +1,42 @@
 import { Group, Radio, Stack, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type ChannelInput, createChannelSchema } from '@tocsin/contracts/channels/channel';
-import type { Channel } from '@tocsin/contracts/channels/channel';
+import { type Channel, type ChannelInput, createChannelSchema } from '@tocsin/contracts/channels/channel';
 import { type ReactNode, useState } from 'react';
-import { errorsUnder } from '../components/errors-under.ts';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { errorsUnder, useApiForm } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
-import { useApiForm } from '../components/use-api-form.ts';
-import { channelQuery, channelsQuery, createChannel } from './queries.ts';
-import { SecretModal } from './signing-secret.tsx';
+import { channelsQuery } from './queries.ts';
+import { SecretDialog } from './signing-secret.tsx';
 
 const EMPTY = { name: '', url: '', monitorIds: [], allMonitors: true };
 
 export function NewChannelPage(): ReactNode {
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
-  const [made, setMade] = useState<{ channel: Channel; secret: string } | null>(null);
+  const refresh = useRefresh();
+  const [created, setCreated] = useState<{ channel: Channel; secret: string } | null>(null);
   return (
     <>
-      <PageHeader title="New channel" hint="An https address that is told of outages and recoveries." />
+      <PageHeader title="New channel" hint="An HTTPS URL that receives alerts." />
       <Panel>
         <ChannelForm
           initialValues={EMPTY}
           action="Create channel"
-          save={async (input) => {
-            const answer = await createChannel(input);
-            queryClient.setQueryData(channelQuery(answer.channel.id).queryKey, answer.channel);
-            void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
-            setMade(answer);
+          save={async (body) => {
+            setCreated(await api('POST /api/dashboard/channels', { body }));
+            void refresh(channelsQuery);
           }}
           onCancel={() => void navigate({ to: '/channels' })}
         />
       </Panel>
-      <SecretModal
-        title="The channel is made: here is its signing secret"
-        secret={made?.secret ?? null}
+      <SecretDialog
+        title="Channel created: store its signing secret"
+        secret={created?.secret ?? null}
         onClose={() => {
-          if (made !== null)
-            void navigate({ to: '/channels/$channelId', params: { channelId: made.channel.id } });
+          if (created !== null)
+            void navigate({ to: '/channels/$channelId', params: { channelId: created.channel.id } });
         }}
       />
     </>
@@ -49,13 +45,12 @@ export function NewChannelPage(): ReactNode {
 
 interface ChannelFormProps {
   readonly initialValues: ChannelInput;
-  /** As "Create channel". */
+  /** The label of the submit button. */
   readonly action: string;
   readonly save: (input: ChannelInput) => Promise<unknown>;
   readonly onCancel: () => void;
 }
 
-/** The fields of a channel, new or not. */
 export function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
   const form = useApiForm<ChannelInput>({ schema: createChannelSchema, initialValues });
   const { allMonitors, monitorIds } = form.values;
@@ -64,14 +59,14 @@ export function ChannelForm({ initialValues, ...rest }: ChannelFormProps): React
       <Stack maw={640}>
         <TextInput
           label="Name"
-          description="As people know it, such as “On call”."
+          description="Such as “On call”."
           required
           autoComplete="off"
           {...form.getInputProps('name')}
         />
         <TextInput
           label="URL"
-          description="Where the webhooks go: https, without a user name or password."
+          description="Webhooks are sent to this HTTPS URL. It must not contain a user name or password."
           placeholder="https://alerts.example.com/tocsin"
           type="url"
           inputMode="url"
@@ -85,8 +80,8 @@ export function ChannelForm({ initialValues, ...rest }: ChannelFormProps): React
           onChange={(value) => form.setFieldValue('allMonitors', value === 'all')}
         >
           <Group mt={6}>
-            <Radio value="all" label="All monitors, later ones too" />
-            <Radio value="chosen" label="Chosen monitors" />
+            <Radio value="all" label="All monitors, including future ones" />
+            <Radio value="chosen" label="Selected monitors" />
           </Group>
         </Radio.Group>
         {!allMonitors && (

@@ -1,25 +1,29 @@
-import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { Channel } from '@tocsin/contracts/channels/channel';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { describeError, isStatus } from '../api/api-error.ts';
-import { NotFoundPage } from '../app/page-states.tsx';
-import { DeleteButton } from '../components/delete-button.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
+import { showError, useRefresh } from '../api/mutations.ts';
+import { api, isStatus } from '../api/request.ts';
+import { Loaded, NotFoundPage } from '../components/load-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
+import { DeleteButton } from '../components/confirm-dialog.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { Time } from '../components/time.tsx';
 import { ChannelSettings, ChannelTest } from './channel-settings.tsx';
-import { channelState, describeReach } from './channel-text.ts';
+import { channelState, describeMonitors } from './channel-text.ts';
 import { DeliveryLog } from './delivery-log.tsx';
-import { channelQuery, channelsQuery, deleteChannel, updateChannel, useChannelChanged } from './queries.ts';
+import { channelQuery, channelsQuery } from './queries.ts';
 import { SigningSecret } from './signing-secret.tsx';
 import { ChannelStateBadge } from './state-badges.tsx';
 
 const route = getRouteApi('/signed-in/channels/$channelId');
+
+interface ChannelProps {
+  readonly channel: Channel;
+}
 
 export function ChannelPage(): ReactNode {
   const { channelId } = route.useParams();
@@ -27,81 +31,105 @@ export function ChannelPage(): ReactNode {
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
     <Loaded query={query} pending={<Placeholder />}>
-      {(channel) => <ChannelView channel={channel} />}
+      {(channel) => (
+        <>
+          <PageHeader
+            title={channel.name}
+            hint={
+              <Group gap="sm">
+                <ChannelStateBadge channel={channel} />
+                <span>{describeMonitors(channel)}</span>
+              </Group>
+            }
+            actions={
+              <>
+                <EnableButton channel={channel} />
+                <DeleteButton
+                  id={channelId}
+                  name={channel.name}
+                  title="Delete this channel"
+                  remove={() => api('DELETE /api/dashboard/channels/:id', { id: channelId })}
+                  listPath="/channels"
+                  list={channelsQuery}
+                  detail={channelQuery(channelId)}
+                >
+                  The channel stops sending. Its delivery log and all held alerts are deleted.
+                </DeleteButton>
+              </>
+            }
+          />
+          {/* Another channel must not show the edits, results or secret of this one. */}
+          <Stack key={channel.id}>
+            <StateAlert channel={channel} />
+            <ChannelSettings channel={channel} />
+            <ChannelTest channelId={channel.id} />
+            <SigningSecret channelId={channel.id} />
+            <DeliveryLog channel={channel} />
+          </Stack>
+        </>
+      )}
     </Loaded>
   );
 }
 
-function ChannelView({ channel }: { readonly channel: Channel }): ReactNode {
-  return (
-    <>
-      <PageHeader
-        title={channel.name}
-        hint={
-          <Group gap="sm">
-            <ChannelStateBadge channel={channel} />
-            <span>{describeReach(channel)}</span>
-          </Group>
-        }
-        actions={<ChannelActions channel={channel} />}
-      />
-      <Stack>
-        <StateNotice channel={channel} />
-        <ChannelSettings channel={channel} />
-        <ChannelTest key={channel.id} channelId={channel.id} />
-        <SigningSecret key={`${channel.id} secret`} channelId={channel.id} />
-        <DeliveryLog channel={channel} />
-      </Stack>
-    </>
-  );
-}
-
-/** Why nothing arrives, and what to do. */
-function StateNotice({ channel }: { readonly channel: Channel }): ReactNode {
+/** Why no webhooks arrive, and what to do. */
+function StateAlert({ channel }: ChannelProps): ReactNode {
   const { disabledReason, failingSince } = channel;
   switch (channelState(channel)) {
     case 'working':
       return null;
     case 'failing':
       return (
-        <Alert
-          color="red"
-          variant="light"
-          icon={<IconAlertTriangle aria-hidden />}
-          title="Webhooks do not arrive"
-        >
-          {failingSince !== null && <FailingText since={failingSince} />}
+        <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Webhooks do not arrive">
+          {failingSince !== null && (
+            <Text size="sm">
+              Every attempt since <Time value={failingSince} /> has failed. Tocsin keeps trying and disables
+              the channel after 72 hours without a success. See the delivery log below for the responses.
+            </Text>
+          )}
         </Alert>
       );
     case 'disabled':
       return (
-        <Alert
-          color="red"
-          variant="light"
-          icon={<IconAlertTriangle aria-hidden />}
-          title="Disabled by Tocsin"
-        >
+        <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Disabled by Tocsin">
           <Text size="sm">
-            {disabledReason} What happens meanwhile is held. Mend the receiver, enable the channel, then
-            redeliver what was held.
+            {disabledReason} New alerts are held. Fix the receiver, enable the channel, then redeliver the
+            held alerts.
           </Text>
         </Alert>
       );
     case 'switched-off':
       return (
-        <Alert color="gray" variant="light" icon={<IconPlayerPause aria-hidden />} title="Disabled by hand">
-          <Text size="sm">Nothing is sent. What happens meanwhile is held until it is redelivered.</Text>
+        <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Disabled by hand">
+          <Text size="sm">Nothing is sent. New alerts are held until you redeliver them.</Text>
         </Alert>
       );
   }
 }
 
-function FailingText({ since }: { readonly since: string }): ReactNode {
+function EnableButton({ channel: { id, enabled } }: ChannelProps): ReactNode {
+  const refresh = useRefresh();
+  const toggle = useMutation({
+    mutationFn: () => api('PATCH /api/dashboard/channels/:id', { id, body: { enabled: !enabled } }),
+    onSuccess: async ({ channel }) => {
+      await refresh(channelsQuery, channelQuery(id));
+      notifications.show({
+        message: channel.enabled
+          ? 'Channel enabled. Held alerts are not sent until you redeliver them.'
+          : 'Channel disabled. New alerts are held.',
+      });
+    },
+    onError: showError,
+  });
   return (
-    <Text size="sm">
-      Every attempt since <Time value={since} /> failed. It goes on trying; after 72 hours without one success
-      the channel is disabled. The delivery log below says what the receiver answers.
-    </Text>
+    <IconButton
+      variant={enabled ? 'default' : 'filled'}
+      icon={enabled ? IconPlayerPause : IconPlayerPlay}
+      loading={toggle.isPending}
+      onClick={() => toggle.mutate()}
+    >
+      {enabled ? 'Disable' : 'Enable'}
+    </IconButton>
   );
 }
 
@@ -118,57 +146,5 @@ function Placeholder(): ReactNode {
         ))}
       </Stack>
     </>
-  );
-}
-
-/** Switching a channel on and off, and deleting it. */
-export function ChannelActions({ channel }: { readonly channel: Channel }): ReactNode {
-  const changed = useChannelChanged();
-  const { enabled } = channel;
-  const turn = useMutation({
-    mutationFn: () => updateChannel(channel.id, { enabled: !enabled }),
-    onSuccess: (after) => {
-      changed(after);
-      notifications.show({
-        message: after.enabled
-          ? 'The channel is enabled. What was held stays so until you redeliver it.'
-          : 'The channel is disabled. What happens now is held.',
-      });
-    },
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
-  });
-  return (
-    <>
-      <Button
-        variant={enabled ? 'default' : 'filled'}
-        loading={turn.isPending}
-        onClick={() => turn.mutate()}
-        leftSection={
-          enabled ? <IconPlayerPause size={16} aria-hidden /> : <IconPlayerPlay size={16} aria-hidden />
-        }
-      >
-        {enabled ? 'Disable' : 'Enable'}
-      </Button>
-      <DeleteChannel channel={channel} />
-    </>
-  );
-}
-
-function DeleteChannel({ channel: { id, name } }: { readonly channel: Channel }): ReactNode {
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  return (
-    <DeleteButton
-      name={name}
-      title="Delete this channel"
-      remove={() => deleteChannel(id)}
-      onDeleted={async () => {
-        await navigate({ to: '/channels', ignoreBlocker: true });
-        queryClient.removeQueries({ queryKey: channelQuery(id).queryKey });
-        void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
-      }}
-    >
-      It sends nothing more, and its delivery log goes, with what was held.
-    </DeleteButton>
   );
 }

@@ -1,129 +1,103 @@
-import { Button, DataList, Text } from '@mantine/core';
+import { DataList } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconSend } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
-import { type ReactNode, useState } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { ErrorNotice } from '../components/load-states.tsx';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { IconButton } from '../components/buttons.tsx';
 import { listNames } from '../components/filter-monitors.ts';
-import { Panel } from '../components/panel.tsx';
+import { Panel } from '../components/page.tsx';
+import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { ChannelForm } from './channel-form.tsx';
-import { describeReach } from './channel-text.ts';
-import { AttemptSummary } from './delivery-details.tsx';
-import { channelQuery, testChannel, updateChannel, useChannelChanged } from './queries.ts';
+import { describeMonitors } from './channel-text.ts';
+import { AttemptSummary, Fact } from './delivery-details.tsx';
+import { channelQuery, channelsQuery } from './queries.ts';
 import { DeliveryStateBadge } from './state-badges.tsx';
 
-const MOST_NAMES = 12;
+const MAX_NAMES = 12;
 
-/** What a channel is, and the form to change it in its place. */
+/** The settings of a channel, and the form to change them. */
 export function ChannelSettings({ channel }: { readonly channel: Channel }): ReactNode {
   const [editing, setEditing] = useState(false);
-  const changed = useChannelChanged();
+  const refresh = useRefresh();
   const { id, name, url, monitorIds, allMonitors } = channel;
-  if (!editing)
+  if (editing)
     return (
-      <Panel
-        title="Settings"
-        actions={
-          <Button
-            variant="default"
-            size="xs"
-            leftSection={<IconPencil size={14} aria-hidden />}
-            onClick={() => setEditing(true)}
-          >
-            Edit
-          </Button>
-        }
-      >
-        <DataList orientation="horizontal">
-          <DataList.Item>
-            <DataList.ItemLabel>URL</DataList.ItemLabel>
-            <DataList.ItemValue style={{ overflowWrap: 'anywhere' }}>{url}</DataList.ItemValue>
-          </DataList.Item>
-          <DataList.Item>
-            <DataList.ItemLabel>Monitors</DataList.ItemLabel>
-            <DataList.ItemValue>
-              <Reach channel={channel} />
-            </DataList.ItemValue>
-          </DataList.Item>
-          <DataList.Item>
-            <DataList.ItemLabel>Created</DataList.ItemLabel>
-            <DataList.ItemValue>
-              <Time value={channel.createdAt} />
-            </DataList.ItemValue>
-          </DataList.Item>
-        </DataList>
+      <Panel title="Settings">
+        <ChannelForm
+          initialValues={{ name, url, monitorIds, allMonitors }}
+          action="Save"
+          save={async (body) => {
+            await api('PATCH /api/dashboard/channels/:id', { id, body });
+            await refresh(channelsQuery, channelQuery(id));
+            setEditing(false);
+            notifications.show({ message: 'Channel saved.' });
+          }}
+          onCancel={() => setEditing(false)}
+        />
       </Panel>
     );
   return (
-    <Panel title="Settings">
-      <ChannelForm
-        initialValues={{ name, url, monitorIds, allMonitors }}
-        action="Save"
-        save={async (input) => {
-          changed(await updateChannel(id, input));
-          setEditing(false);
-          notifications.show({ message: 'The channel is saved.' });
-        }}
-        onCancel={() => setEditing(false)}
-      />
+    <Panel
+      title="Settings"
+      actions={
+        <IconButton size="xs" icon={IconPencil} onClick={() => setEditing(true)}>
+          Edit
+        </IconButton>
+      }
+    >
+      <DataList orientation="horizontal">
+        <Fact label="URL">{url}</Fact>
+        <Fact label="Monitors">
+          {describeMonitors(channel)}
+          {!allMonitors && <MonitorNames ids={monitorIds} />}
+        </Fact>
+        <Fact label="Created">
+          <Time value={channel.createdAt} />
+        </Fact>
+      </DataList>
     </Panel>
   );
 }
 
-function Reach({ channel }: { readonly channel: Channel }): ReactNode {
-  const { data: monitors } = useQuery(monitorsQuery);
-  const ids = new Set(channel.monitorIds);
-  const names = (monitors ?? []).filter(({ id }) => ids.has(id)).map(({ name }) => name);
-  return (
-    <>
-      {describeReach(channel)}
-      {!channel.allMonitors && names.length > 0 && (
-        <Text size="sm" c="var(--text-quiet)">
-          {listNames(names, MOST_NAMES)}
-        </Text>
-      )}
-    </>
-  );
+function MonitorNames({ ids }: { readonly ids: readonly string[] }): ReactNode {
+  const { data: monitors = [] } = useQuery(monitorsQuery);
+  const names = monitors.filter(({ id }) => ids.includes(id)).map(({ name }) => name);
+  return names.length > 0 && <Quiet>{listNames(names, MAX_NAMES)}</Quiet>;
 }
 
-/** Sends a test event and shows what came of it. */
+/** Sends a test event and shows the response. */
 export function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const { mutate, data, error, isPending } = useMutation({
-    mutationFn: () => testChannel(channelId),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: channelQuery(channelId).queryKey }),
+    mutationFn: () => api('POST /api/dashboard/channels/:id/test', { id: channelId }),
+    onSettled: () => refresh(channelQuery(channelId)),
   });
   return (
     <Panel
       title="Test"
       actions={
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconSend size={14} aria-hidden />}
-          loading={isPending}
-          onClick={() => mutate()}
-        >
+        <IconButton size="xs" icon={IconSend} loading={isPending} onClick={() => mutate()}>
           Send a test event
-        </Button>
+        </IconButton>
       }
     >
       <div aria-live="polite">
-        {error !== null && !isPending ? (
+        {isPending ? (
+          <Quiet>Waiting for the response of the receiver…</Quiet>
+        ) : error !== null ? (
           <ErrorNotice error={error} />
-        ) : data !== undefined && !isPending ? (
+        ) : data !== undefined ? (
           <AttemptSummary attempt={data.attempt}>
             <DeliveryStateBadge state={data.delivered ? 'delivered' : 'failed'} />
           </AttemptSummary>
         ) : (
-          <Text size="sm" c="var(--text-quiet)">
-            {isPending
-              ? 'Waiting for the answer of the receiver…'
-              : 'A signed event that says it is a test, sent once, to a channel that is disabled too.'}
-          </Text>
+          <Quiet>Sends one signed test event, without retries. Disabled channels can be tested, too.</Quiet>
         )}
       </div>
     </Panel>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { channelState, describeNext, describeReach, prettyPayload } from './channel-text.ts';
+import { channelState, describeMonitors, describeNextAttempt, prettyPayload } from './channel-text.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
 
@@ -7,27 +7,27 @@ test.each([
   [{ enabled: true, disabledReason: null, failingSince: null }, 'working'],
   [{ enabled: true, disabledReason: null, failingSince: SINCE }, 'failing'],
   [{ enabled: false, disabledReason: null, failingSince: SINCE }, 'switched-off'],
-  [{ enabled: false, disabledReason: 'The receiver answered 410.', failingSince: SINCE }, 'disabled'],
-])('of %j is %s', (channel, state) => {
+  [{ enabled: false, disabledReason: 'The receiver returned 410.', failingSince: SINCE }, 'disabled'],
+])('the state of %j is %s', (channel, state) => {
   expect(channelState(channel)).toBe(state);
 });
 
-test('says what a channel is told of', () => {
-  expect(describeReach({ allMonitors: true, monitorIds: ['a'] })).toBe('All monitors');
-  expect(describeReach({ allMonitors: false, monitorIds: [] })).toBe('No monitor yet');
-  expect(describeReach({ allMonitors: false, monitorIds: ['a'] })).toBe('1 monitor');
-  expect(describeReach({ allMonitors: false, monitorIds: ['a', 'b'] })).toBe('2 monitors');
+test('describes the monitors of a channel', () => {
+  expect(describeMonitors({ allMonitors: true, monitorIds: ['a'] })).toBe('All monitors');
+  expect(describeMonitors({ allMonitors: false, monitorIds: [] })).toBe('No monitors yet');
+  expect(describeMonitors({ allMonitors: false, monitorIds: ['a'] })).toBe('1 monitor');
+  expect(describeMonitors({ allMonitors: false, monitorIds: ['a', 'b'] })).toBe('2 monitors');
 });
 
-test('lays a payload out to be read, and leaves alone what is no JSON', () => {
+test('indents JSON and leaves any other payload unchanged', () => {
   expect(prettyPayload('{"event":"monitor.up","latency":3}')).toBe(
     '{\n  "event": "monitor.up",\n  "latency": 3\n}',
   );
   expect(prettyPayload('not {json')).toBe('not {json');
 });
 
-test('says why there is no next attempt', () => {
-  expect(describeNext({ state: 'pending' })).toBe('under way');
-  expect(describeNext({ state: 'held' })).toBe('when redelivered');
-  expect(describeNext({ state: 'delivered' })).toBe('–');
+test('says why there is no time of a next attempt', () => {
+  expect(describeNextAttempt({ state: 'pending' })).toBe('in progress');
+  expect(describeNextAttempt({ state: 'held' })).toBe('when redelivered');
+  expect(describeNextAttempt({ state: 'delivered' })).toBe('–');
 });

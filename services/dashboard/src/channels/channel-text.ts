@@ -2,55 +2,50 @@ import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
 
-export type ChannelStateName = 'working' | 'failing' | 'switched-off' | 'disabled';
+export type ChannelState = 'working' | 'failing' | 'switched-off' | 'disabled';
 
-type Told = Pick<Channel, 'enabled' | 'disabledReason' | 'failingSince'>;
-
-/** `switched-off`: by people; `disabled`: by the service, which says why. */
-export function channelState({ enabled, disabledReason, failingSince }: Told): ChannelStateName {
-  if (!enabled) return disabledReason === null ? 'switched-off' : 'disabled';
-  return failingSince === null ? 'working' : 'failing';
-}
-
-/** What a channel is told of, as `All monitors` or `3 monitors`. */
-export function describeReach({
-  allMonitors,
-  monitorIds,
-}: Pick<Channel, 'allMonitors' | 'monitorIds'>): string {
-  if (allMonitors) return 'All monitors';
-  if (monitorIds.length === 0) return 'No monitor yet';
-  return monitorIds.length === 1 ? '1 monitor' : `${monitorIds.length} monitors`;
-}
-
-export const EVENT_WORDS: Record<WebhookEvent, string> = {
+export const EVENT_LABELS: Record<WebhookEvent, string> = {
   'monitor.down': 'Monitor down',
   'monitor.up': 'Monitor up',
-  'monitor.maintenance': 'Maintenance began',
+  'monitor.maintenance': 'Maintenance started',
   'incident.created': 'Incident opened',
   'incident.resolved': 'Incident resolved',
 };
 
-export const STATE_WORDS: Record<DeliveryState, string> = {
+export const STATE_LABELS: Record<DeliveryState, string> = {
   pending: 'Pending',
   delivered: 'Delivered',
   failed: 'Failed',
   held: 'Held',
 };
 
-/** What stands where a delivery has no next attempt, and why. */
-export function describeNext({ state }: Pick<Delivery, 'state'>): string {
-  switch (state) {
-    case 'pending':
-      return 'under way';
-    case 'held':
-      return 'when redelivered';
-    case 'failed':
-    case 'delivered':
-      return '–';
-  }
+/** `switched-off`: disabled by a person; `disabled`: disabled by Tocsin, which records the reason. */
+export function channelState({
+  enabled,
+  disabledReason,
+  failingSince,
+}: Pick<Channel, 'enabled' | 'disabledReason' | 'failingSince'>): ChannelState {
+  if (!enabled) return disabledReason === null ? 'switched-off' : 'disabled';
+  return failingSince === null ? 'working' : 'failing';
 }
 
-/** The payload with line breaks and indents, to read; as it is where it is no JSON. */
+/** The monitors that a channel sends webhooks for, such as `All monitors` or `3 monitors`. */
+export function describeMonitors({
+  allMonitors,
+  monitorIds,
+}: Pick<Channel, 'allMonitors' | 'monitorIds'>): string {
+  if (allMonitors) return 'All monitors';
+  if (monitorIds.length === 0) return 'No monitors yet';
+  return monitorIds.length === 1 ? '1 monitor' : `${monitorIds.length} monitors`;
+}
+
+/** The text in place of the time of the next attempt. */
+export function describeNextAttempt({ state }: Pick<Delivery, 'state'>): string {
+  if (state === 'pending') return 'in progress';
+  return state === 'held' ? 'when redelivered' : '–';
+}
+
+/** Indented JSON; a payload that is not JSON stays as it is. */
 export function prettyPayload(payload: string): string {
   try {
     return JSON.stringify(JSON.parse(payload), null, 2);

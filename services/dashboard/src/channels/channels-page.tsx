@@ -1,21 +1,18 @@
-import { Button, Skeleton, Stack, Table, Text } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { IconPlus, IconWebhook } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { ReactNode } from 'react';
-import { CardCell, CardTable } from '../components/card-table.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
-import { TextLink } from '../components/text-link.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { TextLink } from '../components/links.tsx';
+import { Loaded } from '../components/load-states.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
-import { describeReach } from './channel-text.ts';
+import { channelState, describeMonitors } from './channel-text.ts';
 import { channelsQuery } from './queries.ts';
 import { ChannelStateBadge } from './state-badges.tsx';
-
-const COLUMNS = ['Name', 'State', 'Monitors', 'Receiver'];
 
 export function ChannelsPage(): ReactNode {
   const query = useQuery(channelsQuery);
@@ -23,7 +20,7 @@ export function ChannelsPage(): ReactNode {
     <>
       <PageHeader
         title="Channels"
-        hint="Where webhooks go when a monitor goes down and comes back."
+        hint="Webhook endpoints that receive alerts when a monitor goes down or recovers."
         actions={
           <Button component={Link} to="/channels/new" leftSection={<IconPlus size={16} aria-hidden />}>
             New channel
@@ -35,14 +32,14 @@ export function ChannelsPage(): ReactNode {
           channels.length === 0 ? (
             <EmptyState
               icon={IconWebhook}
-              title="Nobody is told yet"
+              title="No channels yet"
               action={
                 <Button component={Link} to="/channels/new">
                   Create the first channel
                 </Button>
               }
             >
-              A channel is an https address of yours that gets a signed webhook for each outage and recovery.
+              A channel is an HTTPS URL that receives a signed webhook for each outage and recovery.
             </EmptyState>
           ) : (
             <ChannelTable channels={channels} />
@@ -57,64 +54,55 @@ export function ChannelsPage(): ReactNode {
 function ChannelTable({ channels }: { readonly channels: readonly Channel[] | undefined }): ReactNode {
   return (
     <Panel>
-      <CardTable label="Channels" columns={COLUMNS}>
-        {channels === undefined ? (
-          <Placeholders />
-        ) : (
-          channels.map((one) => <Row key={one.id} channel={one} />)
-        )}
-      </CardTable>
+      <DataTable
+        label="Channels"
+        rows={channels}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            title: 'Name',
+            render: ({ id, name }) => (
+              <TextLink to="/channels/$channelId" params={{ channelId: id }} fw={600}>
+                {name}
+              </TextLink>
+            ),
+          },
+          {
+            title: 'State',
+            render: (channel) => (
+              <Stack gap={2}>
+                <ChannelStateBadge channel={channel} />
+                <StateNote channel={channel} />
+              </Stack>
+            ),
+          },
+          { title: 'Monitors', render: describeMonitors },
+          {
+            title: 'Receiver',
+            render: ({ url }) => (
+              <Text size="sm" c="var(--text-quiet)" maw={360} truncate="start" title={url}>
+                {new URL(url).host}
+              </Text>
+            ),
+          },
+        ]}
+      />
     </Panel>
   );
 }
 
-function Row({ channel }: { readonly channel: Channel }): ReactNode {
-  return (
-    <Table.Tr>
-      <CardCell column="Name" heading>
-        <TextLink to="/channels/$channelId" params={{ channelId: channel.id }} fw={600}>
-          {channel.name}
-        </TextLink>
-      </CardCell>
-      <CardCell column="State">
-        <Stack gap={2}>
-          <ChannelStateBadge channel={channel} />
-          <StateNote channel={channel} />
-        </Stack>
-      </CardCell>
-      <CardCell column="Monitors">{describeReach(channel)}</CardCell>
-      <CardCell column="Receiver">
-        <Text size="sm" c="var(--text-quiet)" maw={360} truncate="start" title={channel.url}>
-          {new URL(channel.url).host}
-        </Text>
-      </CardCell>
-    </Table.Tr>
-  );
-}
-
 function StateNote({ channel }: { readonly channel: Channel }): ReactNode {
-  const { enabled, disabledReason, failingSince } = channel;
-  if (disabledReason === null && (failingSince === null || !enabled)) return null;
+  const { disabledReason, failingSince } = channel;
+  if (disabledReason !== null)
+    return (
+      <Quiet inline size="xs">
+        {disabledReason}
+      </Quiet>
+    );
+  if (channelState(channel) !== 'failing' || failingSince === null) return null;
   return (
-    <Text size="xs" c="var(--text-quiet)" component="span">
-      {disabledReason ??
-        (failingSince !== null && (
-          <>
-            first failed <Time value={failingSince} as="ago" />
-          </>
-        ))}
-    </Text>
+    <Quiet inline size="xs">
+      first failed <Time value={failingSince} as="ago" />
+    </Quiet>
   );
-}
-
-function Placeholders(): ReactNode {
-  return [0, 1, 2].map((row) => (
-    <Table.Tr key={row}>
-      {COLUMNS.map((column) => (
-        <CardCell key={column} column={column}>
-          <Skeleton height={20} />
-        </CardCell>
-      ))}
-    </Table.Tr>
-  ));
 }

@@ -1,24 +1,24 @@
 import { expect, test } from '@jest/globals';
 import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
-import { ApiError } from '../api/api-error.ts';
+import { ApiError } from '../api/request.ts';
 import { describeRedelivery, redeliverAll, refreshAfterMs } from './queries.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const pending = (nextAttemptAt: string | null) => ({ state: 'pending' as const, nextAttemptAt });
 const delivered = { state: 'delivered' as const, nextAttemptAt: null };
 
-test('looks again soon while an attempt is near or under way', () => {
+test('refreshes soon while an attempt is near or in progress', () => {
   for (const at of ['2026-03-01T12:00:30Z', '2026-03-01T11:59:00Z', null])
     expect(refreshAfterMs([[delivered, pending(at)]], NOW)).toBe(3_000);
 });
 
-test('takes its time where nothing is to be sent, or not for long', () => {
+test('refreshes later if no attempt is near', () => {
   expect(refreshAfterMs([], NOW)).toBe(15_000);
   expect(refreshAfterMs([[delivered]], NOW)).toBe(15_000);
   expect(refreshAfterMs([[pending('2026-03-01T20:00:00Z')]], NOW)).toBe(15_000);
 });
 
-test('loads many pages seldomer', () => {
+test('refreshes many pages less often', () => {
   expect(refreshAfterMs([[delivered], [pending(null)], []], NOW)).toBe(9_000);
 });
 
@@ -76,7 +76,7 @@ test('a failed repetition is an error with the count so far', async () => {
     status: 409,
     title: 'Conflict',
     message:
-      '1200 deliveries are due again. The request for the others failed. This channel is disabled: enable it first.',
+      '1200 deliveries will be sent again. The request for the others failed. This channel is disabled: enable it first.',
     requestId: 'request-3',
   });
 });
@@ -87,10 +87,13 @@ test('a first request that fails is its own error', async () => {
 
 test.each([
   [{ count: 0, more: false }, 'No undelivered alerts in this time range.'],
-  [{ count: 1, more: false }, '1 delivery is due again.'],
-  [{ count: 2, more: false }, '2 deliveries are due again.'],
-  [{ count: 2, more: true }, '2 deliveries are due again. Others are being sent: try again in a minute.'],
-  [{ count: 0, more: true }, 'No delivery is due again. Others are being sent: try again in a minute.'],
-])('%j is told as "%s"', (result, text) => {
+  [{ count: 1, more: false }, '1 delivery will be sent again.'],
+  [{ count: 2, more: false }, '2 deliveries will be sent again.'],
+  [
+    { count: 2, more: true },
+    '2 deliveries will be sent again. Others are being sent: try again in a minute.',
+  ],
+  [{ count: 0, more: true }, 'No delivery will be sent again. Others are being sent: try again in a minute.'],
+])('%j is described as "%s"', (result, text) => {
   expect(describeRedelivery(result)).toBe(text);
 });

@@ -3,130 +3,115 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { ErrorNotice } from '../components/load-states.tsx';
+import { api } from '../api/request.ts';
+import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
-import { Panel } from '../components/panel.tsx';
-import { TextLink } from '../components/text-link.tsx';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { Panel } from '../components/page.tsx';
+import { Quiet } from '../components/quiet.tsx';
+import { TextLink } from '../components/links.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
-import { revealSecret, rotateSecret } from './queries.ts';
 
-/** Revealing and rotating the secret by which a channel signs, for owners. */
-export function SigningSecret({ channelId }: { readonly channelId: string }): ReactNode {
+const EXAMPLE = `import { Webhook } from 'standardwebhooks';
+
+const payload = new Webhook(secret).verify(rawBody, headers);`;
+
+interface SigningSecretProps {
+  readonly channelId: string;
+}
+
+export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
   const { data: me } = useQuery(meQuery);
-  const isOwner = me?.user.role === 'owner';
   return (
     <Panel title="Signing secret">
-      {isOwner ? (
-        <OwnersPart channelId={channelId} />
+      {me?.user.role === 'owner' ? (
+        <SecretActions channelId={channelId} />
       ) : (
-        <Text size="sm" c="var(--text-quiet)">
-          Only an owner of the account may reveal or rotate it.
-        </Text>
+        <Quiet>Only owners can reveal or rotate the secret.</Quiet>
       )}
     </Panel>
   );
 }
 
-function OwnersPart({ channelId }: { readonly channelId: string }): ReactNode {
+/** Reveals and rotates the secret, which must not stay in memory afterwards. */
+function SecretActions({ channelId }: SigningSecretProps): ReactNode {
   const [asking, { open, close }] = useDisclosure();
-  const reveal = useMutation({ mutationFn: () => revealSecret(channelId), gcTime: 0 });
+  const reveal = useMutation({
+    mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id: channelId }),
+    gcTime: 0,
+  });
   const rotate = useMutation({
-    mutationFn: () => rotateSecret(channelId),
+    mutationFn: () => api('POST /api/dashboard/channels/:id/rotate-secret', { id: channelId }),
     gcTime: 0,
     onSuccess: () => {
       reveal.reset();
       close();
     },
   });
-  const secret = reveal.data;
+  const secret = reveal.data?.secret;
   return (
     <Stack gap="sm">
       {secret === undefined ? (
-        <Text size="sm" c="var(--text-quiet)">
-          Each webhook is signed by it, so that the receiver knows that it comes from here.
-        </Text>
+        <Quiet>Signs each webhook, so that the receiver can verify that Tocsin sent it.</Quiet>
       ) : (
         <CodeBlock code={secret} what="the secret" />
       )}
       {reveal.error && <ErrorNotice error={reveal.error} />}
       <Group gap="xs">
         {secret === undefined ? (
-          <Button
-            size="xs"
-            variant="default"
-            loading={reveal.isPending}
-            leftSection={<IconEye size={14} aria-hidden />}
-            onClick={() => reveal.mutate()}
-          >
+          <IconButton size="xs" icon={IconEye} loading={reveal.isPending} onClick={() => reveal.mutate()}>
             Reveal
-          </Button>
+          </IconButton>
         ) : (
-          <Button
-            size="xs"
-            variant="default"
-            leftSection={<IconEyeOff size={14} aria-hidden />}
-            onClick={() => reveal.reset()}
-          >
+          <IconButton size="xs" icon={IconEyeOff} onClick={() => reveal.reset()}>
             Hide
-          </Button>
+          </IconButton>
         )}
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconRefresh size={14} aria-hidden />}
-          onClick={open}
-        >
+        <IconButton size="xs" icon={IconRefresh} onClick={open} aria-haspopup="dialog">
           Rotate
-        </Button>
+        </IconButton>
       </Group>
-      <Modal opened={asking} onClose={close} title="Rotate the signing secret">
-        <Stack>
-          <Text size="sm">
-            A new secret signs from now on. For 24 hours the one until now signs too, so that you can change
-            the receiver over. A secret that was rotated away before ends at once.
-          </Text>
-          {rotate.error && <ErrorNotice error={rotate.error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Keep it
-            </Button>
-            <Button color="red" loading={rotate.isPending} onClick={() => rotate.mutate()}>
-              Rotate
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
-      <SecretModal
-        title="The new signing secret"
+      <ConfirmDialog
+        opened={asking}
+        title="Rotate the signing secret"
+        action="Rotate"
+        busy={rotate.isPending}
+        error={rotate.error}
+        onConfirm={() => rotate.mutate()}
+        onClose={close}
+      >
+        Webhooks are signed with a new secret from now on. The current secret stays valid for 24 hours, so
+        that you can update the receiver. If you rotated within the last 24 hours, the older secret stops
+        working now.
+      </ConfirmDialog>
+      <SecretDialog
+        title="Your new signing secret"
         secret={rotate.data?.secret ?? null}
         onClose={() => rotate.reset()}
       >
         {rotate.data !== undefined && (
           <Text size="sm">
-            The one before works until <Time value={rotate.data.previousSecretExpiresAt} />.
+            The previous secret works until <Time value={rotate.data.previousSecretExpiresAt} />.
           </Text>
         )}
-      </SecretModal>
+      </SecretDialog>
     </Stack>
   );
 }
 
-interface SecretModalProps {
+interface SecretDialogProps {
   readonly title: string;
-  /** Null: closed. */
+  /** Null: the dialog is closed. */
   readonly secret: string | null;
-  /** More to know of this secret. */
+  /** Notes about this secret. */
   readonly children?: ReactNode;
   readonly onClose: () => void;
 }
 
-const EXAMPLE = `import { Webhook } from 'standardwebhooks';
-
-const payload = new Webhook(secret).verify(rawBody, headers);`;
-
-/** A signing secret to take away, and how to use it. It does not close by a stray click. */
-export function SecretModal({ title, secret, children, onClose }: SecretModalProps): ReactNode {
+/** Shows a secret and how to use it. A stray key or click does not close it. */
+export function SecretDialog({ title, secret, children, onClose }: SecretDialogProps): ReactNode {
   return (
     <Modal
       opened={secret !== null}
@@ -138,35 +123,31 @@ export function SecretModal({ title, secret, children, onClose }: SecretModalPro
       withCloseButton={false}
     >
       <Stack>
-        <Alert variant="light" icon={<IconKey aria-hidden />} title="Put it where the receiver finds it">
-          Keep it like a password. Later only owners can reveal it.
+        <Alert icon={<IconKey aria-hidden />} title="Copy the secret to the receiver">
+          Store it like a password. Only owners can reveal it later.
         </Alert>
         {secret !== null && <CodeBlock code={secret} what="the secret" />}
         {children}
         <Stack gap={6}>
           <Text size="sm" fw={600}>
-            Verify what arrives
+            Verify webhooks
           </Text>
-          <Text size="sm" c="var(--text-quiet)">
-            Each webhook is signed as Standard Webhooks has it. With one of its libraries:
-          </Text>
+          <Quiet>
+            Webhooks follow the Standard Webhooks specification. Verify them with one of its libraries:
+          </Quiet>
           <CodeBlock code={EXAMPLE} what="the example" />
-          <Text size="sm" c="var(--text-quiet)">
-            More of it is in the <DocsLink />.
-          </Text>
+          <Quiet>
+            See the{' '}
+            <TextLink to="/docs" underline="always" hash="webhooks" target="_blank" rel="noopener">
+              webhook reference
+            </TextLink>
+            .
+          </Quiet>
         </Stack>
         <Group justify="flex-end">
           <Button onClick={onClose}>I have stored it</Button>
         </Group>
       </Stack>
     </Modal>
-  );
-}
-
-function DocsLink(): ReactNode {
-  return (
-    <TextLink to="/docs" underline="always" hash="webhooks" target="_blank" rel="noopener">
-      reference of webhooks
-    </TextLink>
   );
 }

@@ -1,6 +1,27 @@
+import { ActionIcon, CopyButton as Copy, Tooltip } from '@mantine/core';
+import { IconCheck, IconCopy } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import classes from './code-block.module.css';
-import { CopyButton } from './copy-button.tsx';
+
+/** @param what said to screen readers, as "the key" */
+export function CopyButton({ value, what }: { readonly value: string; readonly what: string }): ReactNode {
+  return (
+    <Copy value={value} timeout={2_000}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : 'Copy'}>
+          <ActionIcon
+            variant="subtle"
+            color={copied ? 'teal' : 'gray'}
+            onClick={copy}
+            aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
+          >
+            {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </Copy>
+  );
+}
 
 /** Text to copy. @param what said to screen readers, as "the key" */
 export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }): ReactNode {

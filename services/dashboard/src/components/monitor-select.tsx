@@ -2,10 +2,10 @@ import { Button, Group, Input, Skeleton, Text, TextInput } from '@mantine/core';
 import { useId } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { type KeyboardEvent, type ReactNode, useMemo, useState } from 'react';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
-import { Loaded } from './loaded.tsx';
+import { Loaded } from './load-states.tsx';
 import { MonitorOptions } from './monitor-options.tsx';
 
 interface MonitorSelectProps {

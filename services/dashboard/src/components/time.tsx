@@ -1,5 +1,5 @@
-import { useEffect, useState, type ReactNode } from 'react';
-import { formatAgo, formatClock, formatLocal, formatSpan, formatUtc } from './format-time.ts';
+import { type ReactNode, useEffect, useState } from 'react';
+import { formatAgo, formatClock, formatLocal, formatSpan, formatUtc } from './format.ts';
 
 interface TimeProps {
   /** ISO 8601. */

@@ -1,17 +1,17 @@
 import { Anchor, Skeleton, Stack, Text, TextInput, Title } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
+import { type ReactNode, useState } from 'react';
+import { Loaded } from '../components/load-states.tsx';
+import { PageHeader } from '../components/page.tsx';
 import { anchorOf } from './anchor-of.ts';
 import { Contents } from './contents.tsx';
 import classes from './docs.module.css';
 import { FirstRequest } from './first-request.tsx';
-import { listOperations, listWebhooks, searchOperations, type OperationGroup } from './list-operations.ts';
-import { Prose } from './prose.tsx';
-import { openApiQuery, type OpenApi } from './open-api.ts';
+import { listOperations, listWebhooks, type OperationGroup, searchOperations } from './list-operations.ts';
+import { type OpenApi, openApiQuery } from './open-api.ts';
 import { OperationList } from './operation-list.tsx';
+import { Prose } from './prose.tsx';
 import { useOpenOperation } from './use-open-operation.ts';
 
 /** The reference of the API, made in the browser of the document that programs read too. */

@@ -1,6 +1,7 @@
-import { Table, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { CardCell, CardTable } from '../components/card-table.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { Quiet } from '../components/quiet.tsx';
 import type { FieldRow } from './describe-schema.ts';
 import classes from './docs.module.css';
 import { Prose } from './prose.tsx';
@@ -14,42 +15,48 @@ interface FieldTableProps {
 export function FieldTable({ label, fields }: FieldTableProps): ReactNode {
   if (fields.length === 0) return null;
   return (
-    <CardTable label={label} columns={['Field', 'Type', 'Meaning']}>
-      {flatten(fields).map((field) => (
-        <Table.Tr key={field.name}>
-          <CardCell column="Field" heading>
+    <DataTable
+      label={label}
+      rows={flatten(fields)}
+      rowKey={({ name }) => name}
+      columns={[
+        {
+          title: 'Field',
+          render: ({ name, required }) => (
             <span className={classes['field']}>
-              {field.name}
-              {field.required && (
+              {name}
+              {required && (
                 <Text component="span" size="xs" c="var(--status-down)" ff="text">
                   {' '}
                   required
                 </Text>
               )}
             </span>
-          </CardCell>
-          <CardCell column="Type">
+          ),
+        },
+        {
+          title: 'Type',
+          render: ({ type }) => (
             <Text component="span" size="xs" ff="monospace">
-              {field.type}
+              {type}
             </Text>
-          </CardCell>
-          <CardCell column="Meaning">
+          ),
+        },
+        {
+          title: 'Meaning',
+          render: ({ description, rules }) => (
             <span>
-              {field.description !== null && (
+              {description !== null && (
                 <Text size="sm">
-                  <Prose text={field.description} />
+                  <Prose text={description} />
                 </Text>
               )}
-              {field.rules.length > 0 && (
-                <Text size="xs" c="var(--text-quiet)">
-                  {field.rules.join('; ')}
-                </Text>
-              )}
+              {rules.length > 0 && <Quiet size="xs">{rules.join('; ')}</Quiet>}
             </span>
-          </CardCell>
-        </Table.Tr>
-      ))}
-    </CardTable>
+          ),
+        },
+      ]}
+    />
   );
 }
 

@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../components/code-block.tsx';
-import { Panel } from '../components/panel.tsx';
-import { TextLink } from '../components/text-link.tsx';
+import { TextLink } from '../components/links.tsx';
+import { Panel } from '../components/page.tsx';
 
 /** How to begin: a key, and one request with it. */
 export function FirstRequest(): ReactNode {

@@ -1,4 +1,4 @@
-import { shellQuote, withinQuotes } from '../components/shell-quote.ts';
+import { shellQuote, withinQuotes } from '../monitors/show/code/monitor-curl.ts';
 import type { Operation } from './list-operations.ts';
 
 /** An operation as a command to copy, with an API key from the environment. Ids are to be filled in. */

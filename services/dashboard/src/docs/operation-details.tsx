@@ -1,12 +1,12 @@
 import { Badge, Group, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../components/code-block.tsx';
-import { fieldsOf, rulesOf, typeOf, type FieldRow } from './describe-schema.ts';
+import { type FieldRow, fieldsOf, rulesOf, typeOf } from './describe-schema.ts';
 import { FieldTable } from './field-table.tsx';
 import type { Operation } from './list-operations.ts';
 import type { OpenApi } from './open-api.ts';
-import { Prose } from './prose.tsx';
 import { operationCurl } from './operation-curl.ts';
+import { Prose } from './prose.tsx';
 
 interface OperationDetailsProps {
   readonly operation: Operation;

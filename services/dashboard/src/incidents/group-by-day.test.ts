@@ -3,7 +3,7 @@ import { describeDay, groupByDay } from './group-by-day.ts';
 
 const at = ['2026-03-02T00:30:00.000Z', '2026-03-01T23:30:00.000Z', '2026-03-01T12:00:00.000Z'];
 
-describe('groups by the day of the reader', () => {
+describe('groups by the day in a time zone', () => {
   test.each([
     ['UTC', [['2026-03-02', 1] as const, ['2026-03-01', 2] as const]],
     ['Europe/Berlin', [['2026-03-02', 2] as const, ['2026-03-01', 1] as const]],
@@ -15,7 +15,7 @@ describe('groups by the day of the reader', () => {
   });
 });
 
-test('names the last days by words', () => {
+test('names today and yesterday', () => {
   // Already the 2nd in Berlin.
   const now = Date.parse('2026-03-01T23:30:00.000Z');
   expect(describeDay('2026-03-02', now, 'Europe/Berlin')).toBe('Today');

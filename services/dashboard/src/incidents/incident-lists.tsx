@@ -3,21 +3,32 @@ import { IconCircleCheck } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { ReactNode } from 'react';
-import { describeCause } from '../components/describe-cause.ts';
-import { formatLocal, formatSpan, formatUtc } from '../components/format-time.ts';
-import { LoadMore } from '../components/load-more.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { Panel } from '../components/panel.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
-import { TextLink } from '../components/text-link.tsx';
+import { StatusBadge } from '../components/badges.tsx';
+import { describeCause, formatLocal, formatSpan, formatUtc } from '../components/format.ts';
+import { TextLink } from '../components/links.tsx';
+import { Loaded, LoadMore } from '../components/load-states.tsx';
+import { Panel } from '../components/page.tsx';
+import { Quiet } from '../components/quiet.tsx';
 import { Time, useNow } from '../components/time.tsx';
 import { readerZone } from '../components/zoned-time.ts';
 import { describeDay, groupByDay } from './group-by-day.ts';
 import classes from './incidents.module.css';
-import { MOST_OPEN, openIncidentsQuery, pastIncidentsQuery } from './queries.ts';
+import { MAX_OPEN_INCIDENTS, openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
 
-/** What is down now. @param monitorId null: of all monitors */
-export function OpenIncidents({ monitorId }: { readonly monitorId: string | null }): ReactNode {
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+interface IncidentListProps {
+  /** Null: the incidents of all monitors. */
+  readonly monitorId: string | null;
+}
+
+export function OpenIncidents({ monitorId }: IncidentListProps): ReactNode {
   const query = useQuery(openIncidentsQuery);
   const ofMonitor = (incidents: readonly Incident[]): readonly Incident[] =>
     incidents.filter((incident) => monitorId === null || incident.monitorId === monitorId);
@@ -27,33 +38,25 @@ export function OpenIncidents({ monitorId }: { readonly monitorId: string | null
       <Loaded query={query} pending={<Skeleton height={44} />}>
         {(incidents) => (
           <>
-            <List incidents={ofMonitor(incidents)} />
-            {incidents.length >= MOST_OPEN && (
-              <Text size="sm" c="var(--text-quiet)" mt="sm">
-                These are the latest {MOST_OPEN}; there may be more.
-              </Text>
+            {count === 0 ? (
+              <Group gap={8} py={6}>
+                <IconCircleCheck size={20} color="var(--status-up)" aria-hidden />
+                <Text size="sm">No open incidents.</Text>
+              </Group>
+            ) : (
+              <ul className={classes['list']}>
+                {ofMonitor(incidents).map((incident) => (
+                  <OpenIncident key={incident.id} incident={incident} />
+                ))}
+              </ul>
+            )}
+            {incidents.length >= MAX_OPEN_INCIDENTS && (
+              <Quiet mt="sm">Only the latest {MAX_OPEN_INCIDENTS} open incidents are shown.</Quiet>
             )}
           </>
         )}
       </Loaded>
     </Panel>
-  );
-}
-
-function List({ incidents }: { readonly incidents: readonly Incident[] }): ReactNode {
-  if (incidents.length === 0)
-    return (
-      <Group gap={8} py={6}>
-        <IconCircleCheck size={20} color="var(--status-up)" aria-hidden />
-        <Text size="sm">Nothing is wrong.</Text>
-      </Group>
-    );
-  return (
-    <Stack gap={0} component="ul" className={classes['list'] ?? ''}>
-      {incidents.map((incident) => (
-        <OpenIncident key={incident.id} incident={incident} />
-      ))}
-    </Stack>
   );
 }
 
@@ -63,37 +66,28 @@ function OpenIncident({ incident }: { readonly incident: Incident }): ReactNode 
   return (
     <li className={classes['row']}>
       <StatusBadge status="DOWN" />
-      <div className={classes['what']}>
-        <TextLink to="/monitors/$monitorId" params={{ monitorId: incident.monitorId }} fw={600}>
-          {incident.monitorName}
-        </TextLink>
-        <Text size="sm" c="var(--text-quiet)">
-          {describeCause(incident.cause)} · {incident.region}
-        </Text>
-      </div>
+      <MonitorAndCause incident={incident} />
       <div className={classes['when']}>
         <Text size="sm" fw={600} className="tabular">
           for {formatSpan(seconds)}
         </Text>
-        <Text size="xs" c="var(--text-quiet)">
+        <Quiet size="xs">
           since <Time value={incident.openedAt} />
-        </Text>
+        </Quiet>
       </div>
     </li>
   );
 }
 
-/** What was down and came back, by day. @param monitorId null: of all monitors */
-export function PastIncidents({ monitorId }: { readonly monitorId: string | null }): ReactNode {
-  const query = useInfiniteQuery(pastIncidentsQuery(monitorId));
+/** Resolved incidents, by day. */
+export function ResolvedIncidents({ monitorId }: IncidentListProps): ReactNode {
+  const query = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
   return (
     <Panel title="Resolved">
       <Loaded query={query} pending={<Placeholder />}>
         {({ pages }) =>
           pages[0]?.length === 0 ? (
-            <Text size="sm" c="var(--text-quiet)" py={6}>
-              No incident is over yet.
-            </Text>
+            <Quiet py={6}>No resolved incidents yet.</Quiet>
           ) : (
             <Days incidents={pages.flat()} />
           )
@@ -116,7 +110,7 @@ function Days({ incidents }: { readonly incidents: readonly Incident[] }): React
           </Title>
           <ul className={classes['list']} data-timeline>
             {items.map((incident) => (
-              <PastIncident key={incident.id} incident={incident} />
+              <ResolvedIncident key={incident.id} incident={incident} />
             ))}
           </ul>
         </section>
@@ -125,12 +119,12 @@ function Days({ incidents }: { readonly incidents: readonly Incident[] }): React
   );
 }
 
-function PastIncident({ incident }: { readonly incident: Incident }): ReactNode {
-  const { openedAt, resolvedAt, durationSeconds, cause, region } = incident;
+function ResolvedIncident({ incident }: { readonly incident: Incident }): ReactNode {
+  const { openedAt, resolvedAt, durationSeconds } = incident;
   return (
     <li className={classes['row']}>
       <Text size="sm" className={`tabular ${classes['span'] ?? ''}`}>
-        <ClockTime value={openedAt} />
+        <ClockTime value={openedAt} from={openedAt} />
         {resolvedAt !== null && (
           <>
             {' – '}
@@ -138,18 +132,46 @@ function PastIncident({ incident }: { readonly incident: Incident }): ReactNode 
           </>
         )}
       </Text>
-      <div className={classes['what']}>
-        <TextLink to="/monitors/$monitorId" params={{ monitorId: incident.monitorId }} fw={500} c="inherit">
-          {incident.monitorName}
-        </TextLink>
-        <Text size="sm" c="var(--text-quiet)">
-          {describeCause(cause)} · {region}
-        </Text>
-      </div>
+      <MonitorAndCause incident={incident} />
       <Text size="sm" className={`tabular ${classes['when'] ?? ''}`}>
         lasted {formatSpan(durationSeconds)}
       </Text>
     </li>
+  );
+}
+
+function MonitorAndCause({ incident }: { readonly incident: Incident }): ReactNode {
+  const { monitorId, monitorName, cause, region, resolvedAt } = incident;
+  return (
+    <div className={classes['what']}>
+      <TextLink
+        to="/monitors/$monitorId"
+        params={{ monitorId }}
+        {...(resolvedAt === null ? { fw: 600 } : { fw: 500, c: 'inherit' })}
+      >
+        {monitorName}
+      </TextLink>
+      <Quiet>
+        {describeCause(cause)} · {region}
+      </Quiet>
+    </div>
+  );
+}
+
+interface ClockTimeProps {
+  /** ISO 8601. */
+  readonly value: string;
+  /** A time on the day of the heading. `value` shows its own day if it is on another one. */
+  readonly from: string;
+}
+
+function ClockTime({ value, from }: ClockTimeProps): ReactNode {
+  const date = new Date(value);
+  const isSameDay = date.toDateString() === new Date(from).toDateString();
+  return (
+    <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`}>
+      {(isSameDay ? TIME : DAY_AND_TIME).format(date)}
+    </time>
   );
 }
 
@@ -161,31 +183,5 @@ function Placeholder(): ReactNode {
         <Skeleton key={row} height={40} />
       ))}
     </Stack>
-  );
-}
-
-const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-});
-
-interface ClockTimeProps {
-  /** ISO 8601. */
-  readonly value: string;
-  /** The time whose day is said already; the day is said too where it is another. */
-  readonly from?: string;
-}
-
-/** A time of a day that a heading names; all of it and UTC on hover. */
-function ClockTime({ value, from = value }: ClockTimeProps): ReactNode {
-  const date = new Date(value);
-  const isSameDay = date.toDateString() === new Date(from).toDateString();
-  return (
-    <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`}>
-      {(isSameDay ? TIME : DAY_AND_TIME).format(date)}
-    </time>
   );
 }

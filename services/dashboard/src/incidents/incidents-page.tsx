@@ -3,11 +3,10 @@ import { IconCircleCheck } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
-import { EmptyState } from '../components/empty-state.tsx';
-import { PageHeader } from '../components/page-header.tsx';
+import { EmptyState, PageHeader } from '../components/page.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { OpenIncidents, PastIncidents } from './incident-lists.tsx';
-import { openIncidentsQuery, pastIncidentsQuery } from './queries.ts';
+import { OpenIncidents, ResolvedIncidents } from './incident-lists.tsx';
+import { openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
 
 const route = getRouteApi('/signed-in/incidents');
 
@@ -16,21 +15,29 @@ const STATES = [
   { value: 'open', label: 'Open' },
   { value: 'resolved', label: 'Resolved' },
 ];
+/** People find the other monitors by typing. */
+const MAX_LISTED_MONITORS = 50;
 
 export function IncidentsPage(): ReactNode {
-  const { state, monitorId } = route.useSearch();
+  const { state, monitorId = null } = route.useSearch();
   const navigate = route.useNavigate();
-  const isCalm = useIsCalm(monitorId ?? null);
+  const hasNone = useHasNone(monitorId);
   const setState = (value: string): void =>
     void navigate({
       replace: true,
-      search: { monitorId, state: value === 'open' || value === 'resolved' ? value : undefined },
+      search: (search) => ({
+        ...search,
+        state: value === 'open' || value === 'resolved' ? value : undefined,
+      }),
     });
   const setMonitor = (id: string | null): void =>
-    void navigate({ replace: true, search: { state, monitorId: id ?? undefined } });
+    void navigate({ replace: true, search: (search) => ({ ...search, monitorId: id ?? undefined }) });
   return (
     <>
-      <PageHeader title="Incidents" hint="From when a monitor went down until it came back." />
+      <PageHeader
+        title="Incidents"
+        hint="Each incident lasts from when a monitor goes down until it is up again."
+      />
       <Group mb="md" gap="sm">
         <SegmentedControl
           size="sm"
@@ -39,52 +46,49 @@ export function IncidentsPage(): ReactNode {
           value={state ?? 'all'}
           onChange={setState}
         />
-        <MonitorFilter value={monitorId ?? null} onChange={setMonitor} />
+        <MonitorFilter value={monitorId} onChange={setMonitor} />
       </Group>
-      {isCalm ? (
+      {hasNone ? (
         <EmptyState
           icon={IconCircleCheck}
-          title="Nothing is wrong"
+          title="No incidents yet"
           action={
-            monitorId !== undefined && (
+            monitorId !== null && (
               <Button variant="default" onClick={() => setMonitor(null)}>
                 Show all monitors
               </Button>
             )
           }
         >
-          {monitorId === undefined
-            ? 'No monitor has been down. What happens appears here by itself.'
+          {monitorId === null
+            ? 'No monitor has been down. New incidents appear here automatically.'
             : 'This monitor has not been down.'}
         </EmptyState>
       ) : (
         <Stack>
-          {state !== 'resolved' && <OpenIncidents monitorId={monitorId ?? null} />}
-          {state !== 'open' && <PastIncidents monitorId={monitorId ?? null} />}
+          {state !== 'resolved' && <OpenIncidents monitorId={monitorId} />}
+          {state !== 'open' && <ResolvedIncidents monitorId={monitorId} />}
         </Stack>
       )}
     </>
   );
 }
 
-/** Whether there never was an incident, as far as is kept. */
-function useIsCalm(monitorId: string | null): boolean {
+/** Whether no incident is recorded, open or resolved. */
+function useHasNone(monitorId: string | null): boolean {
   const { data: open } = useQuery(openIncidentsQuery);
-  const { data: past } = useInfiniteQuery(pastIncidentsQuery(monitorId));
+  const { data: resolved } = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
   const isOpen = open?.some((incident) => monitorId === null || incident.monitorId === monitorId);
-  return isOpen === false && past?.pages[0]?.length === 0;
+  return isOpen === false && resolved?.pages[0]?.length === 0;
 }
 
-/** More are found by typing. */
-const MOST_SHOWN = 50;
-
 interface MonitorFilterProps {
-  /** Null: all. */
+  /** Null: all monitors. */
   readonly value: string | null;
   readonly onChange: (monitorId: string | null) => void;
 }
 
-export function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNode {
+function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNode {
   const { data } = useQuery(monitorsQuery);
   const choices = useMemo(() => data?.map(({ id, name }) => ({ value: id, label: name })) ?? [], [data]);
   return (
@@ -99,7 +103,7 @@ export function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNod
       searchable
       clearable
       clearButtonProps={{ 'aria-label': 'Show all monitors' }}
-      limit={MOST_SHOWN}
+      limit={MAX_LISTED_MONITORS}
       nothingFoundMessage="No such monitor"
     />
   );

@@ -1,9 +1,8 @@
-import type { QueryClient } from '@tanstack/react-query';
+import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { monitorsQuery } from '../monitors/queries.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
-import { refreshSoon } from './refresh-soon.ts';
 
 /** In an outage of many monitors changes come four times a second, for minutes. */
 const REFRESH_EVERY_MS = 1_500;
@@ -118,4 +117,25 @@ export function updateMonitors(monitors: readonly Monitor[], batch: LiveBatch): 
 
 function later(one: string | undefined, other: string | null): string | null {
   return one !== undefined && (other === null || one > other) ? one : other;
+}
+
+/**
+ * What asks for these queries again, at most once in so many milliseconds, however often it is called, and never while they are on their
+ * way: an answer that takes longer than the next change would never arrive.
+ */
+export function refreshSoon(
+  queryClient: QueryClient,
+  queryKey: QueryKey,
+  everyMs: number,
+): { readonly ask: () => void; readonly stop: () => void } {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const run = (): void => {
+    timer = undefined;
+    if (queryClient.isFetching({ queryKey }) > 0) ask();
+    else void queryClient.invalidateQueries({ queryKey });
+  };
+  const ask = (): void => {
+    timer ??= setTimeout(run, everyMs);
+  };
+  return { ask, stop: () => clearTimeout(timer) };
 }

@@ -1,8 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { createContext, useContext, useEffect, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import { applyToCache } from './apply-to-cache.ts';
-import { LiveStream, type LiveStateName } from './live-stream.ts';
-import { pauseWhileHidden } from './pause-while-hidden.ts';
+import { type LiveStateName, LiveStream, pauseWhileHidden } from './live-stream.ts';
 
 const LiveContext = createContext<LiveStream | null>(null);
 

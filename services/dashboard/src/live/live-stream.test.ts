@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { LiveStream, type LiveBatch } from './live-stream.ts';
-import { pauseWhileHidden } from './pause-while-hidden.ts';
+import { type LiveBatch, LiveStream, pauseWhileHidden } from './live-stream.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 

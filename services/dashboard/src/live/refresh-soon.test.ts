@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { QueryClient } from '@tanstack/react-query';
-import { refreshSoon } from './refresh-soon.ts';
+import { refreshSoon } from './apply-to-cache.ts';
 
 const KEY = ['incidents'];
 const EVERY_MS = 1_000;

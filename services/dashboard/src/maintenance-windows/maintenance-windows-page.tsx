@@ -1,4 +1,4 @@
-import { Button, Skeleton, Stack, Table, Text } from '@mantine/core';
+import { Button, Skeleton, Stack } from '@mantine/core';
 import {
   IconCalendarEvent,
   IconCalendarPause,
@@ -13,22 +13,26 @@ import type {
   MaintenanceWindowState,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
-import { CardCell, CardTable } from '../components/card-table.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
-import { StateBadge, type StateLook } from '../components/state-badge.tsx';
-import { TextLink } from '../components/text-link.tsx';
+import { StateBadge, type StateLook } from '../components/badges.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { TextLink } from '../components/links.tsx';
+import { Loaded } from '../components/load-states.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { ScheduleSentence } from './occurrence-table.tsx';
-import { MOST_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
+import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
 
-const PARTS = [
-  { state: 'running', title: 'Running now' },
-  { state: 'scheduled', title: 'Scheduled' },
-  { state: 'ended', title: 'Ended' },
+const SECTIONS = [
+  { state: 'running', title: 'Running now', timeTitle: 'Ends' },
+  { state: 'scheduled', title: 'Scheduled', timeTitle: 'Next' },
+  { state: 'ended', title: 'Ended', timeTitle: 'Started' },
 ] as const;
+const LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> = {
+  running: { label: 'Running', icon: IconClockPause, tone: 'maintenance' },
+  scheduled: { label: 'Scheduled', icon: IconCalendarEvent, tone: 'plain' },
+  ended: { label: 'Ended', icon: IconCheck, tone: 'quiet' },
+};
 
 export function MaintenanceWindowsPage(): ReactNode {
   const query = useQuery(windowsQuery);
@@ -36,7 +40,7 @@ export function MaintenanceWindowsPage(): ReactNode {
     <>
       <PageHeader
         title="Maintenance"
-        hint="Times in which monitors are checked and nothing alerts."
+        hint="During a maintenance window, monitors are checked but send no alerts."
         actions={
           <Button component={Link} to="/maintenance/new" leftSection={<IconPlus size={16} aria-hidden />}>
             New window
@@ -51,25 +55,25 @@ export function MaintenanceWindowsPage(): ReactNode {
           </Panel>
         }
       >
-        {(windows) => (windows.length === 0 ? <NothingPlanned /> : <Windows windows={windows} />)}
+        {(windows) => (windows.length === 0 ? <NoWindows /> : <Windows windows={windows} />)}
       </Loaded>
     </>
   );
 }
 
-function NothingPlanned(): ReactNode {
+function NoWindows(): ReactNode {
   return (
     <EmptyState
       icon={IconCalendarPause}
-      title="Nothing is planned"
+      title="No maintenance windows yet"
       action={
         <Button component={Link} to="/maintenance/new">
           Plan the first window
         </Button>
       }
     >
-      Plan a window before you take something down, once or every week: nobody is woken by what you mean to
-      do.
+      Plan a one-time or recurring window before you take a system down, so that nobody gets alerts for
+      planned work.
     </EmptyState>
   );
 }
@@ -77,81 +81,59 @@ function NothingPlanned(): ReactNode {
 function Windows({ windows }: { readonly windows: readonly ListedMaintenanceWindow[] }): ReactNode {
   return (
     <Stack>
-      {PARTS.map(({ state, title }) => {
-        const sorted = sortWindows(windows, state);
+      {SECTIONS.map(({ state, title, timeTitle }) => {
+        const rows = sortWindows(windows, state);
         return (
-          sorted.length > 0 && (
+          rows.length > 0 && (
             <Panel key={state} title={title}>
-              <WindowTable label={title} state={state} windows={sorted} />
+              <DataTable
+                label={title}
+                rows={rows}
+                rowKey={({ id }) => id}
+                columns={[
+                  {
+                    title: 'Name',
+                    render: ({ id, name }) => (
+                      <TextLink to="/maintenance/$windowId" params={{ windowId: id }} fw={600}>
+                        {name}
+                      </TextLink>
+                    ),
+                  },
+                  { title: timeTitle, render: (window) => <When window={window} /> },
+                  {
+                    title: 'Schedule',
+                    render: (window) => (
+                      <Quiet maw={480}>
+                        <ScheduleSentence schedule={window} />
+                      </Quiet>
+                    ),
+                  },
+                  { title: 'Monitors', render: ({ monitorIds }) => monitorIds.length },
+                ]}
+              />
             </Panel>
           )
         );
       })}
-      {windows.length >= MOST_WINDOWS && (
-        <Text size="sm" c="var(--text-quiet)">
-          These are the newest {windows.length}; there may be older ones.
-        </Text>
-      )}
+      {windows.length >= MAX_WINDOWS && <Quiet>Only the newest {windows.length} windows are shown.</Quiet>}
     </Stack>
-  );
-}
-
-interface WindowTableProps {
-  readonly label: string;
-  readonly state: MaintenanceWindowState;
-  readonly windows: readonly ListedMaintenanceWindow[];
-}
-
-const WHEN = { running: 'Ends', scheduled: 'Next', ended: 'Began' } as const;
-
-/** Windows in one state. */
-export function WindowTable({ label, state, windows }: WindowTableProps): ReactNode {
-  return (
-    <CardTable label={label} columns={['Name', WHEN[state], 'Plan', 'Monitors']}>
-      {windows.map((window) => (
-        <Table.Tr key={window.id}>
-          <CardCell column="Name" heading>
-            <TextLink to="/maintenance/$windowId" params={{ windowId: window.id }} fw={600}>
-              {window.name}
-            </TextLink>
-          </CardCell>
-          <CardCell column={WHEN[state]}>
-            <When window={window} />
-          </CardCell>
-          <CardCell column="Plan">
-            <Text size="sm" c="var(--text-quiet)" maw={480}>
-              <ScheduleSentence schedule={window} />
-            </Text>
-          </CardCell>
-          <CardCell column="Monitors">
-            <span className="tabular">{window.monitorIds.length}</span>
-          </CardCell>
-        </Table.Tr>
-      ))}
-    </CardTable>
   );
 }
 
 function When({ window }: { readonly window: ListedMaintenanceWindow }): ReactNode {
   const { state, currentOccurrence, nextOccurrence, startsAt } = window;
   if (state === 'ended') return <Time value={startsAt} />;
-  const moment = state === 'running' ? currentOccurrence?.endsAt : nextOccurrence?.startsAt;
-  if (moment === undefined) return '–';
+  const time = state === 'running' ? currentOccurrence?.endsAt : nextOccurrence?.startsAt;
+  if (time === undefined) return '–';
   return (
     <div>
-      <Time value={moment} as="ago" />
-      <Text size="xs" c="var(--text-quiet)">
-        <Time value={moment} />
-      </Text>
+      <Time value={time} as="ago" />
+      <Quiet size="xs">
+        <Time value={time} />
+      </Quiet>
     </div>
   );
 }
-
-const LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> = {
-  running: { label: 'Running', icon: IconClockPause, tone: 'maintenance' },
-  scheduled: { label: 'Scheduled', icon: IconCalendarEvent, tone: 'plain' },
-  ended: { label: 'Ended', icon: IconCheck, tone: 'quiet' },
-};
 
 export function WindowStateBadge({ state }: { readonly state: MaintenanceWindowState }): ReactNode {
   return <StateBadge look={LOOKS[state]} />;

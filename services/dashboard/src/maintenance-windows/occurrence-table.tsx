@@ -1,24 +1,22 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { formatUtc } from '../components/format-time.ts';
+import { formatUtc } from '../components/format.ts';
 import { readerZone } from '../components/zoned-time.ts';
-import type { Occurrence, Schedule } from './occurrences.ts';
-import { describeSchedule, describeScheduleUtc, formatMoment } from './schedule-text.ts';
+import { describeSchedule, describeScheduleUtc, formatInZone, type Schedule } from './schedule-text.ts';
 
 interface OccurrenceTableProps {
-  readonly occurrences: readonly Occurrence[];
-  /** The window's. */
+  readonly occurrences: readonly { readonly startsAt: string }[];
+  /** The time zone of the window. */
   readonly timeZone: string;
 }
 
-/** When a window takes place, by the clocks of its zone and by the reader's; by UTC where these are one. */
+/** The starts of occurrences in the zone of the window and in that of the reader; in UTC if these are the same. */
 export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps): ReactNode {
   const reader = readerZone();
-  const other = timeZone === reader ? 'UTC' : reader;
-  const zones = timeZone === other ? [timeZone] : [timeZone, other];
+  const zones = [...new Set([timeZone, timeZone === reader ? 'UTC' : reader])];
   return (
     <Table.ScrollContainer minWidth={200} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
-      <Table aria-label="Next times" verticalSpacing={6} borderColor="var(--line)" className="tabular">
+      <Table aria-label="Occurrences" verticalSpacing={6} borderColor="var(--line)" className="tabular">
         <Table.Thead>
           <Table.Tr>
             {zones.map((zone) => (
@@ -33,7 +31,7 @@ export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps)
             <Table.Tr key={startsAt}>
               {zones.map((zone) => (
                 <Table.Td key={zone} fz="sm">
-                  <Moment value={startsAt} zone={zone} />
+                  <ZonedTime value={startsAt} zone={zone} />
                 </Table.Td>
               ))}
             </Table.Tr>
@@ -44,22 +42,22 @@ export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps)
   );
 }
 
-interface MomentProps {
+interface ZonedTimeProps {
   /** ISO 8601. */
   readonly value: string;
   readonly zone: string;
 }
 
-/** A moment by the clocks of a zone; UTC on hover. */
-export function Moment({ value, zone }: MomentProps): ReactNode {
+/** A local time in a zone; UTC on hover. */
+export function ZonedTime({ value, zone }: ZonedTimeProps): ReactNode {
   return (
     <time dateTime={value} title={formatUtc(new Date(value))}>
-      {formatMoment(value, zone)}
+      {formatInZone(value, zone)}
     </time>
   );
 }
 
-/** When a window takes place, by the clocks of its zone; UTC on hover. */
+/** The schedule of a window in words; the first occurrence in UTC on hover. */
 export function ScheduleSentence({ schedule }: { readonly schedule: Schedule }): ReactNode {
   return <span title={describeScheduleUtc(schedule)}>{describeSchedule(schedule)}</span>;
 }

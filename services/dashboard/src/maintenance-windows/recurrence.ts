@@ -1,23 +1,36 @@
 import { localToIso, toLocal } from '../components/zoned-time.ts';
 
+/** The weekdays of RFC 5545, in the order of a week. */
+export const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+export const WEEKDAY_NAMES: Record<Weekday, string> = {
+  MO: 'Monday',
+  TU: 'Tuesday',
+  WE: 'Wednesday',
+  TH: 'Thursday',
+  FR: 'Friday',
+  SA: 'Saturday',
+  SU: 'Sunday',
+};
+
 export const REPEATS = ['once', 'daily', 'weekly', 'monthly', 'custom'] as const;
 export type Repeat = (typeof REPEATS)[number];
 
-/** Which day of a month, as the first occurrence has it: its number, the how manieth weekday, or counted from the end. */
+/** Which day of the month: by number, the last day, the nth weekday (1-5), or the last one of that weekday. */
 export type MonthlyOn = 'day' | 'last-day' | 'nth' | 'last';
 
-/** A recurrence by simple choices; fields that `repeat` has no use for are kept for when it is chosen again. */
+/** A recurrence as the form shows it. Fields that `repeat` does not use keep their values. */
 export type Recurrence = {
   readonly repeat: Repeat;
-  /** Every so many days, weeks or months. */
+  /** The interval in days, weeks or months. */
   readonly every: number;
   readonly days: readonly Weekday[];
   readonly monthlyOn: MonthlyOn;
   readonly ends: 'never' | 'until' | 'count';
-  /** The last day, as `2026-12-31` in the window's zone. */
+  /** The last day in the zone of the window, such as `2026-12-31`. */
   readonly until: string;
   readonly count: number;
-  /** The rule where `repeat` is `custom`. */
+  /** The rule if `repeat` is `custom`. */
   readonly rrule: string;
 };
 
@@ -32,52 +45,27 @@ export const NO_RECURRENCE: Recurrence = {
   rrule: '',
 };
 
-/** The rule of these choices; null: once. @param startsAt the first occurrence on the zone's clocks, as `2026-03-01T12:00` */
+/** The rule of a recurrence; null: once. @param startsAt local time of the first occurrence, such as `2026-03-01T12:00` */
 export function toRrule(recurrence: Recurrence, startsAt: string, zone: string): string | null {
-  const { repeat, every, rrule } = recurrence;
+  const { repeat, every, days, ends, until, count, rrule } = recurrence;
   if (repeat === 'once') return null;
   if (repeat === 'custom') return rrule.trim().replace(/^RRULE:/i, '');
   const parts = [`FREQ=${repeat.toUpperCase()}`];
   if (every !== 1) parts.push(`INTERVAL=${every}`);
-  if (repeat === 'weekly') parts.push(`BYDAY=${daysOf(recurrence, startsAt).join(',')}`);
+  if (repeat === 'weekly') {
+    const chosen = WEEKDAYS.filter((day) => days.includes(day));
+    parts.push(`BYDAY=${chosen.join(',') || dayInMonth(startsAt).weekday}`);
+  }
   if (repeat === 'monthly') parts.push(monthlyPart(recurrence.monthlyOn, startsAt));
-  const end = endPart(recurrence, zone);
-  return [...parts, ...(end === null ? [] : [end])].join(';');
-}
-
-/** The choices that say this rule; `custom` where none do. */
-export function readRecurrence(rrule: string | null, startsAt: string, zone: string): Recurrence {
-  if (rrule === null) return NO_RECURRENCE;
-  const custom: Recurrence = { ...NO_RECURRENCE, repeat: 'custom', rrule };
-  const parts = partsOf(rrule);
-  const repeat = REPEATS.find((one) => one.toUpperCase() === parts.get('FREQ'));
-  if (repeat === undefined) return custom;
-  const place = placeInMonth(startsAt);
-  const found: Recurrence = {
-    ...NO_RECURRENCE,
-    repeat,
-    every: Number(parts.get('INTERVAL') ?? 1),
-    days: WEEKDAYS.filter((day) => (parts.get('BYDAY') ?? place.weekday).split(',').includes(day)),
-    monthlyOn: readMonthlyOn(parts),
-    ...readEnd(parts, zone),
-  };
-  // Whatever these choices do not say again is more than they can say.
-  const again = partsOf(toRrule(found, startsAt, zone) ?? '');
-  const implied = new Map([['WKST', 'MO'], ['INTERVAL', '1'], ...impliedDay(repeat, parts, place)]);
-  const all = new Set([...parts.keys(), ...again.keys()]);
-  const same = [...all].every((name) => {
-    const [before, after] = [parts.get(name) ?? implied.get(name), again.get(name) ?? implied.get(name)];
-    return before !== undefined && after !== undefined && sorted(before) === sorted(after);
-  });
-  return same ? found : custom;
-}
-
-function daysOf({ days }: Recurrence, startsAt: string): readonly Weekday[] {
-  return days.length === 0 ? [placeInMonth(startsAt).weekday] : WEEKDAYS.filter((day) => days.includes(day));
+  if (ends === 'count') parts.push(`COUNT=${count}`);
+  // Until the end of the last day in the zone of the window.
+  const untilIso = ends === 'until' ? localToIso(`${until}T23:59:59`, zone) : null;
+  if (untilIso !== null) parts.push(`UNTIL=${untilIso.slice(0, 19).replaceAll(/[-:]/g, '')}Z`);
+  return parts.join(';');
 }
 
 function monthlyPart(on: MonthlyOn, startsAt: string): string {
-  const { day, weekday, nth } = placeInMonth(startsAt);
+  const { day, weekday, nth } = dayInMonth(startsAt);
   switch (on) {
     case 'day':
       return `BYMONTHDAY=${day}`;
@@ -90,91 +78,74 @@ function monthlyPart(on: MonthlyOn, startsAt: string): string {
   }
 }
 
-/** Until the end of the last day, as its zone has it. */
-function endPart({ ends, until, count }: Recurrence, zone: string): string | null {
-  if (ends === 'count') return `COUNT=${count}`;
-  const iso = ends === 'until' ? localToIso(`${until}T23:59:59`, zone) : null;
-  return iso === null ? null : `UNTIL=${iso.slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+/** The form values of a rule; `custom` if the form has no choices for it. */
+export function readRecurrence(rrule: string | null, startsAt: string, zone: string): Recurrence {
+  if (rrule === null) return NO_RECURRENCE;
+  const rule = parseRule(rrule);
+  const repeat = REPEATS.find((one) => one.toUpperCase() === rule.get('FREQ'));
+  if (repeat !== undefined) {
+    const found = { ...NO_RECURRENCE, repeat, ...readChoices(rule, startsAt, zone) };
+    const again = parseRule(toRrule(found, startsAt, zone) ?? '');
+    if (isSameRule(withDefaults(rule, startsAt), withDefaults(again, startsAt))) return found;
+  }
+  return { ...NO_RECURRENCE, repeat: 'custom', rrule };
 }
 
-function partsOf(rrule: string): Map<string, string> {
-  return new Map(
-    rrule.split(';').map((part) => {
-      const [name = '', value = ''] = part.split('=');
-      return [name, value];
-    }),
-  );
+function readChoices(rule: Rule, startsAt: string, zone: string): Partial<Recurrence> {
+  const [byDay, count] = [rule.get('BYDAY'), rule.get('COUNT')];
+  const until = readUntil(rule.get('UNTIL'));
+  const days = (byDay ?? dayInMonth(startsAt).weekday).split(',');
+  const onDay = rule.get('BYMONTHDAY') === '-1' ? 'last-day' : 'day';
+  return {
+    every: Number(rule.get('INTERVAL') ?? 1),
+    days: WEEKDAYS.filter((day) => days.includes(day)),
+    monthlyOn: byDay === undefined ? onDay : byDay.startsWith('-1') ? 'last' : 'nth',
+    ...(count !== undefined
+      ? { ends: 'count', count: Number(count) }
+      : until !== null && { ends: 'until', until: toLocal(until, zone).slice(0, 10) }),
+  };
 }
 
-function readMonthlyOn(parts: ReadonlyMap<string, string>): MonthlyOn {
-  if (parts.get('BYMONTHDAY') === '-1') return 'last-day';
-  const weekday = parts.get('BYDAY');
-  if (weekday === undefined) return 'day';
-  return weekday.startsWith('-1') ? 'last' : 'nth';
+type Rule = ReadonlyMap<string, string>;
+
+/** The parts of a rule by their names. */
+export function parseRule(rrule: string): Rule {
+  return new Map(rrule.split(';').map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']));
 }
 
-function readEnd(parts: ReadonlyMap<string, string>, zone: string): Partial<Recurrence> {
-  const count = parts.get('COUNT');
-  if (count !== undefined) return { ends: 'count', count: Number(count) };
-  const until = readUntil(parts.get('UNTIL'));
-  return until === null ? {} : { ends: 'until', until: toLocal(until, zone).slice(0, 10) };
+/** Adds the parts that a rule implies: without a day it means that of its first occurrence. */
+function withDefaults(rule: Rule, startsAt: string): Rule {
+  const { day, weekday } = dayInMonth(startsAt);
+  const hasDay = rule.has('BYDAY') || rule.has('BYMONTHDAY');
+  return new Map([
+    ['WKST', 'MO'],
+    ['INTERVAL', '1'],
+    ...(!hasDay && rule.get('FREQ') === 'WEEKLY' ? [['BYDAY', weekday] as const] : []),
+    ...(!hasDay && rule.get('FREQ') === 'MONTHLY' ? [['BYMONTHDAY', String(day)] as const] : []),
+    ...rule,
+  ]);
 }
 
-/** The moment of an `UNTIL`, as `20261231T235959Z`; null where it is none. */
+function isSameRule(a: Rule, b: Rule): boolean {
+  return a.size === b.size && [...a].every(([name, value]) => sorted(b.get(name)) === sorted(value));
+}
+
+function sorted(list = ''): string {
+  return list.split(',').sort().join();
+}
+
+/** Epoch milliseconds of an `UNTIL` such as `20261231T235959Z`; null if it is not one. */
 export function readUntil(text: string | undefined): number | null {
   const iso = text?.replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/, '$1-$2-$3T$4:$5:$6Z') ?? '';
   const epochMs = Date.parse(iso);
   return Number.isNaN(epochMs) ? null : epochMs;
 }
 
-/** The day that a rule means where it names none: that of its first occurrence. */
-function impliedDay(
-  repeat: Repeat,
-  parts: ReadonlyMap<string, string>,
-  { day, weekday }: ReturnType<typeof placeInMonth>,
-): [string, string][] {
-  if (parts.has('BYDAY') || parts.has('BYMONTHDAY')) return [];
-  if (repeat === 'weekly') return [['BYDAY', weekday]];
-  return repeat === 'monthly' ? [['BYMONTHDAY', String(day)]] : [];
-}
-
-function sorted(list: string): string {
-  return list.split(',').sort().join(',');
-}
-
-/** As RFC 5545 writes them, in the order of a week. */
-export const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
-
-export const WEEKDAY_NAMES: Record<Weekday, string> = {
-  MO: 'Monday',
-  TU: 'Tuesday',
-  WE: 'Wednesday',
-  TH: 'Thursday',
-  FR: 'Friday',
-  SA: 'Saturday',
-  SU: 'Sunday',
-};
-
-const ORDINALS = ['first', 'second', 'third', 'fourth', 'fifth'];
-
-/** As `second`, `last`, `second to last`, `12th`. */
-export function describeOrdinal(number: number): string {
-  if (number === -1) return 'last';
-  if (number < 0) return `${describeOrdinal(-number)} to last`;
-  return ORDINALS[number - 1] ?? `${number}${suffix(number)}`;
-}
-
-function suffix(number: number): string {
-  if (number % 100 >= 11 && number % 100 <= 13) return 'th';
-  return ['th', 'st', 'nd', 'rd'][number % 10] ?? 'th';
-}
-
-/** Where a day stands in its month. @param local begins with a date, as `2026-03-14` */
-export function placeInMonth(local: string): {
+/** The position of a day in its month. @param local begins with a date, such as `2026-03-14` */
+export function dayInMonth(local: string): {
   readonly day: number;
   readonly weekday: Weekday;
-  /** The how manieth of its weekday it is, from 1 to 5. */
+  /** Which of the days with its weekday it is, from 1 to 5. */
   readonly nth: number;
   readonly isLastOfWeekday: boolean;
   readonly isLastDay: boolean;

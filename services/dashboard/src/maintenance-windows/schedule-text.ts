@@ -1,26 +1,12 @@
+import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { joinWords } from '../components/filter-monitors.ts';
-import { formatUtcSpan } from '../components/format-time.ts';
+import { formatUtcSpan } from '../components/format.ts';
 import { toLocal } from '../components/zoned-time.ts';
-import type { Schedule } from './occurrences.ts';
-import { describeOrdinal, readUntil, type Weekday, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
+import { parseRule, readUntil, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
 import { formatDuration } from './window-values.ts';
 
-/** When a window takes place the first time, by UTC. */
-export function describeScheduleUtc({ startsAt, endsAt, rrule }: Schedule): string {
-  const span = formatUtcSpan(new Date(startsAt), new Date(endsAt));
-  return rrule === null ? span : `The first: ${span}`;
-}
-
-/** When a window takes place, as a sentence. */
-export function describeSchedule({ startsAt, endsAt, rrule, timeZone }: Schedule): string {
-  const length = formatDuration(Date.parse(endsAt) - Date.parse(startsAt));
-  if (rrule === null) return `Once, on ${formatMoment(startsAt, timeZone)} (${timeZone}), for ${length}.`;
-  const sentence = describeRrule(rrule, timeZone) ?? `By the rule ${rrule}`;
-  // Every so many hours has no time of day.
-  const time = rrule.includes('HOURLY') || rrule.includes('BYHOUR') ? 'from' : 'at';
-  const clock = toLocal(Date.parse(startsAt), timeZone).slice(11, 16);
-  return `${sentence}, ${time} ${clock} (${timeZone}), for ${length} each.`;
-}
+/** The fields of a window that decide its occurrences. */
+export type Schedule = Pick<MaintenanceWindow, 'startsAt' | 'endsAt' | 'rrule' | 'timeZone'>;
 
 const UNITS: Readonly<Record<string, string>> = {
   HOURLY: 'hour',
@@ -29,83 +15,102 @@ const UNITS: Readonly<Record<string, string>> = {
   MONTHLY: 'month',
   YEARLY: 'year',
 };
-const KNOWN = new Set(['FREQ', 'INTERVAL', 'BYDAY', 'BYMONTHDAY', 'BYMONTH', 'COUNT', 'UNTIL', 'WKST']);
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
+/** The parts of a rule that a sentence can contain, in its order. Each is null if it has no words for the value. */
+const WORDS: Readonly<Record<string, (value: string, zone: string) => string | null>> = {
+  BYDAY: describeDays,
+  BYMONTHDAY: describeDates,
+  BYMONTH: describeMonths,
+  COUNT: (count) => (count === '1' ? ', once' : `, ${count} times`),
+  UNTIL: describeUntil,
+};
+const OTHER_PARTS = new Set(['FREQ', 'INTERVAL', 'WKST']);
+const MONTHS = 'January February March April May June July August September October November December'.split(
+  ' ',
+);
+const ORDINALS = ['first', 'second', 'third', 'fourth', 'fifth'];
+const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** A rule as a sentence, such as `Every 2 weeks on Saturday, 10 times`; null where it says more than sentences here can. */
-export function describeRrule(rrule: string, zone: string): string | null {
-  const parts = new Map(rrule.split(';').map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']));
-  const unit = UNITS[parts.get('FREQ') ?? ''];
-  if (unit === undefined || ![...parts.keys()].every((name) => KNOWN.has(name))) return null;
-  const interval = Number(parts.get('INTERVAL') ?? 1);
-  const days = describeDays(parts.get('BYDAY'));
-  const dates = describeDates(parts.get('BYMONTHDAY'));
-  const months = describeMonths(parts.get('BYMONTH'));
-  const end = describeEnd(parts, zone);
-  if (!Number.isInteger(interval) || [days, dates, months, end].includes(null)) return null;
-  // Both together mean the days that are in both: more than one reads out of two lists.
-  if (days !== '' && dates !== '') return null;
-  return `Every ${interval === 1 ? unit : `${interval} ${unit}s`}${days}${dates}${months}${end}`;
+/** Such as `Every week on Saturday, at 02:00 (Europe/Berlin), for 2 h each.` */
+export function describeSchedule({ startsAt, endsAt, rrule, timeZone }: Schedule): string {
+  const length = formatDuration(Date.parse(endsAt) - Date.parse(startsAt));
+  if (rrule === null) return `Once, on ${formatInZone(startsAt, timeZone)} (${timeZone}), for ${length}.`;
+  const sentence = describeRrule(rrule, timeZone) ?? `By the rule ${rrule}`;
+  // An hourly window has no single time of day.
+  const time = rrule.includes('HOURLY') || rrule.includes('BYHOUR') ? 'from' : 'at';
+  const clock = toLocal(Date.parse(startsAt), timeZone).slice(11, 16);
+  return `${sentence}, ${time} ${clock} (${timeZone}), for ${length} each.`;
 }
 
-function describeDays(list: string | undefined): string | null {
-  if (list === undefined) return '';
-  const days = list.split(',').map((day) => /^([+-]?\d+)?([A-Z]{2})$/.exec(day));
-  if (days.every((day) => day?.[1] === undefined)) {
-    const plain = WEEKDAYS.filter((weekday) => list.split(',').includes(weekday));
-    if (plain.length !== days.length) return null;
-    if (plain.join() === 'MO,TU,WE,TH,FR') return ' on working days';
-    return ` on ${joinWords(plain.map((weekday) => WEEKDAY_NAMES[weekday]))}`;
+/** The first occurrence in UTC. */
+export function describeScheduleUtc({ startsAt, endsAt, rrule }: Schedule): string {
+  const span = formatUtcSpan(new Date(startsAt), new Date(endsAt));
+  return rrule === null ? span : `First occurrence: ${span}`;
+}
+
+/** Such as `Every 2 weeks on Saturday, 10 times`; null if the rule is too complex for a sentence. */
+export function describeRrule(rrule: string, zone: string): string | null {
+  const rule = parseRule(rrule);
+  const unit = UNITS[rule.get('FREQ') ?? ''];
+  const interval = Number(rule.get('INTERVAL') ?? 1);
+  if (unit === undefined || !Number.isInteger(interval)) return null;
+  if ([...rule.keys()].some((name) => !(name in WORDS) && !OTHER_PARTS.has(name))) return null;
+  // Together they mean the days that match both, but a sentence would read as either.
+  if (rule.has('BYDAY') && rule.has('BYMONTHDAY')) return null;
+  let sentence = `Every ${interval === 1 ? unit : `${interval} ${unit}s`}`;
+  for (const [name, describe] of Object.entries(WORDS)) {
+    const value = rule.get(name);
+    const words = value === undefined ? '' : describe(value, zone);
+    if (words === null) return null;
+    sentence += words;
   }
-  const words = days.map((day) => describeNumberedDay(day?.[1], day?.[2]));
+  return sentence;
+}
+
+function describeDays(list: string): string | null {
+  const days = list.split(',');
+  const plain = WEEKDAYS.filter((weekday) => days.includes(weekday));
+  if (plain.join() === 'MO,TU,WE,TH,FR' && days.length === 5) return ' on working days';
+  if (plain.length === days.length) return ` on ${joinWords(plain.map((day) => WEEKDAY_NAMES[day]))}`;
+  const words = days.map(describeNumberedDay);
   return words.includes(null) ? null : ` on ${joinWords(words.map(String))}`;
 }
 
-function describeNumberedDay(number: string | undefined, weekday: string | undefined): string | null {
-  const name = WEEKDAY_NAMES[weekday as Weekday] as string | undefined;
-  if (name === undefined) return null;
+/** @param day such as `2SA` or `-1FR` */
+function describeNumberedDay(day: string): string | null {
+  const [, number, code] = /^([+-]?\d+)?([A-Z]{2})$/.exec(day) ?? [];
+  const weekday = WEEKDAYS.find((one) => one === code);
+  if (weekday === undefined) return null;
+  const name = WEEKDAY_NAMES[weekday];
   return number === undefined ? `every ${name}` : `the ${describeOrdinal(Number(number))} ${name}`;
 }
 
-function describeDates(list: string | undefined): string | null {
-  if (list === undefined) return '';
+function describeDates(list: string): string | null {
   const numbers = list.split(',').map(Number);
   if (!numbers.every((number) => Number.isInteger(number) && number !== 0)) return null;
   return ` on ${joinWords(numbers.map((number) => (number > 0 ? `day ${number}` : `the ${describeOrdinal(number)} day`)))}`;
 }
 
-function describeMonths(list: string | undefined): string | null {
-  if (list === undefined) return '';
-  const names = list.split(',').map((number) => MONTHS[Number(number) - 1]);
-  return names.includes(undefined) ? null : ` in ${joinWords(names.map(String))}`;
+function describeMonths(list: string): string | null {
+  const names = list.split(',').map((number) => MONTHS[Number(number) - 1] ?? '');
+  return names.includes('') ? null : ` in ${joinWords(names)}`;
 }
 
-function describeEnd(parts: ReadonlyMap<string, string>, zone: string): string | null {
-  const count = parts.get('COUNT');
-  if (count !== undefined) return count === '1' ? ', once' : `, ${count} times`;
-  const text = parts.get('UNTIL');
-  if (text === undefined) return '';
+function describeUntil(text: string, zone: string): string | null {
   const until = readUntil(text);
   return until === null ? null : `, until ${toLocal(until, zone).slice(0, 10)}`;
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>();
+/** Such as `second`, `last`, `second to last`, `12th`. */
+export function describeOrdinal(number: number): string {
+  if (number === -1) return 'last';
+  if (number < 0) return `${describeOrdinal(-number)} to last`;
+  const suffix =
+    number % 100 >= 11 && number % 100 <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][number % 10] ?? 'th');
+  return ORDINALS[number - 1] ?? `${number}${suffix}`;
+}
 
-/** Weekday, date and time as the clocks of a zone show it, in the reader's language. @param iso ISO 8601 */
-export function formatMoment(iso: string, zone: string): string {
+/** Weekday, date and local time in a zone. @param iso ISO 8601 */
+export function formatInZone(iso: string, zone: string): string {
   let format = formats.get(zone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat(undefined, {

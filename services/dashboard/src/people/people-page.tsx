@@ -1,24 +1,27 @@
-import { Button, Group, Modal, Radio, Skeleton, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Radio, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconUserPlus } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { createInvitationSchema } from '@tocsin/contracts/people/user';
-import type { Invitation } from '@tocsin/contracts/people/user';
+import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { type ReactNode, useState } from 'react';
-import { describeError } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
-import { CardCell, CardTable } from '../components/card-table.tsx';
+import { IconUserPlus } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { z } from 'zod';
+import { useState, type ReactNode } from 'react';
+import { showError, useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { Loaded } from '../components/load-states.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
+import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/time.tsx';
-import { useApiForm } from '../components/use-api-form.ts';
-import { invitationsQuery, invite, type NewInvitation, takeBackInvitation, usersQuery } from './queries.ts';
+import { useApiForm } from '../components/form.ts';
+import { invitationsQuery, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
 
-/** The account's people, for owners. */
+type NewInvitation = z.input<typeof createInvitationSchema>;
+
+/** The users of the account, for owners. */
 export function PeoplePage(): ReactNode {
   const users = useQuery(usersQuery);
   const invitations = useQuery(invitationsQuery);
@@ -27,11 +30,11 @@ export function PeoplePage(): ReactNode {
     <>
       <PageHeader
         title="People"
-        hint="Members do everything but manage people and see channel secrets; owners do that too."
+        hint="Members manage monitors, channels, maintenance and API keys. Owners also manage people and channel secrets."
         actions={
-          <Button leftSection={<IconUserPlus size={16} aria-hidden />} onClick={() => setInviting(true)}>
+          <IconButton variant="filled" icon={IconUserPlus} onClick={() => setInviting(true)}>
             Invite
-          </Button>
+          </IconButton>
         }
       />
       <Stack>
@@ -42,64 +45,61 @@ export function PeoplePage(): ReactNode {
           {(open) => open.length > 0 && <InvitationTable invitations={open} />}
         </Loaded>
       </Stack>
-      <InvitePerson opened={inviting} onClose={() => setInviting(false)} />
+      <InviteDialog opened={inviting} onClose={() => setInviting(false)} />
     </>
   );
 }
 
-const COLUMNS = ['For', 'Role', 'Ends', 'Actions'];
-
-/** Invitations that nobody has accepted yet. */
-export function InvitationTable({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
-  const queryClient = useQueryClient();
-  const takeBack = useMutation({
-    mutationFn: takeBackInvitation,
-    onSuccess: () => notifications.show({ message: 'The link no longer works.' }),
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey }),
+function InvitationTable({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
+  const refresh = useRefresh();
+  const revoke = useMutation({
+    mutationFn: (id: string) => api('DELETE /api/dashboard/invitations/:id', { id }),
+    onSuccess: () => notifications.show({ message: 'Invitation revoked. Its link no longer works.' }),
+    onError: showError,
+    onSettled: () => refresh(invitationsQuery),
   });
   return (
     <Panel title="Open invitations">
-      <CardTable label="Open invitations" columns={COLUMNS}>
-        {invitations.map(({ id, email, role, expiresAt }) => (
-          <Table.Tr key={id}>
-            <CardCell column="For" heading>
-              {email ?? 'whoever has the link'}
-            </CardCell>
-            <CardCell column="Role">{role}</CardCell>
-            <CardCell column="Ends">
-              <Time value={expiresAt} as="ago" />
-            </CardCell>
-            <CardCell column="Actions">
+      <DataTable
+        label="Open invitations"
+        rows={invitations}
+        rowKey={({ id }) => id}
+        columns={[
+          { title: 'For', render: ({ email }) => email ?? 'anyone with the link' },
+          { title: 'Role', render: ({ role }) => role },
+          { title: 'Expires', render: ({ expiresAt }) => <Time value={expiresAt} as="ago" /> },
+          {
+            title: 'Actions',
+            render: ({ id }) => (
               <Button
                 size="xs"
                 variant="default"
-                loading={takeBack.isPending && takeBack.variables === id}
-                onClick={() => takeBack.mutate(id)}
+                loading={revoke.isPending && revoke.variables === id}
+                onClick={() => revoke.mutate(id)}
               >
                 Revoke
               </Button>
-            </CardCell>
-          </Table.Tr>
-        ))}
-      </CardTable>
+            ),
+          },
+        ]}
+      />
     </Panel>
   );
 }
 
-interface InvitePersonProps {
+interface InviteDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
 }
 
-/** Makes an invitation, then shows its link for the only time. */
-export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode {
-  const queryClient = useQueryClient();
-  const make = useMutation({
-    mutationFn: invite,
-    // What it answers is nowhere once the dialog is closed.
+/** Creates an invitation, then shows its link once. */
+function InviteDialog({ opened, onClose }: InviteDialogProps): ReactNode {
+  const refresh = useRefresh();
+  const create = useMutation({
+    mutationFn: (body: NewInvitation) => api('POST /api/dashboard/invitations', { body }),
+    // The link must not stay in memory after the dialog is closed.
     gcTime: 0,
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey }),
+    onSuccess: () => refresh(invitationsQuery),
   });
   const form = useApiForm({
     schema: createInvitationSchema,
@@ -107,7 +107,7 @@ export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode 
     toBody,
   });
   const close = (): void => {
-    make.reset();
+    create.reset();
     form.reset();
     onClose();
   };
@@ -115,55 +115,45 @@ export function InvitePerson({ opened, onClose }: InvitePersonProps): ReactNode 
     <Modal
       opened={opened}
       onClose={close}
-      title={make.data ? 'The invitation' : 'Invite somebody'}
-      // What is shown once, or on its way, does not close by a stray key or click.
-      closeOnClickOutside={make.isIdle}
-      closeOnEscape={make.isIdle}
-      withCloseButton={make.isIdle || make.isError}
+      title={create.data ? 'Your invitation link' : 'Invite a person'}
+      // A stray key or click must not lose the link, which is shown only once.
+      closeOnClickOutside={create.isIdle}
+      closeOnEscape={create.isIdle}
+      withCloseButton={create.isIdle || create.isError}
     >
-      {make.data ? (
+      {create.data ? (
         <Stack>
           <Text size="sm">
-            Send this link to {make.data.invitation.email ?? 'the person'}. It works once, for seven days, and
-            is not shown again.
+            Send this link to {create.data.invitation.email ?? 'the person'}. It works once, within seven
+            days, and is not shown again.
           </Text>
-          <CodeBlock code={make.data.url} what="the link" />
+          <CodeBlock code={create.data.url} what="the link" />
           <Group justify="flex-end">
             <Button onClick={close}>Done</Button>
           </Group>
         </Stack>
       ) : (
-        <form
-          noValidate
-          onSubmit={form.onSubmit((values) =>
-            make.mutate(toBody(values), { onError: (error) => form.applyErrors(error) }),
-          )}
+        <SaveForm
+          form={form}
+          action="Create the link"
+          save={async (values) => void (await create.mutateAsync(toBody(values)))}
+          onCancel={create.isPending ? null : close}
+          dialog
         >
-          <Stack>
-            <TextInput
-              label="E-mail address"
-              description="Needed where they sign in by single sign-on. Empty: whoever has the link chooses one."
-              type="email"
-              data-autofocus
-              {...form.getInputProps('email')}
-            />
-            <Radio.Group label="Role" {...form.getInputProps('role')}>
-              <Stack gap="xs" mt="xs">
-                <Radio value="member" label="Member: monitors, channels, maintenance, keys" />
-                <Radio value="owner" label="Owner: people and channel secrets too" />
-              </Stack>
-            </Radio.Group>
-            {make.error && <ErrorNotice error={make.error} />}
-            <Group justify="flex-end">
-              <Button variant="default" disabled={make.isPending} onClick={close}>
-                Cancel
-              </Button>
-              <Button type="submit" loading={make.isPending}>
-                Create the link
-              </Button>
-            </Group>
-          </Stack>
-        </form>
+          <TextInput
+            label="E-mail address"
+            description="Required for single sign-on. If empty, the person who opens the link enters one."
+            type="email"
+            data-autofocus
+            {...form.getInputProps('email')}
+          />
+          <Radio.Group label="Role" {...form.getInputProps('role')}>
+            <Stack gap="xs" mt="xs">
+              <Radio value="member" label="Member: monitors, channels, maintenance and API keys" />
+              <Radio value="owner" label="Owner: people and channel secrets, too" />
+            </Stack>
+          </Radio.Group>
+        </SaveForm>
       )}
     </Modal>
   );

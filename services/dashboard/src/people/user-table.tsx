@@ -1,109 +1,105 @@
-import { ActionIcon, Checkbox, NativeSelect, Table, Text, Tooltip } from '@mantine/core';
+import { Checkbox, NativeSelect } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconUserMinus } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import type { User } from '@tocsin/contracts/people/user';
 import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useState } from 'react';
-import { apiKeysQuery } from '../api-keys/queries.ts';
-import { describeError } from '../api/api-error.ts';
-import { CardCell, CardTable } from '../components/card-table.tsx';
-import { ConfirmByName } from '../components/confirm-by-name.tsx';
-import { Panel } from '../components/panel.tsx';
+import { showError, useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { RowButton } from '../components/buttons.tsx';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { listNames } from '../components/filter-monitors.ts';
+import { Panel } from '../components/page.tsx';
+import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
-import { removeUser, setUserRole } from './queries.ts';
-
-const COLUMNS = ['Name', 'E-mail address', 'Role', 'Since', 'Actions'];
+import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
 
 export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
-  const [leaving, setLeaving] = useState<User | null>(null);
+  const { data: me } = useQuery(meQuery);
+  const [removing, setRemoving] = useState<User | null>(null);
   return (
     <Panel>
-      <CardTable label="People" columns={COLUMNS}>
-        {users.map((user) => (
-          <UserRow key={user.id} user={user} onRemove={() => setLeaving(user)} />
-        ))}
-      </CardTable>
-      <RemoveUser user={leaving} onClose={() => setLeaving(null)} />
+      <DataTable
+        label="People"
+        rows={users}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            title: 'Name',
+            render: ({ id, name }) => (
+              <>
+                {name} {me?.user.id === id && <Quiet inline>(you)</Quiet>}
+              </>
+            ),
+          },
+          { title: 'E-mail address', render: ({ email }) => email },
+          { title: 'Role', render: (user) => <RoleSelect user={user} /> },
+          { title: 'Since', render: ({ createdAt }) => <Time value={createdAt} as="ago" /> },
+          {
+            title: 'Actions',
+            render: (user) => (
+              <RowButton
+                icon={IconUserMinus}
+                hint="Remove"
+                label={`Remove ${user.name}`}
+                onClick={() => setRemoving(user)}
+              />
+            ),
+          },
+        ]}
+      />
+      <RemoveUser user={removing} onClose={() => setRemoving(null)} />
     </Panel>
   );
 }
 
-function UserRow({ user, onRemove }: { readonly user: User; readonly onRemove: () => void }): ReactNode {
-  const queryClient = useQueryClient();
-  const { data: me } = useQuery(meQuery);
+function RoleSelect({ user }: { readonly user: User }): ReactNode {
+  const refresh = useRefresh();
   const change = useMutation({
-    mutationFn: (role: UserRole) => setUserRole(user.id, role),
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
-    onSettled: () =>
-      Promise.all([
-        queryClient.invalidateQueries({ queryKey: ['users'] }),
-        queryClient.invalidateQueries({ queryKey: ['me'] }),
-      ]),
+    mutationFn: (role: UserRole) => api('PATCH /api/dashboard/users/:id', { id: user.id, body: { role } }),
+    onError: showError,
+    onSettled: () => refresh(usersQuery, meQuery),
   });
-  const isMe = me?.user.id === user.id;
   return (
-    <Table.Tr>
-      <CardCell column="Name" heading>
-        {user.name}{' '}
-        {isMe && (
-          <Text component="span" size="sm" c="var(--text-quiet)">
-            (you)
-          </Text>
-        )}
-      </CardCell>
-      <CardCell column="E-mail address">{user.email}</CardCell>
-      <CardCell column="Role">
-        <NativeSelect
-          size="xs"
-          w={110}
-          aria-label={`Role of ${user.name}`}
-          data={[...USER_ROLES]}
-          value={change.isPending ? change.variables : user.role}
-          disabled={change.isPending}
-          onChange={(event) => change.mutate(event.currentTarget.value as UserRole)}
-        />
-      </CardCell>
-      <CardCell column="Since">
-        <Time value={user.createdAt} as="ago" />
-      </CardCell>
-      <CardCell column="Actions">
-        <Tooltip label="Remove">
-          <ActionIcon variant="subtle" color="gray" onClick={onRemove} aria-label={`Remove ${user.name}`}>
-            <IconUserMinus size={18} aria-hidden />
-          </ActionIcon>
-        </Tooltip>
-      </CardCell>
-    </Table.Tr>
+    <NativeSelect
+      size="xs"
+      w={110}
+      aria-label={`Role of ${user.name}`}
+      data={[...USER_ROLES]}
+      value={change.isPending ? change.variables : user.role}
+      disabled={change.isPending}
+      onChange={(event) => change.mutate(event.currentTarget.value as UserRole)}
+    />
   );
 }
 
-function RemoveUser({
-  user,
-  onClose,
-}: {
+interface RemoveUserProps {
+  /** Null: the dialog is closed. */
   readonly user: User | null;
   readonly onClose: () => void;
-}): ReactNode {
-  const queryClient = useQueryClient();
+}
+
+function RemoveUser({ user, onClose }: RemoveUserProps): ReactNode {
+  const refresh = useRefresh();
   const [keepsKeys, setKeepsKeys] = useState(false);
   const close = (): void => {
     setKeepsKeys(false);
     onClose();
   };
   const remove = useMutation({
-    mutationFn: ({ id }: User) => removeUser(id, !keepsKeys),
+    mutationFn: ({ id }: User) =>
+      api('DELETE /api/dashboard/users/:id', { id, query: { revokeApiKeys: keepsKeys ? 'false' : 'true' } }),
     onSuccess: async (_, { name }) => {
-      await queryClient.invalidateQueries({ queryKey: ['users'] });
-      await queryClient.invalidateQueries({ queryKey: ['invitations'] });
-      await queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey });
+      await refresh(usersQuery, invitationsQuery, apiKeysQuery);
       notifications.show({ message: `${name} is removed and signed out everywhere.` });
       close();
     },
   });
   return (
-    <ConfirmByName
+    <ConfirmDialog
       title="Remove from the account"
       action="Remove"
       name={user?.name ?? ''}
@@ -116,11 +112,11 @@ function RemoveUser({
         close();
       }}
     >
-      They are signed out at once, and the open invitations that they made end. Monitors and channels stay.
+      This person is signed out at once. Their open invitations are revoked. Monitors and channels stay.
       {user && (
         <RevokeKeys userId={user.id} revokes={!keepsKeys} onChange={(revokes) => setKeepsKeys(!revokes)} />
       )}
-    </ConfirmByName>
+    </ConfirmDialog>
   );
 }
 
@@ -130,9 +126,9 @@ interface RevokeKeysProps {
   readonly onChange: (revokes: boolean) => void;
 }
 
-/** Also names how many keys nobody is recorded for: this user may have created them. */
+/** Also says how many keys have no recorded creator: this user may have created them. */
 function RevokeKeys({ userId, revokes, onChange }: RevokeKeysProps): ReactNode {
-  // What is about to be revoked, not what was there a while ago.
+  // Loaded anew, since these are the keys that are about to be revoked.
   const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });
   const names = keys?.filter(({ createdBy }) => createdBy?.id === userId).map(({ name }) => name);
   const unrecorded = keys?.filter(({ createdBy }) => createdBy === null).length ?? 0;
@@ -144,23 +140,22 @@ function RevokeKeys({ userId, revokes, onChange }: RevokeKeysProps): ReactNode {
           checked={revokes}
           onChange={(event) => onChange(event.currentTarget.checked)}
           label={describeKeys(names)}
-          description="Pipelines and tools that use them are refused from their next request on. Revoked keys cannot be brought back."
+          description="The next request with any of them is rejected. You cannot restore a revoked key."
         />
       )}
       {unrecorded > 0 && (
-        <Text mt="sm" size="sm" c="var(--text-quiet)">
+        <Quiet mt="sm">
           {unrecorded === 1
             ? 'One API key without a recorded creator stays.'
             : `${unrecorded} API keys without a recorded creator stay.`}
-        </Text>
+        </Quiet>
       )}
     </>
   );
 }
 
-/** @param names undefined: not known yet */
+/** @param names undefined while they load */
 function describeKeys(names: readonly string[] | undefined): string {
   if (names === undefined) return 'Revoke the API keys that they created';
-  const shown = names.slice(0, 3).join(', ') + (names.length > 3 ? ', …' : '');
-  return `Revoke the ${names.length === 1 ? 'API key' : `${names.length} API keys`} that they created: ${shown}`;
+  return `Revoke the ${names.length === 1 ? 'API key' : `${names.length} API keys`} that they created: ${listNames(names)}`;
 }

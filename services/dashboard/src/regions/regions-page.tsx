@@ -1,4 +1,4 @@
-import { Alert, Skeleton, Table, Text } from '@mantine/core';
+import { Alert, Skeleton, Text } from '@mantine/core';
 import {
   IconAlertTriangleFilled,
   IconCircleCheckFilled,
@@ -9,13 +9,12 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { Region } from '@tocsin/contracts/regions/region';
 import type { ReactNode } from 'react';
-import { CardCell, CardTable } from '../components/card-table.tsx';
-import { formatSpan } from '../components/format-time.ts';
-import { Loaded } from '../components/loaded.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { Panel } from '../components/panel.tsx';
-import { StateBadge, type StateLook } from '../components/state-badge.tsx';
-import { TextLink } from '../components/text-link.tsx';
+import { StateBadge, type StateLook } from '../components/badges.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { formatSpan } from '../components/format.ts';
+import { TextLink } from '../components/links.tsx';
+import { Loaded } from '../components/load-states.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { useDefaultRegion } from '../session/session.ts';
 import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionState } from './regions.ts';
 
@@ -24,25 +23,52 @@ const LOOKS: Readonly<Record<RegionState, StateLook>> = {
   idle: { label: 'Not used', icon: IconCircleDashed, tone: 'quiet' },
   late: { label: 'Falling behind', icon: IconClockExclamation, tone: 'bad' },
   unserved: { label: 'No checkers', icon: IconAlertTriangleFilled, tone: 'bad' },
-  unknown: { label: 'Queue does not answer', icon: IconHelpCircle, tone: 'quiet' },
+  unknown: { label: 'Queue unavailable', icon: IconHelpCircle, tone: 'quiet' },
 };
 
-const COLUMNS = ['Region', 'State', 'Checkers', 'Monitors', 'Waiting', 'Lag'];
-
-/** Who checks from where, and whether they keep up. */
 export function RegionsPage(): ReactNode {
   const query = useQuery(regionsQuery);
+  const defaultRegion = useDefaultRegion();
   return (
     <>
       <PageHeader
         title="Regions"
-        hint="Where checks run. A region is served as soon as a checker with its code is started."
+        hint="Where checks run from. Start a checker with a region’s code to serve that region."
       />
       <Loaded query={query} pending={<Skeleton h={200} />}>
         {(regions) => (
           <>
-            <UnservedNotice regions={regions.filter((region) => regionState(region) === 'unserved')} />
-            <RegionTable regions={byUrgency(regions)} />
+            <UnservedAlert regions={regions.filter((region) => regionState(region) === 'unserved')} />
+            <Panel>
+              <DataTable
+                label="Regions"
+                rows={byUrgency(regions)}
+                rowKey={({ region }) => region}
+                columns={[
+                  {
+                    title: 'Region',
+                    render: ({ region }) => (
+                      <code>{region === defaultRegion ? labelDefaultRegion(region) : region}</code>
+                    ),
+                  },
+                  { title: 'State', render: (region) => <StateBadge look={LOOKS[regionState(region)]} /> },
+                  { title: 'Checkers', render: ({ workers }) => workers ?? '–' },
+                  {
+                    title: 'Monitors',
+                    render: ({ region, monitors }) => (
+                      <TextLink to="/" search={{ region }} size="sm">
+                        {monitors}
+                      </TextLink>
+                    ),
+                  },
+                  { title: 'Waiting', render: ({ waiting }) => waiting ?? '–' },
+                  {
+                    title: 'Lag',
+                    render: ({ lagSeconds }) => (lagSeconds === null ? '–' : formatSpan(lagSeconds)),
+                  },
+                ]}
+              />
+            </Panel>
           </>
         )}
       </Loaded>
@@ -50,62 +76,21 @@ export function RegionsPage(): ReactNode {
   );
 }
 
-function UnservedNotice({ regions }: { readonly regions: readonly Region[] }): ReactNode {
+function UnservedAlert({ regions }: { readonly regions: readonly Region[] }): ReactNode {
   const [example] = regions;
   if (example === undefined) return null;
   return (
     <Alert
       color="red"
-      variant="light"
       mb="md"
       role="alert"
       icon={<IconAlertTriangleFilled aria-hidden />}
       title={regions.length === 1 ? 'A region has no checker' : `${regions.length} regions have no checker`}
     >
       <Text size="sm">
-        Monitors of {regions.map(({ region }) => region).join(', ')} are not checked from there. Start a
-        checker with <code>REGION={example.region}</code>, or take the region out of the monitors.
+        No checks run from {regions.map(({ region }) => region).join(', ')}. Start a checker with{' '}
+        <code>REGION={example.region}</code>, or remove the region from its monitors.
       </Text>
     </Alert>
-  );
-}
-
-function RegionTable({ regions }: { readonly regions: readonly Region[] }): ReactNode {
-  const defaultRegion = useDefaultRegion();
-  return (
-    <Panel>
-      <CardTable label="Regions" columns={COLUMNS}>
-        {regions.map((region) => (
-          <RegionRow key={region.region} region={region} isDefault={region.region === defaultRegion} />
-        ))}
-      </CardTable>
-    </Panel>
-  );
-}
-
-interface RegionRowProps {
-  readonly region: Region;
-  readonly isDefault: boolean;
-}
-
-function RegionRow({ region: record, isDefault }: RegionRowProps): ReactNode {
-  const { region, workers, monitors, waiting, lagSeconds } = record;
-  return (
-    <Table.Tr className="tabular">
-      <CardCell column="Region" heading>
-        <code>{isDefault ? labelDefaultRegion(region) : region}</code>
-      </CardCell>
-      <CardCell column="State">
-        <StateBadge look={LOOKS[regionState(record)]} />
-      </CardCell>
-      <CardCell column="Checkers">{workers ?? '–'}</CardCell>
-      <CardCell column="Monitors">
-        <TextLink to="/" search={{ region }} size="sm">
-          {monitors}
-        </TextLink>
-      </CardCell>
-      <CardCell column="Waiting">{waiting ?? '–'}</CardCell>
-      <CardCell column="Lag">{lagSeconds === null ? '–' : formatSpan(lagSeconds)}</CardCell>
-    </Table.Tr>
   );
 }

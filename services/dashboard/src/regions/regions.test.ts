@@ -6,15 +6,15 @@ const serving: Region = { region: 'eu', workers: 2, waiting: 0, lagSeconds: 0, m
 
 test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
   ['with workers', {}, 'serving'],
-  ['whose oldest check waits for long', { lagSeconds: 15 }, 'late'],
+  ['whose oldest check is late', { lagSeconds: 15 }, 'late'],
   ['without workers', { workers: 0, served: false }, 'unserved'],
   ['without workers or monitors', { workers: 0, served: false, monitors: 0 }, 'idle'],
-  ['whose queue does not answer', { workers: null, served: null, lagSeconds: null }, 'unknown'],
+  ['whose queue is unavailable', { workers: null, served: null, lagSeconds: null }, 'unknown'],
 ])('a region %s', (_, change, state) => {
   expect(regionState({ ...serving, ...change })).toBe(state);
 });
 
-test('what needs somebody comes first', () => {
+test('regions that need attention come first', () => {
   const regions = [serving, { ...serving, region: 'us', served: false }, { ...serving, region: 'ap' }];
   expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
 });

@@ -1,22 +1,29 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Region } from '@tocsin/contracts/regions/region';
-import { request } from '../api/request.ts';
+import { api } from '../api/request.ts';
 
-/** A region falls behind from here on: checks later than this are skipped (design §4 "Slot"). */
+/** Checks that are later than this are skipped. */
 const LATE_SECONDS = 15;
+/** The api caches these numbers for as long. */
+const REFRESH_EVERY_MS = 5_000;
+const URGENCY = ['unserved', 'unknown', 'late', 'serving', 'idle'] as const;
 
-export type RegionState = 'serving' | 'idle' | 'late' | 'unserved' | 'unknown';
+export type RegionState = (typeof URGENCY)[number];
 
-/** How a region is doing; `unserved` is the one that needs somebody. */
+export const regionsQuery = queryOptions({
+  queryKey: ['regions'],
+  queryFn: async ({ signal }) => (await api('GET /api/dashboard/regions', { signal })).regions,
+  refetchInterval: REFRESH_EVERY_MS,
+});
+
+/** `unserved`: has monitors but no checkers. */
 export function regionState({ served, lagSeconds, monitors }: Region): RegionState {
   if (served === null) return 'unknown';
   if (!served) return monitors > 0 ? 'unserved' : 'idle';
   return (lagSeconds ?? 0) >= LATE_SECONDS ? 'late' : 'serving';
 }
 
-const URGENCY: readonly RegionState[] = ['unserved', 'unknown', 'late', 'serving', 'idle'];
-
-/** Those that need somebody first, then by code. */
+/** The regions that need attention first, then by code. */
 export function byUrgency(regions: readonly Region[]): Region[] {
   return regions.toSorted(
     (a, b) =>
@@ -24,17 +31,7 @@ export function byUrgency(regions: readonly Region[]): Region[] {
   );
 }
 
-/** The api's numbers are at most as old as this. */
-const REFRESH_EVERY_MS = 5_000;
-
-export const regionsQuery = queryOptions({
-  queryKey: ['regions'],
-  queryFn: async ({ signal }) =>
-    (await request<{ regions: Region[] }>('GET', '/api/dashboard/regions', { signal })).regions,
-  refetchInterval: REFRESH_EVERY_MS,
-});
-
-/** As `eu-west (default)`; `default` says it by itself. */
+/** Such as `eu-west (default)`; the region `default` needs no label. */
 export function labelDefaultRegion(region: string): string {
   return region === 'default' ? region : `${region} (default)`;
 }

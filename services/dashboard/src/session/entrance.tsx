@@ -1,7 +1,7 @@
 import { Center, Paper, Stack, Text, Title } from '@mantine/core';
-import { useEffect, type ReactNode } from 'react';
-import { Logo } from '../app/logo.tsx';
-import panel from '../components/panel.module.css';
+import { type ReactNode, useEffect } from 'react';
+import { Logo } from '../app/shell.tsx';
+import panel from '../components/page.module.css';
 
 interface EntranceProps {
   readonly title: string;

@@ -53,3 +53,60 @@ export interface Acceptance {
 export async function acceptInvitation(acceptance: Acceptance): Promise<void> {
   await request('POST', '/api/dashboard/invitations/accept', { body: acceptance });
 }
+
+/** A place where one is signed in, as better-auth lists it. */
+export interface SessionRecord {
+  readonly id: string;
+  readonly token: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly ipAddress?: string | null;
+  readonly userAgent?: string | null;
+}
+
+export const sessionsQuery = queryOptions({
+  queryKey: ['sessions'],
+  queryFn: ({ signal }) => request<SessionRecord[]>('GET', '/api/auth/list-sessions', { signal }),
+});
+
+export const currentSessionQuery = queryOptions({
+  queryKey: ['sessions', 'current'],
+  queryFn: ({ signal }) =>
+    request<{ session: SessionRecord } | null>('GET', '/api/auth/get-session', { signal }),
+});
+
+export async function endSession(token: string): Promise<void> {
+  await request('POST', '/api/auth/revoke-session', { body: { token } });
+}
+
+export async function endOtherSessions(): Promise<void> {
+  await request('POST', '/api/auth/revoke-other-sessions', { body: {} });
+}
+
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+
+const SYSTEMS = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+/** A user agent in two words, as `Firefox on Linux`; for people, not for decisions. */
+export function browserName(userAgent: string | null | undefined): string {
+  const agent = userAgent ?? '';
+  const nameIn = (names: readonly (readonly [string, string])[]): string | undefined =>
+    names.find(([mark]) => agent.includes(mark))?.[1];
+  const browser = nameIn(BROWSERS);
+  const system = nameIn(SYSTEMS);
+  if (browser !== undefined && system !== undefined) return `${browser} on ${system}`;
+  return browser ?? system ?? 'Unknown browser';
+}

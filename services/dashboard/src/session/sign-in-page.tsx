@@ -4,8 +4,8 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { ReactNode } from 'react';
-import { describeError } from '../api/api-error.ts';
-import { ErrorNotice } from '../app/page-states.tsx';
+import { describeError } from '../api/request.ts';
+import { ErrorNotice } from '../components/load-states.tsx';
 import { Entrance } from './entrance.tsx';
 import { signIn, signInMethodsQuery, signInWithProvider } from './session.ts';
 

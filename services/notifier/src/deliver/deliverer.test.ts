@@ -60,7 +60,6 @@ function delivererOn(options: Partial<DelivererOptions>): Deliverer {
     metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
     onRecorded: () => undefined,
-    tracer: null,
     ...options,
   });
 }

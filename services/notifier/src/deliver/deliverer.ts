@@ -3,7 +3,7 @@ import { nextAttemptDelayMs } from '@tocsin/core/deliveries/retry-schedule';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptOutcome, AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
 import type { Logger } from '@tocsin/runtime/logger';
-import { type Span, type Tracer, withSpan } from '@tocsin/runtime/tracing';
+import { failSpan, SpanKind, withSpan, type Span } from '@tocsin/runtime/tracing';
 import type { NotifierMetrics } from '../metrics.ts';
 import type { WebhookAnswer, WebhookRequest } from './send-webhook.ts';
 
@@ -24,8 +24,6 @@ export interface DelivererOptions {
   readonly logger: Logger;
   /** Called after each recorded attempt: a later delivery may have waited for it. */
   readonly onRecorded: () => void;
-  /** Null: there is no tracing. */
-  readonly tracer: Tracer | null;
   /** Milliseconds of any clock; default `performance.now`. */
   readonly now?: () => number;
 }
@@ -79,8 +77,6 @@ export class Deliverer {
   }
 
   #traced(delivery: ClaimedDelivery): Promise<void> {
-    const { tracer } = this.#options;
-    if (tracer === null) return this.#attempt(delivery, null);
     const attributes = {
       'tocsin.delivery.id': delivery.id,
       'tocsin.channel.id': delivery.channelId,
@@ -88,18 +84,21 @@ export class Deliverer {
       'tocsin.webhook.event': delivery.event,
       'tocsin.delivery.attempt': delivery.attemptCount + 1,
     };
-    const options = { kind: 'client', parent: delivery.traceparent, attributes } as const;
-    return withSpan(tracer, 'deliver webhook', options, (span) => this.#attempt(delivery, span));
+    const options = { kind: SpanKind.CLIENT, parent: delivery.traceparent, attributes };
+    return withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span));
   }
 
-  async #attempt(delivery: ClaimedDelivery, span: Span | null): Promise<void> {
+  async #attempt(delivery: ClaimedDelivery, span: Span): Promise<void> {
     const { logger, metrics } = this.#options;
     const leaseEndsAt = this.#now() + RECORD_WITHIN_MS;
     const answer = await this.#options.send(delivery);
     const outcome = decideOutcome(delivery, answer);
-    span?.set({ 'http.response.status_code': answer.statusCode, 'tocsin.delivery.outcome': outcome.kind });
-    // Not in the words of the error, which may hold the receiver's address.
-    if (answer.error !== null) span?.fail(`answered ${answer.statusCode ?? 'nothing'}`);
+    span.setAttributes({
+      'http.response.status_code': answer.statusCode ?? undefined,
+      'tocsin.delivery.outcome': outcome.kind,
+    });
+    // Without the text of the error, which may hold the receiver's address.
+    if (answer.error !== null) failSpan(span, `answered ${answer.statusCode ?? 'nothing'}`);
     metrics.attempts.inc({ outcome: outcome.kind });
     metrics.attemptSeconds.observe(answer.durationMs / 1_000);
     const { id: deliveryId, leaseToken, channelId, monitorId, url, test } = delivery;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
-import type { LookupOwner } from '@tocsin/egress/fair-lookup';
+import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { type Answer, WebhookReceiver } from '@tocsin/embedded/local-web/webhook-receiver';
 import { until } from '@tocsin/embedded/testing/until';
 import { Webhook } from 'standardwebhooks';

@@ -4,9 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { WEBHOOK_DEADLINE_MS, WEBHOOK_USER_AGENT } from '@tocsin/contracts/deliveries/webhook';
 import { sanitiseDetail } from '@tocsin/core/checks/error-reason';
 import { parseRetryAfter } from '@tocsin/core/deliveries/retry-schedule';
+import type { CreateConnection } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
-import type { LookupOwner } from '@tocsin/egress/fair-lookup';
-import type { CreateConnection } from '@tocsin/egress/guarded-connection';
+import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { got, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
 

@@ -4,14 +4,22 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
-import { isStatus } from '../../api/api-error.ts';
-import { isWorthRetrying } from '../../api/retry.ts';
-import { ErrorNotice, NotFoundPage } from '../../app/page-states.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { useFailure } from '../../components/use-failure.ts';
+import { isWorthRetrying } from '../../api/query-client.ts';
+import { isStatus } from '../../api/request.ts';
+import { ErrorNotice, NotFoundPage, useFailure } from '../../components/load-states.tsx';
+import { PageHeader } from '../../components/page.tsx';
+import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorQuery } from '../queries.ts';
-import { DeleteMonitor } from './delete-monitor.tsx';
 import { MonitorForm } from './monitor-form.tsx';
+
+export function NewMonitorPage(): ReactNode {
+  return (
+    <>
+      <PageHeader title="New monitor" hint="A name and a URL are enough." />
+      <MonitorForm monitor={null} />
+    </>
+  );
+}
 
 const route = getRouteApi('/signed-in/monitors/$monitorId/edit');
 

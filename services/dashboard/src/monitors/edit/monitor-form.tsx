@@ -2,15 +2,13 @@ import { Button, Group, Stack } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useId } from 'react';
-import { ErrorNotice } from '../../app/page-states.tsx';
 import { LeaveGuard } from '../../components/leave-guard.tsx';
-import { AdvancedSection } from './advanced-section.tsx';
+import { ErrorNotice } from '../../components/load-states.tsx';
+import { AdvancedSection, UpSection } from './assertion-fields.tsx';
 import classes from './monitor-form.module.css';
-import { UpSection } from './up-section.tsx';
-import { useMonitorForm } from './use-monitor-form.ts';
-import { useSaveMonitor } from './use-save-monitor.ts';
-import { WhatSection } from './what-section.tsx';
-import { WhenSection } from './when-section.tsx';
+import { WhatSection } from './request-fields.tsx';
+import { WhenSection } from './schedule-fields.tsx';
+import { useMonitorForm, useSaveMonitor } from './use-monitor-form.ts';
 
 interface MonitorFormProps {
   /** As it was when the form opened; null: a new one. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { MonitorArranger } from './arrange-monitors.ts';
+import { describeTotals, MonitorArranger } from './arrange-monitors.ts';
 
 const NO_LATENCIES = new Map<string, number>();
 
@@ -119,4 +119,17 @@ describe('MonitorArranger', () => {
       arranger.arrange(MONITORS, { order: 'latency' }, new Map([[id, 5]])).ids[0];
     expect([byLatency('old'), byLatency('up2')]).toEqual(['old', 'up2']);
   });
+});
+
+const NONE = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
+
+test.each([
+  [{}, 'Nothing is watched yet'],
+  [{ UP: 1 }, 'The one monitor is up'],
+  [{ UP: 12 }, 'All 12 are up'],
+  [{ DOWN: 1 }, '1 down'],
+  [{ DOWN: 3, PENDING: 1, MAINTENANCE: 2, UP: 90 }, '3 down, 1 pending, 2 in maintenance, 90 up'],
+  [{ MAINTENANCE: 2, UP: 90 }, '2 in maintenance, 90 up'],
+])('%j: %s', (counts, words) => {
+  expect(describeTotals({ ...NONE, ...counts })).toBe(words);
 });

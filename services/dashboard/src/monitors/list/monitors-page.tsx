@@ -1,24 +1,20 @@
-import { Button, Skeleton, VisuallyHidden } from '@mantine/core';
+import { Button, Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { IconPlus } from '@tabler/icons-react';
+import { IconFilterOff, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { lazy, Suspense, useMemo, type ReactNode } from 'react';
-import { refreshEvery } from '../../api/retry.ts';
-import { Loaded } from '../../components/loaded.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { lazy, type ReactNode, Suspense, useMemo } from 'react';
+import { refreshEvery } from '../../api/query-client.ts';
+import { Loaded } from '../../components/load-states.tsx';
+import { EmptyState, PageHeader } from '../../components/page.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
-import { monitorsQuery } from '../queries.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
-import { MonitorArranger, type Arrangement } from './arrange-monitors.ts';
-import { describeTotals } from './describe-totals.ts';
-import { ListSkeleton } from './list-skeleton.tsx';
-import { CARD_HEIGHT, MonitorCards } from './monitor-cards.tsx';
+import { monitorsQuery } from '../queries.ts';
+import { type Arrangement, describeTotals, MonitorArranger } from './arrange-monitors.ts';
+import { RecentChecksProvider } from './check-bars.tsx';
+import { useLatencies } from './list-hooks.ts';
+import { CARD_HEIGHT, MonitorCards, MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
-import { MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
-import { NoMonitorsFound } from './no-monitors-found.tsx';
-import { RecentChecksProvider } from './recent-checks-provider.tsx';
-import { useLatencies } from './use-latencies.ts';
 
 /** What few see does not weigh on what everybody loads first. */
 const NoMonitorsYet = lazy(async () => ({ default: (await import('./no-monitors-yet.tsx')).NoMonitorsYet }));
@@ -94,5 +90,42 @@ function Monitors({ arrangement, search, isPhone }: MonitorsProps): ReactNode {
         </RecentChecksProvider>
       )}
     </>
+  );
+}
+
+const ROWS = 10;
+
+/** Stands where the list comes, as tall as it. */
+export function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode {
+  return (
+    <div role="status">
+      <VisuallyHidden>Loading the monitors</VisuallyHidden>
+      <Stack gap="sm" mb="md" aria-hidden>
+        <Skeleton height={36} />
+        <Skeleton height={34} maw={480} />
+      </Stack>
+      <Stack gap={1} aria-hidden>
+        {Array.from({ length: ROWS }, (_, row) => (
+          <Skeleton key={row} height={rowHeight - 1} radius={0} />
+        ))}
+      </Stack>
+    </div>
+  );
+}
+
+/** Nothing is left by search and filters. */
+export function NoMonitorsFound({ onClear }: { readonly onClear: () => void }): ReactNode {
+  return (
+    <EmptyState
+      icon={IconFilterOff}
+      title="No monitor matches"
+      action={
+        <Button variant="default" onClick={onClear}>
+          Clear the filters
+        </Button>
+      }
+    >
+      None has this status, region and text at once.
+    </EmptyState>
   );
 }

@@ -1,13 +1,14 @@
-import { CloseButton, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { CloseButton, Group, NativeSelect, Stack, TextInput, UnstyledButton } from '@mantine/core';
 import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { StatusBadge } from '../../components/badges.tsx';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
-import type { Arrangement } from './arrange-monitors.ts';
+import { type Arrangement, STATUS_ORDER, type StatusCounts } from './arrange-monitors.ts';
 import classes from './monitors-toolbar.module.css';
-import { StatusFilter } from './status-filter.tsx';
 
 const SEARCH_AFTER_MS = 150;
 const ORDER_LABELS = {
@@ -102,5 +103,54 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
       value={text}
       onChange={(event) => type(event.currentTarget.value)}
     />
+  );
+}
+
+interface StatusFilterProps {
+  readonly counts: StatusCounts;
+  /** Undefined: all. */
+  readonly value: MonitorStatus | undefined;
+  readonly onChange: (status: MonitorStatus | undefined) => void;
+}
+
+/** How many monitors have which status, and a choice of one. */
+export function StatusFilter({ counts, value, onChange }: StatusFilterProps): ReactNode {
+  const all = STATUS_ORDER.reduce((sum, status) => sum + counts[status], 0);
+  return (
+    <div role="group" aria-label="Show by status" className={classes['group']}>
+      <Chip isOn={value === undefined} count={all} onClick={() => onChange(undefined)}>
+        All
+      </Chip>
+      {STATUS_ORDER.map((status) => (
+        <Chip
+          key={status}
+          isOn={value === status}
+          count={counts[status]}
+          onClick={() => onChange(value === status ? undefined : status)}
+        >
+          <StatusBadge status={status} />
+        </Chip>
+      ))}
+    </div>
+  );
+}
+
+interface ChipProps {
+  readonly isOn: boolean;
+  readonly count: number;
+  readonly onClick: () => void;
+  readonly children: ReactNode;
+}
+
+function Chip({ isOn, count, onClick, children }: ChipProps): ReactNode {
+  return (
+    <UnstyledButton
+      className={classes['chip'] ?? ''}
+      aria-pressed={isOn}
+      mod={{ none: count === 0 }}
+      onClick={onClick}
+    >
+      {children} <span className={classes['count']}>{count.toLocaleString()}</span>
+    </UnstyledButton>
   );
 }

@@ -3,7 +3,7 @@ import { IconActivityHeartbeat, IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
+import { EmptyState } from '../../components/page.tsx';
 
 /** Before the first monitor: how to make it, here or by the API. */
 export function NoMonitorsYet(): ReactNode {

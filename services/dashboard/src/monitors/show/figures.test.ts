@@ -1,5 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeChecks, describeExpiry, formatUptime, soonestExpiry } from './figures.ts';
+import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import {
+  describeChecks,
+  describeExpiry,
+  describeRegion,
+  formatUptime,
+  joinRegions,
+  maintenanceOf,
+  silentUntil,
+  soonestExpiry,
+} from './figures.ts';
 
 test.each([
   [1, '100 %'],
@@ -56,4 +67,87 @@ describe('the certificate', () => {
     expect(expiry?.state).toBe(state);
     expect(expiry && describeExpiry(expiry)).toBe(text);
   });
+});
+
+const FIGURES = { uptime: 1, checks: 3, failures: 0, gaps: 0, latency: null };
+const NOW: MonitorRegion = {
+  region: 'eu',
+  status: 'UP',
+  failing: false,
+  consecutiveFailures: 0,
+  lastCheckedAt: '2026-01-01T00:00:00.000Z',
+  hasSay: true,
+  certificateExpiresAt: null,
+};
+
+test('every region has one row, whoever knows of it', () => {
+  const us = { ...FIGURES, region: 'us' };
+  const eu = { ...FIGURES, region: 'eu' };
+  const ap = { ...NOW, region: 'ap' };
+  expect(joinRegions([us, eu], [NOW, ap])).toEqual([
+    { region: 'ap', figures: null, now: ap },
+    { region: 'eu', figures: eu, now: NOW },
+    { region: 'us', figures: us, now: null },
+  ]);
+  expect(joinRegions([], [])).toEqual([]);
+});
+
+test.each([
+  [{}, 'Passing'],
+  [{ status: null, lastCheckedAt: null, hasSay: false }, 'No result yet'],
+  [{ hasSay: false }, 'No fresh result'],
+  [{ status: 'DOWN', consecutiveFailures: 1 }, 'Failed once'],
+  [{ status: 'DOWN', consecutiveFailures: 2 }, 'Failed 2 in a row'],
+  [{ status: 'DOWN', failing: true, consecutiveFailures: 1 }, 'Failing'],
+  [{ status: 'DOWN', failing: true, consecutiveFailures: 3 }, 'Failing, 3 in a row'],
+  [{ status: 'DOWN', failing: true, consecutiveFailures: 3, hasSay: false }, 'No fresh result'],
+] as const)('%j reads "%s"', (given, text) => {
+  expect(describeRegion({ ...NOW, ...given })).toBe(text);
+});
+
+const at = (hour: number): string => new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
+
+function windowOf(name: string, change: Partial<ListedMaintenanceWindow>): ListedMaintenanceWindow {
+  return {
+    id: name,
+    name,
+    startsAt: at(0),
+    endsAt: at(1),
+    monitorIds: ['m'],
+    rrule: null,
+    timeZone: 'UTC',
+    state: 'scheduled',
+    currentOccurrence: null,
+    nextOccurrence: null,
+    createdAt: at(0),
+    updatedAt: at(0),
+    ...change,
+  };
+}
+
+const LATER = windowOf('later', { nextOccurrence: { startsAt: at(9), endsAt: at(10) } });
+const SOON = windowOf('soon', { nextOccurrence: { startsAt: at(5), endsAt: at(6) } });
+const RUNNING = windowOf('running', {
+  state: 'running',
+  currentOccurrence: { startsAt: at(3), endsAt: at(8) },
+});
+const LONGER = windowOf('longer', {
+  state: 'running',
+  currentOccurrence: { startsAt: at(4), endsAt: at(11) },
+});
+
+test('what runs comes first, then what is next; what is over or of others is left out', () => {
+  const windows = [
+    LATER,
+    SOON,
+    RUNNING,
+    windowOf('over', { state: 'ended' }),
+    windowOf('another', { monitorIds: ['n'] }),
+  ];
+  expect(maintenanceOf('m', windows).map(({ name }) => name)).toEqual(['running', 'soon', 'later']);
+});
+
+test('the silence ends with the last of the windows that run', () => {
+  expect(silentUntil([LATER])).toBeNull();
+  expect(silentUntil([LONGER, RUNNING, LATER])).toBe(at(11));
 });

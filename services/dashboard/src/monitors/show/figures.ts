@@ -1,3 +1,5 @@
+import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
+import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import type { StatsFigures, StatsWindow } from '@tocsin/contracts/monitors/stats';
 
 /** The windows of statistics, as a person says them. */
@@ -68,4 +70,57 @@ export function describeExpiry({ daysLeft, state }: CertificateExpiry): string {
   if (state === 'expired') return 'expired';
   if (daysLeft === 0) return 'less than a day left';
   return `${formatCount(daysLeft)} ${daysLeft === 1 ? 'day' : 'days'} left`;
+}
+
+export interface RegionRow {
+  readonly region: string;
+  /** Null where it had neither checks nor gaps in the window. */
+  readonly figures: StatsFigures | null;
+  /** Null where it checks the monitor no longer, or nothing is known. */
+  readonly now: MonitorRegion | null;
+}
+
+/** One row for each region that checks the monitor or did within the window, by name. */
+export function joinRegions(
+  figures: readonly (StatsFigures & { readonly region: string })[],
+  now: readonly MonitorRegion[],
+): RegionRow[] {
+  const names = new Set([...figures, ...now].map(({ region }) => region));
+  return [...names].sort().map((name) => ({
+    region: name,
+    figures: figures.find(({ region }) => region === name) ?? null,
+    now: now.find(({ region }) => region === name) ?? null,
+  }));
+}
+
+/** What to say of a region's view, as `Passing`. */
+export function describeRegion({ status, failing, consecutiveFailures, hasSay }: MonitorRegion): string {
+  if (status === null) return 'No result yet';
+  if (!hasSay) return 'No fresh result';
+  if (consecutiveFailures === 0) return 'Passing';
+  if (consecutiveFailures === 1) return failing ? 'Failing' : 'Failed once';
+  return failing ? `Failing, ${consecutiveFailures} in a row` : `Failed ${consecutiveFailures} in a row`;
+}
+
+/** The windows that hold a monitor and are not over: those that run first, then by when they begin. */
+export function maintenanceOf(
+  monitorId: string,
+  windows: readonly ListedMaintenanceWindow[],
+): ListedMaintenanceWindow[] {
+  return windows
+    .filter(({ monitorIds, state }) => state !== 'ended' && monitorIds.includes(monitorId))
+    .sort((one, other) => startOf(one).localeCompare(startOf(other)));
+}
+
+/** When the last of the windows that run now ends: until then nothing alerts. Null where none runs. */
+export function silentUntil(windows: readonly ListedMaintenanceWindow[]): string | null {
+  const ends = windows.flatMap(({ currentOccurrence }) =>
+    currentOccurrence === null ? [] : [currentOccurrence.endsAt],
+  );
+  return ends.sort().at(-1) ?? null;
+}
+
+function startOf({ currentOccurrence, nextOccurrence, startsAt }: ListedMaintenanceWindow): string {
+  // An occurrence that runs has begun before anything that is to come.
+  return (currentOccurrence ?? nextOccurrence)?.startsAt ?? startsAt;
 }

@@ -1,24 +1,23 @@
 import { Skeleton, Stack } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
-import { type ReactNode, useState } from 'react';
-import { isStatus } from '../../api/api-error.ts';
-import { NotFoundPage } from '../../app/page-states.tsx';
-import { Loaded } from '../../components/loaded.tsx';
+import { type ReactNode, useEffect, useState } from 'react';
+import { isStatus } from '../../api/request.ts';
+import { Loaded, NotFoundPage } from '../../components/load-states.tsx';
+import { updateMonitors } from '../../live/apply-to-cache.ts';
+import { useLiveStream } from '../../live/live-provider.tsx';
+import type { LiveBatch } from '../../live/live-stream.ts';
 import { monitorQuery } from '../queries.ts';
-import { ChannelsPanel } from './channels-panel.tsx';
 import { LatencyPanel } from './chart/latency-panel.tsx';
 import { ConfigurationPanel } from './configuration-panel.tsx';
-import { IncidentsPanel } from './incidents-panel.tsx';
-import { MaintenancePanel } from './maintenance-panel.tsx';
 import { MonitorHead } from './monitor-head.tsx';
 import { RegionsPanel } from './regions-panel.tsx';
 import classes from './show.module.css';
+import { ChannelsPanel, IncidentsPanel, MaintenancePanel } from './side-panels.tsx';
 import { TailPanel } from './tail/tail-panel.tsx';
 import { UptimePanel } from './uptime-panel.tsx';
-import { useLiveMonitor } from './use-live-monitor.ts';
 
 const route = getRouteApi('/signed-in/monitors/$monitorId');
 
@@ -65,5 +64,37 @@ function MonitorSkeleton(): ReactNode {
       <Skeleton height={372} />
       <Skeleton height={160} />
     </Stack>
+  );
+}
+
+/** Keeps the cached record of one monitor as the live stream says, at once: what is loaded again afterwards may take a moment. */
+export function useLiveMonitor(monitorId: string): void {
+  const stream = useLiveStream();
+  const queryClient = useQueryClient();
+  useEffect(
+    () =>
+      stream.onBatch((batch) => {
+        updateRecord(queryClient, monitorId, batch);
+        if (beginsOrEndsMaintenance(batch, monitorId))
+          void queryClient.invalidateQueries({ queryKey: ['maintenance-windows'] });
+      }),
+    [stream, queryClient, monitorId],
+  );
+}
+
+function updateRecord(queryClient: QueryClient, monitorId: string, batch: LiveBatch): void {
+  const { queryKey } = monitorQuery(monitorId);
+  const cached = queryClient.getQueryState(queryKey);
+  if (cached?.data === undefined) return;
+  const [monitor] = updateMonitors([cached.data.monitor], batch);
+  if (monitor === undefined || monitor === cached.data.monitor) return;
+  // No younger than it is: the stream does not tell what somebody edits.
+  queryClient.setQueryData(queryKey, { ...cached.data, monitor }, { updatedAt: cached.dataUpdatedAt });
+}
+
+function beginsOrEndsMaintenance({ statusChanges }: LiveBatch, id: string): boolean {
+  return statusChanges.some(
+    ({ monitorId, previousStatus, status }) =>
+      monitorId === id && (previousStatus === 'MAINTENANCE' || status === 'MAINTENANCE'),
   );
 }

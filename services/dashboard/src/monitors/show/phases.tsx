@@ -1,6 +1,6 @@
 import type { Timings } from '@tocsin/contracts/monitors/events';
 import type { ReactNode } from 'react';
-import { formatLatency } from '../../components/format-latency.ts';
+import { formatLatency } from '../../components/format.ts';
 import classes from './phases.module.css';
 import { PHASES, phaseShares } from './phases.ts';
 

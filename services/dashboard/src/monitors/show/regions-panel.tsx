@@ -4,18 +4,20 @@ import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
-import { FailureNotice } from '../../components/failure-notice.tsx';
-import { formatLatency } from '../../components/format-latency.ts';
-import { Panel } from '../../components/panel.tsx';
+import { formatLatency } from '../../components/format.ts';
+import { FailureNotice, useFailure } from '../../components/load-states.tsx';
+import { Panel, ScrollRegion } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
-import { useFailure } from '../../components/use-failure.ts';
-import { monitorStatsQuery } from '../queries.ts';
-import { formatCount, formatUptime, WINDOW_NAMES } from './figures.ts';
-import { describeRegion, joinRegions, type RegionRow } from './join-regions.ts';
-import { monitorRegionsQuery } from './queries.ts';
-import { ScrollRegion } from './scroll-region.tsx';
+import { monitorRegionsQuery, monitorStatsQuery, STATS_REFRESH } from '../queries.ts';
+import {
+  describeRegion,
+  formatCount,
+  formatUptime,
+  joinRegions,
+  type RegionRow,
+  WINDOW_NAMES,
+} from './figures.ts';
 import classes from './show.module.css';
-import { STATS_REFRESH } from './stats-refresh.ts';
 
 interface RegionsPanelProps {
   readonly monitor: Monitor;

@@ -4,10 +4,10 @@ import { useQuery } from '@tanstack/react-query';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
-import { describeError } from '../../api/api-error.ts';
-import { Panel } from '../../components/panel.tsx';
+import { describeError } from '../../api/request.ts';
+import { Panel } from '../../components/page.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { monitorStatsQuery } from '../queries.ts';
+import { monitorRegionsQuery, monitorStatsQuery, STATS_REFRESH } from '../queries.ts';
 import {
   describeChecks,
   describeExpiry,
@@ -16,9 +16,7 @@ import {
   WINDOW_NAMES,
   WINDOWS,
 } from './figures.ts';
-import { monitorRegionsQuery } from './queries.ts';
 import classes from './show.module.css';
-import { STATS_REFRESH } from './stats-refresh.ts';
 
 /** The part of the checks that passed, of four windows, and how long the certificate still holds. */
 export function UptimePanel({ monitor: { id, url } }: { readonly monitor: Monitor }): ReactNode {

@@ -3,15 +3,16 @@ import { IconChartBar, IconTable } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { formatLatency } from '../../../components/format-latency.ts';
-import { Loaded } from '../../../components/loaded.tsx';
-import { Panel } from '../../../components/panel.tsx';
-import { monitorStatsQuery } from '../../queries.ts';
-import { WINDOW_NAMES, WINDOWS } from '../figures.ts';
-import { STATS_REFRESH } from '../stats-refresh.ts';
-import { LatencyLegend } from './latency-legend.tsx';
-import { LatencyTable } from './latency-table.tsx';
-import { PLOT_HEIGHT } from './plot-size.ts';
+import { formatLatency } from '../../../components/format.ts';
+import { Loaded } from '../../../components/load-states.tsx';
+import { Panel, ScrollRegion } from '../../../components/page.tsx';
+import { monitorStatsQuery, STATS_REFRESH } from '../../queries.ts';
+import { formatCount, formatUptime, WINDOW_NAMES, WINDOWS } from '../figures.ts';
+import { PHASES } from '../phases.ts';
+import { phaseColors, PhaseSwatch } from '../phases.tsx';
+import showClasses from '../show.module.css';
+import classes from './chart.module.css';
+import { describeBucket, describeBucketUtc, PLOT_HEIGHT } from './plot-data.ts';
 
 const LatencyPlot = lazy(async () => ({ default: (await import('./latency-plot.tsx')).LatencyPlot }));
 
@@ -84,4 +85,81 @@ function LatencyFigures({
 function describeLatency({ latency }: MonitorStats): string {
   if (latency === null) return 'no check was answered';
   return `half of the checks within ${formatLatency(latency.p50)}, 95 % within ${formatLatency(latency.p95)}`;
+}
+
+/** What the colours and marks of the chart mean. */
+export function LatencyLegend(): ReactNode {
+  return (
+    <ul className={`${phaseColors} ${classes['legend'] ?? ''}`} aria-label="Legend">
+      {PHASES.map(({ phase, label, color }) => (
+        <li key={phase}>
+          <PhaseSwatch color={color} />
+          {label}
+        </li>
+      ))}
+      <li>
+        <span className={classes['failure']} aria-hidden />
+        Failed checks
+      </li>
+      <li>
+        <span className={classes['gap']} aria-hidden />
+        Gaps: checks that did not happen
+      </li>
+    </ul>
+  );
+}
+
+const HEADS = ['Checks', 'Failed', 'Gaps', 'Uptime'] as const;
+const PERCENTILES = ['p50', 'p95', 'p99'] as const;
+
+/** The figures of the chart as a table, newest first. */
+export function LatencyTable({
+  stats,
+  label,
+}: {
+  readonly stats: MonitorStats;
+  readonly label: string;
+}): ReactNode {
+  return (
+    <ScrollRegion label={label} maxHeight={PLOT_HEIGHT}>
+      <table className={showClasses['table']}>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {[...HEADS, ...PHASES.map(({ label }) => label), ...PERCENTILES].map((head) => (
+              <th key={head} scope="col" className={showClasses['number']}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {stats.series.toReversed().map((bucket) => (
+            <tr key={bucket.start}>
+              <th scope="row" title={describeBucketUtc(bucket.start, stats.window)}>
+                {describeBucket(bucket.start, stats.window)}
+              </th>
+              {cellsOf(bucket).map(([head, text]) => (
+                <td key={head} className={showClasses['number']}>
+                  {text}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  );
+}
+
+function cellsOf(bucket: MonitorStats['series'][number]): [string, string][] {
+  const { checks, failures, gaps, uptime, timings, latency } = bucket;
+  return [
+    ['checks', formatCount(checks)],
+    ['failures', formatCount(failures)],
+    ['gaps', formatCount(gaps)],
+    ['uptime', uptime === null ? '–' : formatUptime(uptime)],
+    ...PHASES.map(({ phase }): [string, string] => [phase, timings ? formatLatency(timings[phase]) : '–']),
+    ...PERCENTILES.map((name): [string, string] => [name, latency ? formatLatency(latency[name]) : '–']),
+  ];
 }

@@ -1,15 +1,15 @@
 import 'uplot/dist/uPlot.min.css';
 import { useComputedColorScheme } from '@mantine/core';
-import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
+import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
-import { phaseColors } from '../phases.tsx';
-import { BucketTooltip } from './bucket-tooltip.tsx';
+import { formatLatency } from '../../../components/format.ts';
+import { describeChecks } from '../figures.ts';
+import { PHASES } from '../phases.ts';
+import { phaseColors, PhaseSwatch } from '../phases.tsx';
 import classes from './chart.module.css';
-import { readPlotColors } from './plot-colors.ts';
-import { toPlotData } from './plot-data.ts';
-import { plotOptions, type Pointed } from './plot-options.ts';
-import { PLOT_HEIGHT } from './plot-size.ts';
+import { describeBucket, describeBucketUtc, PLOT_HEIGHT, toPlotData } from './plot-data.ts';
+import { plotOptions, type Pointed, readPlotColors } from './plot-options.ts';
 
 interface LatencyPlotProps {
   readonly stats: MonitorStats;
@@ -62,6 +62,46 @@ function Plot({ stats, label }: LatencyPlotProps): ReactNode {
           left={pointed.left}
           toTheLeft={pointed.index > series.length / 2}
         />
+      )}
+    </div>
+  );
+}
+
+interface BucketTooltipProps {
+  readonly bucket: MonitorStats['series'][number];
+  readonly window: StatsWindow;
+  /** Of the bucket, in pixels. */
+  readonly left: number;
+  readonly toTheLeft: boolean;
+}
+
+/** What the bucket under the pointer holds; the table says the same to who has none. */
+export function BucketTooltip({ bucket, window, left, toTheLeft }: BucketTooltipProps): ReactNode {
+  const { timings, latency } = bucket;
+  return (
+    <div className={classes['tooltip']} data-side={toTheLeft ? 'left' : 'right'} style={{ left }} aria-hidden>
+      <div className={classes['tooltipTitle']}>{describeBucket(bucket.start, window)}</div>
+      <div className={classes['quiet']}>{describeBucketUtc(bucket.start, window)}</div>
+      <div>{bucket.checks === 0 && bucket.gaps === 0 ? 'No checks' : describeChecks(bucket)}</div>
+      {timings && (
+        <table>
+          <tbody>
+            {PHASES.map(({ phase, label, color }) => (
+              <tr key={phase}>
+                <th scope="row">
+                  <PhaseSwatch color={color} /> {label}
+                </th>
+                <td>{formatLatency(timings[phase])}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {latency && (
+        <div className={classes['quiet']}>
+          p50 {formatLatency(latency.p50)} · p95 {formatLatency(latency.p95)} · p99{' '}
+          {formatLatency(latency.p99)}
+        </div>
       )}
     </div>
   );

@@ -1,5 +1,9 @@
 import { type MonitorStats, STATS_WINDOWS, type StatsWindow } from '@tocsin/contracts/monitors/stats';
+import { formatUtcSpan } from '../../../components/format.ts';
 import { PHASES } from '../phases.ts';
+
+/** In pixels: of the plot, of the table in its place, and of what stands there while either loads. */
+export const PLOT_HEIGHT = 260;
 
 type Buckets = MonitorStats['series'];
 
@@ -40,3 +44,25 @@ export function axisLabel(seconds: number): string {
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+const RANGE = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** When a bucket begins and ends, in the reader's zone. */
+export function describeBucket(start: string, window: StatsWindow): string {
+  return RANGE.formatRange(...endsOf(start, window));
+}
+
+export function describeBucketUtc(start: string, window: StatsWindow): string {
+  return formatUtcSpan(...endsOf(start, window));
+}
+
+function endsOf(start: string, window: StatsWindow): [Date, Date] {
+  const from = new Date(start);
+  return [from, new Date(from.getTime() + bucketSeconds(window) * 1_000)];
+}

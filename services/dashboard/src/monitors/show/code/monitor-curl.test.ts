@@ -1,8 +1,7 @@
-import { expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { monitorCurl } from './monitor-curl.ts';
-import { shellQuote } from '../../../components/shell-quote.ts';
-import { monitorWith, NASTY } from './testing.ts';
+import { expect, test } from '@jest/globals';
+import { monitorWith, NASTY } from '../../testing/records.ts';
+import { monitorCurl, shellQuote } from './monitor-curl.ts';
 
 const ORIGIN = 'https://tocsin.example.com';
 /** A shell function in curl's place, which prints each argument, with a NUL after each. */

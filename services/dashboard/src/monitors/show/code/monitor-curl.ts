@@ -1,7 +1,15 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { shellQuote, withinQuotes } from '../../../components/shell-quote.ts';
-import { monitorFields } from './monitor-fields.ts';
-import { headerVariables } from './placeholders.ts';
+import { headerVariables, monitorFields } from './monitor-fields.ts';
+
+/** One word of a POSIX shell that means exactly `text`. */
+export function shellQuote(text: string): string {
+  return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${withinQuotes(text)}'`;
+}
+
+/** `text` as it must be written between single quotes. */
+export function withinQuotes(text: string): string {
+  return text.replaceAll("'", String.raw`'\''`);
+}
 
 /**
  * The command that writes a monitor as it is now. Values of headers are shell variables: with one that is not set the shell refuses

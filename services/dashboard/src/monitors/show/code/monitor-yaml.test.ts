@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { loadSets } from '@tocsin-monitor/cli/files/load-sets';
 import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { parse } from 'yaml';
-import { monitorYaml } from './monitor-yaml.ts';
-import { headerVariables } from './placeholders.ts';
-import { monitorWith, NASTY } from './testing.ts';
+import { monitorWith, NASTY } from '../../testing/records.ts';
+import { headerVariables } from './monitor-fields.ts';
+import { monitorYaml, ownershipNote } from './monitor-yaml.ts';
 
 test('only what differs from the defaults is written', () => {
   expect(monitorYaml(monitorWith())).toBe(
@@ -125,4 +125,13 @@ test('`tocsin apply` takes the source from its command line where the monitor ha
   expect(await readBack(monitorWith())).toMatchObject([
     { source: 'of the command', fields: { externalId: 'checkout' } },
   ]);
+});
+
+test.each([
+  [null, null, /makes a second one/],
+  [null, 'shop', /makes a second one/],
+  ['checkout', null, /is refused/],
+  ['checkout', 'shop', /^$/],
+])('external id %s, source %s', (externalId, source, note) => {
+  expect(ownershipNote({ externalId, source }) ?? '').toMatch(note);
 });

@@ -1,8 +1,7 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { asciiWords } from '@tocsin/contracts/words';
 import { Document } from 'yaml';
-import { ownFields } from './monitor-fields.ts';
-import { headerVariables } from './placeholders.ts';
+import { headerVariables, ownFields } from './monitor-fields.ts';
 
 const KEY_CHARACTERS = 100;
 
@@ -35,4 +34,12 @@ function headerPlaceholders(monitor: Monitor): Record<string, string> {
   return Object.fromEntries(
     [...headerVariables(monitor)].map(([header, variable]) => [header, `\${${variable}}`]),
   );
+}
+
+/** Why `tocsin apply` does not take a monitor over with its file; null where it is managed so already. */
+export function ownershipNote({ externalId, source }: Pick<Monitor, 'externalId' | 'source'>): string | null {
+  if (externalId === null)
+    return 'This monitor has no external id, by which files know their monitors: applying this makes a second one.';
+  if (source === null) return 'This monitor belongs to no source: applying this is refused.';
+  return null;
 }

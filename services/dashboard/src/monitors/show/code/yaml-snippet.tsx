@@ -2,8 +2,7 @@ import { Text } from '@mantine/core';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../../../components/code-block.tsx';
-import { monitorYaml } from './monitor-yaml.ts';
-import { ownershipNote } from './ownership-note.ts';
+import { monitorYaml, ownershipNote } from './monitor-yaml.ts';
 
 /** The monitor as a part of a file, and what becomes of it where the file is applied. */
 export function YamlSnippet({ monitor }: { readonly monitor: Monitor }): ReactNode {

@@ -1,11 +1,14 @@
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../../../app/page-states.tsx';
-import { Panel } from '../../../components/panel.tsx';
+import { ErrorNotice } from '../../../components/load-states.tsx';
+import { Panel } from '../../../components/page.tsx';
+import { useLiveStream } from '../../../live/live-provider.tsx';
+import { eventLoader } from '../../queries.ts';
 import { EventTable } from './event-table.tsx';
-import { useEventTail } from './use-event-tail.ts';
-import { usePause } from './use-pause.ts';
+import { countNewer, EventTail, type TailSnapshot } from './event-tail.ts';
 
 const TITLE = 'Latest events';
 const MAX_HEIGHT = 560;
@@ -57,4 +60,36 @@ function TailSkeleton(): ReactNode {
       ))}
     </Group>
   );
+}
+
+/** The latest events of one monitor, as they happen. */
+export function useEventTail(monitorId: string): TailSnapshot & { readonly catchUp: () => void } {
+  const stream = useLiveStream();
+  const tail = useMemo(() => new EventTail(monitorId, stream, eventLoader(monitorId)), [monitorId, stream]);
+  useEffect(() => tail.start(), [tail]);
+  const subscribe = useCallback((listener: () => void) => tail.onChange(listener), [tail]);
+  const snapshot = useSyncExternalStore(subscribe, () => tail.snapshot);
+  return { ...snapshot, catchUp: () => void tail.catchUp() };
+}
+
+interface Pause {
+  /** The events as they were when it was paused, else as they are. */
+  readonly shown: readonly Event[];
+  readonly paused: boolean;
+  /** How many came since. */
+  readonly newer: number;
+  readonly pause: () => void;
+  readonly resume: () => void;
+}
+
+/** Holds a list still while somebody reads it; what comes meanwhile is kept. */
+export function usePause(events: readonly Event[]): Pause {
+  const [frozen, setFrozen] = useState<readonly Event[] | null>(null);
+  return {
+    shown: frozen ?? events,
+    paused: frozen !== null,
+    newer: frozen === null ? 0 : countNewer(events, frozen),
+    pause: () => setFrozen(events),
+    resume: () => setFrozen(null),
+  };
 }

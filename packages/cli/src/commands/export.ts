@@ -1,0 +1,115 @@
+import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { keyFor, type PlainMonitor, tellVariables, writeMonitors } from '../files/write-monitors.ts';
+import type { ApiClient } from '../http/api-client.ts';
+import { ApiError } from '../http/api-error.ts';
+import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
+import { deliverText, requireNewFile } from '../terminal/output-file.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { plain } from '../terminal/text.ts';
+
+export interface ExportFlags {
+  readonly source?: string;
+  readonly adopt?: boolean;
+  readonly secrets?: boolean;
+  readonly output?: string;
+}
+
+/**
+ * Writes the monitors of a source as a file that, applied, changes nothing. With `adopt` the monitors that have no source are made the
+ * source's own first: otherwise no file could ever name them.
+ */
+export async function exportMonitors(
+  api: ApiClient,
+  terminal: Terminal,
+  flags: ExportFlags,
+): Promise<ExitCode> {
+  await requireNewFile(flags.output, terminal);
+  const all = await api.listMonitors();
+  const source = flags.source ?? onlySource(all);
+  const owned = all.filter((monitor) => monitor.source === source);
+  const free = flags.adopt === true ? all.filter((monitor) => monitor.source === null) : [];
+  const unkeyed = owned.filter(({ externalId }) => externalId === null);
+  if (owned.length + free.length === 0) throw new CliError(`No monitor is of source "${source}".`);
+  const adopted = flags.adopt === true ? await adopt(api, terminal, source, all, [...free, ...unkeyed]) : [];
+  const adoptedIds = new Set(adopted.map(({ id }) => id));
+  if (flags.adopt !== true && unkeyed.length > 0)
+    terminal.note(`Left out for want of an externalId, which --adopt gives: ${unkeyed.length}.`);
+  const monitors = [...owned.filter(({ id }) => !adoptedIds.has(id)), ...adopted]
+    .flatMap(toPlain)
+    .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
+  const { text, variables } = writeMonitors(source, monitors, {
+    withSecrets: flags.secrets === true,
+    schemaOf: api.url,
+  });
+  await deliverText(text, flags.output, terminal);
+  tellVariables(variables, terminal);
+  return EXIT.ok;
+}
+
+function toPlain(monitor: Monitor): PlainMonitor[] {
+  const { externalId } = monitor;
+  return externalId === null ? [] : [{ externalId, fields: { ...monitor } }];
+}
+
+/** @throws CliError where there is none, or more than one */
+function onlySource(monitors: readonly Monitor[]): string {
+  const counts = new Map<string, number>();
+  for (const { source } of monitors) if (source !== null) counts.set(source, (counts.get(source) ?? 0) + 1);
+  const [only] = counts.keys();
+  if (only !== undefined && counts.size === 1) return only;
+  if (only === undefined) {
+    throw new CliError(
+      `None of the ${monitors.length} monitors has a source. To make them those of a file: tocsin export --adopt --source <name>`,
+    );
+  }
+  throw new CliError(
+    'Several sources have monitors: name one with --source.',
+    [...counts].map(([source, count]) => `  ${source}: ${count}`),
+  );
+}
+
+/** Gives monitors the source, and an externalId where they have none. */
+async function adopt(
+  api: ApiClient,
+  terminal: Terminal,
+  source: string,
+  all: readonly Monitor[],
+  monitors: readonly Monitor[],
+): Promise<Monitor[]> {
+  const taken = new Set(all.flatMap(({ externalId }) => externalId ?? []));
+  const progress = terminal.progress('Adopting …', monitors.length);
+  const adopted: Monitor[] = [];
+  try {
+    for (const [index, { id, name, externalId }] of monitors.entries()) {
+      progress.update(plain(`Adopting ${name} …`), index);
+      const { etag } = await api.getMonitor(id);
+      const key = externalId ?? keyFor(name, taken);
+      adopted.push(await adoptOne(api, id, { name, source, externalId: key }, etag));
+    }
+  } finally {
+    progress.stop();
+  }
+  if (adopted.length > 0) terminal.note(`Adopted by source "${plain(source)}": ${adopted.length}.`);
+  return adopted;
+}
+
+/** @throws CliError where an answer was lost and it cannot be told whether the monitor was adopted */
+async function adoptOne(
+  api: ApiClient,
+  id: string,
+  { name, source, externalId }: Pick<Monitor, 'name' | 'source' | 'externalId'>,
+  etag: string,
+): Promise<Monitor> {
+  try {
+    return await api.updateMonitor(id, { source, externalId }, etag);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 412 && error.followsLostAnswer)) throw error;
+    const { monitor } = await api.getMonitor(id);
+    if (monitor.source === source && monitor.externalId === externalId) return monitor;
+    throw new CliError(
+      `An answer was lost, and it is not known whether "${name}" was adopted: run export --adopt again.`,
+      [],
+      error,
+    );
+  }
+}

@@ -1,0 +1,75 @@
+import type { z } from 'zod';
+import type { Method, ResponseOf, Route, Routes } from './route.ts';
+
+/** A request as the typed client hands it to the function that sends it. */
+export interface ClientRequest {
+  readonly method: Method;
+  /** With the id and the query filled in. */
+  readonly path: string;
+  /** Undefined: none. */
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Sends a request. @returns the parsed JSON of a success, undefined if it has none. Rejects for everything else. */
+export type Send = (request: ClientRequest) => Promise<unknown>;
+
+/** The route of a table with this endpoint. */
+export type RouteAt<Table extends Routes, Endpoint extends string> = Extract<
+  Table[keyof Table],
+  { readonly endpoint: Endpoint }
+>;
+
+type InputOf<Schema> = Schema extends z.ZodType ? z.input<Schema> : never;
+/** One option of a request: absent, optional if nothing is required in it, or required. */
+type Option<Name extends string, Value> = [Value] extends [never]
+  ? unknown
+  : Record<string, never> extends Value
+    ? { readonly [Key in Name]?: Value }
+    : { readonly [Key in Name]: Value };
+
+type IdOption<R> = R extends { readonly resource: string } ? { readonly id: string } : unknown;
+type SchemaOf<R, Key extends string> =
+  R extends Readonly<Record<Key, infer Schema>> ? InputOf<Schema> : never;
+type RequestOptions<R extends Route> = { readonly signal?: AbortSignal } & IdOption<R> &
+  Option<'query', SchemaOf<R, 'query'>> &
+  Option<'body', SchemaOf<R, 'body'>> &
+  Option<'headers', SchemaOf<R, 'headers'>>;
+
+type Arguments<Options> = Record<string, never> extends Options ? [options?: Options] : [options: Options];
+
+export type Client<Table extends Routes> = <Endpoint extends Table[keyof Table]['endpoint']>(
+  endpoint: Endpoint,
+  ...options: Arguments<RequestOptions<RouteAt<Table, Endpoint>>>
+) => Promise<ResponseOf<RouteAt<Table, Endpoint>>>;
+
+/**
+ * A client whose requests and responses are typed by the route table. Only the table's type is needed, so none of it is loaded:
+ * `createClient<typeof channelRoutes>(send)`, then `client('GET /api/dashboard/channels/:id', { id })`.
+ */
+export function createClient<Table extends Routes>(send: Send): Client<Table> {
+  interface AnyOptions {
+    readonly id?: string;
+    readonly query?: Readonly<Record<string, string | undefined>>;
+    readonly body?: unknown;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly signal?: AbortSignal;
+  }
+  const call = async (endpoint: string, options: AnyOptions = {}): Promise<unknown> => {
+    const [method = '', pattern = ''] = endpoint.split(' ');
+    const path = pattern.replace(':id', () => encodeURIComponent(options.id ?? ''));
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(options.query ?? {})) {
+      if (value !== undefined) query.set(name, value);
+    }
+    return send({
+      method: method as Method,
+      path: query.size === 0 ? path : `${path}?${query.toString()}`,
+      body: options.body,
+      headers: options.headers ?? {},
+      signal: options.signal,
+    });
+  };
+  return call as Client<Table>;
+}

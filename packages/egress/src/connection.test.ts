@@ -1,0 +1,269 @@
+import type { LookupAddress } from 'node:dns';
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import type net from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
+import type { Origin } from './connection.ts';
+import { createEgress, type Egress } from './create-egress.ts';
+import { createNameResolver } from './dns/name-resolver.ts';
+import { EgressBlockedError } from './guarded-lookup.ts';
+import type { LookupAll } from './guarded-lookup.ts';
+import { DnsServer } from './testing/dns-server.ts';
+import { testOwner } from './testing/test-owner.ts';
+
+const list = (text: string): string[] => text.trim().split(/\s+/);
+
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+const NAMES: Readonly<Record<string, readonly LookupAddress[]>> = {
+  'loopback.test': [{ address: '127.0.0.1', family: 4 }],
+  'loopback6.test': [{ address: '::1', family: 6 }],
+  'both.test': [
+    { address: '::1', family: 6 },
+    { address: '127.0.0.1', family: 4 },
+  ],
+  'private.test': [{ address: '10.0.0.1', family: 4 }],
+  'mapped.test': [{ address: '::ffff:127.0.0.1', family: 6 }],
+  'mixed.test': [
+    { address: '10.0.0.1', family: 4 },
+    { address: '127.0.0.1', family: 4 },
+  ],
+  'public.test': [{ address: '8.8.8.8', family: 4 }],
+  'empty.test': [],
+};
+
+let certificate: Certificate;
+let plain: http.Server;
+let secure: https.Server;
+/** Knows no name. */
+let names: DnsServer;
+let connections = 0;
+
+const lookup: LookupAll = (hostname, _options, callback) => {
+  const addresses = NAMES[hostname];
+  if (addresses) process.nextTick(callback, null, [...addresses]);
+  else process.nextTick(callback, Object.assign(new Error(`no ${hostname}`), { code: 'ENOTFOUND' }), []);
+};
+
+function portOf(server: net.Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+async function listening<Server extends net.Server>(server: Server): Promise<Server> {
+  server.on('connection', () => (connections += 1));
+  await new Promise<void>((resolve) => server.listen({ port: 0, host: '::', ipv6Only: false }, resolve));
+  return server;
+}
+
+/** The status of a GET through the guard; an `Origin` may have a raw host that the URL parser would rewrite. */
+function get(
+  egress: Egress,
+  to: string | Origin,
+  options: http.RequestOptions = {},
+): Promise<number | undefined> {
+  const origin = typeof to === 'string' ? new URL(to) : to;
+  return new Promise((resolve, reject) => {
+    const createConnection = egress.connectionTo(origin, testOwner(origin.hostname));
+    const request = http.get({ ...options, createConnection }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode));
+    });
+    request.on('error', reject);
+  });
+}
+
+beforeAll(async () => {
+  certificate = await createCertificate(['loopback.test', 'both.test', '127.0.0.1']);
+  names = await DnsServer.start({});
+  plain = await listening(http.createServer((_request, response) => response.end('ok')));
+  secure = await listening(
+    https.createServer({ key: certificate.key, cert: certificate.cert }, (_request, response) => {
+      response.end('ok');
+    }),
+  );
+});
+
+afterAll(async () => {
+  plain.close();
+  secure.close();
+  await names.stop();
+});
+
+beforeEach(() => {
+  connections = 0;
+});
+
+describe('without an allowance nothing reaches loopback', () => {
+  const hosts = list(`
+    127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 017700000001 0x7f.1 １２７.0.0.1 127.0.0.1. 0.0.0.0 0
+    [::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::7f00:1] [2002:7f00:1::]
+    [0:0:0:0:0:0:0:1] loopback.test loopback6.test both.test mapped.test LOOPBACK.TEST
+  `);
+
+  test.each(hosts)('http://%s', async (host) => {
+    const egress = createEgress({ allowCidrs: [], lookup });
+    await expect(get(egress, `http://${host}:${portOf(plain)}/`)).rejects.toThrow(EgressBlockedError);
+    expect(connections).toBe(0);
+  });
+
+  test.each(hosts)('https://%s', async (host) => {
+    const egress = createEgress({ allowCidrs: [], extraCa: certificate.ca, lookup });
+    await expect(get(egress, `https://${host}:${portOf(secure)}/`)).rejects.toMatchObject({
+      code: 'EGRESS_BLOCKED',
+    });
+    expect(connections).toBe(0);
+  });
+
+  test.each([
+    ['localhost', 'EGRESS_BLOCKED'],
+    // getaddrinfo would take these for addresses; to the resolver of checks they are names.
+    ['127.1', 'ENOTFOUND'],
+    ['2130706433', 'ENOTFOUND'],
+    ['0x7f000001', 'ENOTFOUND'],
+    ['0177.0.0.1', 'ENOTFOUND'],
+  ])('the real resolver with the raw host %s', async (host, code) => {
+    const resolve = createNameResolver({ configFile: '/dev/null', servers: [names.address] });
+    const lookup: LookupAll = (hostname, options, onResult) =>
+      void resolve(hostname, options, { onResult, onRetry: () => undefined, onEnd: () => undefined });
+    const egress = createEgress({ allowCidrs: [], lookup });
+    const raw = { protocol: 'http:', hostname: host, port: `${portOf(plain)}` };
+    await expect(get(egress, raw)).rejects.toMatchObject({ code });
+    expect(connections).toBe(0);
+  });
+
+  test('options of the request cannot lead around the guard', async () => {
+    const egress = createEgress({ allowCidrs: [], lookup });
+    const options = {
+      lookup: ((_host, _options, callback) => callback(null, '127.0.0.1', 4)) as net.LookupFunction,
+      family: 4,
+      localAddress: '127.0.0.1',
+      host: '127.0.0.1',
+      hostname: '127.0.0.1',
+      socketPath: '/var/run/docker.sock',
+    };
+    await expect(get(egress, `http://private.test:${portOf(plain)}/`, options)).rejects.toThrow(
+      EgressBlockedError,
+    );
+    expect(connections).toBe(0);
+  });
+
+  test('a name that cannot be judged fails the request, and not the process', async () => {
+    const ownAddresses = (): string[] => {
+      throw new Error('too many open files');
+    };
+    const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
+    await expect(get(egress, 'http://public.test/')).rejects.toThrow('too many open files');
+  });
+
+  test('the message says what is wrong and what to do', async () => {
+    const egress = createEgress({ allowCidrs: [], lookup });
+    await expect(get(egress, 'http://private.test/')).rejects.toThrow(
+      'address 10.0.0.1 of private.test is in a private range; allow it with EGRESS_ALLOW_CIDRS',
+    );
+    await expect(get(egress, 'http://192.168.7.7/')).rejects.toThrow(
+      'address 192.168.7.7 is in a private range; allow it with EGRESS_ALLOW_CIDRS',
+    );
+  });
+});
+
+describe('an allowance', () => {
+  test.each(
+    list(`
+    127.0.0.1 2130706433 127.9.9.9 [::1] [::ffff:127.0.0.1] loopback.test loopback6.test both.test
+    mixed.test
+  `),
+  )('reaches %s', async (host) => {
+    const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
+    await expect(get(egress, `http://${host}:${portOf(plain)}/`)).resolves.toBe(200);
+    // Of a name with two addresses the second one is tried too where the first takes half a second.
+    if (host === 'both.test') expect([1, 2]).toContain(connections);
+    else expect(connections).toBe(1);
+  });
+
+  test('opens one family and leaves the other closed', async () => {
+    const egress = createEgress({ allowCidrs: ['127.0.0.0/8'], lookup });
+    await expect(get(egress, `http://loopback6.test:${portOf(plain)}/`)).rejects.toThrow(EgressBlockedError);
+    await expect(get(egress, `http://both.test:${portOf(plain)}/`)).resolves.toBe(200);
+  });
+
+  test('tries the next address where the first refuses', async () => {
+    const onlyIPv4 = http.createServer((_request, response) => response.end());
+    await new Promise<void>((resolve) => onlyIPv4.listen(0, '127.0.0.1', resolve));
+    const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
+    await expect(get(egress, `http://both.test:${portOf(onlyIPv4)}/`)).resolves.toBe(200);
+    onlyIPv4.close();
+  });
+
+  test.each([
+    ['http://127.9.9.9/', 80],
+    ['https://127.9.9.9/', 443],
+    ['https://127.9.9.9:80/', 80],
+    ['http://127.9.9.9:443/', 443],
+  ])('connects for %s to port %i', async (url, expected) => {
+    const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
+    const socket = egress.connectionTo(new URL(url), testOwner(url))();
+    // Whether anybody listens there does not matter.
+    socket.on('error', () => undefined);
+    const [, port] = (await once(socket, 'connectionAttempt')) as [string, number];
+    socket.destroy();
+    expect(port).toBe(expected);
+  });
+
+  test('opens a new connection for each request', async () => {
+    const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
+    for (let count = 1; count <= 3; count += 1) {
+      await get(egress, `http://loopback.test:${portOf(plain)}/`);
+      expect(connections).toBe(count);
+    }
+  });
+
+  test('leaves errors of the resolver as they are', async () => {
+    const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
+    await expect(get(egress, 'http://unknown.test/')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    await expect(get(egress, 'http://empty.test/')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+  });
+});
+
+describe('https', () => {
+  test('trusts the extra CA and verifies the name', async () => {
+    const egress = createEgress({ allowCidrs: LOOPBACK, extraCa: certificate.ca, lookup });
+    const port = portOf(secure);
+    await expect(get(egress, `https://loopback.test:${port}/`)).resolves.toBe(200);
+    await expect(get(egress, `https://127.0.0.1:${port}/`)).resolves.toBe(200);
+    await expect(get(egress, `https://loopback6.test:${port}/`)).rejects.toMatchObject({
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    });
+  });
+
+  test('refuses an unknown CA, whatever the request or the environment says', async () => {
+    const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
+    const url = `https://loopback.test:${portOf(secure)}/`;
+    const lax = { rejectUnauthorized: false } as http.RequestOptions;
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      await expect(get(egress, url, lax)).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    }
+  });
+
+  test('refuses a certificate whose only name is the common name', async () => {
+    const old = await createCertificate(['loopback.test'], { alternativeNames: [] });
+    const server = await listening(https.createServer(old, (_request, response) => response.end('ok')));
+    const egress = createEgress({ allowCidrs: LOOPBACK, extraCa: old.ca, lookup });
+    await expect(get(egress, `https://loopback.test:${portOf(server)}/`)).rejects.toMatchObject({
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+      message:
+        'the certificate has no subject alternative name, and its common name does not count (RFC 9525)',
+    });
+    server.close();
+  });
+
+  test('takes the server name from the URL, not from a Host header', async () => {
+    const egress = createEgress({ allowCidrs: LOOPBACK, extraCa: certificate.ca, lookup });
+    const options = { headers: { host: 'elsewhere.test' } };
+    await expect(get(egress, `https://loopback.test:${portOf(secure)}/`, options)).resolves.toBe(200);
+  });
+});

@@ -1,0 +1,452 @@
+import type { LookupAddress } from 'node:dns';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { createFairLookup, type LookupOwner, type OwnedLookup } from './fair-lookup.ts';
+
+const ADDRESS: LookupAddress = { address: '192.0.2.1', family: 4 };
+
+interface Underway {
+  readonly hostname: string;
+  /** Some questions are not answered yet. */
+  answer(): void;
+  end(error?: NodeJS.ErrnoException): void;
+  retry(inMs: number): void;
+}
+
+/** Lookups under way, in the order in which they began; each ends when the test says so. */
+let underway: Underway[];
+let lookup: OwnedLookup;
+/** After how many milliseconds a name is answered, without the test. Null: it is not. */
+let answersAfterMs: (hostname: string) => number | null;
+/** The names that were asked for again, in order. */
+let askedAgain: string[];
+/** The names that a forwarder still has questions for: it keeps those that are not answered for 10 s. */
+let kept: string[];
+/** What was answered, in order: the name, or the code of the error. */
+let answered: string[];
+/** The names that failed, in order. */
+let failed: string[];
+beforeEach(() => {
+  jest.useFakeTimers();
+  underway = [];
+  answered = [];
+  failed = [];
+  askedAgain = [];
+  kept = [];
+  answersAfterMs = () => null;
+  lookup = createFairLookup({
+    now: () => Date.now(),
+    lookup: (hostname, _options, { onResult, onRetry, onEnd }) => {
+      const close = (isAnswered: boolean): void => {
+        underway = underway.filter((other) => other !== one);
+        const keptForMs = isAnswered ? 0 : startedAt + 10_000 - Date.now();
+        if (keptForMs <= 0) unkeep();
+        else setTimeout(unkeep, keptForMs);
+        onEnd(isAnswered);
+      };
+      const unkeep = (): void => void kept.splice(kept.indexOf(hostname), 1);
+      const one: Underway = {
+        hostname,
+        answer: () => onResult(null, [ADDRESS]),
+        end: (error) => {
+          onResult(error ?? null, error ? [] : [ADDRESS]);
+          close(true);
+        },
+        retry: onRetry,
+      };
+      const startedAt = Date.now();
+      underway.push(one);
+      kept.push(hostname);
+      const afterMs = answersAfterMs(hostname);
+      const timer = afterMs === null ? undefined : setTimeout(() => one.end(), afterMs);
+      return {
+        askAgain: () => askedAgain.push(hostname),
+        stop: () => {
+          clearTimeout(timer);
+          close(false);
+        },
+      };
+    },
+  });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function ask(hostname: string, owner: Partial<LookupOwner> = {}, family = 0): void {
+  const whole = {
+    account: 'one',
+    resource: hostname,
+    redirected: false,
+    deadline: Date.now() + 20_000,
+    ...owner,
+  };
+  lookup(hostname, { all: true, family }, whole, (error) => {
+    if (error) failed.push(hostname);
+    answered.push(error?.code ?? hostname);
+  });
+}
+
+const names = (): string[] => underway.map(({ hostname }) => hostname);
+const many = (count: number, zone: string): string[] =>
+  Array.from({ length: count }, (_, index) => `${index}.${zone}`);
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+}
+
+async function end(hostname: string): Promise<void> {
+  underway.find((one) => one.hostname === hostname)?.end();
+  await settle();
+}
+
+/** Makes this name known to the account as one that is answered. */
+async function makeKnown(hostname: string): Promise<void> {
+  ask(hostname);
+  await end(hostname);
+  answered = [];
+}
+
+test('a name is looked up once for all who ask meanwhile, and again for who asks later', async () => {
+  for (let count = 0; count < 3; count += 1) ask('shop.example', { account: `${count}` });
+  ask('shop.example', { resource: 'other' }, 6);
+  expect(names()).toEqual(['shop.example', 'shop.example']);
+  for (const one of underway.slice(0)) one.end();
+  expect(answered).toEqual(Array<string>(4).fill('shop.example'));
+  ask('shop.example');
+  expect(names()).toEqual(['shop.example']);
+});
+
+test('a lookup that cannot begin fails, leaves its permit, and the next one is made', () => {
+  let begins = 0;
+  const broken = createFairLookup({
+    now: () => Date.now(),
+    lookup: () => {
+      begins += 1;
+      throw new Error('too many open files');
+    },
+  });
+  const codes: unknown[] = [];
+  for (let count = 0; count < 100; count += 1) {
+    const owner = { account: 'one', resource: 'shop', redirected: true, deadline: Date.now() + 20_000 };
+    broken('shop.example', { all: true }, owner, (error) => codes.push(error?.code));
+  }
+  expect([begins, new Set(codes), codes.length]).toEqual([100, new Set(['EAI_AGAIN']), 100]);
+});
+
+describe('a lookup that is not answered', () => {
+  test('is stopped after ten seconds, and its late answer changes nothing', () => {
+    ask('dead.example', { deadline: Date.now() + 60_000 });
+    const [late] = underway;
+    jest.advanceTimersByTime(9_999);
+    expect([answered, names()]).toEqual([[], ['dead.example']]);
+    jest.advanceTimersByTime(2);
+    expect([answered, names()]).toEqual([['EAI_AGAIN'], []]);
+    late?.end();
+    expect(answered).toEqual(['EAI_AGAIN']);
+  });
+
+  test('is stopped soon after the last deadline of those who wait', () => {
+    ask('dead.example', { deadline: Date.now() + 2_000 });
+    ask('dead.example', { deadline: Date.now() + 3_000 });
+    jest.advanceTimersByTime(3_000);
+    expect([answered, names()]).toEqual([['EAI_AGAIN'], ['dead.example']]);
+    jest.advanceTimersByTime(101);
+    expect([answered, names()]).toEqual([['EAI_AGAIN', 'EAI_AGAIN'], []]);
+  });
+
+  test('does not fail by a timer that is late, before what has arrived is read', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    ask('shop.example');
+    jest.advanceTimersByTime(10_000);
+    // Sockets are read after the timers of a turn.
+    underway[0]?.end();
+    await new Promise(setImmediate);
+    expect(answered).toEqual(['shop.example']);
+  });
+
+  test('has another second where the timer was late', () => {
+    ask('shop.example');
+    jest.setSystemTime(Date.now() + 5_000);
+    jest.advanceTimersByTime(10_000);
+    expect(answered).toEqual([]);
+    underway[0]?.end();
+    expect(answered).toEqual(['shop.example']);
+  });
+});
+
+test('a lookup keeps its place until its last question has ended', async () => {
+  for (const name of many(2, 'half')) ask(name, { resource: 'monitor' });
+  expect(names()).toEqual(['0.half']);
+  underway[0]?.answer();
+  await settle();
+  expect([answered, names()]).toEqual([['0.half'], ['0.half']]);
+  await end('0.half');
+  expect(names()).toEqual(['1.half']);
+});
+
+describe('somebody who joins a lookup that hangs', () => {
+  const late = { deadline: 60_000 };
+  beforeEach(() => jest.setSystemTime(0));
+
+  test('has the question sent again at once, and as much time as with a lookup of their own', () => {
+    ask('shop.example', late);
+    jest.advanceTimersByTime(7_700);
+    ask('shop.example', late);
+    expect(askedAgain).toEqual(['shop.example']);
+    jest.advanceTimersByTime(2_301);
+    expect(answered).toEqual(['EAI_AGAIN']);
+    underway[0]?.end();
+    expect(answered).toEqual(['EAI_AGAIN', 'shop.example']);
+  });
+
+  test('has it sent only if the last one is a second old', () => {
+    for (let count = 0; count < 4; count += 1) {
+      ask('shop.example', late);
+      jest.advanceTimersByTime(600);
+    }
+    expect(askedAgain).toEqual(['shop.example']);
+  });
+
+  test('does not fail with those whose time is over at that moment', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'], now: 0 });
+    ask('shop.example', late);
+    jest.advanceTimersByTime(10_000);
+    ask('shop.example', late);
+    await new Promise(setImmediate);
+    expect(answered).toEqual(['EAI_AGAIN']);
+    underway[0]?.end();
+    expect(answered).toEqual(['EAI_AGAIN', 'shop.example']);
+  });
+});
+
+test('those whose deadline comes before the next question learn at once that the servers failed', () => {
+  ask('broken.example', { deadline: Date.now() + 1_500 });
+  ask('broken.example', { deadline: Date.now() + 60_000 });
+  underway[0]?.retry(1_000);
+  expect(answered).toEqual([]);
+  underway[0]?.retry(2_000);
+  expect([answered, names()]).toEqual([['EAI_AGAIN'], ['broken.example']]);
+});
+
+/** Lets the clock run, and asks for these names evenly over each period. */
+async function run(
+  forMs: number,
+  periodMs: number,
+  monitors: readonly (readonly [account: string, hostname: string])[],
+  timeoutMs: number,
+): Promise<void> {
+  let asked = 0;
+  for (let ms = 0; ms < forMs; ms += 10) {
+    for (; asked * periodMs < ms * monitors.length; asked += 1) {
+      const [account, hostname] = monitors[asked % monitors.length] ?? ['', ''];
+      ask(hostname, { account, deadline: Date.now() + timeoutMs });
+    }
+    jest.advanceTimersByTime(10);
+    await settle();
+  }
+}
+const of = (account: string, hostnames: readonly string[]): (readonly [string, string])[] =>
+  hostnames.map((hostname) => [account, hostname]);
+const okNames = (hostname: string): number | null => (hostname.endsWith('ok') ? 20 : null);
+
+test('an account alone looks up 833 new names per second', async () => {
+  answersAfterMs = () => 60;
+  const names = many(8_330, 'new');
+  await run(10_000, 10_000, of('one', names), 5_000);
+  jest.advanceTimersByTime(1_000);
+  expect(failed).toEqual([]);
+  expect(answered.length).toBeGreaterThan(8_300);
+});
+
+test('names that were answered are looked up at any time, however long the answers take', async () => {
+  answersAfterMs = () => 20;
+  const monitors = of('one', many(5_000, 'shop'));
+  await run(10_100, 10_000, monitors, 5_000);
+  answersAfterMs = () => 1_200;
+  answered = [];
+  await run(20_000, 10_000, monitors, 5_000);
+  jest.advanceTimersByTime(2_000);
+  expect(failed).toEqual([]);
+  expect(answered.length).toBeGreaterThan(9_900);
+});
+
+describe('names that hang, given by accounts', () => {
+  const healthyFailed = (): readonly string[] => failed.filter((name) => name.endsWith('ok'));
+
+  test('fail no name that was answered, nor any name of another account', async () => {
+    answersAfterMs = okNames;
+    const one = of('one', many(2_000, 'one.ok'));
+    await run(10_100, 10_000, one, 5_000);
+    await run(
+      30_000,
+      10_000,
+      [...of('one', many(200, 'dead')), ...one, ...of('two', many(100, 'two.ok'))],
+      5_000,
+    );
+    expect(healthyFailed()).toEqual([]);
+  });
+
+  test('let all other new names of the same account come to their turn', async () => {
+    answersAfterMs = okNames;
+    const dead = of('one', many(100, 'dead'));
+    const one = of('one', many(1_000, 'one.ok'));
+    await run(60_000, 10_000, [...dead, ...one], 5_000);
+    failed = [];
+    await run(10_000, 10_000, [...dead, ...one], 5_000);
+    expect(failed.length).toBeGreaterThan(0);
+    expect(healthyFailed()).toEqual([]);
+  });
+
+  test('of three accounts delay names of others by no more than a second', async () => {
+    answersAfterMs = okNames;
+    for (const account of ['one', 'two', 'three'])
+      for (const name of many(300, `${account}.dead`)) ask(name, { account });
+    ask('shop.ok', { account: 'four' });
+    jest.advanceTimersByTime(1_001);
+    await settle();
+    jest.advanceTimersByTime(20);
+    expect(answered).toContain('shop.ok');
+  });
+
+  test.each([
+    ['of the account', false, 30_000],
+    ['of redirects', true, 30_000],
+    ['of the account with a short timeout', false, 500],
+    ['of redirects with a short timeout', true, 500],
+  ])('never keep a forwarder busy with more than 55 of them: %s', async (_, redirected, timeoutMs) => {
+    let most = 0;
+    for (let round = 0; round < 300; round += 1) {
+      for (const name of many(20, `${round}.dead`))
+        ask(name, { redirected: redirected || round % 2 === 0, deadline: Date.now() + timeoutMs });
+      jest.advanceTimersByTime(100);
+      await settle();
+      most = Math.max(most, kept.length);
+    }
+    expect(most).toBeGreaterThanOrEqual(30);
+    expect(most).toBeLessThanOrEqual(55);
+  });
+});
+
+test('the names of one account do not displace those of another', async () => {
+  answersAfterMs = okNames;
+  await makeKnown('shop.example');
+  for (let index = 0; index < 50_001; index += 1) {
+    ask(`${index}.ok`, { account: 'two' });
+    if (index % 20 > 0) continue;
+    jest.advanceTimersByTime(20);
+    await settle();
+  }
+  for (const name of many(100, 'new')) ask(name);
+  const before = names().length;
+  ask('shop.example');
+  expect(names().slice(before)).toEqual(['shop.example']);
+});
+
+test('names that targets gave do not displace what is known of those that accounts gave', async () => {
+  answersAfterMs = okNames;
+  await makeKnown('shop.example');
+  for (let index = 0; index < 50_001; index += 1) {
+    ask(`${index}.ok`, { account: `${index % 40}`, redirected: true });
+    if (index % 40 === 0) jest.advanceTimersByTime(20);
+  }
+  for (const name of many(100, 'new')) ask(name);
+  const before = names().length;
+  ask('shop.example');
+  expect(names().slice(before)).toEqual(['shop.example']);
+});
+
+describe('names of redirects that hang', () => {
+  const redirected = (account: string): Partial<LookupOwner> => ({ account, redirected: true });
+
+  test('take some places of their account, however many there are', () => {
+    for (const name of many(500, 'dead')) ask(name, redirected('one'));
+    const ofOne = names().length;
+    expect(ofOne).toBe(30);
+    for (const name of many(500, 'gone')) ask(name, redirected('two'));
+    expect(names().filter((name) => name.endsWith('gone')).length).toBe(ofOne);
+  });
+
+  test('delay no name that an account gave, known or new', async () => {
+    await makeKnown('shop.example');
+    for (let account = 0; account < 50; account += 1)
+      for (const name of many(100, `dead-${account}`)) ask(name, redirected(`${account}`));
+    const before = names().length;
+    ask('shop.example');
+    ask('new.example');
+    expect(names().slice(before)).toEqual(['shop.example', 'new.example']);
+  });
+
+  test('of one monitor are looked up one by one', async () => {
+    const owner = { ...redirected('one'), resource: 'monitor' };
+    for (const name of many(3, 'dead')) ask(name, owner);
+    expect(names()).toEqual(['0.dead']);
+    await end('0.dead');
+    expect(names()).toEqual(['1.dead']);
+  });
+
+  test('do not wait any more once they were answered', async () => {
+    await makeKnown('cdn.example');
+    for (const name of many(100, 'dead')) ask(name, redirected('one'));
+    const before = names().length;
+    ask('cdn.example', redirected('one'));
+    expect(names().slice(before)).toEqual(['cdn.example']);
+  });
+});
+
+test('a name that was not answered waits with the other suspect ones, until it is answered again', async () => {
+  const owner = { resource: 'monitor' };
+  for (const name of ['0.dead', '1.dead']) ask(name, { deadline: Date.now() + 2_000 });
+  jest.advanceTimersByTime(12_000);
+  for (const name of ['0.dead', '1.dead']) ask(name, owner);
+  expect(names()).toEqual(['0.dead']);
+  await end('0.dead');
+  expect(names()).toEqual(['1.dead']);
+  ask('0.dead', owner);
+  expect(names()).toEqual(['1.dead', '0.dead']);
+});
+
+test('a name that was slow does not wait', async () => {
+  await makeKnown('shop.example');
+  ask('shop.example');
+  jest.advanceTimersByTime(2_000);
+  await end('shop.example');
+  for (const name of many(100, 'dead')) ask(name, { redirected: true });
+  ask('shop.example');
+  expect(names()).toContain('shop.example');
+});
+
+test('new names of one account leave room for those of another', () => {
+  for (const name of many(500, 'new')) ask(name);
+  ask('shop.example', { account: 'two' });
+  expect(names()).toContain('shop.example');
+});
+
+test('a lookup whose turn does not come before its deadline fails, and is never begun; its owner knows', async () => {
+  const waits: string[] = [];
+  const owner = (name: string, deadline: number): Partial<LookupOwner> => ({
+    resource: 'monitor',
+    redirected: true,
+    deadline: Date.now() + deadline,
+    onWaiting: (isWaiting) => waits.push(`${name} ${isWaiting}`),
+  });
+  ask('dead.example', owner('dead', 20_000));
+  ask('late.example', owner('late', 1_500));
+  ask('next.example', owner('next', 20_000));
+  jest.advanceTimersByTime(600);
+  await end('');
+  expect(answered).toEqual(['EAI_AGAIN']);
+  await end('dead.example');
+  expect(names()).toEqual(['next.example']);
+  expect(waits).toEqual(['late true', 'next true', 'next false']);
+});
+
+test('who waits for a turn is told by a lookup of the same name that has begun meanwhile', async () => {
+  const owner = { resource: 'monitor', redirected: true };
+  ask('dead.example', owner);
+  ask('shop.example', owner);
+  ask('shop.example', { account: 'two' });
+  await end('dead.example');
+  expect(names()).toEqual(['shop.example']);
+  await end('shop.example');
+  expect(answered).toEqual(['dead.example', 'shop.example', 'shop.example']);
+});

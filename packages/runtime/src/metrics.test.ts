@@ -1,0 +1,95 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { createSilentLogger } from './logger.ts';
+import { createMetrics, createReading, registerReadGauge, registerReadNumber } from './metrics.ts';
+
+const logger = createSilentLogger();
+
+describe('createReading', () => {
+  test('reads once while the value is fresh, however many ask, and also where it fails', async () => {
+    let now = 0;
+    let reads = 0;
+    let fails = false;
+    const reading = createReading({
+      what: 'it',
+      logger,
+      now: () => now,
+      read: async () => {
+        reads += 1;
+        if (fails) throw new Error('connection refused');
+        return reads;
+      },
+    });
+    expect(await Promise.all([reading(), reading(), reading()])).toEqual([1, 1, 1]);
+    now = 9_999;
+    expect(await reading()).toBe(1);
+    now = 10_000;
+    fails = true;
+    expect([await reading(), await reading(), reads]).toEqual([null, null, 2]);
+    now = 20_000;
+    fails = false;
+    expect(await reading()).toBe(3);
+  });
+
+  test('a failure that comes at once is no exception', async () => {
+    let now = 0;
+    let reads = 0;
+    const reading = createReading({
+      what: 'it',
+      logger,
+      now: () => now,
+      read: () => {
+        reads += 1;
+        throw new Error('not even a promise');
+      },
+    });
+    expect(await reading()).toBeNull();
+    now = 10_000;
+    expect([await reading(), reads]).toEqual([null, 2]);
+  });
+
+  test('a store that hangs is waited for less than 2 s, asked once, and its late answer serves the next', async () => {
+    let answer: ((value: number) => void) | undefined;
+    let reads = 0;
+    const reading = createReading({
+      what: 'it',
+      logger,
+      read: () => {
+        reads += 1;
+        return new Promise<number>((resolve) => (answer = resolve));
+      },
+    });
+    jest.useFakeTimers();
+    try {
+      const values: (number | null)[] = [];
+      for (const asked of [reading(), reading()]) void asked.then((value) => values.push(value));
+      await jest.advanceTimersByTimeAsync(1_999);
+      expect(values).toEqual([null, null]);
+      answer?.(7);
+      expect([await reading(), reads]).toEqual([7, 1]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
+describe('gauges that are read', () => {
+  test('show what was read, and leave out what cannot be', async () => {
+    const registry = createMetrics();
+    let value: { of: string; count: number } | null = { of: 'a', count: 2 };
+    const reading = async (): Promise<typeof value> => value;
+    registerReadNumber(registry, { name: 'test_count', help: 'Count.' }, reading, ({ count }) => count);
+    registerReadGauge(registry, {
+      name: 'test_by_letter',
+      help: 'By letter.',
+      labelNames: ['letter'],
+      samples: async () => value && [{ labels: { letter: value.of }, value: value.count }],
+    });
+    const samples = async (): Promise<string[]> =>
+      (await registry.metrics()).split('\n').filter((line) => line.startsWith('test_'));
+    expect(await samples()).toEqual(['test_count 2', 'test_by_letter{letter="a"} 2']);
+    value = { of: 'b', count: 3 };
+    expect(await samples()).toEqual(['test_count 3', 'test_by_letter{letter="b"} 3']);
+    value = null;
+    expect(await samples()).toEqual([]);
+  });
+});

@@ -1,0 +1,38 @@
+import {
+  IconCircleCheckFilled,
+  IconClockPause,
+  IconProgress,
+  IconSquareRoundedXFilled,
+} from '@tabler/icons-react';
+import type { Icon } from '@tabler/icons-react';
+import type { CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import type { ReactNode } from 'react';
+import classes from './badges.module.css';
+
+/** How a state looks; `plain` in the colour of the text around it. */
+export interface StateLook {
+  readonly label: string;
+  readonly icon: Icon;
+  readonly tone: 'good' | 'bad' | 'quiet' | 'maintenance' | 'plain';
+}
+
+/** A state in words, shape and colour. */
+export function StateBadge({ look: { label, icon: Icon, tone } }: { readonly look: StateLook }): ReactNode {
+  return (
+    <span className={classes['badge']} data-tone={tone}>
+      <Icon size={16} aria-hidden />
+      {label}
+    </span>
+  );
+}
+
+const LOOKS: Readonly<Record<MonitorStatus | CheckStatus, StateLook>> = {
+  UP: { label: 'Up', icon: IconCircleCheckFilled, tone: 'good' },
+  DOWN: { label: 'Down', icon: IconSquareRoundedXFilled, tone: 'bad' },
+  PENDING: { label: 'Pending', icon: IconProgress, tone: 'quiet' },
+  MAINTENANCE: { label: 'Maintenance', icon: IconClockPause, tone: 'maintenance' },
+};
+
+export function StatusBadge({ status }: { readonly status: MonitorStatus | CheckStatus }): ReactNode {
+  return <StateBadge look={LOOKS[status]} />;
+}

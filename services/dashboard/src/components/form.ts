@@ -1,0 +1,62 @@
+import { type FormErrors, useForm, type UseFormReturnType } from '@mantine/form';
+import type { FieldError } from '@tocsin/contracts/errors';
+import type { ReactNode } from 'react';
+import type { z } from 'zod';
+import { ApiError } from '../api/request.ts';
+
+type Values = Record<string, unknown>;
+type ApiForm<V extends Values> = UseFormReturnType<V> & {
+  /** Shows field errors of the server at their fields. @returns whether the error has any */
+  readonly applyErrors: (error: unknown) => boolean;
+};
+
+/**
+ * A form that is validated while people type.
+ * @param options.schema validates the request body, which `toBody` makes of the values; unset: the values themselves
+ * @param options.validate finds all errors by itself
+ */
+export function useApiForm<V extends Values>(
+  options: { readonly initialValues: V } & (
+    | { readonly schema: z.ZodType; readonly toBody?: (values: V) => unknown }
+    | { readonly validate: (values: V) => readonly FieldError[] }
+  ),
+): ApiForm<V> {
+  const form = useForm<V>({
+    mode: 'controlled',
+    initialValues: options.initialValues,
+    validateInputOnChange: true,
+    validate: (values) =>
+      toFormErrors(
+        'validate' in options
+          ? options.validate(values)
+          : bodyErrors(options.schema, options.toBody?.(values) ?? values),
+      ),
+  });
+  return {
+    ...form,
+    applyErrors(error) {
+      if (!(error instanceof ApiError) || error.fields.length === 0) return false;
+      form.setErrors(toFormErrors(error.fields));
+      return true;
+    },
+  };
+}
+
+/** What a schema rejects in a request body. */
+export function bodyErrors(schema: z.ZodType, body: unknown): FieldError[] {
+  const { error } = schema.safeParse(body);
+  return (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
+}
+
+/** The first error of each field. */
+export function toFormErrors(errors: readonly FieldError[]): FormErrors {
+  return Object.fromEntries(errors.toReversed().map(({ path, message }) => [path, message]));
+}
+
+/** The error of a field or of its first invalid part: of `monitorIds` or of `monitorIds.3`. */
+export function errorsUnder(errors: FormErrors, field: string): ReactNode {
+  const own = errors[field];
+  if (own !== undefined && own !== null && own !== false) return own;
+  const part = Object.entries(errors).find(([path]) => path.startsWith(`${field}.`));
+  return part?.[1] ?? null;
+}

@@ -1,0 +1,131 @@
+import { Group, Paper, Stack, Text, Title } from '@mantine/core';
+import type { Icon } from '@tabler/icons-react';
+import { type ReactNode, useEffect } from 'react';
+import type { RouterEvents } from '@tanstack/react-router';
+import classes from './page.module.css';
+
+/**
+ * Moves the focus to the heading of the page after a navigation to another path, so that keyboards and screen readers start there, as on a
+ * page load. On the first page, and for links to a fragment, the browser has set the focus already.
+ */
+export function focusHeadingAfter({
+  fromLocation,
+  toLocation,
+  pathChanged,
+}: RouterEvents['onRendered']): void {
+  if (fromLocation !== undefined && pathChanged && toLocation.hash === '') focusHeading();
+}
+
+/** For a heading that comes later than its page: the focus waits for it where the page begins. */
+export function focusLateHeading(): void {
+  if (document.activeElement?.tagName === 'MAIN') focusHeading();
+}
+
+function focusHeading(): void {
+  const main = document.querySelector('main');
+  const { activeElement } = document;
+  // Not away from where the page itself has put it.
+  if (main === null || (activeElement !== main && main.contains(activeElement))) return;
+  const place = main.querySelector('h1') ?? main;
+  place.tabIndex = -1;
+  place.focus({ preventScroll: true });
+}
+
+interface PageHeaderProps {
+  readonly title: string;
+  readonly hint?: ReactNode;
+  readonly actions?: ReactNode;
+}
+
+/** The top of a page, which also names the browser's tab. */
+export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode {
+  useEffect(() => {
+    document.title = `${title} · Tocsin`;
+  }, [title]);
+  useEffect(focusLateHeading, []);
+  return (
+    <Group justify="space-between" align="flex-start" mb="md">
+      <Stack gap={2} miw={0} flex="1 1 300px">
+        <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+          {title}
+        </Title>
+        {hint !== undefined && (
+          <Text size="sm" c="var(--text-quiet)" component="div">
+            {hint}
+          </Text>
+        )}
+      </Stack>
+      {actions !== undefined && <Group gap="xs">{actions}</Group>}
+    </Group>
+  );
+}
+
+interface PanelProps {
+  readonly title?: string;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A part of a page. */
+export function Panel({ title, actions, children }: PanelProps): ReactNode {
+  return (
+    <Paper
+      component="section"
+      p="md"
+      className={classes['panel'] ?? ''}
+      {...(title && { 'aria-label': title })}
+    >
+      {title !== undefined && (
+        <Group justify="space-between" mb="sm" mih={34}>
+          <Title order={2} size="h5">
+            {title}
+          </Title>
+          {actions}
+        </Group>
+      )}
+      {children}
+    </Paper>
+  );
+}
+
+interface EmptyStateProps {
+  readonly icon: Icon;
+  readonly title: string;
+  /** The first step from here. */
+  readonly children: ReactNode;
+  readonly action?: ReactNode;
+}
+
+/** What stands where there is nothing yet: why, and how to begin. */
+export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps): ReactNode {
+  return (
+    <Stack align="center" gap="sm" className={classes['empty'] ?? ''}>
+      <Icon size={40} stroke={1.4} aria-hidden />
+      <Title order={2} size="h4">
+        {title}
+      </Title>
+      <Text c="var(--text-quiet)" ta="center" maw={520} w="100%" component="div">
+        {children}
+      </Text>
+      {action}
+    </Stack>
+  );
+}
+
+interface ScrollRegionProps {
+  /** Said to screen readers. */
+  readonly label: string;
+  /** In pixels; without it only the width is bounded. */
+  readonly maxHeight?: number;
+  readonly children: ReactNode;
+}
+
+/** What may be larger than its place, and scrolls within it, by keyboard too. */
+export function ScrollRegion({ label, maxHeight, children }: ScrollRegionProps): ReactNode {
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    <div role="group" aria-label={label} tabIndex={0} className={classes['scroll']} style={{ maxHeight }}>
+      {children}
+    </div>
+  );
+}

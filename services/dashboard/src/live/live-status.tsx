@@ -1,0 +1,67 @@
+import { Alert, Group, Text, VisuallyHidden } from '@mantine/core';
+import { IconPlugConnectedX } from '@tabler/icons-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Time } from '../components/time.tsx';
+import { useLiveState, useLiveStream } from './live-provider.tsx';
+import classes from './live-status.module.css';
+import type { LiveStateName } from './live-stream.ts';
+
+const WORDS: Record<LiveStateName, { label: string; hint: string }> = {
+  connecting: { label: 'Connecting', hint: 'Opening the live stream' },
+  live: { label: 'Live', hint: 'Checks and changes appear as they happen' },
+  lost: {
+    label: 'Reconnecting',
+    hint: 'The live stream broke. What is missed meanwhile comes when it is back.',
+  },
+};
+
+/** Whether what the pages show is up to date. */
+export function LiveState(): ReactNode {
+  const state = useLiveState();
+  const { label, hint } = WORDS[state];
+  return (
+    <Group gap={6} wrap="nowrap" role="status" title={hint}>
+      <span className={classes['dot']} data-state={state} aria-hidden />
+      <Text component="span" size="xs" c="var(--text-quiet)" visibleFrom="xs">
+        {label}
+      </Text>
+      <VisuallyHidden>{hint}</VisuallyHidden>
+    </Group>
+  );
+}
+
+/** An api that is started anew is back sooner, and nothing is missed. */
+const SHOW_AFTER_MS = 3_000;
+
+/** Over every page whose figures may be old, for as long as they may: a page that stands still looks like one where all is well. */
+export function NotLiveBanner(): ReactNode {
+  const isLost = useLiveState() === 'lost';
+  const { heardAt } = useLiveStream();
+  return (
+    <div role="status" className={classes['place']}>
+      {isLost && <Banner since={new Date(heardAt).toISOString()} />}
+    </div>
+  );
+}
+
+function Banner({ since }: { readonly since: string }): ReactNode {
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), SHOW_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!shown) return null;
+  return (
+    <Alert
+      color="red"
+      variant="outline"
+      icon={<IconPlugConnectedX aria-hidden />}
+      className={classes['banner'] ?? ''}
+    >
+      <Text size="sm">
+        <b>Not live</b> since <Time value={since} as="clock" />. What you see is as it was then; what is
+        missed comes when the connection is back.
+      </Text>
+    </Alert>
+  );
+}

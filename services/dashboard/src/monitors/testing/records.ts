@@ -1,0 +1,97 @@
+import type { Event } from '@tocsin/contracts/monitors/events';
+import { createMonitorSchema, type Monitor, type MonitorInput } from '@tocsin/contracts/monitors/monitor';
+
+/** A monitor with all defaults but for what is given. */
+export function monitorWith(input: Partial<MonitorInput> = {}): Monitor {
+  return {
+    ...createMonitorSchema.parse({ name: 'Checkout', url: 'https://shop.example.com/health' }),
+    ...input,
+    id: '01890a5d-ac96-774b-bcce-b302099a8057',
+    status: 'UP',
+    statusSince: '2026-01-01T00:00:00.000Z',
+    lastCheckedAt: null,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-01T00:00:00.000Z',
+  };
+}
+
+/** Texts that have broken quoting somewhere. */
+export const NASTY = [
+  `it's`,
+  `'`,
+  `''`,
+  `'\\''`,
+  '"',
+  '\\',
+  '\\n',
+  '$HOME ${HOME} $(id) `id`',
+  '!!',
+  '! $! \\!',
+  'a\nb',
+  'a\nb\n',
+  'a\n\n\n',
+  '\n',
+  ' leading',
+  'trailing ',
+  'a\n   \nb',
+  '  a\nb',
+  'tab\there',
+  'a\r\nb',
+  '- item',
+  'key: value',
+  'a #comment',
+  '#comment',
+  '&anchor *alias',
+  '*star',
+  '!tag',
+  '%percent',
+  '@at',
+  '|',
+  '>',
+  '{}',
+  '[]',
+  '{"a": [1, "two"]}',
+  'yes',
+  'No',
+  'NULL',
+  'null',
+  '~',
+  'true',
+  '12',
+  '1e3',
+  '0x1F',
+  '1:30',
+  '2026-01-01',
+  '.inf',
+  '.nan',
+  '---',
+  '...',
+  '? question',
+  'https://example.com/a?b=c&d=e#f',
+  'https://example.com/a:',
+  'ünïcödé 監視 🔔',
+  '\u0001\u007f\u0085\u2028\ufeff',
+  ';rm -rf /; echo',
+  'EOF\nEOF',
+  '${X:?}',
+] as const;
+
+/** An event of the monitor `m`, `second` seconds after some moment, whose id is that number. */
+export function eventAt(second: number, monitorId = 'm'): Event {
+  return {
+    id: String(second),
+    monitorId,
+    monitorName: 'Checkout',
+    status: 'UP',
+    latency: 12,
+    statusCode: 200,
+    errorReason: null,
+    errorDetail: null,
+    region: 'default',
+    timestamp: new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString(),
+    source: 'schedule',
+    url: null,
+    timings: { dns: 1, tcp: 2, tls: 3, firstByte: 4, download: 2 },
+    runbookUrl: null,
+  };
+}
