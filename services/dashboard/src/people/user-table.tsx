@@ -120,7 +120,7 @@ interface RevokeKeysProps {
   readonly onChange: (revokes: boolean) => void;
 }
 
-/** Also says how many keys have no recorded creator: this user may have created them. */
+/** Also shows how many keys have no recorded creator, since this user may have created them. */
 function RevokeKeys({ userId, revokes, onChange }: RevokeKeysProps): ReactNode {
   // Loaded anew, since these are the keys that are about to be revoked.
   const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });
