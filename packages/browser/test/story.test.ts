@@ -236,7 +236,7 @@ step('a person who is removed takes along the keys that they created, unless tol
   const grace = await acceptInvitation(dashboard.api.port, token, person);
   const names = ['CI', 'terraform'];
   const keys = await Promise.all(
-    names.map((name) => grace.request<{ key: string }>('POST', '/api-keys', { name })),
+    names.map((name) => grace.call('POST /api/dashboard/api-keys', { body: { name } })),
   );
   const list = await watched.context.newPage();
   await list.goto('/api-keys');
