@@ -30,7 +30,7 @@ function listTar(tar: Buffer): string[] {
 
 test('the package has the files of the chart and no others', async () => {
   const entries = await readdir(join(ROOT, CHART), { recursive: true, withFileTypes: true });
-  // Argo CD and registries take no links that leave the chart.
+  // Argo CD and registries refuse links that leave the chart.
   expect(entries.filter((entry) => !entry.isFile() && !entry.isDirectory())).toEqual([]);
   const files = entries
     .filter((entry) => entry.isFile())

@@ -127,13 +127,13 @@ describe('a release', () => {
     ],
     ['uncommitted changes', { changes: ['M README.md', '?? a'] }, '2 uncommitted changes: M README.md, ?? a'],
     ['no registry', { registry: undefined }, 'IMAGE_REGISTRY is not set'],
-  ])('can be tried, but not published, with %s', (_, change, line) => {
+  ])('can be built, but not published, with %s', (_, change, line) => {
     const { problems, pending } = checkFacts({ ...READY, ...change });
     expect(problems).toEqual([]);
     expect(pending).toEqual([expect.stringContaining(line)]);
   });
 
-  test('tells every problem at once', () => {
+  test('reports every problem at once', () => {
     const { problems, pending } = checkFacts({
       ...READY,
       statements: ['a', 'b'].map((where) => ({ where, version: '0.0.1' })),
@@ -144,7 +144,7 @@ describe('a release', () => {
     expect([problems.length, pending.length]).toEqual([3, 3]);
   });
 
-  test('can be tried in this repository: every version agrees', async () => {
+  test('can be built from this repository: all versions agree', async () => {
     const facts = await readFacts('registry.example.com');
     expect(facts.statements.map(({ where }) => where)).toEqual(
       expect.arrayContaining(['packages/cli/package.json', 'services/api/package.json']),
@@ -258,7 +258,7 @@ describe('the options', () => {
     [[], {}, given],
     [['--dry-run'], {}, { ...given, dryRun: true }],
     [['--no-npm', '--folder', 'x'], {}, { ...given, npm: false, folder: 'x' }],
-    // As npm passes them on where `--` is forgotten.
+    // npm passes them like this if `--` is forgotten.
     [[], { npm_config_dry_run: 'true' }, { ...given, dryRun: true }],
     [[], { npm_config_npm: '' }, { ...given, npm: false }],
   ])('%j with %j', (args, env, options) => {
