@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
-import { packageChart } from '@tocsin/infra/helm';
 import {
   inspectChart,
   isLoopback,
@@ -15,7 +14,6 @@ import {
 } from '@tocsin/infra/release/artifacts';
 import { checkFacts, readFacts, readTopSection, type ReleaseFacts } from '@tocsin/infra/release/checks';
 import { parseOptions } from '@tocsin/infra/release/main';
-import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
 
 const HEAD = 'a'.repeat(40);
 const DIGEST = `sha256:${'0'.repeat(64)}`;
@@ -209,16 +207,6 @@ test('labels state the version, the commit, its time and the base', () => {
 });
 
 describe('the packed chart', () => {
-  test('has the version of the images, and every file of the chart', async () => {
-    const { version } = JSON.parse(await readRepositoryFile('package.json')) as { version: string };
-    const tarball = await packageChart(folder.path);
-    expect(await inspectChart(tarball, ROOT, version)).toEqual([]);
-    expect(await inspectChart(tarball, ROOT, '99.0.0')).toEqual([
-      `its version is ${version}`,
-      `its appVersion is ${version}`,
-    ]);
-  });
-
   test('is refused with a symbolic link, a file of something else, or a missing file', async () => {
     const chart = join(folder.path, 'infra/helm/tocsin');
     await mkdir(chart, { recursive: true });
