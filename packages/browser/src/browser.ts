@@ -85,15 +85,20 @@ export async function openContext(
   return { context, problems };
 }
 
-/**
- * Chromium logs every failed request as an error. These mean that the user is not signed in, that the password is wrong, or that the notifier
- * of a busy machine did not send a test event in time.
- */
+const PREVIEW = /^\/api\/dashboard\/maintenance-windows\/preview$/;
+/** Error responses that pages handle, by path and status code. Chromium logs each of them as an error. */
+const EXPECTED_ERRORS: readonly (readonly [RegExp, string])[] = [
+  [/^\/api\/dashboard\/me$/, '401'],
+  [/^\/api\/auth\/sign-in\/email$/, '401'],
+  // On a busy machine the notifier may not send a test event in time.
+  [/^\/api\/dashboard\/channels\/[^/]+\/test$/, '504'],
+  [PREVIEW, '400'],
+  [PREVIEW, '503'],
+];
+
 function isExpected(message: ConsoleMessage): boolean {
   const { pathname } = new URL(message.location().url || ORIGIN);
-  const isSignIn = pathname === '/api/dashboard/me' || pathname === '/api/auth/sign-in/email';
-  const isTest = /^\/api\/dashboard\/channels\/[^/]+\/test$/.test(pathname);
-  return (isSignIn && message.text().includes('401')) || (isTest && message.text().includes('504'));
+  return EXPECTED_ERRORS.some(([path, status]) => path.test(pathname) && message.text().includes(status));
 }
 
 /** Waits until the page shows its heading, no placeholder and no animation. */
