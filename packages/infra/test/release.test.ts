@@ -13,7 +13,7 @@ import {
   wrongLabels,
 } from '@tocsin/infra/release/artifacts';
 import { checkFacts, readFacts, readTopSection, type ReleaseFacts } from '@tocsin/infra/release/checks';
-import { parseOptions } from '@tocsin/infra/release/main';
+import { readOptions } from '@tocsin/infra/release/main';
 
 const HEAD = 'a'.repeat(40);
 const DIGEST = `sha256:${'0'.repeat(64)}`;
@@ -240,7 +240,7 @@ describe('the packed chart', () => {
 });
 
 describe('the options', () => {
-  const given = { dryRun: false, npm: true, folder: undefined };
+  const given = { dryRun: false, npm: true, folder: null };
 
   test.each([
     [[], {}, given],
@@ -250,10 +250,10 @@ describe('the options', () => {
     [[], { npm_config_dry_run: 'true' }, { ...given, dryRun: true }],
     [[], { npm_config_npm: '' }, { ...given, npm: false }],
   ])('%j with %j', (args, env, options) => {
-    expect(parseOptions(args, env)).toEqual(options);
+    expect(readOptions(args, env)).toEqual(options);
   });
 
   test('an unknown one is refused', () => {
-    expect(() => parseOptions(['--dry'], {})).toThrow("Unknown option '--dry'");
+    expect(() => readOptions(['--dry'], {})).toThrow("Unknown option '--dry'");
   });
 });
