@@ -84,7 +84,7 @@ export const PAGES: readonly DashboardPage[] = [
     path: () => '/regions',
     open: async (page) => {
       await takeAway(page, '/api/dashboard/regions');
-      await page.getByText('it could not be refreshed, trying again').waitFor();
+      await page.getByText('refresh failed, retrying').waitFor();
       await page.getByRole('row').filter({ hasText: UNSERVED_REGION }).waitFor();
     },
     refusal: 503,
@@ -101,16 +101,6 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'people', route: '/people', path: () => '/people' },
   { name: 'profile', route: '/profile', path: () => '/profile' },
-  { name: 'docs', route: '/docs', path: () => '/docs' },
-  { name: 'docs-of-a-stranger', route: '/docs', path: () => '/docs', isEntrance: true },
-  {
-    name: 'docs-operation',
-    route: '/docs',
-    path: () => '/docs#createMonitor',
-    open: async (page) => {
-      await page.getByRole('heading', { name: 'Answers' }).waitFor();
-    },
-  },
   { name: 'not-found', route: '', path: () => '/no/such/page' },
 ];
 
