@@ -1,7 +1,7 @@
 import type { Region } from '@tocsin/contracts/regions/region';
 import type { regionRoutes } from '@tocsin/contracts/regions/routes';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
-import type { RegionLoad } from '@tocsin/queue/region-load';
+import type { RegionLoad } from '@tocsin/queue/queue-load';
 import type { ApiContext } from '../context.ts';
 import type { Handlers } from '../http/implement.ts';
 

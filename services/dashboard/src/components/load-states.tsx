@@ -1,4 +1,4 @@
-import { Alert, Button, Center, Code, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Center, Code, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react';
 import { Link, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -173,6 +173,17 @@ export function LoadMore({ query }: LoadMoreProps): ReactNode {
           Load more
         </Button>
       </Center>
+    </Stack>
+  );
+}
+
+/** As tall as what loads, so that the page does not jump. @param heights of its blocks, in pixels; each a different one */
+export function Placeholder({ heights }: { readonly heights: readonly number[] }): ReactNode {
+  return (
+    <Stack>
+      {heights.map((height) => (
+        <Skeleton key={height} h={height} />
+      ))}
     </Stack>
   );
 }

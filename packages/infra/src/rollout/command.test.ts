@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Findings, problemsOf, Results } from './findings.ts';
-import { LOAD_OPTIONS, parseCommandLine, parseLoadOptions } from './load.ts';
+import { LOAD_OPTIONS, parseCommandLine, parseLoadOptions, Results } from './command.ts';
+import { problemsOf, type Findings } from './findings.ts';
 
 const GOOD: Findings = {
   seconds: 60,
