@@ -1,4 +1,4 @@
-import { Badge, Skeleton, Tooltip } from '@mantine/core';
+import { Badge, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
@@ -10,7 +10,7 @@ import { IconButton, RowButton } from '../components/buttons.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time, useNow } from '../components/time.tsx';
 import { apiKeysQuery } from '../people/queries.ts';
@@ -31,7 +31,7 @@ export function ApiKeysPage(): ReactNode {
         hint="For pipelines and tools that create monitors and read results."
         actions={create}
       />
-      <Loaded query={query} pending={<Skeleton h={220} />}>
+      <Loaded query={query} pending={<Placeholder heights={[220]} />}>
         {(keys) =>
           keys.length === 0 ? (
             <EmptyState icon={IconKey} title="No API keys yet" action={create}>

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -10,7 +10,6 @@ import { CodeBlock } from '../components/code-block.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
-import { TextLink } from '../components/links.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
 
@@ -138,9 +137,9 @@ export function SecretDialog({ title, secret, children, onClose }: SecretDialogP
           <CodeBlock code={EXAMPLE} what="the example" />
           <Quiet>
             See the{' '}
-            <TextLink to="/docs" underline="always" hash="webhooks" target="_blank" rel="noopener">
+            <Anchor href="/docs" underline="always" inherit target="_blank" rel="noopener">
               webhook reference
-            </TextLink>
+            </Anchor>
             .
           </Quiet>
         </Stack>

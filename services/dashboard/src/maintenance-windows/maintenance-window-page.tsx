@@ -1,4 +1,4 @@
-import { Code, Grid, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Code, Grid, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
@@ -8,7 +8,7 @@ import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/ma
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
-import { Loaded, NotFoundPage } from '../components/load-states.tsx';
+import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { IconButton } from '../components/buttons.tsx';
 import { ConfirmDialog, DeleteButton } from '../components/confirm-dialog.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
@@ -35,21 +35,9 @@ export function MaintenanceWindowPage(): ReactNode {
   const query = useQuery(windowQuery(windowId));
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
-    <Loaded query={query} pending={<Placeholder />}>
+    <Loaded query={query} pending={<Placeholder heights={[62, 254]} />}>
       {(window) => <Content key={window.id} window={window} />}
     </Loaded>
-  );
-}
-
-function Placeholder(): ReactNode {
-  return (
-    <>
-      <Skeleton height={34} width={280} mb={8} />
-      <Skeleton height={20} width={180} mb="md" />
-      <Panel>
-        <Skeleton height={220} />
-      </Panel>
-    </>
   );
 }
 

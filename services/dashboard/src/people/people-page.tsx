@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Radio, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
@@ -11,7 +11,7 @@ import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { DataTable } from '../components/data-table.tsx';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/time.tsx';
@@ -38,7 +38,7 @@ export function PeoplePage(): ReactNode {
         }
       />
       <Stack>
-        <Loaded query={users} pending={<Skeleton h={160} />}>
+        <Loaded query={users} pending={<Placeholder heights={[160]} />}>
           {(all) => <UserTable users={all} />}
         </Loaded>
         <Loaded query={invitations} pending={null}>
@@ -141,7 +141,7 @@ function InviteDialog({ opened, onClose }: InviteDialogProps): ReactNode {
           dialog
         >
           <TextInput
-            label="E-mail address"
+            label="Email address"
             description="Required for single sign-on. If empty, the person who opens the link enters one."
             type="email"
             data-autofocus

@@ -35,7 +35,7 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
               </>
             ),
           },
-          { title: 'E-mail address', render: ({ email }) => email },
+          { title: 'Email address', render: ({ email }) => email },
           { title: 'Role', render: (user) => <RoleSelect user={user} /> },
           { title: 'Since', render: ({ createdAt }) => <Time value={createdAt} as="ago" /> },
           {
