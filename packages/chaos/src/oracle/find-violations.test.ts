@@ -67,6 +67,25 @@ test('a target that resets is checked, one that nobody comes to is not', () => {
   expect(unchecked(good.visits)).toHaveLength(1);
 });
 
+describe('statuses follow from events', () => {
+  const wrongStatuses = (record: CampaignRecord): unknown[] =>
+    findViolations(record).filter(({ invariant }) => invariant === 'statuses follow from events');
+  const tunedAt = (at: number): CampaignRecord => ({
+    ...good,
+    monitors: [{ ...MONITOR, thresholds: [{ at, value: 2 }] }],
+  });
+
+  test('without checks of another URL', () => {
+    const elsewhere = eventAt(12, false, { url: 'http://elsewhere', slot: null });
+    expect(wrongStatuses(withDatabase({ events: [...database.events, elsewhere] }))).toEqual([]);
+  });
+
+  test('unless an edit and an event are so close that their order is unknown', () => {
+    expect(wrongStatuses(tunedAt(START + 5_000))).toHaveLength(1);
+    expect(wrongStatuses(tunedAt(START + 5_095))).toEqual([]);
+  });
+});
+
 describe('is found:', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
