@@ -2,7 +2,7 @@ import { Badge, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
@@ -49,7 +49,15 @@ export function ApiKeysPage(): ReactNode {
 }
 
 function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
+  const refresh = useRefresh();
   const [deleting, setDeleting] = useState<ApiKey | null>(null);
+  const remove = async (): Promise<void> => {
+    if (deleting === null) return;
+    await api('DELETE /api/dashboard/api-keys/:id', { id: deleting.id });
+    await refresh(apiKeysQuery);
+    notifications.show({ message: `API key “${deleting.name}” deleted. Requests with it are now rejected.` });
+    setDeleting(null);
+  };
   return (
     <Panel>
       <DataTable
@@ -80,7 +88,16 @@ function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode 
           },
         ]}
       />
-      <DeleteApiKey apiKey={deleting} onClose={() => setDeleting(null)} />
+      <ConfirmDialog
+        opened={deleting !== null}
+        title="Delete API key"
+        action="Delete"
+        name={deleting?.name ?? ''}
+        onConfirm={remove}
+        onClose={() => setDeleting(null)}
+      >
+        The next request with this key is rejected. You cannot restore a deleted key.
+      </ConfirmDialog>
     </Panel>
   );
 }
@@ -112,40 +129,5 @@ function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactN
         </Badge>
       )}
     </>
-  );
-}
-
-interface DeleteApiKeyProps {
-  /** Null: the dialog is closed. */
-  readonly apiKey: ApiKey | null;
-  readonly onClose: () => void;
-}
-
-function DeleteApiKey({ apiKey, onClose }: DeleteApiKeyProps): ReactNode {
-  const refresh = useRefresh();
-  const remove = useMutation({
-    mutationFn: ({ id }: ApiKey) => api('DELETE /api/dashboard/api-keys/:id', { id }),
-    onSuccess: async (_, { name }) => {
-      await refresh(apiKeysQuery);
-      notifications.show({ message: `API key “${name}” deleted. Requests with it are now rejected.` });
-      onClose();
-    },
-  });
-  return (
-    <ConfirmDialog
-      title="Delete API key"
-      action="Delete"
-      name={apiKey?.name ?? ''}
-      opened={apiKey !== null}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => apiKey && remove.mutate(apiKey)}
-      onClose={() => {
-        remove.reset();
-        onClose();
-      }}
-    >
-      The next request with this key is rejected. You cannot restore a deleted key.
-    </ConfirmDialog>
   );
 }

@@ -44,10 +44,6 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
   const rotate = useMutation({
     mutationFn: () => api('POST /api/dashboard/channels/:id/rotate-secret', { id: channelId }),
     gcTime: 0,
-    onSuccess: () => {
-      reveal.reset();
-      close();
-    },
   });
   const secret = reveal.data?.secret;
   return (
@@ -76,9 +72,11 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
         opened={asking}
         title="Rotate the signing secret"
         action="Rotate"
-        busy={rotate.isPending}
-        error={rotate.error}
-        onConfirm={() => rotate.mutate()}
+        onConfirm={async () => {
+          await rotate.mutateAsync();
+          reveal.reset();
+          close();
+        }}
         onClose={close}
       >
         Webhooks are signed with a new secret from now on. The current secret stays valid for 24 hours, so

@@ -2,7 +2,7 @@ import { Code, Grid, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
@@ -151,16 +151,14 @@ function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
 function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNode {
   const [opened, { open, close }] = useDisclosure();
   const refresh = useRefresh();
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: () => api('POST /api/dashboard/maintenance-windows/:id/end', { id }),
-    onSuccess: async () => {
-      await refresh(windowsQuery, windowQuery(id));
-      notifications.show({
-        message: 'Maintenance ended. Its monitors send alerts again within two seconds.',
-      });
-      close();
-    },
-  });
+  const end = async (): Promise<void> => {
+    await api('POST /api/dashboard/maintenance-windows/:id/end', { id });
+    await refresh(windowsQuery, windowQuery(id));
+    notifications.show({
+      message: 'Maintenance ended. Its monitors send alerts again within two seconds.',
+    });
+    close();
+  };
   return (
     <>
       {state === 'running' && (
@@ -174,9 +172,7 @@ function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNo
         action="End now"
         cancel="Keep it running"
         color="cyan"
-        busy={isPending}
-        error={error}
-        onConfirm={() => mutate()}
+        onConfirm={end}
         onClose={close}
       >
         Monitors that are down send alerts at once.{' '}

@@ -65,8 +65,8 @@ function NoWindows(): ReactNode {
         </Button>
       }
     >
-      Plan a one-time or recurring window before you take a system down, so that nobody gets alerts for
-      planned work.
+      Plan a one-time or recurring window before you take a system down, so that you get no alerts for planned
+      work.
     </EmptyState>
   );
 }

@@ -83,7 +83,7 @@ interface DurationInputProps {
 
 /** A duration to type, or one of the usual ones. */
 function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
-  /** Null while nobody types. */
+  /** Null unless somebody is typing. */
   const [typed, setTyped] = useState<string | null>(null);
   const isInvalid = typed !== null && typed !== '' && parseDuration(typed) === null;
   return (
