@@ -10,7 +10,7 @@ import type { Origin } from './connection.ts';
 import { createEgress, type Egress } from './create-egress.ts';
 import { createNameResolver } from './dns/name-resolver.ts';
 import { EgressBlockedError } from './guarded-lookup.ts';
-import type { LookupAll } from './guarded-lookup.ts';
+import type { LookupAll } from './dns/name-resolver.ts';
 import { DnsServer } from './testing/dns-server.ts';
 import { testOwner } from './testing/test-owner.ts';
 

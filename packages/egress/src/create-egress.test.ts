@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import os from 'node:os';
 import { describe, expect, test } from '@jest/globals';
 import { createEgress } from './create-egress.ts';
-import type { LookupAll } from './guarded-lookup.ts';
+import type { LookupAll } from './dns/name-resolver.ts';
 
 const list = (text: string): string[] => text.trim().split(/\s+/);
 

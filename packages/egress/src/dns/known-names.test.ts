@@ -18,18 +18,18 @@ function noteMany(account: string, from: number, to: number): void {
 function known(account: string, from: number, to: number): number {
   let count = 0;
   for (let index = from; index < to; index += 1)
-    if (names.wasAnswered(account, `${index}.example`) !== null) count += 1;
+    if (names.didResolve(account, `${index}.example`) !== null) count += 1;
   return count;
 }
 
 test('a name is known to the account that looked it up, until it no longer exists', () => {
   names.note('one', 'shop.example', true, false);
   names.note('one', 'dead.example', false, false);
-  expect(names.wasAnswered('one', 'shop.example')).toBe(true);
-  expect(names.wasAnswered('one', 'dead.example')).toBe(false);
-  expect(names.wasAnswered('two', 'shop.example')).toBeNull();
+  expect(names.didResolve('one', 'shop.example')).toBe(true);
+  expect(names.didResolve('one', 'dead.example')).toBe(false);
+  expect(names.didResolve('two', 'shop.example')).toBeNull();
   names.forget('one', 'shop.example');
-  expect(names.wasAnswered('one', 'shop.example')).toBeNull();
+  expect(names.didResolve('one', 'shop.example')).toBeNull();
 });
 
 test('more names than fit, looked up in turn, leave most of them known', () => {
@@ -49,6 +49,6 @@ test('a name that is no longer looked up makes room for a new one', () => {
   noteMany('one', 0, LIMIT);
   clock = HOUR_MS;
   names.note('one', 'new.example', true, false);
-  expect(names.wasAnswered('one', 'new.example')).toBe(true);
+  expect(names.didResolve('one', 'new.example')).toBe(true);
   expect(known('one', 0, LIMIT)).toBe(LIMIT - 1);
 });

@@ -96,7 +96,7 @@ function resolver(
     hostsFile: path.join(folder, 'hosts'),
     configFile: path.join(folder, 'resolv.conf'),
     servers: [server.address],
-    answerWithinMs: PATIENT_MS,
+    respondWithinMs: PATIENT_MS,
     now: () => clock,
     ...options,
   });
@@ -178,7 +178,7 @@ describe('search domains', () => {
   });
 
   test('whose servers hang leave time for the name itself', async () => {
-    expect(await resolver({ answerWithinMs: 50 })('hangs', { family: 4 })).toEqual(['192.0.2.98']);
+    expect(await resolver({ respondWithinMs: 50 })('hangs', { family: 4 })).toEqual(['192.0.2.98']);
   });
 
   test('need no file', async () => {
@@ -246,7 +246,7 @@ describe('families', () => {
 
   test('include IPv4 if the first question for it is lost', async () => {
     server.lost.add('both.example.org A');
-    expect(await resolver({ answerWithinMs: 1_500 })('both.example.org')).toEqual([
+    expect(await resolver({ respondWithinMs: 1_500 })('both.example.org')).toEqual([
       '2001:db8::10',
       '192.0.2.10',
     ]);
@@ -306,7 +306,7 @@ describe('of two name servers', () => {
   });
 
   test('the second is asked where the first stays silent, and comes first from then on, until that answers again', async () => {
-    const resolve = two({ answerWithinMs: 1_000 });
+    const resolve = two({ respondWithinMs: 1_000 });
     expect(await resolve('silent.example.org', { family: 4 })).toEqual(['192.0.2.52']);
     clock += 1_001;
     expect(await resolve('both.example.org', { family: 4 })).toEqual(['192.0.2.53']);
@@ -322,7 +322,7 @@ describe('of two name servers', () => {
     const lookup = createNameResolver({
       configFile: '/dev/null',
       servers: [server.address, second.address],
-      answerWithinMs: PATIENT_MS,
+      respondWithinMs: PATIENT_MS,
     });
     await new Promise<void>((resolve) => {
       const onRetry = (): void => {
@@ -388,7 +388,7 @@ test('a question is sent again when it is told to', async () => {
   const lookup = createNameResolver({
     servers: [server.address],
     configFile: '/dev/null',
-    answerWithinMs: PATIENT_MS,
+    respondWithinMs: PATIENT_MS,
   });
   let answers = 0;
   const running = lookup(
@@ -446,7 +446,7 @@ describe('a server in a process of its own', () => {
 
   /** c-ares has seen quick answers, so its time-out is short. */
   async function accustomed(): Promise<ReturnType<typeof resolver>> {
-    const resolve = resolver({ servers, answerWithinMs: 1_500 });
+    const resolve = resolver({ servers, respondWithinMs: 1_500 });
     for (let count = 0; count < 5; count += 1) await resolve(`${count}.quick.example.org`, { family: 4 });
     return resolve;
   }
@@ -473,7 +473,7 @@ test('a lookup that is stopped ends only when its questions have', async () => {
   const lookup = createNameResolver({
     servers: [server.address],
     configFile: '/dev/null',
-    answerWithinMs: 50,
+    respondWithinMs: 50,
   });
   let answers = 0;
   let hasEnded = false;
@@ -493,7 +493,7 @@ test('a lookup of which one family is not answered ends after its callback', asy
   const lookup = createNameResolver({
     servers: [server.address],
     configFile: '/dev/null',
-    answerWithinMs: 50,
+    respondWithinMs: 50,
   });
   const told: string[] = [];
   lookup(
