@@ -1,28 +1,33 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { FieldError } from './errors.ts';
 import { nearestWord } from './words.ts';
 
-/** Unknown keys of one object that are named: a body of nothing but faults must not make an answer larger than itself. */
-const MOST_KEYS = 100;
+/** Unknown keys reported of one object, so that a response is never larger than its request. */
+const MAX_KEYS = 100;
 
-/** What a schema found wrong, with dotted paths; an unknown key is its own path. */
-export function toFieldErrors(
-  issues: readonly z.core.$ZodIssue[],
-  fieldsAt: (path: string) => readonly string[],
-): FieldError[] {
+/** The errors of a schema, with dotted paths. An unknown key has a path of its own. */
+export function toFieldErrors(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): FieldError[] {
   return issues.flatMap((issue) => {
     const path = issue.path.map(String);
     if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }];
-    const known = fieldsAt(path.join('.'));
+    const known = fieldsAt(schema, issue.path);
     return issue.keys
-      .slice(0, MOST_KEYS)
+      .slice(0, MAX_KEYS)
       .map((key) => ({ path: [...path, key].join('.'), message: unknownField(key, known) }));
   });
 }
 
-/** The fields of an object schema, for messages about unknown ones. */
-export function fieldsOf(schema: z.ZodObject): readonly string[] {
-  return Object.keys(schema.shape);
+/** The fields of the object at a path of a schema. */
+function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
+  let at: unknown = schema;
+  for (const step of [...path, null]) {
+    while (at instanceof z.ZodNullable || at instanceof z.ZodDefault || at instanceof z.ZodOptional)
+      at = at.unwrap();
+    if (step === null) break;
+    if (at instanceof z.ZodArray) at = at.element;
+    else at = at instanceof z.ZodObject ? (at.shape as Record<PropertyKey, unknown>)[step] : undefined;
+  }
+  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
 }
 
 function unknownField(key: string, known: readonly string[]): string {

@@ -28,6 +28,10 @@ export const LIMITS = {
   recentChecks: { monitors: 200, checks: 30, days: 14 },
 } as const;
 
+/** An API key is this prefix and 192 random bits in hexadecimal. */
+export const API_KEY_PREFIX = 'tocsin_live_';
+export const API_KEY_PATTERN = /^tocsin_live_[0-9a-fA-F]{48}$/;
+
 /** A region code: lower-case letters, digits and inner hyphens, at most 63 characters. */
 export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 

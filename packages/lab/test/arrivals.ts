@@ -4,7 +4,7 @@ import type { ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receive
 import { until } from '@tocsin/embedded/testing/until';
 
 /** How an attempt is logged that got no answer within its 5 s, because of the receiver or of a machine that is busy. */
-export const NO_ANSWER = /^no answer within /;
+export const NO_RESPONSE = /^no response within /;
 
 export const webhookIdOf = ({ headers }: ReceivedWebhook): string => String(headers['webhook-id']);
 

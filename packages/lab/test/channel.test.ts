@@ -9,7 +9,7 @@ import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver } from '@tocsin/db/deliveries/redeliver';
 import { createTestDelivery, findTestOutcome } from '@tocsin/db/deliveries/test-deliveries';
 import { insertMonitors } from '@tocsin/db/monitors/insert-monitors';
-import { firstArrivals, NO_ANSWER, untilLogged, webhookIdOf } from './arrivals.ts';
+import { firstArrivals, NO_RESPONSE, untilLogged, webhookIdOf } from './arrivals.ts';
 import { ADMIN_ENV, type DashboardRequest, signIn } from '@tocsin/lab/dashboard-session';
 import { NOWHERE, recordCheck } from './record-check.ts';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
@@ -70,7 +70,7 @@ async function testOf(
   for (;;) {
     const id = await createTestDelivery(db, accountId, channelId, 'default');
     const outcome = await until('an outcome', () => findTestOutcome(db, id));
-    if (!NO_ANSWER.test(outcome.attempt?.error ?? '')) return { id, outcome };
+    if (!NO_RESPONSE.test(outcome.attempt?.error ?? '')) return { id, outcome };
   }
 }
 
@@ -84,7 +84,7 @@ test('a test event reaches even a disabled channel, signed, once, whatever comes
   const failed = await testOf(channelId);
   expect(failed.outcome).toMatchObject({
     delivered: false,
-    attempt: { statusCode: 503, error: 'answered 503', responseExcerpt: 'closed' },
+    attempt: { statusCode: 503, error: 'responded with status 503', responseExcerpt: 'closed' },
   });
   receiver.answer = (_, response) => {
     response.writeHead(204).end();
@@ -121,7 +121,7 @@ test('a redelivered event is sent again, the same to the byte, and its log goes 
   expect(delivery.attempts.map(({ number }) => number)).toEqual(
     delivery.attempts.map((_, index) => index + 1),
   );
-  const answered = delivery.attempts.filter(({ error }) => !NO_ANSWER.test(error ?? ''));
+  const answered = delivery.attempts.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
   expect(answered).toMatchObject([{ number: 1, error: null }, { error: null }]);
   const sent = receiver.received.filter((webhook) => webhookIdOf(webhook) === id);
   expect(sent.length).toBeGreaterThanOrEqual(answered.length);
@@ -141,7 +141,7 @@ test('the dashboard tests a channel through the queue, and shows who serves whic
     if (response.status === NOT_ATTEMPTED) return null;
     expect(response.status).toBe(200);
     const outcome = (await response.json()) as { attempt: { error: string | null } };
-    return !NO_ANSWER.test(outcome.attempt.error ?? '') && outcome;
+    return !NO_RESPONSE.test(outcome.attempt.error ?? '') && outcome;
   });
   expect(tested).toEqual({
     delivered: true,
@@ -270,7 +270,7 @@ test('what a channel missed while a 410 kept it disabled arrives on demand, once
     const id = webhookIdOf(webhook);
     const { delivery } = await ask<{ delivery: DeliveryDetail }>(200, 'GET', `/deliveries/${id}`);
     expect(webhook.body).toBe(delivery.payload);
-    const answered = delivery.attempts.filter(({ error }) => !NO_ANSWER.test(error ?? ''));
+    const answered = delivery.attempts.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
     expect(answered).toHaveLength(refusal && id === webhookIdOf(refusal) ? 2 : 1);
     expect(expectSigned(secret, webhook)).toMatchObject({
       monitorId: delivery.monitorId,

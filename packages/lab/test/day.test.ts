@@ -9,7 +9,7 @@ import {
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
 import { statusChanges } from '@tocsin/db/status-changes/table';
-import { firstArrivals, NO_ANSWER, webhookIdOf } from './arrivals.ts';
+import { firstArrivals, NO_RESPONSE, webhookIdOf } from './arrivals.ts';
 import { expectedWebhooks, type ImplyingEvent, type WatchedMonitor } from '@tocsin/lab/oracle';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
@@ -298,14 +298,14 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
 
     // Each failed attempt is repeated once, and nothing else is. The request of an attempt without an answer may not have arrived.
     const failed = log.flatMap((delivery) => delivery.attempts.filter(({ error }) => error !== null));
-    const silent = failed.filter(({ error }) => NO_ANSWER.test(error ?? ''));
+    const silent = failed.filter(({ error }) => NO_RESPONSE.test(error ?? ''));
     expect(silent.length).toBeGreaterThanOrEqual(silences);
     expect(failed.length).toBeGreaterThanOrEqual(answers + silences);
     expect(failed.length).toBeLessThanOrEqual(answers + silent.length);
     const lost = new Set<string>();
     for (const delivery of log) {
       const cameIn = requests.filter((webhook) => webhookIdOf(webhook) === delivery.id);
-      const unanswered = delivery.attempts.filter(({ error }) => NO_ANSWER.test(error ?? '')).length;
+      const unanswered = delivery.attempts.filter(({ error }) => NO_RESPONSE.test(error ?? '')).length;
       expect(delivery.attempts.findIndex(({ error }) => error === null)).toBe(delivery.attempts.length - 1);
       expect(cameIn.length).toBeLessThanOrEqual(delivery.attempts.length);
       expect(cameIn.length).toBeGreaterThanOrEqual(delivery.attempts.length - unanswered);
@@ -346,12 +346,12 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   // The receiver that answered 410 gets no more requests. The other deliveries to it are held.
   const refused = await deliveriesTo(channels.get('/410') ?? '');
   const asked = refused.flatMap((delivery) => delivery.attempts);
-  const answered = asked.filter(({ error }) => !NO_ANSWER.test(error ?? ''));
+  const answered = asked.filter(({ error }) => !NO_RESPONSE.test(error ?? ''));
   expect(answered.map(({ statusCode }) => statusCode)).toEqual([410]);
   // The oldest is refused, unless all attempts of it got no answer on a busy machine.
   const oldest = refused.find(
     ({ attempts: made }) =>
-      !made.some(({ error }) => NO_ANSWER.test(error ?? '')) ||
+      !made.some(({ error }) => NO_RESPONSE.test(error ?? '')) ||
       made.some(({ statusCode }) => statusCode === 410),
   );
   expect(refused.map(({ id, state }) => [id, state])).toEqual(

@@ -1,3 +1,4 @@
+import type { Logger } from '@tocsin/runtime/logger';
 import { queueUrlVariable } from '@tocsin/runtime/settings';
 import { openPostgresStore } from './postgres-store.ts';
 import type { QueueStore } from './queue-store.ts';
@@ -68,6 +69,11 @@ export function openQueueStores(
     ping: () => each((store) => store.ping()),
     close: () => each((store) => store.close()),
   };
+}
+
+/** For `openQueueStores` in a service. */
+export function logStoreErrors(logger: Logger): (error: Error, setting: string) => void {
+  return (error, setting) => logger.warn("The queue's store reports an error", { error, setting });
 }
 
 function withoutRepetition(onError: (error: Error) => void): (error: Error) => void {

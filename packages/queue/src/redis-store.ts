@@ -133,12 +133,15 @@ return 1`;
 const RELEASE_SCRIPT = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
 function redisLocks(client: () => RedisClient): LockStore {
-  const keyOf = ({ region, monitorId }: CheckLock): string => `${KEY_PREFIX}:running:${region}:${monitorId}`;
   return {
     acquire: async (lock) =>
-      (await client().eval(ACQUIRE_SCRIPT, 1, keyOf(lock), lock.jobId, lock.forMs)) === 1,
+      (await client().eval(ACQUIRE_SCRIPT, 1, lockKey(lock), lock.jobId, lock.forMs)) === 1,
     release: async (lock) => {
-      await client().eval(RELEASE_SCRIPT, 1, keyOf(lock), lock.jobId);
+      await client().eval(RELEASE_SCRIPT, 1, lockKey(lock), lock.jobId);
     },
   };
+}
+
+function lockKey({ region, monitorId }: CheckLock): string {
+  return `${KEY_PREFIX}:running:${region}:${monitorId}`;
 }

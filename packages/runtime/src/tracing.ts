@@ -167,6 +167,6 @@ function currentContext(): Context {
 }
 
 function contextOf(traceparent: string | null | undefined): Context {
-  if (openTelemetry === null || traceparent == null) return ROOT_CONTEXT;
+  if (openTelemetry === null || !traceparent) return ROOT_CONTEXT;
   return openTelemetry.propagator.extract(ROOT_CONTEXT, { traceparent }, defaultTextMapGetter);
 }

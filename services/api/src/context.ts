@@ -39,7 +39,7 @@ export interface ApiContext extends DbContext {
   readonly identity: Identity;
   readonly streams: Pick<LiveStreams, 'open'>;
   /** One for all routes of the process. */
-  readonly triggerLimits: Pick<TriggerLimits, 'admit'>;
+  readonly triggerLimits: Pick<TriggerLimits, 'acquire'>;
   /** Told of every use of an API key. */
   readonly lastUsed: { note(apiKeyId: string): void };
   readonly settings: ApiSettings;

@@ -265,7 +265,7 @@ describe('the service', () => {
     other.close();
     expect([late.code, late.err.trim()]).toEqual([
       1,
-      `PORT must be a free port, but ${port} is in use: set PORT to another one`,
+      `PORT must be a free port, but ${port} is in use. Set another port.`,
     ]);
   });
 });

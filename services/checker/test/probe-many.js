@@ -1,11 +1,11 @@
 /* Runs many checks at once and says how much memory they use; run by `src/probe/bombs.test.ts`. */
 import { createEgress } from '@tocsin/egress/create-egress';
-import { probe } from '../dist/probe/probe.js';
+import { Prober } from '../dist/probe/probe.js';
 
 const SETTLED_MS = 50;
 const SAMPLE_EVERY_MS = 20;
 const { urls, many, timeoutMs, assertions } = JSON.parse(process.argv[2] ?? '{}');
-const egress = createEgress({ allowCidrs: ['127.0.0.0/8'] });
+const prober = new Prober({ egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }) });
 const target = {
   method: 'GET',
   headers: null,
@@ -23,12 +23,12 @@ function liveBytes() {
 }
 
 // What is loaded and compiled once does not count.
-await Promise.all(urls.map((url) => probe({ ...target, url, timeoutMs: SETTLED_MS }, egress)));
+await Promise.all(urls.map((url) => prober.probe({ ...target, url, timeoutMs: SETTLED_MS })));
 const before = liveBytes();
 let peak = before;
 const sampler = setInterval(() => (peak = Math.max(peak, liveBytes())), SAMPLE_EVERY_MS);
 const results = await Promise.all(
-  Array.from({ length: many }, (_, index) => probe({ ...target, url: urls[index % urls.length] }, egress)),
+  Array.from({ length: many }, (_, index) => prober.probe({ ...target, url: urls[index % urls.length] })),
 );
 clearInterval(sampler);
 process.send({

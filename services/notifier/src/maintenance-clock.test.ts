@@ -13,7 +13,7 @@ function optionsOf(override: Partial<MaintenanceClockOptions>): MaintenanceClock
     settle: () => Promise.resolve({ monitors: 0, statusChangeIds: [] }),
     hint: () => Promise.resolve(),
     metrics: {
-      lateSeconds: new Histogram({
+      maintenanceLateSeconds: new Histogram({
         name: 'late',
         help: 'late',
         labelNames: ['edge'],
@@ -49,7 +49,7 @@ describe('MaintenanceClock', () => {
         return Promise.reject(new Error('no store'));
       },
     });
-    await new MaintenanceClock(options).keep(new AbortController().signal);
+    await new MaintenanceClock(options).run(new AbortController().signal);
     expect(calls).toEqual([
       'advance',
       'settle',
@@ -72,7 +72,7 @@ describe('MaintenanceClock', () => {
         return Promise.resolve({ monitors: 200, statusChangeIds: [] });
       },
     });
-    await new MaintenanceClock(options).keep(controller.signal);
+    await new MaintenanceClock(options).run(controller.signal);
     expect(batches).toBe(1);
   });
 
@@ -89,8 +89,8 @@ describe('MaintenanceClock', () => {
         return Promise.resolve({ monitors: left < 0 ? 0 : 200, statusChangeIds: [] });
       },
     });
-    await new MaintenanceClock(options).keep(new AbortController().signal);
-    const { values } = await options.metrics.lateSeconds.get();
+    await new MaintenanceClock(options).run(new AbortController().signal);
+    const { values } = await options.metrics.maintenanceLateSeconds.get();
     expect(values.find((value) => value.metricName === 'late_sum')?.value).toBeCloseTo(3.2);
   });
 
@@ -108,10 +108,10 @@ describe('MaintenanceClock', () => {
       },
     });
     const clock = new MaintenanceClock(options);
-    await expect(clock.keep(new AbortController().signal)).rejects.toThrow('a deadlock');
-    await clock.keep(new AbortController().signal);
-    await clock.keep(new AbortController().signal);
-    const { values } = await options.metrics.lateSeconds.get();
+    await expect(clock.run(new AbortController().signal)).rejects.toThrow('a deadlock');
+    await clock.run(new AbortController().signal);
+    await clock.run(new AbortController().signal);
+    const { values } = await options.metrics.maintenanceLateSeconds.get();
     expect(values.find(({ metricName }) => metricName === 'late_count')?.value).toBe(1);
     expect(values.find(({ metricName }) => metricName === 'late_sum')?.value).toBeCloseTo(2.2);
   });
@@ -120,8 +120,8 @@ describe('MaintenanceClock', () => {
     const options = optionsOf({
       advance: () => Promise.resolve({ startedLate: [0.2], endedLate: [0.3, 400], brokenIds: ['w'] }),
     });
-    await new MaintenanceClock(options).keep(new AbortController().signal);
-    const { values } = await options.metrics.lateSeconds.get();
+    await new MaintenanceClock(options).run(new AbortController().signal);
+    const { values } = await options.metrics.maintenanceLateSeconds.get();
     const counts = values.filter((value) => value.metricName === 'late_count');
     expect(counts.map(({ labels, value }) => [labels.edge, value])).toEqual([
       ['start', 1],

@@ -1,43 +1,40 @@
 import type { AdvancedWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import type { SettledMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import type { Logger } from '@tocsin/runtime/logger';
-import type { MaintenanceMetrics } from './metrics.ts';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import type { NotifierMetrics } from './metrics.ts';
+
+const RUN_EVERY_MS = 500;
 
 export interface MaintenanceClockOptions {
-  /** Begins and ends the occurrences that are due. */
+  /** Starts and ends the occurrences that are due. */
   readonly advance: () => Promise<AdvancedWindows>;
-  /** Brings some of the monitors that differ in line; none where nothing differs. */
+  /** Updates some of the monitors whose maintenance state differs; 0 if none does. */
   readonly settle: () => Promise<SettledMaintenance>;
-  /** Makes alerts prompt; without the hint the relay finds them. */
+  /** Makes alerts prompt. Without the hint the relay finds them. */
   readonly hint: (statusChangeIds: readonly string[]) => Promise<void>;
-  readonly metrics: MaintenanceMetrics;
+  readonly metrics: Pick<NotifierMetrics, 'maintenanceLateSeconds'>;
   readonly logger: Logger;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
-/**
- * The maintenance clock (design §4 "Maintenance"). Every notifier runs it; row locks and conditional updates keep them from doing
- * anything twice.
- */
+/** The maintenance clock. Every notifier runs it; row locks and conditional updates keep them from doing anything twice. */
 export class MaintenanceClock {
   readonly #options: MaintenanceClockOptions;
-  /** Kept until the last of their monitors has followed, over rounds that fail too. */
+  /** Kept until the last of their monitors has changed, over failed rounds too. */
   #edges: Edge[] = [];
 
   constructor(options: MaintenanceClockOptions) {
     this.#options = options;
   }
 
-  /**
-   * One round: windows first, then their monitors, some at a time. A window that falls due while many monitors are brought in line does
-   * not wait for them.
-   */
-  async keep(signal: AbortSignal): Promise<void> {
+  /** One round: windows first, then some of their monitors, again and again, so that no due window waits for many monitors. */
+  async run(signal: AbortSignal): Promise<void> {
     const { advance, settle, hint, logger } = this.#options;
     while (!signal.aborted) {
       const advanced = await advance();
-      noteBroken(advanced, logger);
+      logBroken(advanced, logger);
       this.#remember(advanced);
       const { monitors, statusChangeIds } = await settle();
       if (monitors === 0) {
@@ -63,16 +60,16 @@ export class MaintenanceClock {
     );
   }
 
-  /** A window has begun, or ended, when the last of its monitors has. */
+  /** A window has started, or ended, when the last of its monitors has. */
   #observe(): void {
     for (const { edge, late, at } of this.#edges) {
-      this.#options.metrics.lateSeconds.observe({ edge }, late + (this.#now - at) / 1_000);
+      this.#options.metrics.maintenanceLateSeconds.observe({ edge }, late + (this.#now - at) / 1_000);
     }
     this.#edges = [];
   }
 }
 
-/** The beginning or the end of an occurrence. */
+/** The start or the end of an occurrence. */
 interface Edge {
   readonly edge: 'start' | 'end';
   /** How late its window was changed, in seconds. */
@@ -81,8 +78,19 @@ interface Edge {
   readonly at: number;
 }
 
-function noteBroken({ brokenIds }: AdvancedWindows, logger: Logger): void {
+function logBroken({ brokenIds }: AdvancedWindows, logger: Logger): void {
   for (const maintenanceWindowId of brokenIds) {
-    logger.error('A maintenance window ended: its rule cannot be read any more', { maintenanceWindowId });
+    logger.error('A maintenance window ended because its rule cannot be read', { maintenanceWindowId });
   }
+}
+
+/** Runs the maintenance clock now and then every half second. */
+export function startMaintenanceClock(options: MaintenanceClockOptions): Loop {
+  const clock = new MaintenanceClock(options);
+  return createLoop({
+    name: 'The maintenance clock',
+    everyMs: RUN_EVERY_MS,
+    logger: options.logger,
+    work: (signal) => clock.run(signal),
+  });
 }

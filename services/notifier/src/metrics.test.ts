@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '@tocsin/embedded/testing/
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { createMaintenanceMetrics, createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
+import { createNotifierMetrics, registerBacklogMetrics } from './metrics.ts';
 import { holdTimeouts } from './testing/deadlines.ts';
 
 const logger = createSilentLogger();
@@ -55,7 +55,6 @@ async function scrape({ db }: OpenDatabase = database): Promise<Map<string, numb
   const registry = createMetrics();
   createNotifierMetrics(registry);
   registerBacklogMetrics(registry, db, logger);
-  createMaintenanceMetrics(registry, db, logger);
   const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith('tocsin_'));
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }

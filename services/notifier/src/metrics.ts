@@ -8,22 +8,25 @@ import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/ru
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
-/** Counting what is held reads the whole log of deliveries. */
+/** Counting these reads the whole log of deliveries. */
 const HELD_FRESH_FOR_MS = 60_000;
+/** A window starts and ends to the second. */
+const WINDOWS_FRESH_FOR_MS = 1_000;
 
 export interface NotifierMetrics {
   readonly attempts: Counter<'outcome'>;
   readonly attemptSeconds: Histogram;
   readonly channelsDisabled: Counter;
+  readonly maintenanceLateSeconds: Histogram<'edge'>;
 }
 
-/** What a notifier measures of its own work. */
+/** Metrics of a notifier's own work. */
 export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
   const registers = [registry];
   return {
     attempts: new Counter({
       name: 'tocsin_delivery_attempts_total',
-      help: 'Webhook attempts, by what they came to.',
+      help: 'Webhook attempts, by outcome.',
       labelNames: ['outcome'],
       registers,
     }),
@@ -35,39 +38,62 @@ export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
     }),
     channelsDisabled: new Counter({
       name: 'tocsin_channels_disabled_total',
-      help: 'Channels that the service disabled: 410, or 72 hours without one success.',
+      help: 'Channels that the service disabled: 410, or 72 hours without a successful attempt.',
+      registers,
+    }),
+    maintenanceLateSeconds: new Histogram({
+      name: 'tocsin_maintenance_late_seconds',
+      help: 'How late the last monitor of a maintenance window entered or left maintenance.',
+      labelNames: ['edge'],
+      buckets: [0.1, 0.25, 0.5, 1, 2, 5, 30, 300],
       registers,
     }),
   };
 }
 
-/** What Postgres says is still to be done, whoever does it: every notifier shows the same. */
+/** Metrics that are read from Postgres. Every notifier shows the same values. */
 export function registerBacklogMetrics(registry: Metrics, db: Database, logger: Logger): void {
-  const backlog = (
+  const registerCount = (
+    name: string,
+    help: string,
+    what: string,
+    freshForMs: number,
+    read: () => Promise<number>,
+  ): void =>
+    registerReadNumber(
+      registry,
+      { name, help },
+      createReading({ what, read, logger, freshForMs }),
+      (count) => count,
+    );
+  const registerBacklog = (
     name: string,
     what: string,
     read: () => Promise<{ count: number; oldestSeconds: number }>,
   ): void => {
     const reading = createReading({ what, read, logger });
-    registerReadNumber(registry, { name, help: `How many ${what}.` }, reading, ({ count }) => count);
+    registerReadNumber(registry, { name, help: `Number of ${what}.` }, reading, ({ count }) => count);
     const oldest = {
       name: `${name}_oldest_seconds`,
       help: `Age of the oldest of the ${what}; 0 without any.`,
     };
     registerReadNumber(registry, oldest, reading, ({ oldestSeconds }) => oldestSeconds);
   };
-  backlog('tocsin_outbox', 'status changes whose deliveries are not made', () => outboxAge(db));
-  backlog('tocsin_deliveries_due', 'deliveries whose attempt is due', () => deliveryBacklog(db));
-  registerReadNumber(
-    registry,
-    { name: 'tocsin_deliveries_held', help: 'Deliveries of disabled channels that wait for a redelivery.' },
-    createReading({
-      what: 'the held deliveries',
-      read: () => countHeldDeliveries(db),
-      logger,
-      freshForMs: HELD_FRESH_FOR_MS,
-    }),
-    (count) => count,
+  registerBacklog('tocsin_outbox', 'status changes without deliveries', () => outboxAge(db));
+  registerBacklog('tocsin_deliveries_due', 'deliveries whose attempt is due', () => deliveryBacklog(db));
+  registerCount(
+    'tocsin_deliveries_held',
+    'Deliveries of disabled channels that wait for a redelivery.',
+    'the held deliveries',
+    HELD_FRESH_FOR_MS,
+    () => countHeldDeliveries(db),
+  );
+  registerCount(
+    'tocsin_maintenance_windows_running',
+    'Number of maintenance windows that run now.',
+    'the running maintenance windows',
+    WINDOWS_FRESH_FOR_MS,
+    () => countRunningWindows(db),
   );
   const channels = createReading({ what: 'the channels', read: () => countChannels(db), logger });
   registerReadGauge(registry, {
@@ -85,39 +111,4 @@ export function registerBacklogMetrics(registry: Metrics, db: Database, logger: 
       );
     },
   });
-}
-
-/** A window begins and ends to the second. */
-const FRESH_FOR_MS = 1_000;
-
-export interface MaintenanceMetrics {
-  readonly lateSeconds: Histogram<'edge'>;
-}
-
-/** What a notifier measures of maintenance windows. */
-export function createMaintenanceMetrics(
-  registry: Metrics,
-  db: Database,
-  logger: Logger,
-): MaintenanceMetrics {
-  registerReadNumber(
-    registry,
-    { name: 'tocsin_maintenance_windows_running', help: 'How many maintenance windows run now.' },
-    createReading({
-      what: 'the running maintenance windows',
-      read: () => countRunningWindows(db),
-      logger,
-      freshForMs: FRESH_FOR_MS,
-    }),
-    (count) => count,
-  );
-  return {
-    lateSeconds: new Histogram({
-      name: 'tocsin_maintenance_late_seconds',
-      help: 'How late the last monitor of a maintenance window entered or left maintenance.',
-      labelNames: ['edge'],
-      buckets: [0.1, 0.25, 0.5, 1, 2, 5, 30, 300],
-      registers: [registry],
-    }),
-  };
 }

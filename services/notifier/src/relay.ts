@@ -1,16 +1,23 @@
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { DispatchedStatusChanges } from '@tocsin/db/status-changes/dispatch-status-changes';
+import type { Logger } from '@tocsin/runtime/logger';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { SpanKind, startSpan } from '@tocsin/runtime/tracing';
 import type { Deliverer } from './deliver/deliverer.ts';
 
-/** Attempts that one notifier runs at the same time on the relay's account. */
-const MOST_ATTEMPTS = 100;
-/** Of them those to channels whose last attempt failed: however many of those hang, the others have the rest (ADR 5). */
-const MOST_TO_FAILING = 50;
+const RELAY_EVERY_MS = 500;
+/** Attempts end one by one, and a delivery may wait for each: one round handles all that end within this time. */
+const GATHER_MS = 25;
+/** A relay without a finished round for this long is stuck. A round that fails is finished. */
+const STUCK_AFTER_MS = 60_000;
+/** Attempts that the relay of one notifier runs at the same time. */
+const MAX_ATTEMPTS = 100;
+/** The part of them for channels whose last attempt failed, so that the others have the rest (docs/adr/0005-attempts-per-channel.md). */
+const MAX_FAILING_ATTEMPTS = 50;
 const DISPATCH_BATCH = 200;
 
 export interface RelayOptions {
-  /** Fans out the oldest due status changes. @returns how many there were, and the deliveries made */
+  /** Creates the deliveries of the oldest due status changes. @returns their number, and the deliveries */
   readonly dispatchDue: (limit: number) => Promise<{ statusChanges: number; deliveryIds: string[] }>;
   readonly claimDue: (scope: { limit: number; failingLimit: number }) => Promise<ClaimedDelivery[]>;
   readonly deliverer: Pick<Deliverer, 'attempt'>;
@@ -20,21 +27,20 @@ export interface RelayOptions {
 export type Relay = () => Promise<void>;
 
 /**
- * Finds in Postgres what no job carried, and does it itself, so that alerts flow while the queue's store is away (design §4
- * "Delivery"). Attempts go on in the background. Those that jobs brought do not count against the relay's: repetitions come
- * by the relay alone, and must not wait for receivers that hang.
+ * Finds in Postgres what no job brought, and does it, so that alerts are sent while the queue's store is unavailable. Attempts continue in
+ * the background. Attempts that jobs brought do not count against the relay's limit: retries come by the relay alone, and must not wait
+ * for receivers that hang.
  */
-export function createRelay(options: RelayOptions): Relay {
-  const { dispatchDue, claimDue, deliverer } = options;
-  const running = { all: 0, toFailing: 0 };
+export function createRelay({ dispatchDue, claimDue, deliverer }: RelayOptions): Relay {
+  const running = { all: 0, failing: 0 };
 
   async function attempt(delivery: ClaimedDelivery): Promise<void> {
-    const toFailing = delivery.isChannelFailing ? 1 : 0;
+    const failing = delivery.isChannelFailing ? 1 : 0;
     running.all += 1;
-    running.toFailing += toFailing;
+    running.failing += failing;
     await deliverer.attempt(delivery);
     running.all -= 1;
-    running.toFailing -= toFailing;
+    running.failing -= failing;
   }
 
   return async function relayOnce() {
@@ -44,15 +50,38 @@ export function createRelay(options: RelayOptions): Relay {
         if (statusChanges < DISPATCH_BATCH) break;
       }
     } finally {
-      // What is due already must not wait for trouble with what is still to be made.
-      const limit = MOST_ATTEMPTS - running.all;
-      const failingLimit = MOST_TO_FAILING - running.toFailing;
+      // Also if dispatching failed: the deliveries that are due must not wait for it.
+      const limit = MAX_ATTEMPTS - running.all;
+      const failingLimit = MAX_FAILING_ATTEMPTS - running.failing;
       if (limit > 0) for (const delivery of await claimDue({ limit, failingLimit })) void attempt(delivery);
     }
   };
 }
 
-/** Fans out status changes, with a span in the trace of each that has one. The traces are known only afterwards. */
+export interface RelayLoop extends Loop {
+  /** @throws Error if the relay is stuck */
+  checkProgress(): Promise<void>;
+}
+
+/** Runs the relay now and then every half second. */
+export function startRelay(relay: Relay, logger: Logger): RelayLoop {
+  let finishedAt = performance.now();
+  const loop = createLoop({
+    name: 'The relay',
+    everyMs: RELAY_EVERY_MS,
+    gatherMs: GATHER_MS,
+    logger,
+    work: () => relay().finally(() => (finishedAt = performance.now())),
+  });
+  return {
+    ...loop,
+    checkProgress: async () => {
+      if (performance.now() - finishedAt > STUCK_AFTER_MS) throw new Error('the relay makes no progress');
+    },
+  };
+}
+
+/** Dispatches status changes, with a span in the trace of each that has one. The traces are known only afterwards. */
 export async function traceDispatch(
   by: 'job' | 'relay',
   dispatch: () => Promise<DispatchedStatusChanges>,

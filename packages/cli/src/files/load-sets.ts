@@ -1,7 +1,7 @@
-import { fieldsOf, toFieldErrors } from '@tocsin/contracts/field-errors';
+import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { fileDefaultsSchema, monitorFileSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import { judgeMonitor, monitorFieldErrors } from '@tocsin/contracts/monitors/monitor';
+import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { z } from 'zod';
 import type { Terminal } from '../terminal/terminal.ts';
 import { findFiles } from './find-files.ts';
@@ -76,13 +76,13 @@ function readFile(
   );
   const outer = outerSchema.safeParse(value);
   if (!outer.success) {
-    for (const { path, message } of toFieldErrors(outer.error.issues, () => fieldsOf(monitorFileSchema)))
+    for (const { path, message } of toFieldErrors(outer.error.issues, monitorFileSchema))
       report(path.split('.'), path === '' ? 'must contain source and monitors' : `${path} ${message}`);
     return { source: '', monitors: [] };
   }
   const defaults = fileDefaultsSchema.safeParse(outer.data.defaults ?? {});
   if (!defaults.success) {
-    for (const { path, message } of monitorFieldErrors(defaults.error, fieldsOf(fileDefaultsSchema)))
+    for (const { path, message } of toFieldErrors(defaults.error.issues, fileDefaultsSchema))
       report(['defaults', ...path.split('.')], withField(path, message));
   }
   const own = outer.data.source ?? source?.trim();
@@ -113,7 +113,7 @@ function readMonitor(
   };
   const isObject = typeof entry === 'object' && entry !== null && !Array.isArray(entry);
   const fields: unknown = isObject ? { ...defaults, ...entry } : entry;
-  const parsed = judgeMonitor(monitorSetEntrySchema, fields);
+  const parsed = validateMonitor(monitorSetEntrySchema, fields);
   for (const { path, message } of parsed.errors) {
     const text =
       path === 'source'

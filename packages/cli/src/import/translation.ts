@@ -1,6 +1,6 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import { judgeMonitor } from '@tocsin/contracts/monitors/monitor';
+import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
@@ -45,7 +45,7 @@ export function validateTranslations(
       replaceVariables !== null && typeof url === 'string'
         ? { ...fields, url: replaceVariables(url) }
         : fields;
-    const { errors } = judgeMonitor(monitorSetEntrySchema, { externalId, ...validated });
+    const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...validated });
     if (errors.length === 0) monitors.push({ externalId, fields });
     else remarks.push(...errors.map(({ path, message }) => `${name}: skipped: ${path} ${message}`));
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../limits.ts';
 import { API_KEY } from '../routes/examples.ts';
 import { defineRoutes } from '../routes/route.ts';
 import { apiKeySchema, createApiKeySchema } from './api-key.ts';
@@ -22,14 +23,11 @@ export const apiKeyRoutes = defineRoutes({
     status: 201,
     response: z.strictObject({
       apiKey: apiKeySchema,
-      key: z
-        .string()
-        .regex(/^tocsin_live_[0-9a-f]{48}$/)
-        .describe('The key itself.'),
+      key: z.string().regex(API_KEY_PATTERN).describe('The key itself.'),
     }),
     responseExample: {
       apiKey: { ...API_KEY, lastUsedAt: null },
-      key: `tocsin_live_${'0123456789abcdef'.repeat(3)}`,
+      key: `${API_KEY_PREFIX}${'0123456789abcdef'.repeat(3)}`,
     },
     showsSecret: true,
     responseHeaders: ['Location'],

@@ -8,8 +8,8 @@ import { pageLimit } from '../monitors/events.ts';
 const MAINTENANCE_WINDOW_STATES = ['scheduled', 'running', 'ended'] as const;
 export type MaintenanceWindowState = (typeof MAINTENANCE_WINDOW_STATES)[number];
 
-const MOST_MONITORS = 5_000;
-const MOST_TEXT = 500;
+const MAX_MONITORS = 5_000;
+const MAX_TEXT = 500;
 
 /** An instant with any offset; kept to the millisecond. */
 const instant = storableText
@@ -24,17 +24,15 @@ const instant = storableText
   })
   .meta({ format: 'date-time' });
 
-const monitorIds = z
+const idList = z
   .array(
     z.uuid({ error: 'must be the id of a monitor' }).transform((id) => id.toLowerCase()),
-    {
-      error: 'must be an array of ids of monitors',
-    },
+    { error: 'must be an array of ids of monitors' },
   )
-  .min(1, { error: 'must name at least one monitor' })
-  .max(MOST_MONITORS, { error: `must name at most ${MOST_MONITORS} monitors` })
+  .max(MAX_MONITORS, { error: `must name at most ${MAX_MONITORS} monitors` })
   .refine((ids) => new Set(ids).size === ids.length, { error: 'must not name a monitor twice' })
   .meta({ uniqueItems: true });
+const monitorIds = idList.min(1, { error: 'must name at least one monitor' }).meta({ uniqueItems: true });
 
 /** The field rules of a maintenance window; what spans fields is judged by `windowProblems` of core. */
 const fields = {
@@ -45,11 +43,11 @@ const fields = {
   ),
   monitorIds: monitorIds.describe('The monitors that it silences; replaced as a whole.'),
   rrule: storableText
-    .max(MOST_TEXT, { error: `must be at most ${MOST_TEXT} characters` })
+    .max(MAX_TEXT, { error: `must be at most ${MAX_TEXT} characters` })
     .nullable()
     .describe('A rule of RFC 5545 without `DTSTART`, such as `FREQ=WEEKLY;BYDAY=SA`. Null: once.'),
   timeZone: storableText
-    .max(MOST_TEXT, { error: `must be at most ${MOST_TEXT} characters` })
+    .max(MAX_TEXT, { error: `must be at most ${MAX_TEXT} characters` })
     .describe('IANA name of the time zone in which occurrences keep their local time.'),
 };
 
@@ -69,6 +67,21 @@ export const updateMaintenanceWindowSchema = z
   .partial()
   .meta({ id: 'MaintenanceWindowUpdate' });
 export type MaintenanceWindowUpdate = z.output<typeof updateMaintenanceWindowSchema>;
+
+/** Body of "preview a maintenance window": the fields that decide when and where it takes place. */
+export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
+  .omit({ name: true, monitorIds: true })
+  .extend({
+    monitorIds: idList
+      .default([])
+      .describe('The monitors whose other maintenance windows are compared. Unknown ids are ignored.'),
+    maintenanceWindowId: z
+      .uuid({ error: 'must be the id of a maintenance window' })
+      .transform((id) => id.toLowerCase())
+      .optional()
+      .describe('The window that is being edited: it is not compared, and its schedule may be in the past.'),
+  })
+  .meta({ id: 'MaintenanceWindowPreviewRequest' });
 
 const timestamp = z.iso.datetime({ precision: 3 });
 const occurrenceSchema = z
@@ -104,6 +117,25 @@ export const listedMaintenanceWindowSchema = maintenanceWindowSchema.omit({ upco
   description: 'A maintenance window in a list: `nextOccurrence` is null while one runs.',
 });
 export type ListedMaintenanceWindow = z.infer<typeof listedMaintenanceWindowSchema>;
+
+export const maintenanceWindowPreviewSchema = z
+  .strictObject({
+    occurrences: z.array(occurrenceSchema).describe('The next five that end after now.'),
+    overlaps: z
+      .array(
+        z
+          .strictObject({
+            maintenanceWindowId: z.uuid(),
+            name: z.string(),
+            startsAt: timestamp.describe('When both windows first run together.'),
+            monitorCount: z.int().min(1).describe('Monitors that both windows have.'),
+          })
+          .meta({ id: 'MaintenanceWindowOverlap' }),
+      )
+      .describe('Other windows that run on the same monitors during one of the occurrences.'),
+  })
+  .meta({ id: 'MaintenanceWindowPreview' });
+export type MaintenanceWindowPreview = z.infer<typeof maintenanceWindowPreviewSchema>;
 
 /** Query of the list of maintenance windows. */
 export const maintenanceWindowsQuerySchema = z.object({ limit: pageLimit, before: pageBefore });

@@ -4,8 +4,10 @@ import { defineRoutes, noFields } from '../routes/route.ts';
 import {
   createMaintenanceWindowSchema,
   listedMaintenanceWindowSchema,
+  maintenanceWindowPreviewSchema,
   maintenanceWindowSchema,
   maintenanceWindowsQuerySchema,
+  previewMaintenanceWindowSchema,
   updateMaintenanceWindowSchema,
 } from './maintenance-window.ts';
 
@@ -44,6 +46,33 @@ export const maintenanceWindowRoutes = defineRoutes({
     response,
     responseExample,
     responseHeaders: ['Location'],
+  },
+  previewMaintenanceWindow: {
+    endpoint: 'POST /api/dashboard/maintenance-windows/preview',
+    ...member,
+    summary: 'Preview a maintenance window',
+    description:
+      'The next occurrences of a window with these fields, and the other windows that overlap with them on the same monitors. Changes nothing.',
+    body: previewMaintenanceWindowSchema,
+    bodyExample: {
+      startsAt: '2026-11-28T03:00:00+01:00',
+      endsAt: '2026-11-28T05:00:00+01:00',
+      rrule: 'FREQ=WEEKLY;BYDAY=SA',
+      timeZone: 'Europe/Berlin',
+      monitorIds: [MONITOR.id],
+    },
+    response: maintenanceWindowPreviewSchema,
+    responseExample: {
+      occurrences: MAINTENANCE_WINDOW.upcoming,
+      overlaps: [
+        {
+          maintenanceWindowId: '019a9f17-9a0b-7c1d-8e2f-30415263748a',
+          name: 'Backups',
+          startsAt: '2026-11-28T02:30:00.000Z',
+          monitorCount: 1,
+        },
+      ],
+    },
   },
   getMaintenanceWindow: {
     endpoint: 'GET /api/dashboard/maintenance-windows/:id',

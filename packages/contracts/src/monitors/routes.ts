@@ -164,15 +164,12 @@ export type InDashboard<Table extends Routes> = {
 
 /** The same routes for signed-in users, who may do everything that a key with the scope `write` may. */
 function forDashboard<Table extends Routes>(table: Table): InDashboard<Table> {
-  const entries = Object.entries(table).map(([id, { requiresWriteScope: _, ...route }]) => [
-    `${id}InDashboard`,
-    {
-      ...route,
-      endpoint: route.endpoint.replace('/api/cli/', '/api/dashboard/'),
-      tag: 'Monitors in the dashboard',
-      access: 'member',
-    },
-  ]);
+  const entries = Object.entries(table).map(([id, declared]) => {
+    const { requiresWriteScope: _, ...route } = declared;
+    const endpoint = route.endpoint.replace('/api/cli/', '/api/dashboard/');
+    const tag = 'Monitors in the dashboard';
+    return [`${id}InDashboard`, { ...route, endpoint, tag, access: 'member' }] as const;
+  });
   return Object.fromEntries(entries) as InDashboard<Table>;
 }
 

@@ -51,7 +51,7 @@ export type Client<Table extends Routes> = <Endpoint extends Table[keyof Table][
 export function createClient<Table extends Routes>(send: Send): Client<Table> {
   interface AnyOptions {
     readonly id?: string;
-    readonly query?: Readonly<Record<string, unknown>>;
+    readonly query?: Readonly<Record<string, string | undefined>>;
     readonly body?: unknown;
     readonly headers?: Readonly<Record<string, string>>;
     readonly signal?: AbortSignal;
@@ -61,7 +61,7 @@ export function createClient<Table extends Routes>(send: Send): Client<Table> {
     const path = pattern.replace(':id', () => encodeURIComponent(options.id ?? ''));
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(options.query ?? {})) {
-      if (value !== undefined) query.set(name, String(value));
+      if (value !== undefined) query.set(name, value);
     }
     return send({
       method: method as Method,

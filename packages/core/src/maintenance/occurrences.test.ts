@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { RRuleTemporal } from 'rrule-temporal';
 import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
 import {
+  firstOverlap,
   followingOccurrence,
   nextOccurrence,
   passedOccurrences,
@@ -257,4 +258,22 @@ test('no rule holds up the process: it is judged, and its occurrences are found,
   );
   const never = windowOf('2026-01-05T03:00:00Z', 'FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30');
   expect(nextOccurrence(never, now)).toBeNull();
+});
+
+describe('firstOverlap', () => {
+  // The second one is a Saturday.
+  const occurrences = ['2026-05-01', '2026-05-02'].map((day) => ({
+    startsAt: new Date(`${day}T02:00:00Z`),
+    endsAt: new Date(`${day}T04:00:00Z`),
+  }));
+  const weekly = (start: string): WindowSchedule => windowOf(start, 'FREQ=WEEKLY;BYDAY=SA', 'UTC', 120);
+
+  test.each([
+    ['begins earlier', '2026-03-14T01:00:00Z', '2026-05-02T02:00:00.000Z'],
+    ['begins later', '2026-03-14T03:00:00Z', '2026-05-02T03:00:00.000Z'],
+    ['ends when the occurrence begins', '2026-03-14T00:00:00Z', undefined],
+    ['begins when the occurrence ends', '2026-03-14T04:00:00Z', undefined],
+  ])('a window that %s', (_what, start, expected) => {
+    expect(firstOverlap(occurrences, weekly(start))?.toISOString()).toBe(expected);
+  });
 });

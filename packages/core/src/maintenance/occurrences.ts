@@ -68,6 +68,17 @@ export function previewOccurrences(window: WindowSchedule, count: number, after:
   return found;
 }
 
+/** When one of these occurrences and the window first run together; null if they never do. */
+export function firstOverlap(occurrences: readonly Occurrence[], window: WindowSchedule): Date | null {
+  for (const { startsAt, endsAt } of occurrences) {
+    const other = nextOccurrence(window, startsAt);
+    if (other !== null && other.startsAt < endsAt) {
+      return other.startsAt > startsAt ? other.startsAt : startsAt;
+    }
+  }
+  return null;
+}
+
 /** The same for a rule with COUNT: in one pass, since each question to the library would begin at the first one. */
 function previewCounted(window: WindowSchedule, count: number, after: Date): Occurrence[] {
   const lengthMs = window.endsAt.getTime() - window.startsAt.getTime();

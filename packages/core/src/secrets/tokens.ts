@@ -1,16 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-
-/** Fixed prefix, `_live_`, 48 hexadecimal characters (specification "API key", design §3). */
-const FORMAT = /^tocsin_live_[0-9a-fA-F]{48}$/;
+import { API_KEY_PREFIX } from '@tocsin/contracts/limits';
 
 /** A new raw API key. It is shown once; only its hash is kept. */
 export function generateApiKey(): string {
-  return `tocsin_live_${randomBytes(24).toString('hex')}`;
-}
-
-/** Whether the text has the form of an API key of ours. */
-export function isApiKey(text: string): boolean {
-  return FORMAT.test(text);
+  return `${API_KEY_PREFIX}${randomBytes(24).toString('hex')}`;
 }
 
 /** SHA-256 of the raw key, hexadecimal: what is stored and looked up. */

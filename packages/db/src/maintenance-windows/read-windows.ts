@@ -1,13 +1,17 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '@tocsin/contracts/errors';
 import type {
   ListedMaintenanceWindow,
   MaintenanceWindow,
+  MaintenanceWindowPreview,
   MaintenanceWindowsQuery,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { type Occurrence, previewOccurrences } from '@tocsin/core/maintenance/occurrences';
-import { and, desc, eq, inArray, sql, type SQL } from 'drizzle-orm';
+import { firstOverlap, previewOccurrences } from '@tocsin/core/maintenance/occurrences';
+import type { Occurrence, WindowSchedule } from '@tocsin/core/maintenance/occurrences';
+import { and, count, desc, eq, inArray, ne, sql, type SQL } from 'drizzle-orm';
 import { unknownCursor } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
+import { readDatabaseClock } from '../database/sql.ts';
 import { maintenanceWindowMonitors, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
 /** How many occurrences to come a record shows. */
@@ -173,4 +177,47 @@ async function isBefore(db: Database, accountId: string, id: string): Promise<SQ
 /** How many windows run now. */
 export async function countRunningWindows(db: Database): Promise<number> {
   return db.$count(maintenanceWindows, eq(maintenanceWindows.state, 'running'));
+}
+
+/** Beyond so many windows with monitors in common, the others are not compared. */
+const MAX_COMPARED = 50;
+
+/**
+ * The next occurrences of a window that may not exist yet, and the account's other windows that run on the same monitors during one of
+ * them. The schedule must be valid.
+ */
+export async function previewWindow(
+  db: Database,
+  accountId: string,
+  schedule: WindowSchedule,
+  monitorIds: readonly string[],
+  ownId: string | null,
+): Promise<MaintenanceWindowPreview> {
+  const occurrences = previewOccurrences(schedule, UPCOMING, await readDatabaseClock(db));
+  const others = await db
+    .select({ window: maintenanceWindows, monitorCount: count() })
+    .from(maintenanceWindows)
+    .innerJoin(maintenanceWindowMonitors, eq(maintenanceWindowMonitors.windowId, maintenanceWindows.id))
+    .where(
+      and(
+        eq(maintenanceWindows.accountId, accountId),
+        ne(maintenanceWindows.state, 'ended'),
+        ownId === null ? undefined : ne(maintenanceWindows.id, ownId),
+        inArray(maintenanceWindowMonitors.monitorId, [...monitorIds]),
+      ),
+    )
+    .groupBy(maintenanceWindows.id)
+    .orderBy(desc(maintenanceWindows.id))
+    .limit(MAX_COMPARED);
+  const overlaps: MaintenanceWindowPreview['overlaps'] = [];
+  for (const { window, monitorCount } of others) {
+    const startsAt = firstOverlap(occurrences, window);
+    const { id: maintenanceWindowId, name } = window;
+    if (startsAt !== null) {
+      overlaps.push({ maintenanceWindowId, name, startsAt: startsAt.toISOString(), monitorCount });
+    }
+    // Rules take time to evaluate: other requests get their turn.
+    await turn();
+  }
+  return { occurrences: occurrences.map(toWire), overlaps };
 }

@@ -1,68 +1,65 @@
 import { AppError } from '@tocsin/contracts/errors';
-import type { ApiKeyScope } from '@tocsin/contracts/vocabulary';
-import { hashApiKey, isApiKey } from '@tocsin/core/secrets/tokens';
+import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
+import type { Access, Route } from '@tocsin/contracts/routes/route';
+import { hashApiKey } from '@tocsin/core/secrets/tokens';
 import { findApiKey } from '@tocsin/db/api-keys/api-keys';
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 import { rateLimit } from 'express-rate-limit';
 import type { ApiContext } from '../context.ts';
+import { bodyOf } from '../http/json-body.ts';
 import { callerOf, stateOf } from '../http/request-state.ts';
-import type { Caller } from '../http/request-state.ts';
+import { keepPrivate } from '../http/response-headers.ts';
 
 const BEARER = /^bearer +(\S+) *$/i;
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/**
- * Finds out whom a request acts for by its Bearer API key (specification "Authentication"). Postgres is asked each time, so
- * a deleted key stops working at once; what does not even look like a key of ours costs no query.
- */
-export function authenticate({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>): RequestHandler {
-  return async function authenticateRequest(req, res, next) {
-    const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
-    if (token === undefined)
-      throw unauthorized('Send an API key: Authorization: Bearer <API key>.', 'Bearer');
-    const identity = isApiKey(token) ? await findApiKey(db, hashApiKey(token)) : null;
-    if (identity === null) {
-      throw unauthorized('This API key is not known or has expired.', 'Bearer error="invalid_token"');
-    }
-    lastUsed.note(identity.id);
-    stateOf(res).caller = {
-      accountId: identity.accountId,
-      apiKeyId: identity.id,
-      canWrite: hasScope(identity.scopes, 'write'),
-      userId: null,
-      role: null,
-      sessionId: null,
-    };
-    next();
+/** The stages of a path that establish the caller, before its method is looked at. */
+export type Guards = (path: string, access: Access) => readonly RequestHandler[];
+
+export function createGuards(context: ApiContext): Guards {
+  const { rateLimitPerMinute, trustedOrigins } = context.settings;
+  const limit = rateLimitPerMinute > 0 ? [limitRate(rateLimitPerMinute)] : [];
+  const forKeys = [authenticateKey(context), keepPrivate, ...limit];
+  const forBrowsers = [keepPrivate, requireTrustedOrigin(trustedOrigins)];
+  const forUsers = [...forBrowsers, authenticateSession(context), ...limit];
+  return (path, access) => {
+    if (access === 'key' || access === 'write key') return forKeys;
+    if (access === 'member' || access === 'owner') return forUsers;
+    return /^\/api\/(?:auth|dashboard)(?:\/|$)/.test(path) ? forBrowsers : [];
   };
 }
 
-/** @param scopes the comma-separated string, as `read,write` */
-function hasScope(scopes: string, scope: ApiKeyScope): boolean {
-  return scopes.split(',').some((name) => name.trim() === scope);
+/**
+ * Authenticates a request by its Bearer API key. Postgres is asked each time, so that a deleted key stops working at once. A token that
+ * does not have the format of a key costs no query.
+ */
+function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>): RequestHandler {
+  return async function authenticateRequest(req, res, next) {
+    const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
+    if (token === undefined) {
+      throw unauthorized('Send an API key: Authorization: Bearer <API key>.', 'Bearer');
+    }
+    const found = API_KEY_PATTERN.test(token) ? await findApiKey(db, hashApiKey(token)) : null;
+    if (found === null) {
+      throw unauthorized('This API key is unknown or has expired.', 'Bearer error="invalid_token"');
+    }
+    lastUsed.note(found.id);
+    const canWrite = found.scopes.split(',').some((scope) => scope.trim() === 'write');
+    const { id: apiKeyId, accountId } = found;
+    stateOf(res).caller = { accountId, apiKeyId, canWrite, userId: null, role: null, sessionId: null };
+    next();
+  };
 }
 
 function unauthorized(detail: string, challenge: string): AppError {
   return new AppError('unauthorized', detail, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/** Lets only keys with the scope `write` pass (specification "Authentication" 6). */
-export const requireWrite: RequestHandler = requireWriteIf(() => true);
-
-/** The same, for the requests that `needed` picks. */
-export function requireWriteIf(needed: (req: Request) => boolean): RequestHandler {
-  return function checkWriteScope(req, res, next) {
-    if (needed(req) && !callerOf(res).canWrite) {
-      throw new AppError('forbidden', 'This needs an API key with the scope write.');
-    }
-    next();
-  };
-}
-
 /**
- * Finds out whom a request acts for by its session cookie (design §3 "Dashboard API"). Postgres is asked each time: a session
- * that ended, a user who was removed or whose role changed counts with the next request.
+ * Authenticates a request by its session cookie. Postgres is asked each time, so that the end of a session, the removal of a user and a
+ * new role take effect with the next request.
  */
-export function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
+function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
   return async function authenticateUser(req, res, next) {
     const signedIn = req.headers.cookie === undefined ? null : await identity.find(req);
     if (signedIn === null)
@@ -74,21 +71,11 @@ export function authenticateSession({ identity }: Pick<ApiContext, 'identity'>):
   };
 }
 
-/** Lets only owners of the account pass: users, invitations, secrets. An API key is no owner. */
-export const requireOwner: RequestHandler = (_req, res, next) => {
-  if (callerOf(res).role !== 'owner') {
-    throw new AppError('owner_required', 'Ask an owner of the account.');
-  }
-  next();
-};
-
-const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-
 /**
- * Refuses what another site could make a browser send with our cookie: a request with one that changes something needs an `Origin` of ours,
- * or the browser's word (`Sec-Fetch-Site`) that the page is ours. `SameSite` of the cookie is the second wall.
+ * Refuses what another site could make a browser send with our cookie: a request with a cookie that changes something needs an `Origin`
+ * of ours, or the browser's `Sec-Fetch-Site: same-origin`. The cookie's `SameSite` is the second line of defence.
  */
-export function requireTrustedOrigin(trustedOrigins: readonly string[]): RequestHandler {
+function requireTrustedOrigin(trustedOrigins: readonly string[]): RequestHandler {
   const trusted = new Set(trustedOrigins);
   return function checkOrigin(req, _res, next) {
     const origin = req.get('origin');
@@ -105,17 +92,17 @@ export function requireTrustedOrigin(trustedOrigins: readonly string[]): Request
 }
 
 /**
- * Requests a minute for each API key or session, counted in this process (design §2 `API_RATE_LIMIT_PER_MINUTE`). Stands behind
- * the authentication: nobody can use up another's share. A limiter that fails lets requests pass.
+ * Limits the requests a minute of each API key or session, counted in this process. It follows the authentication, so that nobody can use
+ * up another caller's share. A limiter that fails lets requests pass.
  */
-export function limitRate(perMinute: number): RequestHandler {
+function limitRate(perMinute: number): RequestHandler {
   return rateLimit({
     windowMs: 60_000,
     limit: perMinute,
     standardHeaders: 'draft-8',
     legacyHeaders: false,
     passOnStoreError: true,
-    keyGenerator: (_req, res) => keyOf(callerOf(res)),
+    keyGenerator: (_req, res) => callerOf(res).apiKeyId ?? callerOf(res).sessionId ?? '',
     handler: (_req, res, next) => {
       const retryAfter = String(res.getHeader('Retry-After') ?? 60);
       const who = callerOf(res).apiKeyId === null ? 'session' : 'API key';
@@ -125,6 +112,16 @@ export function limitRate(perMinute: number): RequestHandler {
   });
 }
 
-function keyOf(caller: Caller): string {
-  return caller.apiKeyId ?? caller.sessionId;
+/** Checks what a route requires of its authenticated caller: the scope `write` of an API key, or the role of an owner. */
+export function requireAccess({ access, requiresWriteScope }: Route): RequestHandler {
+  return function checkAccess(req, res, next) {
+    const needsScope = access === 'write key' || requiresWriteScope?.(bodyOf(req)) === true;
+    if (needsScope && !callerOf(res).canWrite) {
+      throw new AppError('forbidden', 'This needs an API key with the scope write.');
+    }
+    if (access === 'owner' && callerOf(res).role !== 'owner') {
+      throw new AppError('owner_required', 'Ask an owner of the account.');
+    }
+    next();
+  };
 }

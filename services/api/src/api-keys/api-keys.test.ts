@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
-import { isApiKey } from '@tocsin/core/secrets/tokens';
+import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
 import { ensureApiKey, touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS } from '../testing/monitors.ts';
@@ -44,7 +44,7 @@ describe('API keys', () => {
       createdBy: { id: user.id, name: 'Test user', email: null, removed: false },
       createdAt: expect.any(String),
     });
-    expect(isApiKey(key)).toBe(true);
+    expect(key).toMatch(API_KEY_PATTERN);
     const created = await api.as(key).post(MONITORS).send({ name: 'a', url: 'https://a.example' });
     expect(created.status).toBe(201);
     const response = await agent.get(KEYS);

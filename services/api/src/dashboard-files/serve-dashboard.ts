@@ -5,7 +5,7 @@ import express, { Router } from 'express';
 import type { RequestHandler } from 'express';
 import { contentSecurityPolicy, referrerPolicy } from 'helmet';
 import { stateOf } from '../http/request-state.ts';
-import { notFound } from '../http/resource.ts';
+import { notFound } from '../http/router.ts';
 import { compress } from '../http/response-headers.ts';
 
 /** What the dashboard's page may load and who may show it: itself, from here, nothing else. */

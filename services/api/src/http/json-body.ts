@@ -1,13 +1,13 @@
 import { MIMEType } from 'node:util';
 import { AppError } from '@tocsin/contracts/errors';
-import { LIMITS } from '@tocsin/contracts/limits';
 import express from 'express';
 import type { Request, RequestHandler } from 'express';
 import { parseJsonObject } from './json-text.ts';
 
 /**
- * Reads (and inflates) the bytes of any body into `req.body`, not a buffer where there is none; what is in it is judged afterwards, so that a request without one needs no type. Brotli is left
- * alone: what decodes it in Node has let strangers write into the memory of a process (CVE-2026-111497), and no client needs it.
+ * Reads and inflates the bytes of a body into `req.body`, which is no buffer without a body. The content type is checked afterwards, so that
+ * a request without a body needs none. Brotli is refused: its decoder in Node has let clients write into the memory of a process
+ * (CVE-2026-111497), and no client needs it.
  */
 function readBytesUpTo(limit: number): RequestHandler {
   const readBody = express.raw({ type: () => true, limit });
@@ -22,11 +22,11 @@ function readBytesUpTo(limit: number): RequestHandler {
   };
 }
 
-/** Reads a JSON object into `req.body`, undefined where there is no body (design §3: 413, 415, 400, in this order). */
-export const parseJsonBody: RequestHandler = parseJsonBodyUpTo(LIMITS.apiBodyBytes);
-
-/** The same for a body of so many bytes at most. */
-export function parseJsonBodyUpTo(limit: number): RequestHandler {
+/**
+ * Reads a JSON object into `req.body`, undefined without a body. Errors are checked in the order 413, 415, 400.
+ * @param limit the maximum size in bytes
+ */
+export function parseJsonBody(limit: number): RequestHandler {
   const read = readBytesUpTo(limit);
   return function parse(req, res, next) {
     read(req, res, (error?: unknown) => {
@@ -41,8 +41,11 @@ export function parseJsonBodyUpTo(limit: number): RequestHandler {
   };
 }
 
-/** The parsed body; without one, an object that gives no field. */
-export function bodyOf(req: Request): Readonly<Record<string, unknown>> {
+/** The parsed body, before its fields are validated. */
+export type RawBody = Readonly<Record<string, unknown>>;
+
+/** The parsed body; an empty object without one. */
+export function bodyOf(req: Request): RawBody {
   return (req.body as Record<string, unknown> | undefined) ?? {};
 }
 
@@ -81,7 +84,7 @@ function decodeBody(bytes: Buffer): string {
   }
 }
 
-/** An error of Express' body reader as one of ours. */
+/** Translates an error of Express' body reader. */
 function toBodyError(error: unknown, limit: number): unknown {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   if (status === 413) {

@@ -6,7 +6,7 @@ import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import express from 'express';
 import { handleErrors } from './errors.ts';
-import { parseJsonBodyUpTo } from './json-body.ts';
+import { parseJsonBody } from './json-body.ts';
 import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
 
@@ -29,7 +29,7 @@ async function serve(waitMs: number): Promise<Server> {
     passed += 1;
     next();
   });
-  app.use(parseJsonBodyUpTo(2 * LARGE), (_req, res) => void res.json({}));
+  app.use(parseJsonBody(2 * LARGE), (_req, res) => void res.json({}));
   app.use(handleErrors(createSilentLogger()));
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');

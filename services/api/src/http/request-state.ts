@@ -14,24 +14,24 @@ interface ApiKeyCaller extends AnyCaller {
   readonly sessionId: null;
 }
 
-interface UserCaller extends AnyCaller {
+export interface UserCaller extends AnyCaller {
   readonly apiKeyId: null;
   readonly userId: string;
   readonly role: UserRole;
   readonly sessionId: string;
 }
 
-/** Whom a request acts for: an API key under `/api/cli`, a signed-in user under `/api/dashboard`. */
+/** On whose behalf a request acts: an API key under `/api/cli`, a signed-in user under `/api/dashboard`. */
 export type Caller = ApiKeyCaller | UserCaller;
 
-/** What the stages of one request tell each other; lives in `res.locals`. */
+/** State that the stages of a request share, in `res.locals`. */
 export interface RequestState {
   requestId: string;
-  /** The pattern of the path, as `/api/cli/monitors/:id`; unset where no path matched. */
+  /** The pattern of the path, such as `/api/cli/monitors/:id`; unset if no path matched. */
   route?: string;
   /** Unset until the request is authenticated. */
   caller?: Caller;
-  /** Whether the answer goes on until somebody leaves: how long it took says nothing of the service. */
+  /** Whether the response lasts until a side disconnects: its duration says nothing about the service. */
   isStream?: true;
 }
 
@@ -39,16 +39,16 @@ export function stateOf(res: Response): RequestState {
   return res.locals as RequestState;
 }
 
-/** The caller of an authenticated request. @throws Error where the route is not behind `authenticate` or `authenticateSession` */
+/** The caller of an authenticated request. @throws Error if the route requires no authentication */
 export function callerOf(res: Response): Caller {
   const { caller } = stateOf(res);
-  if (caller === undefined) throw new Error('this route is not behind authenticate');
+  if (caller === undefined) throw new Error('this route requires no authentication');
   return caller;
 }
 
 const ACCEPTABLE = /^[\w.-]{1,128}$/;
 
-/** Gives each request an id, the caller's own where it is harmless, and answers it as `X-Request-Id` (design §3). */
+/** Assigns each request an id, the caller's own if it is harmless, and returns it as `X-Request-Id`. */
 export const assignRequestId: RequestHandler = (req, res, next) => {
   const given = req.get('x-request-id');
   const requestId = given !== undefined && ACCEPTABLE.test(given) ? given : randomUUID();
@@ -58,8 +58,8 @@ export const assignRequestId: RequestHandler = (req, res, next) => {
 };
 
 /**
- * A path with broken percent-encoding names nothing of ours, which is for the routes to say, each in its turn (404, design
- * §3). Express would answer 400 before any of them: so the stray percent signs are taken as they are.
+ * Takes stray percent signs in a path literally. A path with broken percent-encoding identifies nothing, so routes return 404 for it in
+ * their turn. Express would return 400 before any of them.
  */
 export const repairPath: RequestHandler = (req, _res, next) => {
   const [path = '', ...query] = req.url.split('?');

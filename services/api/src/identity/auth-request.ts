@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 
-/** Set by us on every request, from what Express makes of `TRUST_PROXY`: a client cannot choose its own address. */
+/** Set on every request from what Express derives by `TRUST_PROXY`, so that a client cannot choose its own address. */
 export const CLIENT_IP_HEADER = 'x-tocsin-client-ip';
 
 /** The request headers that better-auth receives. It gets no others, such as `Host`, with which a client could forge our address. */
@@ -25,20 +25,20 @@ export function authHeaders(req: Request): Headers {
   return headers;
 }
 
-/** What is asked of better-auth. */
-export interface AuthAsk {
+/** A request for better-auth. */
+export interface AuthRequest {
   readonly req: Request;
-  /** Of the route, as `/api/auth/sign-out`. */
+  /** Such as `/api/auth/sign-out`. */
   readonly path: string;
   /** The validated fields of the query of a GET, else of the body. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A request for better-auth, made of validated fields: it takes many that are documented nowhere, some of which sign in.
- * @param publicUrl the address people see, whatever a client says of it
+ * Builds a request for better-auth from validated fields only: it accepts many undocumented ones, some of which sign in.
+ * @param publicUrl the address that users see, whatever the client sends as `Host`
  */
-export function authRequest({ req, path, fields }: AuthAsk, publicUrl: string): globalThis.Request {
+export function buildRequest({ req, path, fields }: AuthRequest, publicUrl: string): globalThis.Request {
   const url = new URL(path, publicUrl);
   const headers = authHeaders(req);
   if (req.method === 'POST') {
@@ -49,10 +49,10 @@ export function authRequest({ req, path, fields }: AuthAsk, publicUrl: string): 
   return new Request(url, { headers });
 }
 
-/** Sends the answer of better-auth on. */
-export async function sendAuthAnswer(res: Response, answer: globalThis.Response): Promise<void> {
-  const body = await answer.text();
-  for (const [name, value] of answer.headers) if (name !== 'set-cookie') res.set(name, value);
-  for (const cookie of answer.headers.getSetCookie()) res.append('Set-Cookie', cookie);
-  res.status(answer.status).end(body);
+/** Forwards a response of better-auth. */
+export async function forwardResponse(res: Response, response: globalThis.Response): Promise<void> {
+  const body = await response.text();
+  for (const [name, value] of response.headers) if (name !== 'set-cookie') res.set(name, value);
+  for (const cookie of response.headers.getSetCookie()) res.append('Set-Cookie', cookie);
+  res.status(response.status).end(body);
 }

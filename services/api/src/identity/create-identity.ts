@@ -8,8 +8,8 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { authOptions } from './auth-options.ts';
 import type { AuthSettings } from './auth-options.ts';
-import { authHeaders, authRequest } from './auth-request.ts';
-import type { AuthAsk } from './auth-request.ts';
+import { authHeaders, buildRequest } from './auth-request.ts';
+import type { AuthRequest } from './auth-request.ts';
 import { KnownDevices } from './known-devices.ts';
 import { SignInLimit } from './sign-in-limit.ts';
 import type { AttemptOutcome } from './sign-in-limit.ts';
@@ -33,19 +33,19 @@ interface SignedIn {
   readonly cookies: readonly string[];
 }
 
-const MOST_LOOKS = 3;
+const MAX_LOOKUPS = 3;
 const PASSWORD_PATH = '/api/auth/sign-in/email';
 
-/** Who people are: the sessions of the dashboard. better-auth does the work and stays behind this. */
+/** The users and sessions of the dashboard. Hides better-auth, which does the work. */
 export interface Identity {
-  /** Answers what is asked under `/api/auth`. @throws AppError rate_limited; Error in place of any 5xx */
-  answer(ask: AuthAsk): Promise<globalThis.Response>;
-  /** The same for what single sign-on needs. */
-  answerSingleSignOn(ask: AuthAsk): Promise<globalThis.Response>;
+  /** Handles a request under `/api/auth`. @throws AppError rate_limited; Error in place of any 5xx */
+  handle(request: AuthRequest): Promise<globalThis.Response>;
+  /** The same for single sign-on. */
+  handleSingleSignOn(request: AuthRequest): Promise<globalThis.Response>;
   readonly hasSingleSignOn: boolean;
-  /** Whom the cookie of a request signs in, asked of Postgres each time; null: nobody. */
+  /** The user that the cookie of a request signs in, looked up in Postgres each time; null: none. */
   find(req: Request): Promise<SignedIn | null>;
-  /** Whether it still does, for an answer that is under way: the session is not prolonged, as no cookie could say so. */
+  /** Whether a request is still signed in while its response lasts. The session is not extended, since no cookie could say so. */
   isSignedIn(req: Request): Promise<boolean>;
   /** Starts a session. @returns its `Set-Cookie` values */
   signIn(req: Request, email: string, password: string): Promise<readonly string[]>;
@@ -55,70 +55,69 @@ export interface Identity {
 export function createIdentity(options: IdentityOptions): Identity {
   const auth = betterAuth(authOptions(options));
   const singleSignOn = options.oidc === null ? null : createSingleSignOn(options, options.oidc);
+  const devices = new KnownDevices(options);
+  const limit = options.limitSignIn ? new SignInLimit(options) : null;
+
   /**
-   * better-auth keeps the cause of an error to itself: where Postgres is away this throws that. Where it answers again, a connection
-   * of ours broke, as others may have, and the session is looked up anew.
+   * better-auth hides the cause of an error. If Postgres is unreachable, this throws that error. Otherwise a connection of ours broke, as
+   * others may have, and the session is looked up again.
    */
-  const orOutage = async <Found>(look: () => Promise<Found>): Promise<Found> => {
-    for (let tries = 1; ; tries += 1) {
+  async function retryLookup<Found>(look: () => Promise<Found>): Promise<Found> {
+    for (let lookups = 1; ; lookups += 1) {
       try {
         return await look();
       } catch (error) {
         await ping(options.db);
-        if (tries === MOST_LOOKS) throw error;
+        if (lookups === MAX_LOOKUPS) throw error;
       }
     }
-  };
-  const devices = new KnownDevices(options);
-  const limit = options.limitSignIn ? new SignInLimit(options) : null;
-  const answerWith = async (handle: typeof auth.handler, ask: AuthAsk): Promise<globalThis.Response> => {
-    const answer = await handle(authRequest(ask, options.publicUrl));
-    if (answer.status === 429) {
-      throw tooManyAttempts('from this address', answer.headers.get('x-retry-after') ?? '10');
+  }
+
+  async function handleBy(handler: typeof auth.handler, request: AuthRequest): Promise<globalThis.Response> {
+    const response = await handler(buildRequest(request, options.publicUrl));
+    if (response.status === 429) {
+      throw tooManyAttempts('from this address', response.headers.get('x-retry-after') ?? '10');
     }
-    if (answer.status < 500) return answer;
+    if (response.status < 500) return response;
     await ping(options.db);
-    throw new Error(`better-auth answered ${answer.status}`);
-  };
-  const answerPassword = async (ask: AuthAsk): Promise<globalThis.Response> => {
-    const email = String(ask.fields['email']);
-    const address = ask.req.ip ?? '';
-    const device = await devices.find(ask.req, email);
+    throw new Error(`better-auth responded with ${response.status}`);
+  }
+
+  async function handlePassword(request: AuthRequest): Promise<globalThis.Response> {
+    const email = String(request.fields['email']);
+    const address = request.req.ip ?? '';
+    const device = await devices.find(request.req, email);
     const attempt = limit?.begin({ email, address, device });
     if (typeof attempt === 'number') throw tooManyAttempts('to sign in as this user', String(attempt));
     let outcome: AttemptOutcome = 'undecided';
     try {
-      // Made before the password is checked: one that changes meanwhile makes the cookie invalid.
+      // Created before the password is checked: if it changes meanwhile, the cookie is invalid.
       const cookie = await devices.cookieFor(email, device);
-      const answer = await answerWith(auth.handler, ask);
-      outcome = OUTCOMES[answer.status] ?? 'undecided';
-      if (outcome === 'succeeded') answer.headers.append('set-cookie', cookie);
-      return answer;
+      const response = await handleBy(auth.handler, request);
+      outcome = OUTCOMES[response.status] ?? 'undecided';
+      if (outcome === 'succeeded') response.headers.append('set-cookie', cookie);
+      return response;
     } finally {
       attempt?.end(outcome);
     }
-  };
+  }
+
   return {
-    answer: (ask) => (ask.path === PASSWORD_PATH ? answerPassword(ask) : answerWith(auth.handler, ask)),
-    answerSingleSignOn: (ask) => answerWith(singleSignOn ?? auth.handler, ask),
+    handle: (request) =>
+      request.path === PASSWORD_PATH ? handlePassword(request) : handleBy(auth.handler, request),
+    handleSingleSignOn: (request) => handleBy(singleSignOn ?? auth.handler, request),
     hasSingleSignOn: singleSignOn !== null,
     find: async (req) => {
-      const asked = { headers: authHeaders(req), returnHeaders: true } as const;
-      const found = await orOutage(() => auth.api.getSession(asked));
+      const headers = authHeaders(req);
+      const found = await retryLookup(() => auth.api.getSession({ headers, returnHeaders: true }));
       if (found.response === null) return null;
       const { session, user } = found.response;
       const { id: userId, accountId, role } = userFields.parse(user);
-      return {
-        sessionId: session.id,
-        userId,
-        accountId,
-        role,
-        cookies: found.headers.getSetCookie(),
-      };
+      return { sessionId: session.id, userId, accountId, role, cookies: found.headers.getSetCookie() };
     },
     isSignedIn: async (req) => {
-      const asked = { headers: authHeaders(req), query: { disableRefresh: true } };
-      return (await orOutage(() => auth.api.getSession(asked))) !== null;
+      const lookup = { headers: authHeaders(req), query: { disableRefresh: true } };
+      return (await retryLookup(() => auth.api.getSession(lookup))) !== null;
     },
     signIn: async (req, email, password) => {
       const cookie = await devices.cookieFor(email, null);
@@ -133,7 +132,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   };
 }
 
-/** By the status that better-auth answers to a password. */
+/** By the status of better-auth's response to a password. */
 const OUTCOMES: Readonly<Record<number, AttemptOutcome>> = { 200: 'succeeded', 401: 'failed' };
 
 function tooManyAttempts(what: string, retryAfter: string): AppError {
@@ -142,5 +141,5 @@ function tooManyAttempts(what: string, retryAfter: string): AppError {
   });
 }
 
-/** better-auth does not know our columns by type. */
+/** better-auth does not type our columns. */
 const userFields = z.object({ id: z.string(), accountId: z.string(), role: z.enum(USER_ROLES) });

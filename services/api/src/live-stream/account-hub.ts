@@ -5,7 +5,7 @@ import { createLoop } from '@tocsin/runtime/loop';
 import type { Loop } from '@tocsin/runtime/loop';
 import { isOutage } from '../http/errors.ts';
 import type { ClientStream } from './client-stream.ts';
-import type { StreamLimits } from './live-streams.ts';
+import type { StreamLimits } from './stream-limits.ts';
 import { resetMessage, toMessage, toPage } from './messages.ts';
 import type { Page } from './messages.ts';
 import { readRecords } from './replay.ts';

@@ -1,32 +1,29 @@
-import { AppError } from '@tocsin/contracts/errors';
 import { parseTimestamp } from '@tocsin/contracts/fields';
-import type { Request } from 'express';
-import { RETRY_MS } from './live-streams.ts';
-import type { StreamRecord } from './replay.ts';
+import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
+import { invalidFields } from '../http/field-errors.ts';
+import { RETRY_MS } from './stream-limits.ts';
+
+/** A record that the live stream sends. */
+export type StreamRecord =
+  | { readonly kind: 'check'; readonly record: Event }
+  | { readonly kind: 'status-change'; readonly record: StatusChange };
 
 /**
- * The position that a stream is to go on from, epoch milliseconds: `Last-Event-ID`, or the query parameter `lastEventId` where
- * there is no such header, as in the first request of an `EventSource`. Null: neither is given.
+ * The position from which a stream continues, in epoch milliseconds: `Last-Event-ID`, or the query parameter `lastEventId` if there is no
+ * such header, as in the first request of an `EventSource`. Null if neither is given.
  *
- * A position is an instant of Postgres' clock such that everything stamped ten seconds before it or earlier has been sent.
- * A record's own stamp is one: what was committed by then comes in the order of stamps, and what was not takes less than ten seconds from its
- * stamp to its commit. A heartbeat's is the time of the last complete look at Postgres.
- * @throws AppError validation_failed where it is no position
+ * A position is an instant of Postgres' clock such that everything stamped at least ten seconds before it has been sent. A record's own
+ * stamp is one: committed records are sent in the order of their stamps, and a commit follows its stamp within ten seconds. The position
+ * of a heartbeat is the time of the last complete query.
+ * @throws AppError validation_failed
  */
-export function positionOf(req: Request): number | null {
-  const header = req.get('last-event-id');
-  if (header !== undefined) return parsePosition(header, 'Last-Event-ID');
-  const { lastEventId } = req.query;
-  if (lastEventId === undefined) return null;
-  return parsePosition(typeof lastEventId === 'string' ? lastEventId : '', 'lastEventId');
-}
-
-function parsePosition(text: string, path: string): number {
+export function parsePosition(lastEventId: string | undefined, queried: string | undefined): number | null {
+  const text = lastEventId ?? queried;
+  if (text === undefined) return null;
   const date = parseTimestamp(text);
   if (date !== null) return date.getTime();
-  throw new AppError('validation_failed', `These fields are not valid: ${path}.`, {
-    errors: [{ path, message: 'must be the id of a message of this stream' }],
-  });
+  const path = lastEventId === undefined ? 'lastEventId' : 'Last-Event-ID';
+  throw invalidFields([{ path, message: 'must be the id of a message of this stream' }]);
 }
 
 function formatPosition(position: number): string {

@@ -1,18 +1,12 @@
-import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import type { Database } from '@tocsin/db/database/open';
 import { tailEvents } from '@tocsin/db/events/read-events';
 import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
 import type { StampRange } from '@tocsin/db/monitors/stamps';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
-import { REPLAY_OVERLAP_MS } from './live-streams.ts';
-import type { StreamLimits } from './live-streams.ts';
+import { REPLAY_OVERLAP_MS } from './stream-limits.ts';
+import type { StreamLimits } from './stream-limits.ts';
 import { opening, resetMessage, toMessage } from './messages.ts';
-import type { Message } from './messages.ts';
-
-/** What the live stream tells of a monitor. */
-export type StreamRecord =
-  | { readonly kind: 'check'; readonly record: Event }
-  | { readonly kind: 'status-change'; readonly record: StatusChange };
+import type { Message, StreamRecord } from './messages.ts';
 
 /**
  * The first `limit` events and status changes in the ranges, by timestamp. A silent status change shares the stamp of its

@@ -14,8 +14,8 @@ import { stopClock } from '../testing/stopped-clock.ts';
 import { STREAM, StreamReader } from '../testing/stream-reader.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
-import { STREAM_LIMITS } from './live-streams.ts';
-import type { StreamLimits } from './live-streams.ts';
+import { STREAM_LIMITS } from './stream-limits.ts';
+import type { StreamLimits } from './stream-limits.ts';
 
 const secretsKey = randomBytes(32);
 let api: TestApi;

@@ -6,10 +6,12 @@ import {
 import type {
   ListedMaintenanceWindow,
   MaintenanceWindow,
+  MaintenanceWindowPreview,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
+import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { checkOf, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
@@ -330,4 +332,54 @@ test('without a session: 401, also with an API key; another method: 405', async 
   const response = await agent.put(PATH).send({});
   expect(response.status).toBe(405);
   expect(response.headers['allow']).toBe('GET, HEAD, POST');
+});
+
+describe('POST /preview', () => {
+  const preview = async (fields: Record<string, unknown>, user = agent): Promise<Response> =>
+    user.post(`${PATH}/preview`).send({ startsAt: inHours(1), endsAt: inHours(2), ...fields });
+
+  test('shows the next five occurrences as creation plans them, and creates nothing', async () => {
+    const rule = { rrule: 'FREQ=DAILY', timeZone: 'Europe/Berlin', startsAt: inHours(1), endsAt: inHours(2) };
+    const before = await agent.get(PATH);
+    const response = await preview(rule);
+    expect([response.status, (await agent.get(PATH)).text]).toEqual([200, before.text]);
+    const { occurrences, overlaps } = response.body as MaintenanceWindowPreview;
+    expect(occurrences).toEqual((await create(rule)).upcoming);
+    expect([occurrences.length, overlaps]).toEqual([5, []]);
+  });
+
+  test('shows other windows that overlap on the same monitors', async () => {
+    const { id: first } = await newMonitor(api);
+    const { id: second } = await newMonitor(api);
+    const times = { startsAt: inHours(1.5), endsAt: inHours(3) };
+    const other = await create({ ...times, name: 'Backups', monitorIds: [first, second] });
+    await create({ startsAt: inHours(5), endsAt: inHours(6), monitorIds: [first] });
+    const monitorIds = [first, monitorId];
+    const { overlaps } = (await preview({ monitorIds })).body as MaintenanceWindowPreview;
+    const overlap = { name: 'Backups', startsAt: times.startsAt, monitorCount: 1 };
+    expect(overlaps.filter(({ name }) => name === 'Backups')).toEqual([
+      { maintenanceWindowId: other.id, ...overlap },
+    ]);
+    const own = await preview({ monitorIds, maintenanceWindowId: other.id });
+    expect(own.text).not.toContain(other.id);
+    expect((await preview({ monitorIds }, stranger)).body).toMatchObject({ overlaps: [] });
+  });
+
+  test.each([
+    [{ rrule: 'FREQ=SECONDLY' }, ['rrule']],
+    [{ timeZone: 'Mars/Base' }, ['timeZone']],
+    [{ startsAt: 'tomorrow', monitorIds: ['x'] }, ['startsAt', 'monitorIds.0']],
+    [{ startsAt: '2026-01-01T00:00:00Z', endsAt: '2026-01-01T01:00:00Z' }, ['endsAt']],
+    [{ name: 'Upgrade' }, ['name']],
+  ])('refuses %j as creation does', async (fields, paths) => {
+    const response = await preview(fields);
+    expect([response.status, faults(response).toSorted()]).toEqual([400, paths.toSorted()]);
+  });
+
+  test('the schedule of an edited window may be in the past', async () => {
+    const past = { startsAt: '2026-01-01T00:00:00Z', endsAt: '2026-01-01T01:00:00Z' };
+    const { id } = await create();
+    const response = await preview({ ...past, maintenanceWindowId: id });
+    expect([response.status, response.body]).toEqual([200, { occurrences: [], overlaps: [] }]);
+  });
 });

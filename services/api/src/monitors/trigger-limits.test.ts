@@ -19,7 +19,7 @@ const person = (sessionId: string): Caller =>
 
 function refusalOf(caller: Caller): unknown {
   try {
-    limits.admit(caller, 1_000);
+    limits.acquire(caller, 1_000);
   } catch (error) {
     return error instanceof AppError ? [error.code, error.message, error.headers['Retry-After']] : error;
   }
@@ -28,7 +28,7 @@ function refusalOf(caller: Caller): unknown {
 
 describe('TriggerLimits', () => {
   test('an API key, a session, an account and the server each have a limit and a message', () => {
-    for (let count = 0; count < 2; count += 1) limits.admit(program('a'), 1_000);
+    for (let count = 0; count < 2; count += 1) limits.acquire(program('a'), 1_000);
     expect(refusalOf(program('a'))).toEqual([
       'rate_limited',
       'This API key runs 2 triggered checks already. Try again when one of them has ended.',
@@ -49,7 +49,7 @@ describe('TriggerLimits', () => {
   });
 
   test('a session has the limit of an API key', () => {
-    for (let count = 0; count < 2; count += 1) limits.admit(person('s'), 1_000);
+    for (let count = 0; count < 2; count += 1) limits.acquire(person('s'), 1_000);
     expect(refusalOf(person('s'))).toEqual([
       'rate_limited',
       expect.stringMatching(/^This session runs 2/),
@@ -58,8 +58,8 @@ describe('TriggerLimits', () => {
   });
 
   test('a check that has ended counts no more, and ends once', () => {
-    const end = limits.admit(program('a'), 1_000);
-    limits.admit(program('a'), 1_000);
+    const end = limits.acquire(program('a'), 1_000);
+    limits.acquire(program('a'), 1_000);
     end();
     end();
     expect(refusalOf(program('a'))).toBeNull();
@@ -67,9 +67,9 @@ describe('TriggerLimits', () => {
   });
 
   test('a check that nobody waits for counts until it must have ended, from its start', () => {
-    limits.admit(program('a'), 1_000);
+    limits.acquire(program('a'), 1_000);
     clock.advance(600);
-    limits.admit(program('a'), 1_000);
+    limits.acquire(program('a'), 1_000);
     clock.advance(399);
     expect(refusalOf(program('a'))).not.toBeNull();
     clock.advance(1);

@@ -2,19 +2,19 @@ import { AppError } from '@tocsin/contracts/errors';
 import { unavailable } from '../http/errors.ts';
 import type { Caller } from '../http/request-state.ts';
 
-/** Triggered checks under way that one api process allows: for one API key or session, for one account, and in all. */
+/** Triggered checks that one api process runs at a time: for one API key or session, for one account, and in total. */
 const TRIGGER_LIMITS = { caller: 25, account: 100, process: 1_000 } as const;
 
 const RETRY_AFTER_SECONDS = 5;
 
 interface Slot {
-  /** Whom it counts for. */
+  /** The counters that it belongs to. */
   readonly keys: readonly string[];
   /** By `performance.now()`. */
   readonly endsAt: number;
 }
 
-/** Counts the triggered checks that are under way, whether or not somebody still waits for them. */
+/** Counts the triggered checks in progress, whether or not their clients still wait. */
 export class TriggerLimits {
   readonly #limits: Readonly<Record<keyof typeof TRIGGER_LIMITS, number>>;
   readonly #slots = new Map<string, Set<Slot>>();
@@ -24,12 +24,11 @@ export class TriggerLimits {
   }
 
   /**
-   * Counts one more.
-   * @param longestMs how long the check takes at most, in milliseconds: then it is over, whoever forgot it
-   * @returns ends it sooner
-   * @throws AppError rate_limited, or unavailable where this process runs too many
+   * @param maxDurationMs after which the check no longer counts, even if it is not released
+   * @returns releases it
+   * @throws AppError rate_limited, or unavailable if this process runs too many
    */
-  admit(caller: Caller, longestMs: number): () => void {
+  acquire(caller: Caller, maxDurationMs: number): () => void {
     const { caller: perCaller, account: perAccount, process: inAll } = this.#limits;
     const keys = [`caller ${caller.apiKeyId ?? caller.sessionId}`, `account ${caller.accountId}`, 'process'];
     const [ofCaller = 0, ofAccount = 0, ofProcess = 0] = keys.map((key) => this.#count(key));
@@ -40,7 +39,7 @@ export class TriggerLimits {
     if (ofProcess >= inAll) {
       throw unavailable(`This server runs ${inAll} triggered checks already. Try again soon.`);
     }
-    const slot = { keys, endsAt: performance.now() + longestMs };
+    const slot = { keys, endsAt: performance.now() + maxDurationMs };
     for (const key of keys) this.#slots.set(key, (this.#slots.get(key) ?? new Set()).add(slot));
     return () => this.#remove(slot);
   }
@@ -61,10 +60,10 @@ export class TriggerLimits {
   }
 }
 
-function limited(what: string): AppError {
+function limited(who: string): AppError {
   return new AppError(
     'rate_limited',
-    `${what} triggered checks already. Try again when one of them has ended.`,
+    `${who} triggered checks already. Try again when one of them has ended.`,
     { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } },
   );
 }

@@ -241,18 +241,18 @@ describe('trigger', () => {
   });
 
   test('keys and sessions count against the same limits', async () => {
-    const admit = jest.spyOn(api.context.triggerLimits, 'admit');
+    const acquire = jest.spyOn(api.context.triggerLimits, 'acquire');
     const { id } = await newMonitor(api);
     const owner = await signIn(api);
     expect((await api.as().post(trigger(id))).status).toBe(200);
     expect((await owner.post(`/api/dashboard/monitors/${id}/trigger`)).status).toBe(200);
-    expect(admit.mock.calls.map(([caller]) => [caller.apiKeyId === null, caller.sessionId === null])).toEqual(
-      [
-        [false, true],
-        [true, false],
-      ],
-    );
-    admit.mockRestore();
+    expect(
+      acquire.mock.calls.map(([caller]) => [caller.apiKeyId === null, caller.sessionId === null]),
+    ).toEqual([
+      [false, true],
+      [true, false],
+    ]);
+    acquire.mockRestore();
   });
 
   test('the store takes no jobs: 503 with Retry-After, the CRUD works on', async () => {

@@ -78,11 +78,12 @@ const MAKE = {
   },
 } satisfies Record<string, Make>;
 
-function windowOf(name: string, monitorId: string): object {
+function scheduleOf(monitorId: string): object {
   const at = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
-  return { name, startsAt: at(1), endsAt: at(2), monitorIds: [monitorId] };
+  return { startsAt: at(1), endsAt: at(2), monitorIds: [monitorId] };
 }
 
+const windowOf = (name: string, monitorId: string): object => ({ name, ...scheduleOf(monitorId) });
 const monitorBody = (): object => ({ name: 'New', url: 'https://new.example' });
 const rename = (): object => ({ name: 'Renamed' });
 
@@ -146,6 +147,10 @@ export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
     kind: 'monitor',
     body: ({ id }) => windowOf('New', id),
     foreign: 400,
+  },
+  [`POST ${D}/maintenance-windows/preview`]: {
+    kind: 'monitor',
+    body: ({ id }) => scheduleOf(id),
   },
   [`GET ${D}/maintenance-windows/:id`]: { kind: 'maintenanceWindow' },
   [`PATCH ${D}/maintenance-windows/:id`]: { kind: 'maintenanceWindow', body: rename },

@@ -21,7 +21,7 @@ import { authSecret } from '../identity/auth-options.ts';
 import type { Identity, IdentityOptions } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/single-sign-on.ts';
 import { LiveStreams } from '../live-stream/live-streams.ts';
-import type { StreamLimits } from '../live-stream/live-streams.ts';
+import type { StreamLimits } from '../live-stream/stream-limits.ts';
 import { TriggerLimits } from '../monitors/trigger-limits.ts';
 import { judgedAgent } from './judged-agent.ts';
 
@@ -182,8 +182,8 @@ function lateIdentity(options: IdentityOptions): Identity {
   };
   return {
     hasSingleSignOn: options.oidc !== null,
-    answer: async (ask) => (await load()).answer(ask),
-    answerSingleSignOn: async (ask) => (await load()).answerSingleSignOn(ask),
+    handle: async (request) => (await load()).handle(request),
+    handleSingleSignOn: async (request) => (await load()).handleSingleSignOn(request),
     find: async (req) => (await load()).find(req),
     isSignedIn: async (req) => (await load()).isSignedIn(req),
     signIn: async (req, email, password) => (await load()).signIn(req, email, password),

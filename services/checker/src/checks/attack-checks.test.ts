@@ -20,7 +20,7 @@ import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
-import { BodyBudget } from '../probe/body-budget.ts';
+import { Prober } from '../probe/probe.ts';
 import { Recorder } from '../record/recorder.ts';
 import { TargetCache } from '../targets/target-cache.ts';
 import { CheckCapacity } from './check-capacity.ts';
@@ -58,10 +58,10 @@ beforeAll(async () => {
       logger,
       onBatch: () => undefined,
     }),
-    egress: createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup }),
     metrics: createCheckerMetrics(createMetrics()),
-    bodies: new BodyBudget(),
-    shutdown: new AbortController().signal,
+    prober: new Prober({
+      egress: createEgress({ allowCidrs: [PUBLIC_ADDRESS], extraCa: ground.ca, lookup: ground.dns.lookup }),
+    }),
     announce: () => undefined,
     overlapGuard: { acquire: async () => async () => undefined },
     logger,

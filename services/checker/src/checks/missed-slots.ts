@@ -1,14 +1,13 @@
 import type { SlotGap } from '@tocsin/core/schedule/slots';
 import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.ts';
 
-/** Monitors whose skipped slots are remembered; beyond that, those of the one skipped longest ago are forgotten. */
-const MOST_MONITORS = 10_000;
-const MOST_SLOTS = 100;
+/** Beyond this many monitors with skipped slots, the one skipped longest ago is forgotten. */
+const MAX_MONITORS = 10_000;
+const MAX_SLOTS_PER_MONITOR = 100;
 
 /**
- * Counts the planned slots of a region that passed without a check. A slot that this process skipped shows as a gap once a
- * later one is recorded: it is remembered until then, so that it counts once. One that another process skipped counts as
- * `no_job` here as well.
+ * Counts the planned slots of a region that passed without a check. A slot that this process skipped shows as a gap when a later one is
+ * recorded. It is remembered until then, so that it counts once. A slot that another process skipped counts as `no_job` here as well.
  */
 export class MissedSlots {
   readonly #region: string;
@@ -18,21 +17,21 @@ export class MissedSlots {
   constructor(region: string, counter: CheckerMetrics['missed']) {
     this.#region = region;
     this.#counter = counter;
-    // Prometheus sees no increase of a series that begins with it.
+    // Prometheus would miss the first increase of a series that starts with it.
     for (const reason of MISS_REASONS) counter.inc({ region, reason }, 0);
   }
 
-  /** A slot whose job is not run. */
+  /** Notes a slot whose check does not run. */
   skip(monitorId: string, slot: number, reason: Exclude<MissReason, 'no_job'>): void {
     this.#counter.inc({ region: this.#region, reason });
     const slots = this.#skipped.get(monitorId) ?? [];
     this.#skipped.delete(monitorId);
-    this.#skipped.set(monitorId, [...slots, slot].slice(-MOST_SLOTS));
+    this.#skipped.set(monitorId, [...slots, slot].slice(-MAX_SLOTS_PER_MONITOR));
     const [oldest] = this.#skipped.keys();
-    if (this.#skipped.size > MOST_MONITORS && oldest !== undefined) this.#skipped.delete(oldest);
+    if (this.#skipped.size > MAX_MONITORS && oldest !== undefined) this.#skipped.delete(oldest);
   }
 
-  /** A slot whose result was recorded, after this gap. */
+  /** Notes a slot whose result was recorded, and the gap before it. */
   recorded(monitorId: string, slot: number, gap: SlotGap | null): void {
     const skipped = this.#skipped.get(monitorId) ?? [];
     if (skipped.length > 0) {

@@ -1,24 +1,20 @@
 import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
-import type { Egress } from '@tocsin/egress/create-egress';
 import { JobReturnedError } from '@tocsin/queue/job-worker';
+import type { Producers } from '@tocsin/queue/producers';
+import type { Logger } from '@tocsin/runtime/logger';
 import { currentTraceparent, SpanKind, withSpan, type Attributes } from '@tocsin/runtime/tracing';
 import type { CheckerMetrics } from '../metrics.ts';
-import type { BodyBudget } from '../probe/body-budget.ts';
-import { probe, ProbeAbortedError, type ProbeResult } from '../probe/probe.ts';
+import { ProbeAbortedError, type Prober, type ProbeResult } from '../probe/probe.ts';
 import { RecorderClosedError, type Recorder, type RecordedOutcome } from '../record/recorder.ts';
 import type { TargetCache } from '../targets/target-cache.ts';
 
 /** What every check needs, built once by `main`. */
 export interface CheckContext {
   readonly targets: TargetCache;
+  readonly prober: Prober;
   readonly recorder: Recorder;
-  readonly egress: Egress;
   readonly metrics: CheckerMetrics;
-  /** The memory for bodies that the probes of this process share. */
-  readonly bodies: BodyBudget;
-  /** Aborts probes that still run when the process must end. */
-  readonly shutdown: AbortSignal;
   /** Hints at a status change whose deliveries are due. Never fails. */
   readonly announce: (statusChangeId: string) => void;
 }
@@ -46,7 +42,7 @@ export function runCheck(
   request: CheckRequest,
   onProbed: () => void = () => undefined,
 ): Promise<RecordedOutcome> {
-  const { recorder, metrics } = context;
+  const { prober, recorder, metrics } = context;
   const { monitorId, revision } = target;
   const options = {
     kind: currentTraceparent() === undefined ? SpanKind.INTERNAL : SpanKind.CONSUMER,
@@ -59,7 +55,15 @@ export function runCheck(
   return withSpan('check', options, async (span) => {
     try {
       const startedAt = performance.now();
-      const result = await probeTarget(context, target, request.urlOverride);
+      const result = await prober.probe({
+        url: request.urlOverride ?? target.url,
+        method: target.method,
+        headers: target.headers,
+        body: target.body,
+        timeoutMs: target.timeoutSeconds * 1_000,
+        assertions: target.assertions,
+        owner: { account: target.accountId, resource: monitorId },
+      });
       onProbed();
       metrics.checkSeconds.observe({ region: request.region }, (performance.now() - startedAt) / 1_000);
       if (span.isRecording()) span.setAttributes(describeResult(result));
@@ -79,28 +83,6 @@ export function runCheck(
       throw new JobReturnedError('the checker shuts down', { cause: error });
     }
   });
-}
-
-function probeTarget(
-  { egress, shutdown, bodies }: CheckContext,
-  target: CheckTarget,
-  urlOverride: string | null,
-): Promise<ProbeResult> {
-  const { url, method, headers, body, assertions, accountId, monitorId } = target;
-  return probe(
-    {
-      url: urlOverride ?? url,
-      method,
-      headers,
-      body,
-      timeoutMs: target.timeoutSeconds * 1_000,
-      assertions,
-      owner: { account: accountId, resource: monitorId },
-    },
-    egress,
-    shutdown,
-    bodies,
-  );
 }
 
 function handleOutcome(
@@ -132,5 +114,20 @@ function describeResult({ status, latencyMs, statusCode, errorReason, timings }:
     'tocsin.check.tls_ms': timings.tls ?? undefined,
     'tocsin.check.first_byte_ms': timings.firstByte ?? undefined,
     'tocsin.check.download_ms': timings.download ?? undefined,
+  };
+}
+
+/** Hints at status changes with jobs for the notifier, which finds them without a job, too. */
+export function createAnnouncer(producers: Producers, logger: Logger): CheckContext['announce'] {
+  return (statusChangeId) => {
+    const options = {
+      kind: SpanKind.PRODUCER,
+      attributes: { 'tocsin.status_change.id': statusChangeId },
+    };
+    withSpan('status change', options, () => producers.addStatusChanges([statusChangeId])).catch(
+      (error: unknown) => {
+        logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
+      },
+    );
   };
 }

@@ -20,6 +20,7 @@ import { createMetrics } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
 import { BodyBudget } from '../probe/body-budget.ts';
+import { Prober } from '../probe/probe.ts';
 import { Recorder, type RecorderOptions } from '../record/recorder.ts';
 import { type LoadTargets, TargetCache } from '../targets/target-cache.ts';
 import { CheckCapacity } from './check-capacity.ts';
@@ -99,10 +100,8 @@ function contextOf({
       logger,
       onBatch: () => undefined,
     }),
-    egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }),
     metrics: createCheckerMetrics(registry),
-    bodies,
-    shutdown: new AbortController().signal,
+    prober: new Prober({ egress: createEgress({ allowCidrs: ['127.0.0.0/8'] }), bodies }),
     announce: () => undefined,
     overlapGuard: { acquire: async () => async () => undefined },
     logger,

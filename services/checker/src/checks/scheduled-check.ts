@@ -25,7 +25,7 @@ import { type CheckContext, runCheck } from './run-check.ts';
 export interface ScheduledCheckContext extends CheckContext {
   readonly region: string;
   readonly capacity: CheckCapacity;
-  readonly overlapGuard: Pick<OverlapGuard, 'acquire'>;
+  readonly overlapGuard: OverlapGuard;
   readonly logger: Logger;
 }
 
@@ -35,37 +35,35 @@ interface CheckJob {
   readonly monitorId: string;
   /** Epoch milliseconds. */
   readonly slot: number;
-  /** Null where only the monitor says it. */
-  readonly intervalSeconds: number | null;
-  /** Called once where the check only waits from then on. */
+  /** Called once if the check only waits from then on. */
   readonly onSlow: () => void;
 }
 
-/** After a longer wait for a permit the monitor is read again: it may be another one by then, or gone. */
+/** After a longer wait for a permit the monitor is read again, because it may have changed. */
 const READ_AGAIN_AFTER_MS = 1_000;
-/** Postgres is unavailable where it takes longer; the check runs with what was read before. */
+/** If Postgres takes longer, the check runs with the monitor as it was before the wait. */
 const READ_AGAIN_WITHIN_MS = 2_000;
 
-/** How much longer than its timeout a check may hold the guard before it counts as gone with its process. */
-const GUARD_GRACE_MS = 5_000;
-/** A store that takes longer is away; the check runs without the guard, and its slot still counts once. */
+/** How much longer than its timeout a check may hold its lock before its process counts as killed. */
+const LOCK_GRACE_MS = 5_000;
+/** If the store takes longer, the check runs without the lock. Its slot still counts once. */
 const LOCK_WITHIN_MS = 1_000;
 
-/** A check that is under way so often when its process dies may be what kills it: it is not run again. */
-const MOST_STALLS = 2;
+/** A check that ran in so many processes that died may be what kills them, so it does not run again. */
+const MAX_STALLS = 2;
 
-/** A monitor that cannot be read is logged this often. */
+/** How often an unreadable monitor is logged. */
 const LOG_UNREADABLE_EVERY_MS = 10 * 60_000;
 
 const noLock: ReleaseLock = async () => undefined;
 
-/** Runs the scheduled checks of one region (design §4 "Slot"). */
+/** Runs the scheduled checks of one region. */
 export class ScheduledChecks {
   readonly #context: ScheduledCheckContext;
   readonly #missed: MissedSlots;
-  /** Monitors whose check waits for a permit or runs, and why the next one is skipped while it does. */
+  /** Monitors whose check waits for a permit or runs, and the reason to skip the next check meanwhile. */
   readonly #current = new Map<string, 'overlap' | 'throttled'>();
-  readonly #unreadable = new ExpiringMap<string, true>();
+  readonly #unreadable: ExpiringMap<string, true> = new ExpiringMap();
 
   constructor(context: ScheduledCheckContext) {
     this.#context = context;
@@ -73,11 +71,11 @@ export class ScheduledChecks {
   }
 
   /**
-   * Runs one check of a job: at most one of a monitor at a time, and none that is too late to be of use.
+   * Runs one check of a job, unless it is too late or another check of the monitor runs.
    * @param intervalSeconds of the wave; null for a single check
    * @param stalls how often a checker died, or hung, while it ran this job
-   * @param onSlow called once where the check only waits from then on
-   * @throws JobPostponedError where Postgres cannot be read now, JobReturnedError where the process shuts down
+   * @param onSlow called once if the check only waits from then on
+   * @throws JobPostponedError if Postgres cannot be read now, JobReturnedError if the process shuts down
    */
   async run(
     { monitorId, revision }: SingleCheck,
@@ -89,14 +87,14 @@ export class ScheduledChecks {
     const { region, logger } = this.#context;
     const slot = slotOfJob(jobId);
     if (slot === null) throw new TypeError(`job id "${jobId}" names no slot`);
-    const job: CheckJob = { id: jobId, monitorId, slot, intervalSeconds, onSlow };
-    if (stalls >= MOST_STALLS) {
+    const job: CheckJob = { id: jobId, monitorId, slot, onSlow };
+    if (stalls >= MAX_STALLS) {
       logger.error('Abandoned a check after two worker crashes', { monitorId, region, jobId });
       this.#skip(job, 'crashed');
       return;
     }
-    // Before anything is read: a job must end some day, whatever keeps failing.
-    if (isJobTooLate(job)) {
+    // Before anything is read, so that a job ends even if reading always fails.
+    if (isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now())) {
       this.#skip(job, 'late');
       return;
     }
@@ -114,7 +112,7 @@ export class ScheduledChecks {
     }
   }
 
-  /** The monitor if this job is to check it now; null, and the reason is counted, if not. */
+  /** The monitor if this job is to check it now. Otherwise null, and the reason is counted. */
   #checkable(job: CheckJob, target: CheckTarget | 'unreadable' | null): CheckTarget | null {
     const { region, metrics } = this.#context;
     if (target === 'unreadable') this.#skip(job, 'unreadable');
@@ -126,8 +124,8 @@ export class ScheduledChecks {
   }
 
   /**
-   * The monitor, null where it is gone, or `unreadable` where its row cannot be read, such as one whose secrets no key opens.
-   * @throws JobPostponedError where Postgres is away
+   * The monitor; null if it is deleted, `unreadable` if its row cannot be read, for example because no key decrypts its secrets.
+   * @throws JobPostponedError if Postgres is unavailable
    */
   async #read({ monitorId }: CheckJob, revision: number): Promise<CheckTarget | 'unreadable' | null> {
     const { targets, logger, region } = this.#context;
@@ -158,23 +156,23 @@ export class ScheduledChecks {
     this.#current.set(monitorId, 'overlap');
     try {
       const latest = permit.waitedMs > READ_AGAIN_AFTER_MS ? await this.#readAgain(target, job) : target;
-      if (latest !== null) await this.#runGuarded(latest, job, permit);
+      if (latest !== null) await this.#runLocked(latest, job, permit);
     } finally {
       permit.release();
     }
   }
 
-  /** The monitor as it is after a wait, or as it was while Postgres is unavailable; null where it is not to be checked any more. */
+  /** The monitor as it is after a wait, or as it was if Postgres is unavailable; null if it is not to be checked any more. */
   async #readAgain(target: CheckTarget, job: CheckJob): Promise<CheckTarget | null> {
-    // No cached target is that new, and the cache keeps what it has if Postgres does not answer.
+    // No cached target has that revision, so the cache reads it, and keeps what it has if that fails.
     const reading = this.#read(job, Number.POSITIVE_INFINITY);
     const read = await withDeadline(reading, READ_AGAIN_WITHIN_MS, 'reading a monitor').catch(() => target);
     return this.#checkable(job, read);
   }
 
-  async #runGuarded(target: CheckTarget, job: CheckJob, permit: Permit): Promise<void> {
-    const unlock = await this.#lock(target, job.id);
-    if (unlock === null) {
+  async #runLocked(target: CheckTarget, job: CheckJob, permit: Permit): Promise<void> {
+    const release = await this.#lock(target, job.id);
+    if (release === null) {
       this.#skip(job, 'overlap');
       return;
     }
@@ -190,17 +188,19 @@ export class ScheduledChecks {
       if (!(error instanceof ProbeThrottledError)) throw error;
       this.#skip(job, 'throttled');
     } finally {
-      // Not awaited: a store that hangs must not hold this worker's slot, and the guard ends by itself.
-      unlock().catch(() => undefined);
+      // Not awaited: a store that hangs must not block this worker, and the lock expires.
+      release().catch(() => undefined);
     }
   }
 
-  /** Null where another process checks the monitor. A store that does not answer keeps no check from running. */
-  async #lock(target: CheckTarget, jobId: string): Promise<ReleaseLock | null> {
-    if (!mayOverlap(target.intervalSeconds, target.timeoutSeconds)) return noLock;
-    const forMs = target.timeoutSeconds * 1_000 + GUARD_GRACE_MS;
+  /** Null if another process checks the monitor. A store that is unavailable keeps no check from running. */
+  async #lock(
+    { monitorId, intervalSeconds, timeoutSeconds }: CheckTarget,
+    jobId: string,
+  ): Promise<ReleaseLock | null> {
+    if (!mayOverlap(intervalSeconds, timeoutSeconds)) return noLock;
     const { overlapGuard, region } = this.#context;
-    const lock = { region, monitorId: target.monitorId, jobId, forMs };
+    const lock = { region, monitorId, jobId, forMs: timeoutSeconds * 1_000 + LOCK_GRACE_MS };
     return overlapGuard.acquire(lock, LOCK_WITHIN_MS).catch(() => noLock);
   }
 
@@ -208,11 +208,6 @@ export class ScheduledChecks {
     if (isPlannedSlot(id)) this.#missed.skip(monitorId, slot, reason);
     else this.#context.metrics.skipped.inc({ region: this.#context.region, reason });
   }
-}
-
-/** Where only the monitor says its interval: too late for every interval. */
-function isJobTooLate({ slot, intervalSeconds }: CheckJob): boolean {
-  return isTooLate(slot, intervalSeconds ?? LIMITS.intervalSeconds.max, Date.now());
 }
 
 /** How long a check may wait for a permit: until it would be too late, and never longer than the maximum lateness of any check. */

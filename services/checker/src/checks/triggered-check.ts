@@ -2,7 +2,7 @@ import type { JobPayload } from '@tocsin/contracts/jobs';
 import { ProbeThrottledError } from '../probe/body-budget.ts';
 import { type CheckContext, runCheck } from './run-check.ts';
 
-/** A trigger that was taken: nobody else runs it. */
+/** A trigger that this process alone runs. */
 interface TakenTrigger {
   readonly monitorId: string;
   readonly region: string;
@@ -10,33 +10,28 @@ interface TakenTrigger {
 }
 
 export interface TriggeredCheckContext extends CheckContext {
-  /** Null where it was taken already, is too late, or is gone. */
+  /** Null if it was taken before, is too late, or is deleted. */
   readonly takeTrigger: (triggerId: string) => Promise<TakenTrigger | null>;
 }
 
 /**
- * Runs a triggered check, once (design §4 "Trigger"). The api waits for its event in Postgres. A check that must end with the
- * process is not run again: the api answers that no checker did.
+ * Runs a triggered check, once. The api waits for its event in Postgres. A check that a shutdown ends does not run again: the api reports
+ * that no checker gave a result.
  */
 export async function runTriggeredCheck(
   context: TriggeredCheckContext,
-  payload: JobPayload<'trigger'>,
+  { triggerId }: JobPayload<'trigger'>,
 ): Promise<void> {
-  const trigger = await context.takeTrigger(payload.triggerId);
+  const trigger = await context.takeTrigger(triggerId);
   if (trigger === null) return;
-  // Whoever triggers may just have changed the monitor: what it is now counts.
-  context.targets.evict(trigger.monitorId);
-  const target = await context.targets.get(trigger.monitorId, 1);
+  const { monitorId, region, url: urlOverride } = trigger;
+  // The caller may just have changed the monitor, so it is read again.
+  context.targets.evict(monitorId);
+  const target = await context.targets.get(monitorId, 1);
   if (target === null) return;
-  const request = {
-    region: trigger.region,
-    source: 'trigger',
-    slot: null,
-    triggerId: payload.triggerId,
-    urlOverride: trigger.url,
-  } as const;
+  const request = { region, source: 'trigger', slot: null, triggerId, urlOverride } as const;
   await runCheck(context, target, request).catch((error: unknown) => {
     if (!(error instanceof ProbeThrottledError)) throw error;
-    context.metrics.skipped.inc({ region: trigger.region, reason: 'throttled' });
+    context.metrics.skipped.inc({ region, reason: 'throttled' });
   });
 }

@@ -3,24 +3,24 @@ import { createEgress } from '@tocsin/egress/create-egress';
 import { until } from '@tocsin/embedded/testing/until';
 import { createLocalTargets, NO_TIMEOUT_MS } from '../testing/local-targets.ts';
 import { BodyBudget, ProbeThrottledError } from './body-budget.ts';
-import { probe, type ProbeResult } from './probe.ts';
+import { Prober, type ProbeResult } from './probe.ts';
 
 const KIB = 1024;
 const egress = createEgress({ allowCidrs: ['127.0.0.0/8'] });
 const targets = createLocalTargets();
 afterEach(() => targets.closeAll());
 
-test('an account may hold as much as is left for the others', () => {
+test('an account may use as much as it leaves to the others', () => {
   const budget = new BodyBudget(1_000);
   const first = budget.open('one');
   const second = budget.open('one');
-  expect([first.hold(300), first.hold(500), second.hold(1)]).toEqual([true, true, false]);
+  expect([first.resize(300), first.resize(500), second.resize(1)]).toEqual([true, true, false]);
   const other = budget.open('two');
-  expect([other.hold(250), other.hold(251), other.isRefused]).toEqual([true, false, true]);
-  expect(budget.held).toBe(750);
+  expect([other.resize(250), other.resize(251), other.isRefused]).toEqual([true, false, true]);
+  expect(budget.used).toBe(750);
   first.release();
   other.release();
-  expect([budget.held, second.isRefused, budget.open('one').hold(400)]).toEqual([0, true, true]);
+  expect([budget.used, second.isRefused, budget.open('one').resize(400)]).toEqual([0, true, true]);
 });
 
 /** Sends this many bytes of a body, and the end of it when told to. */
@@ -43,20 +43,20 @@ function check(url: string, account: string, bodies: BodyBudget): Promise<ProbeR
     assertions: { bodyContains: 'x' },
     owner: { account, resource: url },
   } as const;
-  return probe(target, egress, undefined, bodies);
+  return new Prober({ egress, bodies }).probe(target);
 }
 
 test('a body for which there is no memory left is no result; other accounts and later checks have theirs', async () => {
   const budget = new BodyBudget(256 * KIB);
   const slow = await startTarget(100 * KIB);
   const hanging = check(slow.url, 'one', budget);
-  await until('the body that hangs', () => budget.held >= 100 * KIB);
+  await until('the body that hangs', () => budget.used >= 100 * KIB);
   const refused = await startTarget(64 * KIB);
   await expect(check(refused.url, 'one', budget)).rejects.toThrow(ProbeThrottledError);
   const small = await targets.http((_, response) => response.end('x'));
   expect((await check(small.origin, 'two', budget)).status).toBe('UP');
   slow.end();
   expect((await hanging).status).toBe('UP');
-  expect(budget.held).toBe(0);
+  expect(budget.used).toBe(0);
   expect((await check(small.origin, 'one', budget)).status).toBe('UP');
 });

@@ -1,41 +1,41 @@
-/** What the bodies of all probes of a process may take. The container may use 1 GiB. */
+/** For the bodies of all probes of a process. The container has 1 GiB. */
 const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
 
-/** The probe has no result: a limit of this process ended it. That says nothing about the target. */
+/** A limit of this process ended the probe, so it has no result. */
 export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
 }
 
 /**
- * Limits the memory of bodies that are being read. A target can send most of a body and then hang, and thousands of them may do so at the
- * same time. An account may hold as many bytes as all accounts together leave free, so that there is always some left for the next one.
+ * Limits the memory of bodies that are being read. A target can send most of a body and then hang, and thousands of targets may do so at
+ * the same time. An account may use as many bytes as are left free, so that there is always some memory for the next account.
  */
 export class BodyBudget {
   readonly #maxBytes: number;
-  readonly #heldBy = new Map<string, number>();
-  #held = 0;
+  readonly #usedBy = new Map<string, number>();
+  #used = 0;
 
   constructor(maxBytes: number = MAX_BUFFERED_BYTES) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes that are held now. */
-  get held(): number {
-    return this.#held;
+  /** Bytes in use. */
+  get used(): number {
+    return this.#used;
   }
 
-  /** The memory of one probe's body; nothing is held yet. */
+  /** Opens a lease for one probe's body, of no bytes yet. */
   open(account: string): BodyLease {
     return new BodyLease((bytes) => this.#add(account, bytes));
   }
 
-  /** Whether there was room for these bytes; a negative number gives some back. */
+  /** @param bytes negative to release some @returns whether there was room for them */
   #add(account: string, bytes: number): boolean {
-    const held = (this.#heldBy.get(account) ?? 0) + bytes;
-    if (bytes > 0 && held > this.#maxBytes - this.#held - bytes) return false;
-    this.#held += bytes;
-    if (held === 0) this.#heldBy.delete(account);
-    else this.#heldBy.set(account, held);
+    const used = (this.#usedBy.get(account) ?? 0) + bytes;
+    if (bytes > 0 && used > this.#maxBytes - this.#used - bytes) return false;
+    this.#used += bytes;
+    if (used === 0) this.#usedBy.delete(account);
+    else this.#usedBy.set(account, used);
     return true;
   }
 }
@@ -43,27 +43,27 @@ export class BodyBudget {
 /** The memory of one probe's body. */
 export class BodyLease {
   readonly #add: (bytes: number) => boolean;
-  #held = 0;
+  #bytes = 0;
   #isRefused = false;
 
   constructor(add: (bytes: number) => boolean) {
     this.#add = add;
   }
 
-  /** Whether the body was refused memory once: it is incomplete. */
+  /** Whether memory was refused once: the body is incomplete. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
 
-  /** Holds this many bytes in all. @returns false where there is no room for them */
-  hold(bytes: number): boolean {
-    this.#isRefused ||= !this.#add(bytes - this.#held);
-    if (!this.#isRefused) this.#held = bytes;
+  /** Changes the lease to this many bytes in all. @returns false if there is no room for them */
+  resize(bytes: number): boolean {
+    this.#isRefused ||= !this.#add(bytes - this.#bytes);
+    if (!this.#isRefused) this.#bytes = bytes;
     return !this.#isRefused;
   }
 
   release(): void {
-    this.#add(-this.#held);
-    this.#held = 0;
+    this.#add(-this.#bytes);
+    this.#bytes = 0;
   }
 }

@@ -3,25 +3,25 @@ import { parseUrl } from '@tocsin/contracts/parse-url';
 import { type HttpMethod, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
-import { quoteForeign } from './redact.ts';
+import { quote } from './redact.ts';
 
-/** What checks call themselves unless the monitor's headers say otherwise. */
+/** The default User-Agent of checks. */
 const CHECK_USER_AGENT = 'Tocsin/0.1 (+uptime check)';
 
-/** Generous for real sites, and the bound on endless headers. */
+/** Generous for real sites, and a bound on endless headers. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** One request of a check: the first, or the one a redirect asks for. */
+/** One request of a check: the first one, or that of a redirect. */
 export interface HopRequest {
   readonly url: URL;
   readonly method: HttpMethod;
   readonly headers: Readonly<Record<string, string>> | null;
   readonly body: Buffer | null;
-  /** What the target set on the way here; null for nothing. It goes behind a Cookie header of the monitor. */
+  /** Cookies that the target set earlier, appended to a Cookie header of the monitor; null for none. */
   readonly cookies: string | null;
 }
 
-/** The first request of a check; a body goes only with the methods that send one (specification "Request body"). */
+/** The first request of a check. Only methods that send a body have one. */
 export function firstRequest(
   url: URL,
   method: HttpMethod,
@@ -32,7 +32,7 @@ export function firstRequest(
   return { url, method, headers, body: sent ? Buffer.from(body) : null, cookies: null };
 }
 
-/** Node's options for a request over http or https through the egress guard. User name and password of a URL are never sent. */
+/** Options for a request through the egress guard. The user name and password of a URL are never sent. */
 export function requestOptions(request: HopRequest, egress: Egress, owner: LookupOwner): RequestOptions {
   const { url, method } = request;
   return {
@@ -47,7 +47,7 @@ export function requestOptions(request: HopRequest, egress: Egress, owner: Looku
   };
 }
 
-/** A flat list of names and values: Node writes it as it stands, which costs a fraction of a header object. */
+/** A flat list of names and values, which costs Node a fraction of a header object. */
 function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string[] {
   const raw: string[] = [];
   const names = new Set<string>();
@@ -69,20 +69,19 @@ function rawHeaders({ url, method, headers, body, cookies }: HopRequest): string
   return raw;
 }
 
-/** How many redirects a check follows (design §4 "Check"). */
+/** How many redirects a check follows. */
 export const MAX_REDIRECTS = 5;
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Whether this status sends a client elsewhere (300, 304 and 305 do not). */
+/** Whether a client follows this status (300, 304 and 305 it does not). */
 export function isRedirect(statusCode: number): boolean {
   return REDIRECTS.has(statusCode);
 }
 
 /**
- * The request that a redirect asks for (design §4 "Check"), or in words why it cannot be followed. Custom headers and
- * body stay behind for good once the origin changes: a later hop back must not hand them to a page the other origin chose.
- * Cookies that the target set are for the caller to add.
+ * The request that a redirect asks for, or a description of why it cannot be followed. Custom headers and the body are dropped for good
+ * when the origin changes: a later hop back must not hand them to a page that the other origin chose. The caller adds cookies.
  * @param location the Location header as Node read it (Latin-1), null without one
  */
 export function redirectedRequest(
@@ -94,9 +93,9 @@ export function redirectedRequest(
   // Servers send UTF-8 here, which Node reads as Latin-1.
   const text = Buffer.from(location, 'latin1').toString();
   const url = parseUrl(text, request.url.href);
-  if (url === null) return `the redirect to ${quoteForeign(withoutQuery(text))} is no valid URL`;
+  if (url === null) return `the redirect to ${quote(withoutQuery(text))} is no valid URL`;
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return `the redirect to ${quoteForeign(withoutQuery(text))} leaves http and https`;
+    return `the redirect to ${quote(withoutQuery(text))} leaves http and https`;
   }
   const method = redirectedMethod(request.method, statusCode);
   if (url.origin !== request.url.origin) return { url, method, headers: null, body: null, cookies: null };
@@ -104,7 +103,7 @@ export function redirectedRequest(
   return { url, method, headers: withoutContentHeaders(request.headers), body: null, cookies: null };
 }
 
-/** A query or fragment is where servers put tokens. */
+/** Servers put tokens into queries and fragments. */
 function withoutQuery(location: string): string {
   return location.replace(/[?#].*$/s, '…');
 }
@@ -115,7 +114,7 @@ function redirectedMethod(method: HttpMethod, statusCode: number): HttpMethod {
   return (statusCode === 301 || statusCode === 302) && method === 'POST' ? 'GET' : method;
 }
 
-/** A request that lost its body must not describe one. */
+/** A request without its body must not describe one. */
 function withoutContentHeaders(headers: HopRequest['headers']): HopRequest['headers'] {
   if (headers === null) return null;
   const kept = Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith('content-'));

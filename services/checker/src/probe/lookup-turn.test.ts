@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { NO_TIMEOUT_MS } from '../testing/local-targets.ts';
 import { ProbeThrottledError } from './body-budget.ts';
-import { probe, ProbeAbortedError, type ProbeResult } from './probe.ts';
+import { ProbeAbortedError, Prober, type ProbeResult } from './probe.ts';
 
 /** As many lookups as one account may have under way. */
 const MAX_LOOKUPS = 55;
@@ -11,10 +11,11 @@ test('a check whose name is never looked up has no result; one whose name server
   const asked: string[] = [];
   const egress = createEgress({ allowCidrs: [], lookup: (hostname) => asked.push(hostname) });
   const shutdown = new AbortController();
+  const prober = new Prober({ egress, signal: shutdown.signal });
   const check = (name: string, account: string, timeoutMs: number): Promise<ProbeResult> => {
     const owner = { account, resource: name };
     const request = { url: `http://${name}/`, method: 'GET', headers: null, body: null } as const;
-    return probe({ ...request, timeoutMs, assertions: null, owner }, egress, shutdown.signal);
+    return prober.probe({ ...request, timeoutMs, assertions: null, owner });
   };
   const hanging = Array.from({ length: MAX_LOOKUPS }, (_, index) =>
     check(`${index}.test`, 'one', NO_TIMEOUT_MS),

@@ -11,7 +11,7 @@ import {
   loopbackEgress,
   withBody,
 } from '../testing/local-targets.ts';
-import { ProbeAbortedError } from './probe.ts';
+import { ProbeAbortedError, Prober } from './probe.ts';
 
 const targets = createLocalTargets();
 const egress = loopbackEgress();
@@ -332,7 +332,9 @@ describe('shutdown', () => {
   test('ends a running probe without a result', async () => {
     const shutdown = new AbortController();
     const target = await targets.http(() => shutdown.abort());
-    await expect(check(target.origin, egress, {}, shutdown.signal)).rejects.toThrow(ProbeAbortedError);
+    await expect(
+      check(target.origin, egress, {}, new Prober({ egress, signal: shutdown.signal })),
+    ).rejects.toThrow(ProbeAbortedError);
     await target.allClosed();
   });
 
@@ -343,28 +345,30 @@ describe('shutdown', () => {
       setTimeout(() => shutdown.abort(), 30);
     });
     const assertions = { bodyContains: 'never' };
-    await expect(check(target.origin, egress, { assertions }, shutdown.signal)).rejects.toThrow(
-      ProbeAbortedError,
-    );
+    await expect(
+      check(target.origin, egress, { assertions }, new Prober({ egress, signal: shutdown.signal })),
+    ).rejects.toThrow(ProbeAbortedError);
     await target.allClosed();
   });
 
   test('lets no probe begin afterwards', async () => {
     const target = await targets.http((_request, response) => response.end());
-    await expect(check(target.origin, egress, {}, AbortSignal.abort())).rejects.toThrow(ProbeAbortedError);
+    const prober = new Prober({ egress, signal: AbortSignal.abort() });
+    await expect(check(target.origin, egress, {}, prober)).rejects.toThrow(ProbeAbortedError);
     expect(target.connections()).toBe(0);
   });
 
   test('any number of probes share one listener of a signal, which ends them all', async () => {
     const shutdown = new AbortController();
     const { signal } = shutdown;
+    const prober = new Prober({ egress, signal });
     const quick = await targets.http((_request, response) => response.end());
     const results = await Promise.all(
-      Array.from({ length: 30 }, () => check(quick.origin, egress, {}, signal)),
+      Array.from({ length: 30 }, () => check(quick.origin, egress, {}, prober)),
     );
     expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['UP']));
     const hanging = await targets.http(() => undefined);
-    const running = Array.from({ length: 30 }, () => check(hanging.origin, egress, {}, signal));
+    const running = Array.from({ length: 30 }, () => check(hanging.origin, egress, {}, prober));
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
     shutdown.abort();
     const ends = await Promise.allSettled(running);

@@ -3,15 +3,15 @@ import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { CheckStatus, ErrorReason, HttpMethod } from '@tocsin/contracts/vocabulary';
 import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
-import { type Failure, sanitiseDetail } from '@tocsin/core/checks/error-reason';
+import { sanitiseDetail, type Failure } from '@tocsin/core/checks/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
-import { BodyBudget, type BodyLease, ProbeThrottledError } from './body-budget.ts';
+import { BodyBudget, ProbeThrottledError, type BodyLease } from './body-budget.ts';
 import { decodeBody } from './body.ts';
 import { CheckCookies } from './cookies.ts';
 import { firstRequest, isRedirect, MAX_REDIRECTS, redirectedRequest } from './hop-request.ts';
-import { hideSent } from './redact.ts';
-import { type ChooseBodyUse, type HopOutcome, requestHop } from './request-hop.ts';
+import { redactSent } from './redact.ts';
+import { requestHop, type ChooseBodyUse, type HopOutcome } from './request-hop.ts';
 import { Deadline } from './timing.ts';
 
 /** What to check, as the monitor has it. */
@@ -26,60 +26,79 @@ export interface ProbeTarget {
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
 }
 
-/** The result of one check (design §4 "Check"). Of a chain of redirects the fields describe the last request. */
+/** The result of one check. After redirects the fields describe the last request. */
 export interface ProbeResult {
   readonly status: CheckStatus;
   /**
-   * Whole milliseconds of the whole exchange: 0 where no response head arrived, at least 1 otherwise. A `TIMEOUT` after
+   * Whole milliseconds of the whole exchange: 0 if no response head arrived, at least 1 otherwise. A `TIMEOUT` after
    * connecting has the elapsed time.
    */
   readonly latencyMs: number;
-  /** Null where no response head arrived. */
+  /** Null if no response head arrived. */
   readonly statusCode: number | null;
   readonly errorReason: ErrorReason | null;
   readonly errorDetail: string | null;
   readonly timings: Timings;
-  /** Null over http, and where no TLS connection came about. */
+  /** Null over http, and without a TLS connection. */
   readonly certificateExpiresAt: Date | null;
 }
 
 /** The process shuts down: the probe has no result. */
 export class ProbeAbortedError extends Error {
   override readonly name = 'ProbeAbortedError';
-  readonly code = 'PROBE_ABORTED';
 
   constructor() {
     super('the probe was aborted');
   }
 }
 
-const NO_TIMINGS: Timings = { dns: null, tcp: null, tls: null, firstByte: null, download: null };
+interface ProberOptions {
+  /** The guarded connections; each redirect uses them too. */
+  readonly egress: Egress;
+  /** Ends all probes at shutdown. */
+  readonly signal?: AbortSignal;
+  /** The memory that all probes share for bodies. */
+  readonly bodies?: BodyBudget;
+}
 
-/**
- * Checks one target (design §4 "Check"): a failing target is a result, never an exception.
- * @param egress the guarded way out; each hop of a redirect goes through it
- * @param signal ends the probe at shutdown
- * @param bodies the memory that this probe shares with others; default: its own
- * @throws ProbeAbortedError once `signal` aborts
- * @throws ProbeThrottledError if `bodies` has no memory left, or the account has too many lookups that hang to begin this one
- */
-export async function probe(
-  target: ProbeTarget,
-  egress: Egress,
-  signal?: AbortSignal,
-  bodies: BodyBudget = new BodyBudget(),
-): Promise<ProbeResult> {
-  const url = parseUrl(target.url);
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return notAnUrl();
-  const deadline = new Deadline(target.timeoutMs, signal);
-  const lease = bodies.open(target.owner.account);
-  try {
-    const result = await exchange(target, url, egress, deadline, lease);
-    if (deadline.state === 'aborted') throw new ProbeAbortedError();
-    return result;
-  } finally {
-    deadline.close();
-    lease.release();
+/** Probes targets. */
+export class Prober {
+  readonly #egress: Egress;
+  readonly #signal: AbortSignal | undefined;
+  readonly #bodies: BodyBudget;
+  /** One listener ends them all. A listener for each would be slow, because Node walks through the listeners of a signal. */
+  readonly #deadlines = new Set<Deadline>();
+
+  constructor({ egress, signal, bodies = new BodyBudget() }: ProberOptions) {
+    this.#egress = egress;
+    this.#signal = signal;
+    this.#bodies = bodies;
+    signal?.addEventListener('abort', () => {
+      for (const deadline of this.#deadlines) deadline.end('aborted');
+    });
+  }
+
+  /**
+   * Checks one target. A failing target is a result, never an exception.
+   * @throws ProbeAbortedError once `signal` aborts
+   * @throws ProbeThrottledError if there is no memory left for the body, or too many lookups of the account hang to start this one
+   */
+  async probe(target: ProbeTarget): Promise<ProbeResult> {
+    const url = parseUrl(target.url);
+    if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return INVALID_URL;
+    if (this.#signal?.aborted === true) throw new ProbeAbortedError();
+    const deadline = new Deadline(target.timeoutMs);
+    const lease = this.#bodies.open(target.owner.account);
+    this.#deadlines.add(deadline);
+    try {
+      const result = await exchange(target, url, this.#egress, deadline, lease);
+      if (deadline.state === 'aborted') throw new ProbeAbortedError();
+      return result;
+    } finally {
+      this.#deadlines.delete(deadline);
+      deadline.close();
+      lease.release();
+    }
   }
 }
 
@@ -103,18 +122,21 @@ async function exchange(
       deadline: deadline.endsAt,
       onWaiting: (isWaiting) => (waitsForLookup = isWaiting),
     };
-    const hop = await requestHop(request, egress, owner, deadline, chooseBodyUse, lease);
+    const hop = await requestHop(request, { egress, owner, deadline, chooseBodyUse, lease });
     if (lease.isRefused) throw new ProbeThrottledError('the checker has no memory left for the body');
     if (waitsForLookup && deadline.state !== 'aborted')
       throw new ProbeThrottledError('too many lookups of this account hang');
-    if (hop.failure !== null) return failed(target, hop, hop.failure, deadline, redirects);
+    const fail = (failure: Failure | string): ProbeResult =>
+      failedResult(target, hop, failure, deadline, redirects > 0);
+    if (hop.failure !== null) return fail(hop.failure);
     if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
-      return judged(target, hop, deadline);
+      const latencyMs = deadline.elapsedMs();
+      const body = await bodyText(hop);
+      return 'problem' in body ? fail(body.problem) : judgedResult(target, hop, body.text, latencyMs);
     }
-    if (redirects === MAX_REDIRECTS)
-      return lost(target, hop, `more than ${MAX_REDIRECTS} redirects`, deadline);
+    if (redirects === MAX_REDIRECTS) return fail(`more than ${MAX_REDIRECTS} redirects`);
     const next = redirectedRequest(request, hop.statusCode, hop.location);
-    if (typeof next === 'string') return lost(target, hop, next, deadline);
+    if (typeof next === 'string') return fail(next);
     await cookies.keep(request.url, hop.setCookie);
     request = { ...next, cookies: cookies.headerFor(next.url) };
   }
@@ -138,58 +160,54 @@ function isEndless(contentType = ''): boolean {
   return /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i.test(contentType);
 }
 
-async function judged(target: ProbeTarget, hop: HopOutcome, deadline: Deadline): Promise<ProbeResult> {
-  const latencyMs = deadline.elapsedMs();
-  let body: string | null = null;
-  if (hop.body?.bytes) {
-    const { bytes, complete } = hop.body;
-    const decoded = await decodeBody(bytes, complete, hop.contentEncoding, hop.contentType);
-    if ('problem' in decoded) return lost(target, hop, decoded.problem, deadline);
-    body = decoded.text;
-  }
-  const { statusCode, certificateExpiresAt } = hop;
-  const now = new Date();
-  const judgement = judgeResponse(
-    { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now },
-    target.assertions,
-  );
-  return { ...judgement, latencyMs, statusCode, timings: hop.clock.timings(), certificateExpiresAt };
+async function bodyText({
+  body,
+  contentEncoding,
+  contentType,
+}: HopOutcome): Promise<{ readonly text: string | null } | { readonly problem: string }> {
+  if (!body?.bytes) return { text: null };
+  return decodeBody(body.bytes, body.complete, contentEncoding, contentType);
 }
 
-/** An answer came, but the check cannot go on from it. */
-function lost(target: ProbeTarget, hop: HopOutcome, detail: string, deadline: Deadline): ProbeResult {
-  return failed(target, hop, { errorReason: 'UNKNOWN_ERROR', errorDetail: detail }, deadline, 0);
-}
-
-function failed(
+function judgedResult(
   target: ProbeTarget,
-  hop: HopOutcome,
-  { errorReason, errorDetail }: Failure,
-  deadline: Deadline,
-  redirects: number,
+  { statusCode, certificateExpiresAt, clock }: HopOutcome,
+  body: string | null,
+  latencyMs: number,
 ): ProbeResult {
-  const { statusCode, clock, certificateExpiresAt } = hop;
-  const timedOutConnected = deadline.state === 'expired' && (clock.connected || redirects > 0);
+  const response = { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now: new Date() };
+  const judgement = judgeResponse(response, target.assertions);
+  return { ...judgement, latencyMs, statusCode, timings: clock.timings(), certificateExpiresAt };
+}
+
+function failedResult(
+  target: ProbeTarget,
+  { statusCode, clock, certificateExpiresAt }: HopOutcome,
+  failure: Failure | string,
+  deadline: Deadline,
+  isRedirected: boolean,
+): ProbeResult {
+  const { errorReason, errorDetail }: Failure =
+    typeof failure === 'string' ? { errorReason: 'UNKNOWN_ERROR', errorDetail: failure } : failure;
+  const timedOutConnected = deadline.state === 'expired' && (clock.connected || isRedirected);
   return {
     status: 'DOWN',
     latencyMs: statusCode !== null || timedOutConnected ? deadline.elapsedMs() : 0,
     statusCode,
     errorReason,
-    // Hidden before it is cut: a cut may leave half a secret.
-    errorDetail: sanitiseDetail(hideSent(errorDetail, target)),
+    // Redacted before it is cut, because a cut may leave half a secret.
+    errorDetail: sanitiseDetail(redactSent(errorDetail, target)),
     timings: clock.timings(),
     certificateExpiresAt,
   };
 }
 
-function notAnUrl(): ProbeResult {
-  return {
-    status: 'DOWN',
-    latencyMs: 0,
-    statusCode: null,
-    errorReason: 'UNKNOWN_ERROR',
-    errorDetail: 'the target is not a valid http or https URL',
-    timings: NO_TIMINGS,
-    certificateExpiresAt: null,
-  };
-}
+const INVALID_URL: ProbeResult = {
+  status: 'DOWN',
+  latencyMs: 0,
+  statusCode: null,
+  errorReason: 'UNKNOWN_ERROR',
+  errorDetail: 'the target is not a valid http or https URL',
+  timings: { dns: null, tcp: null, tls: null, firstByte: null, download: null },
+  certificateExpiresAt: null,
+};

@@ -8,11 +8,11 @@ const CHECKER = fileURLToPath(new URL('../../', import.meta.url));
 
 const CHECKS = `
   import { createEgress } from '@tocsin/egress/create-egress';
-  import { probe } from './dist/probe/probe.js';
+  import { Prober } from './dist/probe/probe.js';
   const [, address, extraCa, ...urls] = process.argv;
-  const egress = createEgress({ allowCidrs: [address], extraCa });
+  const prober = new Prober({ egress: createEgress({ allowCidrs: [address], extraCa }) });
   const target = { method: 'GET', headers: null, body: null, timeoutMs: 600_000, assertions: null, owner: { account: '', resource: '' } };
-  const results = await Promise.all(urls.map((url) => probe({ ...target, url }, egress)));
+  const results = await Promise.all(urls.map((url) => prober.probe({ ...target, url })));
   console.log(JSON.stringify(results.map(({ status, statusCode, errorDetail }) => [status, statusCode, errorDetail])));
 `;
 

@@ -1,19 +1,19 @@
 import type http from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { check, createLocalTargets, loopbackEgress } from '../testing/local-targets.ts';
-import { hideSent } from './redact.ts';
+import { redactSent } from './redact.ts';
 
 const SECRET = 'Str0ng+Secret/of-ours';
 const sent = (
   headers: Record<string, string>,
   body: string | null = null,
-): Parameters<typeof hideSent>[1] => ({
+): Parameters<typeof redactSent>[1] => ({
   url: 'https://shop.example/health',
   headers,
   body,
 });
 
-describe('hideSent', () => {
+describe('redactSent', () => {
   test.each([
     ['as it is', SECRET],
     ['in lower case', SECRET.toLowerCase()],
@@ -21,34 +21,34 @@ describe('hideSent', () => {
     ['in base64', Buffer.from(SECRET).toString('base64')],
     ['in base64url', Buffer.from(SECRET).toString('base64url')],
     ['in hexadecimal', Buffer.from(SECRET).toString('hex')],
-  ])('hides the credentials of a header %s', (_name, form) => {
+  ])('redacts the credentials of a header %s', (_name, form) => {
     const text = `the redirect to "app://x/${form}/y" leaves http and https`;
-    const hidden = 'the redirect to "app://x/[hidden]/y" leaves http and https';
-    expect(hideSent(text, sent({ Authorization: `Bearer ${SECRET}` }))).toBe(hidden);
-    expect(hideSent(text, sent({ Cookie: `theme=dark; session=${SECRET}` }))).toBe(hidden);
-    expect(hideSent(text, sent({}, `{"password":"${SECRET}"}`))).toBe(hidden);
+    const redacted = 'the redirect to "app://x/[hidden]/y" leaves http and https';
+    expect(redactSent(text, sent({ Authorization: `Bearer ${SECRET}` }))).toBe(redacted);
+    expect(redactSent(text, sent({ Cookie: `theme=dark; session=${SECRET}` }))).toBe(redacted);
+    expect(redactSent(text, sent({}, `{"password":"${SECRET}"}`))).toBe(redacted);
   });
 
-  test('hides what a Basic header says in base64', () => {
+  test('redacts the credentials of a Basic header', () => {
     const credentials = `Basic ${Buffer.from(`somebody:${SECRET}`).toString('base64')}`;
-    expect(hideSent(`x ${SECRET}`, sent({ Authorization: credentials }))).toBe('x [hidden]');
+    expect(redactSent(`x ${SECRET}`, sent({ Authorization: credentials }))).toBe('x [hidden]');
   });
 
-  test('leaves alone what is no secret', () => {
+  test('leaves public text as it is', () => {
     const text = 'getaddrinfo ENOTFOUND shop.example: application/json';
     const headers = { Host: 'shop.example', 'Content-Type': 'application/json', 'X-Target': 'shop.example' };
-    expect(hideSent(text, sent(headers, '{"host":"shop.example"}'))).toBe(text);
-    expect(hideSent('a 1 b', sent({ 'X-Number': '1' }))).toBe('a 1 b');
+    expect(redactSent(text, sent(headers, '{"host":"shop.example"}'))).toBe(text);
+    expect(redactSent('a 1 b', sent({ 'X-Number': '1' }))).toBe('a 1 b');
   });
 
-  test('finds each of ten thousands of parts', () => {
+  test('finds each of thousands of parts', () => {
     const parts = Array.from({ length: 7_000 }, (_, number) => `${number}`.padStart(8, '0'));
     const text = `x ${parts[0]} y ${parts[6_999]} z`;
-    expect(hideSent(text, sent({}, parts.join(' ')))).toBe('x [hidden] y [hidden] z');
+    expect(redactSent(text, sent({}, parts.join(' ')))).toBe('x [hidden] y [hidden] z');
   });
 
   test('copes with text whose length changes with its case', () => {
-    expect(hideSent(`İ ${SECRET}`, sent({ 'X-Key': SECRET }))).toBe('İ [hidden]');
+    expect(redactSent(`İ ${SECRET}`, sent({ 'X-Key': SECRET }))).toBe('İ [hidden]');
   });
 });
 

@@ -6,92 +6,82 @@ import { certificateExpiry } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import type { BodyLease } from './body-budget.ts';
-import { collectBody, discardBody, type ReadBody } from './body.ts';
+import { readBody, type ReadBody } from './body.ts';
 import { type HopRequest, requestOptions } from './hop-request.ts';
 import { differentLengths, renameRepeatedLengths } from './repeated-length.ts';
-import { PhaseClock } from './timing.ts';
-import type { Deadline } from './timing.ts';
+import { PhaseClock, type Deadline } from './timing.ts';
 
-/** More 1xx responses than this before the real one are an attack on our time. */
+/** More 1xx responses than this are a failure: they could hold up a check without end. */
 const MAX_INTERIM_RESPONSES = 20;
 
-/** The versions that Node's parser accepts outside its lenient mode. */
+/** The versions that Node's parser accepts in its strict mode. */
 const HTTP_VERSIONS = new Set(['0.9', '1.0', '1.1', '2.0']);
 
-/** What one request of a check came to. With a `failure` the other fields hold what was known until then. */
+/** The result of one request of a check. With a `failure` the other fields hold what was known until then. */
 export interface HopOutcome {
   readonly failure: Failure | null;
-  /** Null where no response head arrived. */
+  /** Null if no response head arrived. */
   readonly statusCode: number | null;
   readonly location: string | null;
   readonly setCookie: readonly string[];
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** Null where it was not read or broke off. */
+  /** Null if it was not read or broke off. */
   readonly body: ReadBody | null;
-  /** Null over http, and where no TLS connection came about. */
+  /** Null over http, and without a TLS connection. */
   readonly certificateExpiresAt: Date | null;
   readonly clock: PhaseClock;
 }
 
-/** Whether a body is read to its end and kept, read to its end and discarded, or not read at all. */
-type BodyUse = 'keep' | 'discard' | 'skip';
+/**
+ * Called once the head is complete. Decides whether the body is read to its end and kept, read to its end and discarded, or not read at
+ * all.
+ */
+export type ChooseBodyUse = (response: IncomingMessage) => 'keep' | 'discard' | 'skip';
 
-/** Called once the head is complete. */
-export type ChooseBodyUse = (response: IncomingMessage) => BodyUse;
+interface HopOptions {
+  readonly egress: Egress;
+  /** The account and monitor whose limits apply to the lookup of the name. */
+  readonly owner: LookupOwner;
+  readonly deadline: Deadline;
+  readonly chooseBodyUse: ChooseBodyUse;
+  /** The memory for the body. Reading ends when it is refused. */
+  readonly lease: BodyLease;
+}
 
 /**
- * Makes one request on a connection of its own and ends that connection as soon as nothing more is wanted of it.
- * Never rejects: whatever the target does, and the deadline, is an outcome.
- * @param owner on whose behalf the name of the target is looked up
- * @param lease the memory for the body; where it refuses some, the body ends there
+ * Makes one request on a connection of its own and closes that connection as soon as possible. Never rejects: the outcome covers
+ * everything that the target does, and the deadline.
  */
-export function requestHop(
-  request: HopRequest,
-  egress: Egress,
-  owner: LookupOwner,
-  deadline: Deadline,
-  chooseBodyUse: ChooseBodyUse,
-  lease: BodyLease,
-): Promise<HopOutcome> {
-  return new Promise((resolve) =>
-    new Hop(deadline, chooseBodyUse, lease, resolve).start(request, egress, owner),
-  );
+export function requestHop(request: HopRequest, options: HopOptions): Promise<HopOutcome> {
+  return new Promise((resolve) => new Hop(options, resolve).start(request));
 }
 
 class Hop {
-  readonly #clock = new PhaseClock();
-  readonly #deadline: Deadline;
-  readonly #chooseBodyUse: ChooseBodyUse;
-  readonly #lease: BodyLease;
+  readonly #options: HopOptions;
   readonly #resolve: (outcome: HopOutcome) => void;
+  readonly #clock = new PhaseClock();
   #request: ClientRequest | null = null;
   #response: IncomingMessage | null = null;
   #certificateExpiresAt: Date | null = null;
   #interimResponses = 0;
   #settled = false;
 
-  constructor(
-    deadline: Deadline,
-    chooseBodyUse: ChooseBodyUse,
-    lease: BodyLease,
-    resolve: (outcome: HopOutcome) => void,
-  ) {
-    this.#deadline = deadline;
-    this.#chooseBodyUse = chooseBodyUse;
-    this.#lease = lease;
+  constructor(options: HopOptions, resolve: (outcome: HopOutcome) => void) {
+    this.#options = options;
     this.#resolve = resolve;
   }
 
-  start(hop: HopRequest, egress: Egress, owner: LookupOwner): void {
-    if (this.#deadline.state !== 'running') return this.#interrupted();
-    this.#deadline.interrupt = () => this.#interrupted();
+  start(hop: HopRequest): void {
+    const { deadline, egress, owner } = this.#options;
+    if (deadline.state !== 'running') return this.#interrupted();
+    deadline.interrupt = () => this.#interrupted();
     try {
       const request = http.request(requestOptions(hop, egress, owner));
       this.#request = request;
       request.on('socket', (socket: Socket) => this.#connecting(socket));
       request.on('response', (response) => this.#responded(response, true));
-      // A 101 nobody asked for: without a listener Node would report a closed connection instead of its status.
+      // An unexpected 101. Without a listener Node would report a closed connection instead of the status.
       request.on('upgrade', (response) => this.#responded(response, false));
       request.on('information', () => this.#interim());
       request.on('error', (error) => this.#failed(error));
@@ -117,15 +107,14 @@ class Hop {
     const problem = problemOfHead(response);
     if (problem !== null) return this.#broken(`malformed response: ${problem}`);
     this.#response = response;
-    const use = hasBody ? this.#chooseBodyUse(response) : 'skip';
+    const use = hasBody ? this.#options.chooseBodyUse(response) : 'skip';
     if (use === 'skip') return this.#settle(null, null);
     const done = (result: ReadBody | string): void => {
       if (typeof result === 'string') return this.#broken(result);
       this.#clock.body();
       this.#settle(result, null);
     };
-    if (use === 'keep') collectBody(response, (bytes) => this.#lease.hold(bytes), done);
-    else discardBody(response, done);
+    readBody(response, use === 'keep' ? (bytes) => this.#options.lease.resize(bytes) : null, done);
   }
 
   #interim(): void {
@@ -135,7 +124,7 @@ class Hop {
   }
 
   #failed(error: unknown): void {
-    // What follows a complete response does not matter. The stream still delivers the rest of the body.
+    // An error after a complete response does not matter. The stream still delivers the rest of the body.
     if (this.#response?.complete === true) return;
     const failure = classifyError(error);
     if (this.#response === null) return this.#settle(null, failure);
@@ -154,7 +143,7 @@ class Hop {
   #settle(body: ReadBody | null, failure: Failure | null): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#deadline.interrupt = null;
+    this.#options.deadline.interrupt = null;
     this.#closeConnection();
     const headers = this.#response?.headers;
     this.#resolve({
@@ -177,7 +166,7 @@ class Hop {
   }
 }
 
-/** What Node's parser accepts in its lenient mode and other clients reject; null for nothing. */
+/** Describes what Node's parser accepts in its lenient mode and other clients reject; null for nothing. */
 function problemOfHead({ httpVersion, headers, rawHeaders }: IncomingMessage): string | null {
   if (differentLengths(headers)) return 'different values of Content-Length';
   if (!HTTP_VERSIONS.has(httpVersion)) return `HTTP version ${httpVersion}`;

@@ -29,7 +29,7 @@ test.each<[string, (() => Promise<number>)[], number]>([
   ['between those of the stores', [off(-60_000), off(60_000)], 0],
 ])('checks are taken by a clock that is %s', async (_, clocks, seconds) => {
   const guard = new ClockGuard({ clocks, logger: createSilentLogger() });
-  await guard.look();
+  await guard.update();
   expect([guard.isRight, await offsetOf(guard)]).toEqual([true, seconds]);
   await guard.check();
 });
@@ -41,10 +41,10 @@ test.each<[string, (() => Promise<number>)[], number, string]>([
 ])('no checks are taken by a clock that is %s, which is logged', async (_, clocks, seconds, words) => {
   const { logger, read } = newLog();
   const guard = new ClockGuard({ clocks, logger });
-  await guard.look();
+  await guard.update();
   expect([guard.isRight, await offsetOf(guard)]).toEqual([false, seconds]);
   await expect(guard.check()).rejects.toThrow(`the clock is ${words} the stores' clocks`);
-  await guard.look();
+  await guard.update();
   expect(read().match(/it takes no checks until/g)).toHaveLength(1);
 });
 
@@ -63,19 +63,19 @@ test('no checks are taken, and the checker is not ready, before a store has answ
     clocks: [0, 1].map((index) => () => clocks[index]?.() ?? away()),
     logger,
   });
-  await guard.look();
-  await guard.look();
+  await guard.update();
+  await guard.update();
   expect([guard.isRight, guard.offset]).toEqual([false, null]);
   await expect(guard.check()).rejects.toThrow('the clock is not known yet');
   expect(read().match(/takes no checks until one does/g)).toHaveLength(1);
   clocks = [off(60_000), away];
-  await guard.look();
+  await guard.update();
   expect([guard.isRight, guard.offset?.aheadMs]).toEqual([false, 60_000]);
   clocks = [away, away];
-  await guard.look();
+  await guard.update();
   expect([guard.isRight, guard.offset?.aheadMs]).toEqual([false, 60_000]);
   clocks = [away, off(0)];
-  await guard.look();
+  await guard.update();
   expect(guard.isRight).toBe(true);
   await guard.check();
 });
@@ -85,7 +85,7 @@ test('a clock that was wrong by more than 10 s is right again below 8 s', async 
   const guard = new ClockGuard({ clocks: [() => off(aheadMs)()], logger: createSilentLogger() });
   const seen: boolean[] = [];
   for (aheadMs of [10_000, 10_001, 9_999, 8_001, 8_000, 9_999]) {
-    await guard.look();
+    await guard.update();
     seen.push(guard.isRight);
   }
   expect(seen).toEqual([true, false, false, false, true, true]);

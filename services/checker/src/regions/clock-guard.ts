@@ -1,10 +1,12 @@
 import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/slots';
 import { withDeadline } from '@tocsin/queue/deadline';
 import type { Logger } from '@tocsin/runtime/logger';
-import { type ClockOffset, measureClockOffset } from '@tocsin/runtime/metrics';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import { measureClockOffset, type ClockOffset } from '@tocsin/runtime/metrics';
 
-const ANSWER_WITHIN_MS = 2_000;
-/** A clock that was wrong is right again below this: one that differs by just the maximum does not start and stop the checks. */
+const UPDATE_EVERY_MS = 2_500;
+const READ_WITHIN_MS = 2_000;
+/** A wrong clock is right again below this, so that one near the maximum does not start and stop the checks again and again. */
 const RIGHT_AGAIN_MS = 0.8 * MAX_CLOCK_OFFSET_MS;
 
 export interface ClockGuardOptions {
@@ -15,21 +17,21 @@ export interface ClockGuardOptions {
 
 /**
  * Knows whether this process' clock is right. A checker whose clock is fast would take checks before their time. BullMQ starts
- * due jobs by its worker's clock, not by the store's, so one whose clock is slow would take them late, or never. The clock is
- * wrong where it differs from every store's in the same direction. A store with a wrong clock therefore stops nobody, as long as
- * another machine has the clock of another store. Where all stores are on one server, its wrong clock halts every checker.
+ * due jobs by its worker's clock, not by the store's, so a checker whose clock is slow would take them late, or never. The clock is
+ * wrong if it differs from every store's in the same direction. A store with a wrong clock therefore stops nothing, as long as
+ * another machine has the clock of another store. If all stores are on one server, its wrong clock halts every checker.
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
   #offset: Pick<ClockOffset, 'aheadMs' | 'behindMs'> | null = null;
-  /** Null before the first look. */
+  /** Null before the first update. */
   #state: 'unknown' | 'right' | 'wrong' | null = null;
 
   constructor(options: ClockGuardOptions) {
     this.#options = options;
   }
 
-  /** How wrong the clock was at the last look that a store answered; null before that. */
+  /** How wrong the clock was when a store last responded; null before that. */
   get offset(): Pick<ClockOffset, 'aheadMs' | 'behindMs'> | null {
     return this.#offset;
   }
@@ -39,25 +41,38 @@ export class ClockGuard {
     return this.#state === 'right';
   }
 
-  /** Looks at all clocks that answer; where none does, what was seen last stays true. */
-  async look(): Promise<void> {
-    const looks = this.#options.clocks.map((clock) =>
-      withDeadline(measureClockOffset(clock), ANSWER_WITHIN_MS, 'a clock'),
+  /** Calls back now and after each update. */
+  watch(onUpdate: (isRight: boolean) => void): Loop {
+    onUpdate(this.isRight);
+    return createLoop({
+      name: 'Reading the clocks',
+      everyMs: UPDATE_EVERY_MS,
+      logger: this.#options.logger,
+      work: async () => {
+        await this.update();
+        onUpdate(this.isRight);
+      },
+    });
+  }
+
+  /** Compares the clock with those of the stores that respond. If none does, the last offset stays valid. */
+  async update(): Promise<void> {
+    const settled = await Promise.allSettled(
+      this.#options.clocks.map((clock) => withDeadline(measureClockOffset(clock), READ_WITHIN_MS, 'a clock')),
     );
-    const settled = await Promise.allSettled(looks);
-    const answered = settled.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []));
-    if (answered.length > 0) {
+    const offsets = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    if (offsets.length > 0) {
       this.#offset = {
-        aheadMs: Math.min(...answered.map(({ aheadMs }) => aheadMs)),
-        behindMs: Math.min(...answered.map(({ behindMs }) => behindMs)),
+        aheadMs: Math.min(...offsets.map(({ aheadMs }) => aheadMs)),
+        behindMs: Math.min(...offsets.map(({ behindMs }) => behindMs)),
       };
     }
     const before = this.#state;
     this.#state = this.#evaluate();
-    if (this.#state !== before) this.#report(before);
+    if (this.#state !== before) this.#log(before);
   }
 
-  /** Throws unless the clock is known to be right. */
+  /** @throws Error unless the clock is known to be right */
   async check(): Promise<void> {
     await Promise.resolve();
     if (!this.isRight) throw new Error(`the clock is ${this.#difference()}`);
@@ -70,10 +85,10 @@ export class ClockGuard {
     return Math.max(aheadMs, behindMs) > maxMs ? 'wrong' : 'right';
   }
 
-  #report(before: 'unknown' | 'right' | 'wrong' | null): void {
+  #log(before: 'unknown' | 'right' | 'wrong' | null): void {
     const { logger } = this.#options;
     if (this.#state === 'unknown')
-      logger.warn('No store has answered what time it is: this process takes no checks until one does');
+      logger.warn('No store has reported its time: this process takes no checks until one does');
     else if (this.#state === 'wrong')
       logger.error(
         `This process' clock is ${this.#difference()}: it takes no checks until the clock is corrected`,
@@ -81,7 +96,7 @@ export class ClockGuard {
     else if (before !== null) logger.info("This process' clock is right: it takes checks");
   }
 
-  /** As "60 s ahead of the stores' clocks". */
+  /** Such as "60 s ahead of the stores' clocks". */
   #difference(): string {
     if (this.#offset === null) return 'not known yet';
     const { aheadMs, behindMs } = this.#offset;

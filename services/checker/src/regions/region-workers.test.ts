@@ -12,7 +12,7 @@ import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createCheckerMetrics } from '../metrics.ts';
-import { BodyBudget } from '../probe/body-budget.ts';
+import { Prober } from '../probe/probe.ts';
 import { Recorder } from '../record/recorder.ts';
 import { type LoadTargets, TargetCache } from '../targets/target-cache.ts';
 import { type RegionWorkers, startRegionWorkers } from './region-workers.ts';
@@ -70,10 +70,8 @@ function start(load: LoadTargets): void {
         logger,
         onBatch: () => undefined,
       }),
-      egress: createEgress({ allowCidrs: [] }),
       metrics: createCheckerMetrics(createMetrics()),
-      bodies: new BodyBudget(),
-      shutdown: new AbortController().signal,
+      prober: new Prober({ egress: createEgress({ allowCidrs: [] }) }),
       announce: () => undefined,
     },
     logger,

@@ -20,13 +20,13 @@ import { runTriggeredCheck } from '../checks/triggered-check.ts';
  */
 const CHECK_JOBS = 500;
 const TRIGGER_JOBS = 200;
-/** With those that wait: each costs some kilobytes, and its lock is renewed. More than the slow checks that run or wait for a permit. */
+/** Including those that wait, each of which costs some kilobytes and lock renewals. More than the slow checks that run or wait for a permit. */
 const MAX_CHECK_JOBS = 10_000;
 const MAX_CHECK_JOBS_PER_CONCURRENCY = 16;
 const MAX_TRIGGER_JOBS = 2_000;
 /** A triggered check that has run for this long only waits for its target. */
 const TRIGGER_SLOW_AFTER_MS = 1_000;
-/** With jobs waiting and none started or ended for this long, a worker is stuck (design §4 "Jobs"). */
+/** A worker is stuck if jobs wait and it has made no progress for this long. */
 const STUCK_AFTER_MS = 60_000;
 const COUNT_WITHIN_MS = 1_000;
 
@@ -43,9 +43,9 @@ export interface RegionWorkersOptions {
 /** The workers of one region in this process. */
 export interface RegionWorkers {
   readonly region: string;
-  /** Throws where jobs wait and the workers make no progress. */
+  /** @throws Error if jobs wait and the workers make no progress */
   checkProgress(): Promise<void>;
-  /** Takes no scheduled checks from now on, or takes them again; triggered ones are run all the same. */
+  /** Stops taking scheduled checks, or takes them again. Triggered checks run in any case. */
   halt(halted: boolean): void;
   /** Stops taking jobs and waits for those that run. */
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   const capacity = new CheckCapacity({
     concurrency: options.concurrency,
     isStalled: () => context.recorder.stalled,
-    // What this process cannot start yet is left to others.
+    // Other processes take the jobs that this one cannot start yet.
     onBacklog: (isBehind) => checks.takeMore(!isBehind),
   });
   const { overlapGuard } = store;
@@ -68,7 +68,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     logger.error('A check failed to run', { region, jobId, error });
   };
   const jobs = new CheckJobs({
-    // A wave whose checks wait for others may last longer than a stuck worker is idle.
+    // A wave whose checks wait for permits may last longer than `STUCK_AFTER_MS`.
     runCheck: (...args) => scheduled.run(...args).finally(() => checks.noteProgress()),
     onWaiting: () => checks.exempt(),
     listMembers: (wave, unrecordedSlot) => listWaveMembers(db, region, wave, unrecordedSlot),
@@ -105,7 +105,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
     checkProgress: async () => {
       if (checks.isHalted || checks.idleMs < STUCK_AFTER_MS || context.recorder.stalled) return;
       const counting = producers.queue('check', region).getWaitingCount();
-      // A store that does not answer is no fault of this process: a restart would not help.
+      // A restart would not help against a store that does not respond.
       const waiting = await withDeadline(counting, COUNT_WITHIN_MS, 'counting').catch(() => 0);
       if (waiting > 0) throw new Error(`${waiting} checks wait in ${region} and none was started`);
     },
@@ -117,7 +117,7 @@ export function startRegionWorkers(options: RegionWorkersOptions): RegionWorkers
   };
 }
 
-/** Lets the worker take a further job once this one has run for a second. */
+/** Lets the worker take a further job if this one runs for longer than a second. */
 async function exemptWhenSlow(worker: JobWorker, running: Promise<void>): Promise<void> {
   let end: (() => void) | undefined;
   const timer = setTimeout(() => (end = worker.exempt()), TRIGGER_SLOW_AFTER_MS);

@@ -6,7 +6,7 @@ import net, { type AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { jest } from '@jest/globals';
 import { createEgress, type Egress } from '@tocsin/egress/create-egress';
-import { probe, type ProbeResult, type ProbeTarget } from '../probe/probe.ts';
+import { Prober, type ProbeResult, type ProbeTarget } from '../probe/probe.ts';
 
 /** A local server to check, and what it saw. */
 export interface LocalTarget {
@@ -24,7 +24,7 @@ export interface LocalTargets {
   https(options: https.ServerOptions, listener: http.RequestListener): Promise<LocalTarget>;
   /** Speaks HTTP/2 and nothing else: over TLS, or with `null` over plain TCP. */
   http2(options: http2.SecureServerOptions | null): Promise<LocalTarget>;
-  /** For what no well-behaved server sends, over TLS and without. */
+  /** Servers that may send invalid bytes, over TLS and without. */
   tls(options: tls.TlsOptions, listener: (socket: tls.TLSSocket) => void): Promise<LocalTarget>;
   tcp(listener: (socket: net.Socket) => void): Promise<LocalTarget>;
   /** A port of 127.0.0.1 that refuses connections, and that no other process can take meanwhile. */
@@ -78,7 +78,7 @@ export function createLocalTargets(): LocalTargets {
     tcp: (listener) => serve(net.createServer(listener), 'http'),
     closedPort: async () => {
       const { port } = await serve(net.createServer(), 'http');
-      // The local port of a connection is in use, and nobody listens on it.
+      // The local port of a connection is in use, and nothing listens on it.
       const socket = net.connect({ port, host: '127.0.0.1' });
       await once(socket, 'connect');
       cleanups.push(async () => void socket.destroy());
@@ -90,7 +90,7 @@ export function createLocalTargets(): LocalTargets {
   };
 }
 
-/** Sends these bytes to whoever asks, then closes the connection. */
+/** Sends these bytes in response to any request, then closes the connection. */
 export function responding(targets: LocalTargets, bytes: string | Buffer): Promise<LocalTarget> {
   return targets.tcp((socket) => socket.once('data', () => socket.end(bytes)));
 }
@@ -102,12 +102,12 @@ export function withBody(request: http.IncomingMessage, done: (body: string) => 
   request.on('end', () => done(Buffer.concat(chunks).toString()));
 }
 
-/** The way out with loopback opened, as `EGRESS_ALLOW_CIDRS` would on a laptop. */
+/** Guarded connections that may reach this machine. */
 export function loopbackEgress(extraCa: string | null = null): Egress {
   return createEgress({ allowCidrs: ['127.0.0.0/8', '::1/128'], extraCa });
 }
 
-/** Longer than any test runs, so that no check of a busy machine ends by its timeout. */
+/** Longer than any test runs, so that no check times out on a busy machine. */
 export const NO_TIMEOUT_MS = 600_000;
 
 /**
@@ -134,12 +134,12 @@ export function holdProbeClock(): void {
   });
 }
 
-/** A plain GET with everything left at its default, changed by `changes`. */
+/** Probes a URL with a plain GET, changed by `changes`. */
 export function check(
   url: string,
   egress: Egress,
   changes: Partial<ProbeTarget> = {},
-  signal?: AbortSignal,
+  prober: Prober = new Prober({ egress }),
 ): Promise<ProbeResult> {
   const target = {
     url,
@@ -150,5 +150,5 @@ export function check(
     assertions: null,
     owner: { account: 'test', resource: url },
   } as const;
-  return probe({ ...target, ...changes }, egress, signal);
+  return prober.probe({ ...target, ...changes });
 }

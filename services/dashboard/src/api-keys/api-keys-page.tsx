@@ -1,25 +1,28 @@
-import { ActionIcon, Badge, Button, Skeleton, Tooltip } from '@mantine/core';
+import { Badge, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
-import { type ReactNode, useState } from 'react';
+import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { IconButton, RowButton } from '../components/buttons.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { DataTable } from '../components/data-table.tsx';
-import { Loaded } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time, useNow } from '../components/time.tsx';
+import { apiKeysQuery } from '../people/queries.ts';
 import { CreateApiKey } from './create-api-key.tsx';
-import { apiKeysQuery, deleteApiKey } from './queries.ts';
 
 export function ApiKeysPage(): ReactNode {
   const query = useQuery(apiKeysQuery);
   const [creating, setCreating] = useState(false);
   const create = (
-    <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+    <IconButton variant="filled" icon={IconPlus} onClick={() => setCreating(true)}>
       New API key
-    </Button>
+    </IconButton>
   );
   return (
     <>
@@ -28,7 +31,7 @@ export function ApiKeysPage(): ReactNode {
         hint="For pipelines and tools that create monitors and read results."
         actions={create}
       />
-      <Loaded query={query} pending={<Skeleton h={220} />}>
+      <Loaded query={query} pending={<Placeholder heights={[220]} />}>
         {(keys) =>
           keys.length === 0 ? (
             <EmptyState icon={IconKey} title="No API keys yet" action={create}>
@@ -67,16 +70,12 @@ function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode 
           {
             title: 'Actions',
             render: (key) => (
-              <Tooltip label="Delete">
-                <ActionIcon
-                  variant="subtle"
-                  color="gray"
-                  onClick={() => setDeleting(key)}
-                  aria-label={`Delete the key ${key.name}`}
-                >
-                  <IconTrash size={18} aria-hidden />
-                </ActionIcon>
-              </Tooltip>
+              <RowButton
+                icon={IconTrash}
+                hint="Delete"
+                label={`Delete the key ${key.name}`}
+                onClick={() => setDeleting(key)}
+              />
             ),
           },
         ]}
@@ -123,11 +122,11 @@ interface DeleteApiKeyProps {
 }
 
 function DeleteApiKey({ apiKey, onClose }: DeleteApiKeyProps): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const remove = useMutation({
-    mutationFn: ({ id }: ApiKey) => deleteApiKey(id),
+    mutationFn: ({ id }: ApiKey) => api('DELETE /api/dashboard/api-keys/:id', { id }),
     onSuccess: async (_, { name }) => {
-      await queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey });
+      await refresh(apiKeysQuery);
       notifications.show({ message: `API key “${name}” deleted. Requests with it are now rejected.` });
       onClose();
     },

@@ -1,11 +1,14 @@
 import { Alert, Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
+import type { z } from 'zod';
 import { type ReactNode, useId } from 'react';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { CodeBlock } from '../components/code-block.tsx';
 import { useApiForm } from '../components/form.ts';
 import { SaveForm } from '../components/save-form.tsx';
-import { apiKeysQuery, createApiKey, type NewApiKey } from './queries.ts';
+import { apiKeysQuery } from '../people/queries.ts';
 
 /** In days. */
 const LIFETIMES = [
@@ -16,6 +19,8 @@ const LIFETIMES = [
 ];
 const DAY_MS = 24 * 3_600_000;
 
+type NewApiKey = z.input<typeof createApiKeySchema>;
+
 interface CreateApiKeyProps {
   readonly opened: boolean;
   readonly onClose: () => void;
@@ -23,12 +28,12 @@ interface CreateApiKeyProps {
 
 /** Asks for a name and a lifetime, then shows the key once. */
 export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const create = useMutation({
-    mutationFn: createApiKey,
+    mutationFn: (body: NewApiKey) => api('POST /api/dashboard/api-keys', { body }),
     // The key must not stay in memory after the dialog is closed.
     gcTime: 0,
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: apiKeysQuery.queryKey }),
+    onSuccess: () => refresh(apiKeysQuery),
   });
   const close = (): void => {
     create.reset();

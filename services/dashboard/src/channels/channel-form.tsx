@@ -2,18 +2,20 @@ import { Group, Radio, Stack, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type Channel, type ChannelInput, createChannelSchema } from '@tocsin/contracts/channels/channel';
 import { type ReactNode, useState } from 'react';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { errorsUnder, useApiForm } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
-import { createChannel, useChannelChanged } from './queries.ts';
+import { channelsQuery } from './queries.ts';
 import { SecretDialog } from './signing-secret.tsx';
 
 const EMPTY = { name: '', url: '', monitorIds: [], allMonitors: true };
 
 export function NewChannelPage(): ReactNode {
   const navigate = useNavigate();
-  const showChannel = useChannelChanged();
+  const refresh = useRefresh();
   const [created, setCreated] = useState<{ channel: Channel; secret: string } | null>(null);
   return (
     <>
@@ -22,10 +24,9 @@ export function NewChannelPage(): ReactNode {
         <ChannelForm
           initialValues={EMPTY}
           action="Create channel"
-          save={async (input) => {
-            const response = await createChannel(input);
-            showChannel(response.channel);
-            setCreated(response);
+          save={async (body) => {
+            setCreated(await api('POST /api/dashboard/channels', { body }));
+            void refresh(channelsQuery);
           }}
           onCancel={() => void navigate({ to: '/channels' })}
         />

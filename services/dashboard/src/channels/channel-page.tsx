@@ -1,19 +1,21 @@
-import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Group, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { Channel } from '@tocsin/contracts/channels/channel';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { describeError, isStatus } from '../api/request.ts';
+import { showError, useRefresh } from '../api/mutations.ts';
+import { api, isStatus } from '../api/request.ts';
+import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
 import { DeleteButton } from '../components/confirm-dialog.tsx';
-import { Loaded, NotFoundPage } from '../components/load-states.tsx';
-import { PageHeader, Panel } from '../components/page.tsx';
+import { PageHeader } from '../components/page.tsx';
 import { Time } from '../components/time.tsx';
 import { ChannelSettings, ChannelTest } from './channel-settings.tsx';
 import { channelState, describeMonitors } from './channel-text.ts';
 import { DeliveryLog } from './delivery-log.tsx';
-import { channelQuery, channelsQuery, deleteChannel, updateChannel, useChannelChanged } from './queries.ts';
+import { channelQuery, channelsQuery } from './queries.ts';
 import { SigningSecret } from './signing-secret.tsx';
 import { ChannelStateBadge } from './state-badges.tsx';
 
@@ -28,7 +30,7 @@ export function ChannelPage(): ReactNode {
   const query = useQuery(channelQuery(channelId));
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
-    <Loaded query={query} pending={<Placeholder />}>
+    <Loaded query={query} pending={<Placeholder heights={[62, 184, 144, 145, 354]} />}>
       {(channel) => (
         <>
           <PageHeader
@@ -42,7 +44,17 @@ export function ChannelPage(): ReactNode {
             actions={
               <>
                 <EnableButton channel={channel} />
-                <DeleteChannel channel={channel} />
+                <DeleteButton
+                  id={channelId}
+                  name={channel.name}
+                  title="Delete this channel"
+                  remove={() => api('DELETE /api/dashboard/channels/:id', { id: channelId })}
+                  listPath="/channels"
+                  list={channelsQuery}
+                  detail={channelQuery(channelId)}
+                >
+                  The channel stops sending. Its delivery log and all held alerts are deleted.
+                </DeleteButton>
               </>
             }
           />
@@ -69,90 +81,49 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
     case 'failing':
       return (
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Webhooks do not arrive">
-          {failingSince !== null && (
-            <Text size="sm">
-              Every attempt since <Time value={failingSince} /> has failed. Tocsin keeps trying and disables
-              the channel after 72 hours without a success. See the delivery log below for the responses.
-            </Text>
-          )}
+          Every attempt since {failingSince !== null && <Time value={failingSince} />} has failed. Tocsin
+          keeps trying and disables the channel after 72 hours without a success. See the delivery log below
+          for the responses.
         </Alert>
       );
     case 'disabled':
       return (
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Disabled by Tocsin">
-          <Text size="sm">
-            {disabledReason} New alerts are held. Fix the receiver, enable the channel, then redeliver the
-            held alerts.
-          </Text>
+          {disabledReason} New alerts are held. Fix the receiver, enable the channel, then redeliver the held
+          alerts.
         </Alert>
       );
     case 'switched-off':
       return (
         <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Disabled by hand">
-          <Text size="sm">Nothing is sent. New alerts are held until you redeliver them.</Text>
+          Nothing is sent. New alerts are held until you redeliver them.
         </Alert>
       );
   }
 }
 
 function EnableButton({ channel: { id, enabled } }: ChannelProps): ReactNode {
-  const showChannel = useChannelChanged();
-  const Icon = enabled ? IconPlayerPause : IconPlayerPlay;
+  const refresh = useRefresh();
   const toggle = useMutation({
-    mutationFn: () => updateChannel(id, { enabled: !enabled }),
-    onSuccess: (channel) => {
-      showChannel(channel);
+    mutationFn: () => api('PATCH /api/dashboard/channels/:id', { id, body: { enabled: !enabled } }),
+    onSuccess: async ({ channel }) => {
+      await refresh(channelsQuery, channelQuery(id));
       notifications.show({
         message: channel.enabled
           ? 'Channel enabled. Held alerts are not sent until you redeliver them.'
           : 'Channel disabled. New alerts are held.',
       });
     },
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
+    onError: showError,
   });
   return (
-    <Button
+    <IconButton
       variant={enabled ? 'default' : 'filled'}
+      icon={enabled ? IconPlayerPause : IconPlayerPlay}
       loading={toggle.isPending}
       onClick={() => toggle.mutate()}
-      leftSection={<Icon size={16} aria-hidden />}
     >
       {enabled ? 'Disable' : 'Enable'}
-    </Button>
-  );
-}
-
-function DeleteChannel({ channel: { id, name } }: ChannelProps): ReactNode {
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  return (
-    <DeleteButton
-      name={name}
-      title="Delete this channel"
-      remove={() => deleteChannel(id)}
-      onDeleted={async () => {
-        await navigate({ to: '/channels', ignoreBlocker: true });
-        queryClient.removeQueries({ queryKey: channelQuery(id).queryKey });
-        void queryClient.invalidateQueries({ queryKey: channelsQuery.queryKey });
-      }}
-    >
-      The channel stops sending. Its delivery log and all held alerts are deleted.
-    </DeleteButton>
-  );
-}
-
-function Placeholder(): ReactNode {
-  return (
-    <>
-      <Skeleton height={34} width={260} mb={8} />
-      <Skeleton height={20} width={160} mb="md" />
-      <Stack>
-        {[150, 110, 111, 320].map((height) => (
-          <Panel key={height}>
-            <Skeleton height={height} />
-          </Panel>
-        ))}
-      </Stack>
-    </>
+    </IconButton>
   );
 }

@@ -1,19 +1,21 @@
-import { Button, DataList } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconSend } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
-import { type ReactNode, useState } from 'react';
-import { listNames } from '../components/filter-monitors.ts';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
 import { ErrorNotice } from '../components/load-states.tsx';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { IconButton } from '../components/buttons.tsx';
+import { listNames } from '../components/filter-monitors.ts';
 import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { ChannelForm } from './channel-form.tsx';
 import { describeMonitors } from './channel-text.ts';
-import { AttemptSummary, Fact } from './delivery-details.tsx';
-import { channelQuery, testChannel, updateChannel, useChannelChanged } from './queries.ts';
+import { AttemptSummary, Facts } from './delivery-details.tsx';
+import { channelQuery, channelsQuery } from './queries.ts';
 import { DeliveryStateBadge } from './state-badges.tsx';
 
 const MAX_NAMES = 12;
@@ -21,7 +23,7 @@ const MAX_NAMES = 12;
 /** The settings of a channel, and the form to change them. */
 export function ChannelSettings({ channel }: { readonly channel: Channel }): ReactNode {
   const [editing, setEditing] = useState(false);
-  const showChannel = useChannelChanged();
+  const refresh = useRefresh();
   const { id, name, url, monitorIds, allMonitors } = channel;
   if (editing)
     return (
@@ -29,8 +31,9 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
         <ChannelForm
           initialValues={{ name, url, monitorIds, allMonitors }}
           action="Save"
-          save={async (input) => {
-            showChannel(await updateChannel(id, input));
+          save={async (body) => {
+            await api('PATCH /api/dashboard/channels/:id', { id, body });
+            await refresh(channelsQuery, channelQuery(id));
             setEditing(false);
             notifications.show({ message: 'Channel saved.' });
           }}
@@ -42,26 +45,23 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
     <Panel
       title="Settings"
       actions={
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<IconPencil size={14} aria-hidden />}
-          onClick={() => setEditing(true)}
-        >
+        <IconButton size="xs" icon={IconPencil} onClick={() => setEditing(true)}>
           Edit
-        </Button>
+        </IconButton>
       }
     >
-      <DataList orientation="horizontal">
-        <Fact label="URL">{url}</Fact>
-        <Fact label="Monitors">
-          {describeMonitors(channel)}
-          {!allMonitors && <MonitorNames ids={monitorIds} />}
-        </Fact>
-        <Fact label="Created">
-          <Time value={channel.createdAt} />
-        </Fact>
-      </DataList>
+      <Facts
+        facts={{
+          URL: url,
+          Monitors: (
+            <>
+              {describeMonitors(channel)}
+              {!allMonitors && <MonitorNames ids={monitorIds} />}
+            </>
+          ),
+          Created: <Time value={channel.createdAt} />,
+        }}
+      />
     </Panel>
   );
 }
@@ -74,24 +74,18 @@ function MonitorNames({ ids }: { readonly ids: readonly string[] }): ReactNode {
 
 /** Sends a test event and shows the response. */
 export function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const { mutate, data, error, isPending } = useMutation({
-    mutationFn: () => testChannel(channelId),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: channelQuery(channelId).queryKey }),
+    mutationFn: () => api('POST /api/dashboard/channels/:id/test', { id: channelId }),
+    onSettled: () => refresh(channelQuery(channelId)),
   });
   return (
     <Panel
       title="Test"
       actions={
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconSend size={14} aria-hidden />}
-          loading={isPending}
-          onClick={() => mutate()}
-        >
+        <IconButton size="xs" icon={IconSend} loading={isPending} onClick={() => mutate()}>
           Send a test event
-        </Button>
+        </IconButton>
       }
     >
       <div aria-live="polite">

@@ -2,18 +2,20 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconRotateClockwise } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
-import { type Delivery, redeliverySchema } from '@tocsin/contracts/deliveries/delivery';
+import { redeliverySchema, type Delivery } from '@tocsin/contracts/deliveries/delivery';
+import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { describeError, isAboutFields } from '../api/request.ts';
-import { useApiForm } from '../components/form.ts';
-import { formatUtc } from '../components/format.ts';
+import { useRefresh } from '../api/mutations.ts';
+import { api, describeError, isAboutFields } from '../api/request.ts';
 import { ErrorNotice } from '../components/load-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
+import { formatUtc } from '../components/format.ts';
 import { Quiet } from '../components/quiet.tsx';
 import { SaveForm } from '../components/save-form.tsx';
+import { useApiForm } from '../components/form.ts';
 import { localToIso, readerZone, toLocal } from '../components/zoned-time.ts';
-import { channelQuery, deliveryQuery, describeRedelivery, redeliver, redeliverRange } from './queries.ts';
+import { channelQuery, deliveryQuery, describeRedelivery, redeliverAll } from './queries.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -23,29 +25,24 @@ interface RedeliverButtonProps {
 }
 
 export function RedeliverButton({ delivery, channel }: RedeliverButtonProps): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const { mutate, error, isPending } = useMutation({
-    mutationFn: () => redeliver(delivery.id),
+    mutationFn: () => api('POST /api/dashboard/deliveries/:id/redeliver', { id: delivery.id }),
     onSuccess: async () => {
       notifications.show({ message: 'The delivery is sent again now.' });
-      await Promise.all([
-        queryClient.invalidateQueries({ queryKey: deliveryQuery(delivery.id).queryKey }),
-        queryClient.invalidateQueries({ queryKey: [...channelQuery(channel.id).queryKey, 'deliveries'] }),
-      ]);
+      await refresh(deliveryQuery(delivery.id), channelQuery(channel.id));
     },
   });
   return (
     <Stack gap="xs" align="flex-start">
-      <Button
-        variant="default"
-        size="sm"
-        leftSection={<IconRotateClockwise size={16} aria-hidden />}
+      <IconButton
+        icon={IconRotateClockwise}
         disabled={!channel.enabled}
         loading={isPending}
         onClick={() => mutate()}
       >
         Redeliver
-      </Button>
+      </IconButton>
       {!channel.enabled && <Quiet size="xs">Enable the channel first.</Quiet>}
       {error !== null && <ErrorNotice error={error} />}
     </Stack>
@@ -57,15 +54,9 @@ export function RedeliverRange({ channel }: { readonly channel: Channel }): Reac
   const [opened, { open, close }] = useDisclosure();
   return (
     <>
-      <Button
-        size="xs"
-        variant="default"
-        leftSection={<IconRotateClockwise size={14} aria-hidden />}
-        onClick={open}
-        aria-haspopup="dialog"
-      >
+      <IconButton size="xs" icon={IconRotateClockwise} onClick={open} aria-haspopup="dialog">
         Redeliver a time range
-      </Button>
+      </IconButton>
       <Modal opened={opened} onClose={close} title="Redeliver a time range">
         {channel.enabled ? (
           <RangeForm channelId={channel.id} onDone={close} />
@@ -89,7 +80,7 @@ interface RangeFormProps {
 }
 
 function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const zone = readerZone();
   const toBody = ({ since, until }: Range): Range => ({
     since: localToIso(since, zone) ?? '',
@@ -98,7 +89,10 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
   const form = useApiForm<Range>({ schema: redeliverySchema, initialValues: lastHours(24, zone), toBody });
   const save = async (values: Range): Promise<void> => {
     try {
-      notifications.show({ message: describeRedelivery(await redeliverRange(channelId, toBody(values))) });
+      const result = await redeliverAll(() =>
+        api('POST /api/dashboard/channels/:id/redeliver', { id: channelId, body: toBody(values) }),
+      );
+      notifications.show({ message: describeRedelivery(result) });
       onDone();
     } catch (error) {
       if (isAboutFields(error)) throw error;
@@ -106,7 +100,7 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
       notifications.show({ color: 'red', message: describeError(error), autoClose: false });
     } finally {
       // Also after an error: some deliveries may be pending again.
-      void queryClient.invalidateQueries({ queryKey: channelQuery(channelId).queryKey });
+      void refresh(channelQuery(channelId));
     }
   };
   return (

@@ -1,17 +1,17 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { ErrorNotice } from '../components/load-states.tsx';
+import { api } from '../api/request.ts';
+import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { TextLink } from '../components/links.tsx';
-import { ErrorNotice } from '../components/load-states.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
-import { revealSecret, rotateSecret } from './queries.ts';
 
 const EXAMPLE = `import { Webhook } from 'standardwebhooks';
 
@@ -37,17 +37,19 @@ export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
 /** Reveals and rotates the secret, which must not stay in memory afterwards. */
 function SecretActions({ channelId }: SigningSecretProps): ReactNode {
   const [asking, { open, close }] = useDisclosure();
-  const reveal = useMutation({ mutationFn: () => revealSecret(channelId), gcTime: 0 });
+  const reveal = useMutation({
+    mutationFn: () => api('GET /api/dashboard/channels/:id/secret', { id: channelId }),
+    gcTime: 0,
+  });
   const rotate = useMutation({
-    mutationFn: () => rotateSecret(channelId),
+    mutationFn: () => api('POST /api/dashboard/channels/:id/rotate-secret', { id: channelId }),
     gcTime: 0,
     onSuccess: () => {
       reveal.reset();
       close();
     },
   });
-  const secret = reveal.data;
-  const Eye = secret === undefined ? IconEye : IconEyeOff;
+  const secret = reveal.data?.secret;
   return (
     <Stack gap="sm">
       {secret === undefined ? (
@@ -57,23 +59,18 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
       )}
       {reveal.error && <ErrorNotice error={reveal.error} />}
       <Group gap="xs">
-        <Button
-          size="xs"
-          variant="default"
-          loading={reveal.isPending}
-          leftSection={<Eye size={14} aria-hidden />}
-          onClick={() => (secret === undefined ? reveal.mutate() : reveal.reset())}
-        >
-          {secret === undefined ? 'Reveal' : 'Hide'}
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconRefresh size={14} aria-hidden />}
-          onClick={open}
-        >
+        {secret === undefined ? (
+          <IconButton size="xs" icon={IconEye} loading={reveal.isPending} onClick={() => reveal.mutate()}>
+            Reveal
+          </IconButton>
+        ) : (
+          <IconButton size="xs" icon={IconEyeOff} onClick={() => reveal.reset()}>
+            Hide
+          </IconButton>
+        )}
+        <IconButton size="xs" icon={IconRefresh} onClick={open} aria-haspopup="dialog">
           Rotate
-        </Button>
+        </IconButton>
       </Group>
       <ConfirmDialog
         opened={asking}
@@ -140,9 +137,9 @@ export function SecretDialog({ title, secret, children, onClose }: SecretDialogP
           <CodeBlock code={EXAMPLE} what="the example" />
           <Quiet>
             See the{' '}
-            <TextLink to="/docs" underline="always" hash="webhooks" target="_blank" rel="noopener">
+            <Anchor href="/docs" underline="always" inherit target="_blank" rel="noopener">
               webhook reference
-            </TextLink>
+            </Anchor>
             .
           </Quiet>
         </Stack>

@@ -2,9 +2,11 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
 import { ErrorNotice } from './load-states.tsx';
+import { IconButton } from './buttons.tsx';
 
 interface ConfirmDialogProps {
   readonly opened: boolean;
@@ -78,36 +80,44 @@ function Question(props: Omit<ConfirmDialogProps, 'title' | 'opened'>): ReactNod
 }
 
 interface DeleteButtonProps {
+  readonly id: string;
   readonly name: string;
-  /** Such as "Delete this channel". */
+  /** The title of the dialog, such as "Delete this channel". */
   readonly title: string;
   readonly remove: () => Promise<unknown>;
-  /** Leaves the page and removes what the cache has of it. */
-  readonly onDeleted: () => Promise<void>;
+  /** The page to go to afterwards. */
+  readonly listPath: '/' | '/channels' | '/maintenance';
+  /** The query of that page. */
+  readonly list: { readonly queryKey: QueryKey };
+  /** The query of this page. */
+  readonly detail: { readonly queryKey: QueryKey };
   /** What is lost. */
   readonly children: ReactNode;
 }
 
-/** Deletes the resource of a page after its name is typed. */
-export function DeleteButton({ name, title, remove, onDeleted, children }: DeleteButtonProps): ReactNode {
+/** Deletes the resource of a page after its name is typed, and goes to the list. */
+export function DeleteButton(props: DeleteButtonProps): ReactNode {
+  const { id, name, title, remove, listPath, list, detail, children } = props;
   const [opened, { open, close }] = useDisclosure();
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
   const { mutate, error, isPending } = useMutation({
     mutationFn: remove,
     onSuccess: async () => {
       notifications.show({ message: `${name} is deleted.` });
-      await onDeleted();
+      queryClient.setQueryData<readonly { readonly id: string }[]>(list.queryKey, (resources) =>
+        resources?.filter((resource) => resource.id !== id),
+      );
+      await navigate({ to: listPath, ignoreBlocker: true });
+      queryClient.removeQueries({ queryKey: detail.queryKey });
+      void queryClient.invalidateQueries({ queryKey: list.queryKey });
     },
   });
   return (
     <>
-      <Button
-        variant="default"
-        leftSection={<IconTrash size={16} aria-hidden />}
-        onClick={open}
-        aria-haspopup="dialog"
-      >
+      <IconButton icon={IconTrash} onClick={open} aria-haspopup="dialog">
         Delete
-      </Button>
+      </IconButton>
       <ConfirmDialog
         opened={opened}
         title={title}

@@ -1,278 +1,193 @@
-import { Button, Code, Grid, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { Code, Grid, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { type ReactNode, useState } from 'react';
-import { isStatus } from '../api/request.ts';
-import { StatusBadge } from '../components/badges.tsx';
-import { DeleteButton } from '../components/confirm-dialog.tsx';
+import type { ReactNode } from 'react';
+import { useRefresh } from '../api/mutations.ts';
+import { api, isStatus } from '../api/request.ts';
+import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
+import { IconButton } from '../components/buttons.tsx';
+import { ConfirmDialog, DeleteButton } from '../components/confirm-dialog.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
-import { TextLink } from '../components/links.tsx';
-import { ErrorNotice, Loaded, NotFoundPage } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
+import { Quiet } from '../components/quiet.tsx';
+import { StatusBadge } from '../components/badges.tsx';
+import { TextLink } from '../components/links.tsx';
 import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { WindowStateBadge } from './maintenance-windows-page.tsx';
 import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
-import {
-  deleteWindow,
-  endMaintenance,
-  updateWindow,
-  useWindowChanged,
-  windowQuery,
-  windowsQuery,
-} from './queries.ts';
-import { WindowForm } from './window-form.tsx';
-import { toUpdate, valuesOf } from './window-values.ts';
+import { windowQuery, windowsQuery } from './queries.ts';
+import { EditWindowForm } from './window-form.tsx';
 
 const route = getRouteApi('/signed-in/maintenance/$windowId');
+const MAX_MONITORS = 50;
+
+interface WindowProps {
+  readonly window: MaintenanceWindow;
+}
 
 export function MaintenanceWindowPage(): ReactNode {
   const { windowId } = route.useParams();
   const query = useQuery(windowQuery(windowId));
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
-    <Loaded query={query} pending={<Placeholder />}>
+    <Loaded query={query} pending={<Placeholder heights={[62, 254]} />}>
       {(window) => <Content key={window.id} window={window} />}
     </Loaded>
   );
 }
 
-function Placeholder(): ReactNode {
-  return (
-    <>
-      <Skeleton height={34} width={280} mb={8} />
-      <Skeleton height={20} width={180} mb="md" />
-      <Panel>
-        <Skeleton height={220} />
-      </Panel>
-    </>
-  );
-}
-
-function Content({ window }: { readonly window: MaintenanceWindow }): ReactNode {
-  const [editing, setEditing] = useState(false);
+function Content({ window }: WindowProps): ReactNode {
+  const [editing, edit] = useDisclosure();
+  const { id, name, state, currentOccurrence, nextOccurrence } = window;
   return (
     <>
       <PageHeader
-        title={window.name}
+        title={name}
         hint={
           <Group gap="sm">
-            <WindowStateBadge state={window.state} />
-            <StateText window={window} />
+            <WindowStateBadge state={state} />
+            {currentOccurrence !== null ? (
+              <span>
+                ends <Time value={currentOccurrence.endsAt} as="ago" />
+              </span>
+            ) : (
+              nextOccurrence !== null && (
+                <span>
+                  starts <Time value={nextOccurrence.startsAt} as="ago" />
+                </span>
+              )
+            )}
           </Group>
         }
-        actions={!editing && <WindowActions window={window} onEdit={() => setEditing(true)} />}
+        actions={
+          !editing && (
+            <>
+              <EndNow window={window} />
+              <IconButton icon={IconPencil} onClick={edit.open}>
+                Edit
+              </IconButton>
+              <DeleteButton
+                id={id}
+                name={name}
+                title="Delete this maintenance window"
+                remove={() => api('DELETE /api/dashboard/maintenance-windows/:id', { id })}
+                listPath="/maintenance"
+                list={windowsQuery}
+                detail={windowQuery(id)}
+              >
+                {state === 'running' && 'Maintenance ends at once: monitors that are down send alerts. '}
+                No further occurrences take place.
+              </DeleteButton>
+            </>
+          )
+        }
       />
-      <Stack>
-        {editing ? (
-          <EditForm window={window} onDone={() => setEditing(false)} />
-        ) : (
-          <WindowDetails window={window} />
-        )}
-      </Stack>
+      {editing ? <EditWindowForm window={window} onDone={edit.close} /> : <Details window={window} />}
     </>
   );
 }
 
-function EditForm({
-  window,
-  onDone,
-}: {
-  readonly window: MaintenanceWindow;
-  readonly onDone: () => void;
-}): ReactNode {
-  const changed = useWindowChanged();
-  // What was there when editing began: only what a person changed is sent.
-  const [before] = useState(() => valuesOf(window));
-  return (
-    <WindowForm
-      initialValues={before}
-      windowId={window.id}
-      action="Save"
-      save={async (values) => {
-        changed(await updateWindow(window.id, toUpdate(before, values)));
-        notifications.show({ message: 'The window is saved.' });
-        onDone();
-      }}
-      onCancel={onDone}
-    />
-  );
-}
-
-function StateText({ window }: { readonly window: MaintenanceWindow }): ReactNode {
-  const { currentOccurrence, nextOccurrence } = window;
-  if (currentOccurrence !== null)
-    return (
-      <Text component="span" size="sm">
-        ends <Time value={currentOccurrence.endsAt} as="ago" />
-      </Text>
-    );
-  if (nextOccurrence === null) return null;
-  return (
-    <Text component="span" size="sm">
-      begins <Time value={nextOccurrence.startsAt} as="ago" />
-    </Text>
-  );
-}
-
-const MOST_MONITORS = 50;
-
-/** A window as the server has it: its plan, its next times, its monitors. */
-export function WindowDetails({ window }: { readonly window: MaintenanceWindow }): ReactNode {
-  const { rrule, timeZone, upcoming, currentOccurrence } = window;
-  const times = currentOccurrence === null ? upcoming : [currentOccurrence, ...upcoming];
+function Details({ window }: WindowProps): ReactNode {
+  const { rrule, timeZone, upcoming, currentOccurrence, monitorIds } = window;
+  const occurrences = currentOccurrence === null ? upcoming : [currentOccurrence, ...upcoming];
   return (
     <Grid>
       <Grid.Col span={{ base: 12, md: 7 }}>
-        <Panel title="Plan">
+        <Panel title="Schedule">
           <Stack gap="sm">
             <Text size="sm">
               <ScheduleSentence schedule={window} />
             </Text>
             {rrule !== null && (
               <Group gap="xs">
-                <Text size="xs" c="var(--text-quiet)">
-                  Rule
-                </Text>
+                <Quiet size="xs">Rule</Quiet>
                 <Code style={{ overflowWrap: 'anywhere' }}>{rrule}</Code>
               </Group>
             )}
-            {times.length === 0 ? (
-              <Text size="sm" c="var(--text-quiet)">
-                Nothing is left of it.
-              </Text>
+            {occurrences.length === 0 ? (
+              <Quiet>No occurrences are left.</Quiet>
             ) : (
-              <OccurrenceTable occurrences={times} timeZone={timeZone} />
+              <OccurrenceTable occurrences={occurrences} timeZone={timeZone} />
             )}
           </Stack>
         </Panel>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 5 }}>
-        <Monitors window={window} />
+        <Panel title={monitorIds.length === 1 ? '1 monitor' : `${monitorIds.length} monitors`}>
+          <Monitors ids={monitorIds} />
+        </Panel>
       </Grid.Col>
     </Grid>
   );
 }
 
-function Monitors({ window: { monitorIds } }: { readonly window: MaintenanceWindow }): ReactNode {
-  const { data } = useQuery(monitorsQuery);
-  const ids = new Set(monitorIds);
+function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
+  const { data = [] } = useQuery(monitorsQuery);
+  const inWindow = new Set(ids);
   const monitors = sortMonitors(
-    (data ?? []).filter(({ id }) => ids.has(id)),
+    data.filter(({ id }) => inWindow.has(id)),
     new Set(),
   );
   return (
-    <Panel title={monitorIds.length === 1 ? 'Silences 1 monitor' : `Silences ${monitorIds.length} monitors`}>
-      <Stack gap={6}>
-        {monitors.slice(0, MOST_MONITORS).map(({ id, name, status }) => (
-          <Group key={id} justify="space-between" wrap="nowrap">
-            <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm" c="inherit" truncate>
-              {name}
-            </TextLink>
-            <StatusBadge status={status} />
-          </Group>
-        ))}
-        {monitorIds.length > MOST_MONITORS && (
-          <Text size="sm" c="var(--text-quiet)">
-            and {monitorIds.length - MOST_MONITORS} more
-          </Text>
-        )}
-      </Stack>
-    </Panel>
+    <Stack gap={6}>
+      {monitors.slice(0, MAX_MONITORS).map(({ id, name, status }) => (
+        <Group key={id} justify="space-between" wrap="nowrap">
+          <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm" c="inherit" truncate>
+            {name}
+          </TextLink>
+          <StatusBadge status={status} />
+        </Group>
+      ))}
+      {ids.length > MAX_MONITORS && <Quiet>and {ids.length - MAX_MONITORS} more</Quiet>}
+    </Stack>
   );
 }
 
-interface WindowActionsProps {
-  readonly window: MaintenanceWindow;
-  readonly onEdit: () => void;
-}
-
-export function WindowActions({ window, onEdit }: WindowActionsProps): ReactNode {
-  const [ending, { open, close }] = useDisclosure();
-  return (
-    <>
-      {window.state === 'running' && (
-        <Button leftSection={<IconPlayerStop size={16} aria-hidden />} onClick={open} aria-haspopup="dialog">
-          End now
-        </Button>
-      )}
-      <Button variant="default" leftSection={<IconPencil size={16} aria-hidden />} onClick={onEdit}>
-        Edit
-      </Button>
-      <DeleteWindow window={window} />
-      <EndNowModal window={window} opened={ending} onClose={close} />
-    </>
-  );
-}
-
-function DeleteWindow({ window: { id, name, state } }: { readonly window: MaintenanceWindow }): ReactNode {
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
-  return (
-    <DeleteButton
-      name={name}
-      title="Delete this maintenance window"
-      remove={() => deleteWindow(id)}
-      onDeleted={async () => {
-        await navigate({ to: '/maintenance', ignoreBlocker: true });
-        queryClient.removeQueries({ queryKey: windowQuery(id).queryKey });
-        void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
-      }}
-    >
-      {state === 'running'
-        ? 'It ends at once, and does not come again. Monitors that are down then alert.'
-        : 'It does not come again.'}
-    </DeleteButton>
-  );
-}
-
-interface EndNowModalProps {
-  readonly window: MaintenanceWindow;
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}
-
-/** Asks before what runs is ended. */
-export function EndNowModal({ window, opened, onClose }: EndNowModalProps): ReactNode {
-  const changed = useWindowChanged();
+function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNode {
+  const [opened, { open, close }] = useDisclosure();
+  const refresh = useRefresh();
   const { mutate, error, isPending } = useMutation({
-    mutationFn: () => endMaintenance(window.id),
-    onSuccess: (after) => {
-      changed(after);
+    mutationFn: () => api('POST /api/dashboard/maintenance-windows/:id/end', { id }),
+    onSuccess: async () => {
+      await refresh(windowsQuery, windowQuery(id));
       notifications.show({
-        message: 'The maintenance is over. Its monitors alert again within two seconds.',
+        message: 'Maintenance ended. Its monitors send alerts again within two seconds.',
       });
-      onClose();
+      close();
     },
   });
-  const { nextOccurrence } = window;
   return (
-    <Modal opened={opened} onClose={onClose} title="End the maintenance now">
-      <Stack>
-        <Text size="sm">
-          Monitors that are down then alert at once.{' '}
-          {nextOccurrence === null ? (
-            'The window does not come again.'
-          ) : (
-            <>
-              The next one begins on <Time value={nextOccurrence.startsAt} />, as planned.
-            </>
-          )}
-        </Text>
-        {error !== null && <ErrorNotice error={error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            Let it run
-          </Button>
-          <Button loading={isPending} onClick={() => mutate()}>
-            End now
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
+    <>
+      {state === 'running' && (
+        <IconButton variant="filled" icon={IconPlayerStop} onClick={open} aria-haspopup="dialog">
+          End now
+        </IconButton>
+      )}
+      <ConfirmDialog
+        opened={opened}
+        title="End maintenance now"
+        action="End now"
+        cancel="Keep it running"
+        color="cyan"
+        busy={isPending}
+        error={error}
+        onConfirm={() => mutate()}
+        onClose={close}
+      >
+        Monitors that are down send alerts at once.{' '}
+        {nextOccurrence === null ? (
+          'The window has no further occurrences.'
+        ) : (
+          <>
+            The next occurrence starts on <Time value={nextOccurrence.startsAt} />, as planned.
+          </>
+        )}
+      </ConfirmDialog>
+    </>
   );
 }

@@ -1,98 +1,77 @@
-import { queryOptions, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, skipToken } from '@tanstack/react-query';
 import type {
-  createMaintenanceWindowSchema,
   ListedMaintenanceWindow,
   MaintenanceWindow,
   MaintenanceWindowState,
-  updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type { z } from 'zod';
-import { request } from '../api/request.ts';
+import { api } from '../api/request.ts';
 
-const PATH = '/api/dashboard/maintenance-windows';
 const PAGE_SIZE = 500;
 /** A running window may be an old one, so all windows are loaded, up to this bound. */
 export const MAX_WINDOWS = 2_000;
 /** The live stream has no events of windows. */
 const REFRESH_MS = 15_000;
 
-export type WindowBody = z.input<typeof createMaintenanceWindowSchema>;
-export type WindowUpdateBody = z.input<typeof updateMaintenanceWindowSchema>;
+/** The fields of a window that people choose. */
+export type WindowBody = Pick<
+  MaintenanceWindow,
+  'name' | 'startsAt' | 'endsAt' | 'rrule' | 'timeZone' | 'monitorIds'
+>;
 
-/** All windows of the account, the newest first. */
+export interface PreviewBody extends Omit<WindowBody, 'name'> {
+  /** The window that is being edited, which does not overlap with itself. */
+  readonly maintenanceWindowId?: string;
+}
+
+/** All windows of the account, newest first. */
 export const windowsQuery = queryOptions({
   queryKey: ['maintenance-windows'],
   queryFn: async ({ signal }) => {
     const windows: ListedMaintenanceWindow[] = [];
-    let before = '';
-    do {
-      const path = `${PATH}?limit=${PAGE_SIZE}${before && `&before=${before}`}`;
-      const page = await request<{ maintenanceWindows: ListedMaintenanceWindow[] }>('GET', path, { signal });
+    let isLast = false;
+    while (!isLast && windows.length < MAX_WINDOWS) {
+      const before = windows.at(-1)?.id;
+      const query = { limit: String(PAGE_SIZE), ...(before !== undefined && { before }) };
+      const page = await api('GET /api/dashboard/maintenance-windows', { query, signal });
       windows.push(...page.maintenanceWindows);
-      before = page.maintenanceWindows.length < PAGE_SIZE ? '' : (windows.at(-1)?.id ?? '');
-    } while (before !== '' && windows.length < MAX_WINDOWS);
+      isLast = page.maintenanceWindows.length < PAGE_SIZE;
+    }
     return windows;
   },
   refetchInterval: REFRESH_MS,
 });
 
-/** One window, with its next occurrences. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the answer's type from it
 export const windowQuery = (id: string) =>
   queryOptions({
     queryKey: ['maintenance-window', id],
     queryFn: async ({ signal }) =>
-      (await request<{ maintenanceWindow: MaintenanceWindow }>('GET', `${PATH}/${id}`, { signal }))
-        .maintenanceWindow,
+      (await api('GET /api/dashboard/maintenance-windows/:id', { id, signal })).maintenanceWindow,
     refetchInterval: REFRESH_MS,
   });
 
-export async function createWindow(body: WindowBody): Promise<MaintenanceWindow> {
-  return (await request<{ maintenanceWindow: MaintenanceWindow }>('POST', PATH, { body })).maintenanceWindow;
-}
+/** What a window would do. @param body null: not enough is known to ask */
+export const previewQuery = (body: PreviewBody | null) =>
+  queryOptions({
+    queryKey: ['maintenance-window-preview', body],
+    queryFn:
+      body === null
+        ? skipToken
+        : ({ signal }) => api('POST /api/dashboard/maintenance-windows/preview', { body, signal }),
+    // While people type, each preview is shown once.
+    gcTime: 0,
+  });
 
-export async function updateWindow(id: string, body: WindowUpdateBody): Promise<MaintenanceWindow> {
-  return (await request<{ maintenanceWindow: MaintenanceWindow }>('PATCH', `${PATH}/${id}`, { body }))
-    .maintenanceWindow;
-}
-
-/** Ends what runs now. */
-export async function endMaintenance(id: string): Promise<MaintenanceWindow> {
-  return (await request<{ maintenanceWindow: MaintenanceWindow }>('POST', `${PATH}/${id}/end`))
-    .maintenanceWindow;
-}
-
-export async function deleteWindow(id: string): Promise<void> {
-  await request('DELETE', `${PATH}/${id}`);
-}
-
-/** @returns what shows a window as the server has it now, on every page */
-export function useWindowChanged(): (window: MaintenanceWindow) => void {
-  const queryClient = useQueryClient();
-  return (window) => {
-    queryClient.setQueryData(windowQuery(window.id).queryKey, window);
-    void queryClient.invalidateQueries({ queryKey: windowsQuery.queryKey });
-  };
-}
-
-/** Those in a state: what runs by its end, what is to come by its start, what is over by its last change, the latest first. */
+/** The windows in a state: running ones by their end, scheduled ones by their start, ended ones by the latest change. */
 export function sortWindows(
   windows: readonly ListedMaintenanceWindow[],
   state: MaintenanceWindowState,
 ): ListedMaintenanceWindow[] {
-  const found = windows.filter((window) => window.state === state);
-  switch (state) {
-    case 'running':
-      return found.sort(by((window) => window.currentOccurrence?.endsAt ?? window.endsAt));
-    case 'scheduled':
-      return found.sort(by((window) => window.nextOccurrence?.startsAt ?? window.startsAt));
-    case 'ended':
-      return found.sort(by((window) => window.updatedAt)).toReversed();
-  }
-}
-
-function by(
-  time: (window: ListedMaintenanceWindow) => string,
-): (a: ListedMaintenanceWindow, b: ListedMaintenanceWindow) => number {
-  return (a, b) => Date.parse(time(a)) - Date.parse(time(b));
+  const timeOf = (window: ListedMaintenanceWindow): number => {
+    if (state === 'ended') return -Date.parse(window.updatedAt);
+    const { startsAt, endsAt, currentOccurrence, nextOccurrence } = window;
+    return Date.parse(
+      state === 'running' ? (currentOccurrence?.endsAt ?? endsAt) : (nextOccurrence?.startsAt ?? startsAt),
+    );
+  };
+  return windows.filter((window) => window.state === state).sort((a, b) => timeOf(a) - timeOf(b));
 }

@@ -1,54 +1,41 @@
 import { Chip, Group, Input, NumberInput, Radio, Select, Stack, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Quiet } from '../components/quiet.tsx';
-import {
-  dayInMonth,
-  REPEATS,
-  toRrule,
-  WEEKDAY_NAMES,
-  WEEKDAYS,
-  type MonthlyOn,
-  type Repeat,
-} from './recurrence.ts';
+import { dayInMonth, REPEATS, toRrule, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
 import { describeOrdinal } from './schedule-text.ts';
-import type { WindowFormState } from './window-values.ts';
+import type { WindowFieldsProps } from './window-values.ts';
 
-const REPEAT_LABELS: Record<Repeat, string> = {
+const REPEAT_LABELS = {
   once: 'Does not repeat',
   daily: 'Daily',
   weekly: 'Weekly',
   monthly: 'Monthly',
   custom: 'Custom rule (RRULE)',
 };
-const UNITS = { daily: 'days', weekly: 'weeks', monthly: 'months' } as const;
+const UNITS = { daily: 'days', weekly: 'weeks', monthly: 'months' };
 const ENDS = [
   { value: 'never', label: 'Never' },
   { value: 'until', label: 'On a date' },
   { value: 'count', label: 'After a number of occurrences' },
-] as const;
-
-interface RecurrenceFieldsProps {
-  readonly form: WindowFormState;
-}
+];
 
 /** How a window recurs. */
-export function RecurrenceFields({ form }: RecurrenceFieldsProps): ReactNode {
-  const { values, errors } = form;
-  const { repeat } = values;
-  const setRepeat = (next: Repeat): void => {
-    // Start from the rule of the previous choices.
-    if (next === 'custom' && values.rrule === '')
-      form.setFieldValue('rrule', toRrule(values, values.startsAt, values.timeZone) ?? 'FREQ=WEEKLY');
-    form.setFieldValue('repeat', next);
-  };
+export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode {
+  const { values } = form;
+  const { repeat, ends } = values;
   return (
     <Stack>
       <Select
         label="Repeats"
         data={REPEATS.map((value) => ({ value, label: REPEAT_LABELS[value] }))}
-        value={repeat}
-        onChange={(value) => setRepeat(REPEATS.find((one) => one === value) ?? 'once')}
         allowDeselect={false}
+        value={repeat}
+        onChange={(value) => {
+          // A custom rule starts as the rule of the previous choices.
+          if (value === 'custom' && values.rrule === '')
+            form.setFieldValue('rrule', toRrule(values, values.startsAt, values.timeZone) ?? 'FREQ=WEEKLY');
+          form.setFieldValue('repeat', REPEATS.find((one) => one === value) ?? 'once');
+        }}
         error={repeat !== 'custom' && errors['rrule']}
       />
       {repeat === 'custom' && (
@@ -60,43 +47,50 @@ export function RecurrenceFields({ form }: RecurrenceFieldsProps): ReactNode {
           spellCheck={false}
           styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
           {...form.getInputProps('rrule')}
+          error={errors['rrule']}
         />
       )}
       {repeat !== 'once' && repeat !== 'custom' && (
         <>
-          <IntegerInput form={form} field="every" label={`Interval, in ${UNITS[repeat]}`} max={1_000} />
+          <NumberInput
+            label={`Interval (${UNITS[repeat]})`}
+            min={1}
+            max={1_000}
+            allowDecimal={false}
+            w={220}
+            {...form.getInputProps('every')}
+          />
           {repeat === 'weekly' && <WeeklyDays form={form} />}
           {repeat === 'monthly' && <MonthlyDay form={form} />}
-          <RecurrenceEnd form={form} />
+          <Group align="flex-start">
+            <Select
+              label="Stops repeating"
+              data={ENDS}
+              allowDeselect={false}
+              w={260}
+              {...form.getInputProps('ends')}
+            />
+            {ends === 'until' && (
+              <TextInput type="date" label="Last day" required {...form.getInputProps('until')} />
+            )}
+            {ends === 'count' && (
+              <NumberInput
+                label="Occurrences, including the first"
+                min={1}
+                max={366}
+                allowDecimal={false}
+                w={220}
+                {...form.getInputProps('count')}
+              />
+            )}
+          </Group>
         </>
       )}
     </Stack>
   );
 }
 
-interface IntegerInputProps extends RecurrenceFieldsProps {
-  readonly field: 'every' | 'count';
-  readonly label: string;
-  readonly max: number;
-}
-
-/** A number from 1; 0 while it is empty. */
-function IntegerInput({ form, field, label, max }: IntegerInputProps): ReactNode {
-  return (
-    <NumberInput
-      label={label}
-      min={1}
-      max={max}
-      allowDecimal={false}
-      w={220}
-      value={form.values[field] === 0 ? '' : form.values[field]}
-      onChange={(value) => form.setFieldValue(field, Number(value))}
-      error={form.errors[field]}
-    />
-  );
-}
-
-function WeeklyDays({ form }: RecurrenceFieldsProps): ReactNode {
+function WeeklyDays({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
   const { days, startsAt } = form.values;
   const { weekday } = dayInMonth(startsAt);
   return (
@@ -130,58 +124,30 @@ function WeeklyDays({ form }: RecurrenceFieldsProps): ReactNode {
   );
 }
 
-/** The choices that match the start date. */
-function MonthlyDay({ form }: RecurrenceFieldsProps): ReactNode {
+/** The choices that match the start date, and the current one. */
+function MonthlyDay({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
   const { startsAt, monthlyOn } = form.values;
   const { day, weekday, nth, isLastDay, isLastOfWeekday } = dayInMonth(startsAt);
   if (Number.isNaN(day)) return null;
   const name = WEEKDAY_NAMES[weekday];
-  const choices: { value: MonthlyOn; label: string; shown: boolean }[] = [
-    { value: 'day', label: `On day ${day}`, shown: true },
-    { value: 'last-day', label: 'On the last day', shown: isLastDay },
-    { value: 'nth', label: `On the ${describeOrdinal(nth)} ${name}`, shown: true },
-    { value: 'last', label: `On the last ${name}`, shown: isLastOfWeekday },
+  const choices = [
+    { value: 'day', label: `On day ${day}`, matches: true },
+    { value: 'last-day', label: 'On the last day', matches: isLastDay },
+    { value: 'nth', label: `On the ${describeOrdinal(nth)} ${name}`, matches: true },
+    { value: 'last', label: `On the last ${name}`, matches: isLastOfWeekday },
   ];
   return (
     <Radio.Group
       label="On"
       description="Choices that match the start date."
-      value={monthlyOn}
-      onChange={(value) =>
-        form.setFieldValue('monthlyOn', choices.find((one) => one.value === value)?.value ?? 'day')
-      }
+      {...form.getInputProps('monthlyOn')}
     >
       <Stack gap={6} mt={6}>
-        {choices
-          .filter(({ value, shown }) => shown || value === monthlyOn)
-          .map(({ value, label }) => (
-            <Radio key={value} value={value} label={label} />
-          ))}
+        {choices.map(
+          ({ value, label, matches }) =>
+            (matches || value === monthlyOn) && <Radio key={value} value={value} label={label} />,
+        )}
       </Stack>
     </Radio.Group>
-  );
-}
-
-function RecurrenceEnd({ form }: RecurrenceFieldsProps): ReactNode {
-  const { ends } = form.values;
-  return (
-    <Group align="flex-start">
-      <Select
-        label="Stops repeating"
-        data={ENDS}
-        value={ends}
-        onChange={(value) =>
-          form.setFieldValue('ends', ENDS.find((one) => one.value === value)?.value ?? 'never')
-        }
-        allowDeselect={false}
-        w={260}
-      />
-      {ends === 'until' && (
-        <TextInput type="date" label="Last day" required {...form.getInputProps('until')} />
-      )}
-      {ends === 'count' && (
-        <IntegerInput form={form} field="count" label="Occurrences, including the first" max={366} />
-      )}
-    </Group>
   );
 }

@@ -1,53 +1,113 @@
 import { Grid, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { type ReactNode, useState } from 'react';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { errorsUnder } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { readerZone } from '../components/zoned-time.ts';
-import { createWindow, useWindowChanged } from './queries.ts';
+import { windowQuery, windowsQuery } from './queries.ts';
 import { RecurrenceFields } from './recurrence-fields.tsx';
 import { ScheduleFields } from './schedule-fields.tsx';
-import { WindowPreview } from './window-preview.tsx';
-import { newValues, toBody, useWindowForm } from './window-values.ts';
-import type { WindowValues } from './window-values.ts';
+import { previewErrors, usePreview, WindowPreview } from './window-preview.tsx';
+import { newValues, toBody, toUpdate, useWindowForm, valuesOf, type WindowValues } from './window-values.ts';
+
+const route = getRouteApi('/signed-in/maintenance/new');
+
+export function NewMaintenanceWindowPage(): ReactNode {
+  const { monitorId } = route.useSearch();
+  const navigate = useNavigate();
+  const refresh = useRefresh();
+  const [initialValues] = useState(() =>
+    newValues(monitorId === undefined ? [] : [monitorId], readerZone(), Date.now()),
+  );
+  return (
+    <>
+      <PageHeader
+        title="New maintenance window"
+        hint="During the window, its monitors are checked but send no alerts."
+      />
+      <WindowForm
+        initialValues={initialValues}
+        windowId={null}
+        action="Create window"
+        save={async (values) => {
+          const body = toBody(values);
+          const { maintenanceWindow } = await api('POST /api/dashboard/maintenance-windows', { body });
+          void refresh(windowsQuery);
+          notifications.show({ message: `${maintenanceWindow.name} is planned.` });
+          await navigate({ to: '/maintenance/$windowId', params: { windowId: maintenanceWindow.id } });
+        }}
+        onCancel={() => void navigate({ to: '/maintenance' })}
+      />
+    </>
+  );
+}
+
+interface EditWindowFormProps {
+  readonly window: MaintenanceWindow;
+  readonly onDone: () => void;
+}
+
+export function EditWindowForm({ window, onDone }: EditWindowFormProps): ReactNode {
+  const { id } = window;
+  const refresh = useRefresh();
+  // The window may be refetched meanwhile, but only what this person changed is sent.
+  const [before] = useState(() => valuesOf(window));
+  return (
+    <WindowForm
+      initialValues={before}
+      windowId={id}
+      action="Save"
+      save={async (values) => {
+        await api('PATCH /api/dashboard/maintenance-windows/:id', { id, body: toUpdate(before, values) });
+        await refresh(windowsQuery, windowQuery(id));
+        notifications.show({ message: 'Maintenance window saved.' });
+        onDone();
+      }}
+      onCancel={onDone}
+    />
+  );
+}
 
 interface WindowFormProps {
   readonly initialValues: WindowValues;
-  /** The window that is being changed; null: a new one. */
+  /** Null: a new window. */
   readonly windowId: string | null;
-  /** As "Create window". */
+  /** The label of the submit button. */
   readonly action: string;
   readonly save: (values: WindowValues) => Promise<unknown>;
   readonly onCancel: () => void;
 }
 
-/** The fields of a maintenance window, and beside them what it will do. */
-export function WindowForm({ windowId, ...props }: WindowFormProps): ReactNode {
-  const { action, save, onCancel } = props;
-  const [initialValues] = useState(props.initialValues);
+/** The fields of a window beside a preview of its occurrences. */
+function WindowForm({ initialValues, windowId, action, save, onCancel }: WindowFormProps): ReactNode {
   const form = useWindowForm(initialValues);
+  const preview = usePreview(form.values, windowId);
+  const errors = { ...previewErrors(preview), ...form.errors };
   return (
     <SaveForm form={form} action={action} save={save} onCancel={onCancel}>
       <Grid>
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack>
-            <Panel title="What and when">
+            <Panel title="Name and schedule">
               <Stack>
                 <TextInput
                   label="Name"
-                  description="As people know it, such as “Database upgrade”."
+                  description="Such as “Database upgrade”."
                   required
                   autoComplete="off"
                   {...form.getInputProps('name')}
                 />
-                <ScheduleFields form={form} />
-                <RecurrenceFields form={form} />
+                <ScheduleFields form={form} errors={errors} />
+                <RecurrenceFields form={form} errors={errors} />
               </Stack>
             </Panel>
-            <Panel title="Which monitors">
+            <Panel title="Affected monitors">
               <MonitorSelect
                 label="Monitors"
                 value={form.values.monitorIds}
@@ -58,40 +118,9 @@ export function WindowForm({ windowId, ...props }: WindowFormProps): ReactNode {
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 5 }}>
-          <WindowPreview values={form.values} windowId={windowId} />
+          <WindowPreview {...preview} />
         </Grid.Col>
       </Grid>
     </SaveForm>
-  );
-}
-
-const route = getRouteApi('/signed-in/maintenance/new');
-
-export function NewMaintenanceWindowPage(): ReactNode {
-  const { monitorId } = route.useSearch();
-  const navigate = useNavigate();
-  const changed = useWindowChanged();
-  const [initialValues] = useState(() =>
-    newValues(monitorId === undefined ? [] : [monitorId], readerZone(), Date.now()),
-  );
-  return (
-    <>
-      <PageHeader
-        title="New maintenance window"
-        hint="While it runs, checks of its monitors go on and nothing alerts."
-      />
-      <WindowForm
-        initialValues={initialValues}
-        windowId={null}
-        action="Create window"
-        save={async (values) => {
-          const window = await createWindow(toBody(values));
-          changed(window);
-          notifications.show({ message: `${window.name} is planned.` });
-          await navigate({ to: '/maintenance/$windowId', params: { windowId: window.id } });
-        }}
-        onCancel={() => void navigate({ to: '/maintenance' })}
-      />
-    </>
   );
 }

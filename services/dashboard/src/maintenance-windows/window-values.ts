@@ -1,19 +1,18 @@
+import type { FormErrors } from '@mantine/form';
 import { useDidUpdate } from '@mantine/hooks';
 import type { FieldError } from '@tocsin/contracts/errors';
 import {
   createMaintenanceWindowSchema,
   type MaintenanceWindow,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { z } from 'zod';
-import { useApiForm } from '../components/form.ts';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { fromLocal, localToIso, toLocal } from '../components/zoned-time.ts';
-import type { WindowBody, WindowUpdateBody } from './queries.ts';
+import type { WindowBody } from './queries.ts';
 import { NO_RECURRENCE, readRecurrence, type Recurrence, toRrule } from './recurrence.ts';
 
 const HOUR_MS = 3_600_000;
-const LONGEST_DAYS = 30;
 
-/** A window as its form holds it: times as the clocks of its zone show them. */
+/** The values of the form. Times are local in `timeZone`, such as `2026-03-01T12:00`. */
 export type WindowValues = Recurrence & {
   readonly name: string;
   readonly startsAt: string;
@@ -22,7 +21,7 @@ export type WindowValues = Recurrence & {
   readonly monitorIds: readonly string[];
 };
 
-/** A new window: an hour from the next full one. */
+/** A new window of one hour, from the next full hour. */
 export function newValues(monitorIds: readonly string[], zone: string, nowMs: number): WindowValues {
   const start = Math.ceil((nowMs + 1) / HOUR_MS) * HOUR_MS;
   return {
@@ -42,7 +41,7 @@ export function valuesOf(window: MaintenanceWindow): WindowValues {
   return { ...readRecurrence(rrule, startsAt, timeZone), name, startsAt, endsAt, timeZone, monitorIds };
 }
 
-/** The body of "create"; a time that does not exist is an empty one. */
+/** The request body to create the window. Times that do not exist are empty. */
 export function toBody(values: WindowValues): WindowBody {
   const { name, startsAt, endsAt, timeZone, monitorIds } = values;
   return {
@@ -55,8 +54,8 @@ export function toBody(values: WindowValues): WindowBody {
   };
 }
 
-/** The body of "update": what differs from the values before. So a time of the hour that comes twice stays the one it was. */
-export function toUpdate(before: WindowValues, values: WindowValues): WindowUpdateBody {
+/** The request body to update the window: only changed fields. So an unchanged time in a repeated hour keeps its meaning. */
+export function toUpdate(before: WindowValues, values: WindowValues): Partial<WindowBody> {
   const [old, body] = [toBody(before), toBody(values)];
   const changed = Object.entries(body).filter(
     ([field, value]) => JSON.stringify(value) !== JSON.stringify(old[field as keyof WindowBody]),
@@ -64,80 +63,69 @@ export function toUpdate(before: WindowValues, values: WindowValues): WindowUpda
   return Object.fromEntries(changed);
 }
 
-/** How long each occurrence lasts; null where a time is missing. */
+/** The length of an occurrence in milliseconds; null if a time is missing. */
 export function lengthOf({ startsAt, endsAt, timeZone }: WindowValues): number | null {
   const [start, end] = [fromLocal(startsAt, timeZone)?.epochMs, fromLocal(endsAt, timeZone)?.epochMs];
   return typeof start === 'number' && typeof end === 'number' ? end - start : null;
 }
 
-/** Another start; the end moves along. @param lengthMs how long it lasts; null where that is not known */
+/** Moves the start, and the end with it. @param lengthMs the length to keep; null if unknown */
 export function withStart(values: WindowValues, startsAt: string, lengthMs: number | null): WindowValues {
   const moved = { ...values, startsAt };
   return lengthMs === null || lengthMs <= 0 ? moved : withLength(moved, lengthMs);
 }
 
-/** An end that is so long after the start. */
+/** Moves the end. */
 export function withLength(values: WindowValues, lengthMs: number): WindowValues {
   const start = fromLocal(values.startsAt, values.timeZone)?.epochMs;
   if (start === undefined || start === null) return values;
   return { ...values, endsAt: toLocal(start + lengthMs, values.timeZone) };
 }
 
-/** What can be said to be wrong before the server is asked; the server judges the rule. */
-export function valueProblems(values: WindowValues): FieldError[] {
-  const own = [
-    ...timeProblems(values.startsAt, 'startsAt', values.timeZone),
-    ...timeProblems(values.endsAt, 'endsAt', values.timeZone),
-    ...lengthProblems(values),
-    ...recurrenceProblems(values),
+/** Errors of the form's own fields and of the request body. The server checks the rest. */
+export function findErrors(values: WindowValues): FieldError[] {
+  return [
+    ...timeErrors(values.startsAt, 'startsAt', values.timeZone),
+    ...timeErrors(values.endsAt, 'endsAt', values.timeZone),
+    ...((lengthOf(values) ?? 1) <= 0 ? [{ path: 'endsAt', message: 'must be after the start' }] : []),
+    ...recurrenceErrors(values),
+    ...bodyErrors(createMaintenanceWindowSchema, toBody(values)),
   ];
-  const named = new Set(own.map(({ path }) => path));
-  const { error } = createMaintenanceWindowSchema.safeParse(toBody(values));
-  const others = (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
-  return [...own, ...others.filter(({ path }) => !named.has(path))];
 }
 
-function timeProblems(local: string, path: string, zone: string): FieldError[] {
+function timeErrors(local: string, path: string, zone: string): FieldError[] {
   const reading = fromLocal(local, zone);
-  if (reading === null) return [{ path, message: 'Give a date and a time.' }];
+  if (reading === null) return [{ path, message: 'Enter a date and a time.' }];
   if (reading.epochMs !== null) return [];
-  return [{ path, message: `This time does not exist in ${zone}: clocks go forward then.` }];
+  return [{ path, message: `This time does not exist in ${zone}, because the clocks go forward.` }];
 }
 
-function lengthProblems(values: WindowValues): FieldError[] {
-  const length = lengthOf(values);
-  if (length === null) return [];
-  if (length <= 0) return [{ path: 'endsAt', message: 'must be after the start' }];
-  if (length <= LONGEST_DAYS * 24 * HOUR_MS) return [];
-  return [{ path: 'endsAt', message: `must be at most ${LONGEST_DAYS} days after the start` }];
-}
-
-function recurrenceProblems({ repeat, every, ends, until, count, rrule }: WindowValues): FieldError[] {
+function recurrenceErrors({ repeat, every, ends, until, count, rrule }: WindowValues): FieldError[] {
   if (repeat === 'once') return [];
   if (repeat === 'custom')
     return rrule.trim() === ''
-      ? [{ path: 'rrule', message: 'Give a rule, such as FREQ=WEEKLY;BYDAY=SA' }]
+      ? [{ path: 'rrule', message: 'Enter a rule, such as FREQ=WEEKLY;BYDAY=SA.' }]
       : [];
-  const problems: FieldError[] = [];
-  if (!isIntegerUpTo(every, 1_000)) problems.push({ path: 'every', message: 'must be from 1 to 1,000' });
+  const errors: FieldError[] = [];
+  if (!isIntegerUpTo(every, 1_000)) errors.push({ path: 'every', message: 'must be from 1 to 1,000' });
   if (ends === 'until' && !/^\d{4}-\d{2}-\d{2}$/.test(until))
-    problems.push({ path: 'until', message: 'Give the last day.' });
+    errors.push({ path: 'until', message: 'Enter the last day.' });
   if (ends === 'count' && !isIntegerUpTo(count, 366))
-    problems.push({ path: 'count', message: 'must be from 1 to 366' });
-  return problems;
+    errors.push({ path: 'count', message: 'must be from 1 to 366' });
+  return errors;
 }
 
-function isIntegerUpTo(value: number, most: number): boolean {
-  return Number.isInteger(value) && value >= 1 && value <= most;
+function isIntegerUpTo(value: number, max: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= max;
 }
 
 const MINUTE_MS = 60_000;
-/** More is a slip of the finger, and no date may be so far. */
-const MOST_MINUTES = 366 * 1_440;
+/** Longer durations are typing errors. */
+const MAX_MINUTES = 366 * 1_440;
 const UNITS: Readonly<Record<string, number>> = { d: 1_440, h: 60, m: 1 };
 const PART = /(\d+(?:[.,]\d+)?)\s*(d|h|m)[a-z]*/gi;
 
-/** A span in full, as `1 d 2 h 30 min`; what is below a minute is left out. */
+/** Such as `1 d 2 h 30 min`, without seconds. */
 export function formatDuration(ms: number): string {
   const minutes = Math.floor(ms / MINUTE_MS);
   const parts = [
@@ -153,7 +141,7 @@ export function formatDuration(ms: number): string {
   );
 }
 
-/** Reads `90 min`, `1.5 h`, `2h30`, `1 d 2 h` or a number of minutes, in ms; null where it is none of these. */
+/** The milliseconds of `90 min`, `1.5 h`, `2h30`, `1 d 2 h` or a number of minutes; null if the text is none of these. */
 export function parseDuration(text: string): number | null {
   const parts = [...text.matchAll(PART)];
   const rest = text.replaceAll(PART, '').trim();
@@ -164,20 +152,15 @@ export function parseDuration(text: string): number | null {
   );
   if (rest !== '' && !/^\d+$/.test(rest)) return null;
   const total = Math.round(minutes + Number(rest));
-  return total > 0 && total <= MOST_MINUTES ? total * MINUTE_MS : null;
+  return total > 0 && total <= MAX_MINUTES ? total * MINUTE_MS : null;
 }
 
-/** The values are judged as the body that they make, and the choices of which it is made. */
-const schema = z.custom<WindowValues>().superRefine((values, context) => {
-  for (const { path, message } of valueProblems(values))
-    context.addIssue({ code: 'custom', path: path.split('.'), message });
-});
+export type WindowFormState = ReturnType<typeof useApiForm<WindowValues>>;
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library's own type, with this form's values
-export function useWindowForm(initialValues: WindowValues) {
-  const form = useApiForm<WindowValues>({ schema, initialValues });
+export function useWindowForm(initialValues: WindowValues): WindowFormState {
+  const form = useApiForm<WindowValues>({ validate: findErrors, initialValues });
   const { repeat, every, days, monthlyOn, ends, until, count, startsAt, endsAt } = form.values;
-  // What the server said of the rule was said of all of these.
+  // The server's error of the rule is about all of these.
   useDidUpdate(
     () => form.clearFieldError('rrule'),
     [repeat, every, days, monthlyOn, ends, until, count, startsAt, endsAt],
@@ -185,4 +168,8 @@ export function useWindowForm(initialValues: WindowValues) {
   return form;
 }
 
-export type WindowFormState = ReturnType<typeof useWindowForm>;
+export interface WindowFieldsProps {
+  readonly form: WindowFormState;
+  /** Those of the form and of the preview, by field. */
+  readonly errors: FormErrors;
+}

@@ -1,30 +1,26 @@
-import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
+import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { DeleteButton } from '../components/confirm-dialog.tsx';
-import { deleteMonitor, monitorsQuery } from './queries.ts';
+import { monitorsQuery } from './queries.ts';
 
-/** Deletes the monitor once its name is typed, and goes to the list. */
 export function DeleteMonitor({ monitor: { id, name } }: { readonly monitor: Monitor }): ReactNode {
-  const queryClient = useQueryClient();
-  const navigate = useNavigate();
+  const refresh = useRefresh();
   return (
     <DeleteButton
+      id={id}
       name={name}
-      title="Delete monitor"
-      remove={() => deleteMonitor(id)}
-      onDeleted={async () => {
-        queryClient.setQueryData(
-          monitorsQuery.queryKey,
-          (monitors) => monitors && monitors.filter((other) => other.id !== id),
-        );
-        void queryClient.invalidateQueries({ queryKey: ['incidents'] });
-        await navigate({ to: '/', ignoreBlocker: true });
-        queryClient.removeQueries({ queryKey: ['monitor', id] });
+      title="Delete this monitor"
+      remove={async () => {
+        await api('DELETE /api/dashboard/monitors/:id', { id });
+        void refresh({ queryKey: ['incidents'] });
       }}
+      listPath="/"
+      list={monitorsQuery}
+      detail={{ queryKey: ['monitor', id] }}
     >
-      It is checked no more. Its events, statistics and incidents are lost for good.
+      Checks stop. All events, statistics and incidents of the monitor are deleted.
     </DeleteButton>
   );
 }

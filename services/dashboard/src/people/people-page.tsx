@@ -1,20 +1,25 @@
-import { Button, Group, Modal, Radio, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconUserPlus } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { type ReactNode, useState } from 'react';
-import { describeError } from '../api/request.ts';
+import { IconUserPlus } from '@tabler/icons-react';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { z } from 'zod';
+import { useState, type ReactNode } from 'react';
+import { showError, useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
 import { DataTable } from '../components/data-table.tsx';
-import { useApiForm } from '../components/form.ts';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/time.tsx';
-import { invitationsQuery, invite, type NewInvitation, revokeInvitation, usersQuery } from './queries.ts';
+import { useApiForm } from '../components/form.ts';
+import { invitationsQuery, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
+
+type NewInvitation = z.input<typeof createInvitationSchema>;
 
 /** The users of the account, for owners. */
 export function PeoplePage(): ReactNode {
@@ -27,13 +32,13 @@ export function PeoplePage(): ReactNode {
         title="People"
         hint="Members manage monitors, channels, maintenance and API keys. Owners also manage people and channel secrets."
         actions={
-          <Button leftSection={<IconUserPlus size={16} aria-hidden />} onClick={() => setInviting(true)}>
+          <IconButton variant="filled" icon={IconUserPlus} onClick={() => setInviting(true)}>
             Invite
-          </Button>
+          </IconButton>
         }
       />
       <Stack>
-        <Loaded query={users} pending={<Skeleton h={160} />}>
+        <Loaded query={users} pending={<Placeholder heights={[160]} />}>
           {(all) => <UserTable users={all} />}
         </Loaded>
         <Loaded query={invitations} pending={null}>
@@ -46,12 +51,12 @@ export function PeoplePage(): ReactNode {
 }
 
 function InvitationTable({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const revoke = useMutation({
-    mutationFn: revokeInvitation,
+    mutationFn: (id: string) => api('DELETE /api/dashboard/invitations/:id', { id }),
     onSuccess: () => notifications.show({ message: 'Invitation revoked. Its link no longer works.' }),
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey }),
+    onError: showError,
+    onSettled: () => refresh(invitationsQuery),
   });
   return (
     <Panel title="Open invitations">
@@ -89,12 +94,12 @@ interface InviteDialogProps {
 
 /** Creates an invitation, then shows its link once. */
 function InviteDialog({ opened, onClose }: InviteDialogProps): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const create = useMutation({
-    mutationFn: invite,
+    mutationFn: (body: NewInvitation) => api('POST /api/dashboard/invitations', { body }),
     // The link must not stay in memory after the dialog is closed.
     gcTime: 0,
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: invitationsQuery.queryKey }),
+    onSuccess: () => refresh(invitationsQuery),
   });
   const form = useApiForm({
     schema: createInvitationSchema,
@@ -136,7 +141,7 @@ function InviteDialog({ opened, onClose }: InviteDialogProps): ReactNode {
           dialog
         >
           <TextInput
-            label="E-mail address"
+            label="Email address"
             description="Required for single sign-on. If empty, the person who opens the link enters one."
             type="email"
             data-autofocus

@@ -1,12 +1,13 @@
-import { ActionIcon, Checkbox, NativeSelect, Tooltip } from '@mantine/core';
+import { Checkbox, NativeSelect } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconUserMinus } from '@tabler/icons-react';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import type { User } from '@tocsin/contracts/people/user';
 import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useState } from 'react';
-import { apiKeysQuery } from '../api-keys/queries.ts';
-import { describeError } from '../api/request.ts';
+import { showError, useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { RowButton } from '../components/buttons.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { listNames } from '../components/filter-monitors.ts';
@@ -14,7 +15,7 @@ import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
-import { invitationsQuery, removeUser, setUserRole, usersQuery } from './queries.ts';
+import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
 
 export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
   const { data: me } = useQuery(meQuery);
@@ -34,22 +35,18 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
               </>
             ),
           },
-          { title: 'E-mail address', render: ({ email }) => email },
+          { title: 'Email address', render: ({ email }) => email },
           { title: 'Role', render: (user) => <RoleSelect user={user} /> },
           { title: 'Since', render: ({ createdAt }) => <Time value={createdAt} as="ago" /> },
           {
             title: 'Actions',
             render: (user) => (
-              <Tooltip label="Remove">
-                <ActionIcon
-                  variant="subtle"
-                  color="gray"
-                  onClick={() => setRemoving(user)}
-                  aria-label={`Remove ${user.name}`}
-                >
-                  <IconUserMinus size={18} aria-hidden />
-                </ActionIcon>
-              </Tooltip>
+              <RowButton
+                icon={IconUserMinus}
+                hint="Remove"
+                label={`Remove ${user.name}`}
+                onClick={() => setRemoving(user)}
+              />
             ),
           },
         ]}
@@ -60,15 +57,11 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
 }
 
 function RoleSelect({ user }: { readonly user: User }): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const change = useMutation({
-    mutationFn: (role: UserRole) => setUserRole(user.id, role),
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
-    onSettled: () =>
-      Promise.all([
-        queryClient.invalidateQueries({ queryKey: usersQuery.queryKey }),
-        queryClient.invalidateQueries({ queryKey: meQuery.queryKey }),
-      ]),
+    mutationFn: (role: UserRole) => api('PATCH /api/dashboard/users/:id', { id: user.id, body: { role } }),
+    onError: showError,
+    onSettled: () => refresh(usersQuery, meQuery),
   });
   return (
     <NativeSelect
@@ -90,17 +83,17 @@ interface RemoveUserProps {
 }
 
 function RemoveUser({ user, onClose }: RemoveUserProps): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const [keepsKeys, setKeepsKeys] = useState(false);
   const close = (): void => {
     setKeepsKeys(false);
     onClose();
   };
   const remove = useMutation({
-    mutationFn: ({ id }: User) => removeUser(id, !keepsKeys),
+    mutationFn: ({ id }: User) =>
+      api('DELETE /api/dashboard/users/:id', { id, query: { revokeApiKeys: keepsKeys ? 'false' : 'true' } }),
     onSuccess: async (_, { name }) => {
-      for (const { queryKey } of [usersQuery, invitationsQuery, apiKeysQuery])
-        await queryClient.invalidateQueries({ queryKey });
+      await refresh(usersQuery, invitationsQuery, apiKeysQuery);
       notifications.show({ message: `${name} is removed and signed out everywhere.` });
       close();
     },

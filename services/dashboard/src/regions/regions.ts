@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Region } from '@tocsin/contracts/regions/region';
-import { request } from '../api/request.ts';
+import { api } from '../api/request.ts';
 
 /** Checks that are later than this are skipped. */
 const LATE_SECONDS = 15;
@@ -12,8 +12,7 @@ export type RegionState = (typeof URGENCY)[number];
 
 export const regionsQuery = queryOptions({
   queryKey: ['regions'],
-  queryFn: async ({ signal }) =>
-    (await request<{ regions: Region[] }>('GET', '/api/dashboard/regions', { signal })).regions,
+  queryFn: async ({ signal }) => (await api('GET /api/dashboard/regions', { signal })).regions,
   refetchInterval: REFRESH_EVERY_MS,
 });
 

@@ -9,7 +9,7 @@ import { AttackGround } from '@tocsin/egress/testing/attack-ground';
 import { ATTACK_VECTORS, halfByKind, vectorsByKind } from '@tocsin/egress/testing/attack-vectors';
 import { PUBLIC_ADDRESS } from '@tocsin/egress/testing/attack-vectors/hostile-names';
 import { NO_DEADLINE_MS } from '../testing/deadlines.ts';
-import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
+import { sendWebhook, type WebhookResult } from './send-webhook.ts';
 
 const SECRETS = [`whsec_${Buffer.from('a secret of some channel').toString('base64')}`];
 const STATUSES = [301, 302, 303, 307, 308];
@@ -42,7 +42,7 @@ afterEach(() => {
   expect(ground.watch.take().filter((ip) => ip !== PUBLIC_ADDRESS)).toEqual([]);
 });
 
-function send(url: string, through: Egress = egress): Promise<WebhookAnswer> {
+function send(url: string, through: Egress = egress): Promise<WebhookResult> {
   return sendWebhook(
     {
       id: 'delivery-1',
@@ -59,7 +59,7 @@ function send(url: string, through: Egress = egress): Promise<WebhookAnswer> {
 }
 
 /** What came of an attempt, in the words of the catalogue. */
-function outcomeOf({ statusCode, error }: WebhookAnswer): string {
+function outcomeOf({ statusCode, error }: WebhookResult): string {
   if (statusCode === 200 && error === null) return 'public';
   if (error !== null && GUARDED.test(error)) return 'blocked';
   if (error === 'the name of the receiver does not resolve') return 'unknown name';
@@ -100,7 +100,7 @@ describe('a receiver that redirects', () => {
         return send(`https://public.attack.test:${ground.port}/${index}`);
       }),
     );
-    const expected = vectors.map((_, index) => `answered ${STATUSES[index % STATUSES.length]}`);
+    const expected = vectors.map((_, index) => `responded with status ${STATUSES[index % STATUSES.length]}`);
     expect(answers.map(({ error }) => error)).toEqual(expected);
     expect(requests).toBe(vectors.length);
     locations.clear();

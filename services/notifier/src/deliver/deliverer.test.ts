@@ -5,14 +5,14 @@ import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { createNotifierMetrics } from '../metrics.ts';
 import { decideOutcome, Deliverer, type DelivererOptions } from './deliverer.ts';
-import type { WebhookAnswer } from './send-webhook.ts';
+import type { WebhookResult } from './send-webhook.ts';
 
 const HOUR_MS = 3_600_000;
-const answer: WebhookAnswer = {
+const answer: WebhookResult = {
   startedAt: new Date(0),
   durationMs: 20,
   statusCode: 500,
-  error: 'answered 500',
+  error: 'responded with status 500',
   responseExcerpt: null,
   retryAfterMs: null,
 };
@@ -46,7 +46,7 @@ describe('decideOutcome', () => {
     ['a test event and 410', { statusCode: 410 }, { test: true }, { kind: 'failed' }],
     ['a test event and 2xx', { error: null, statusCode: 200 }, { test: true }, { kind: 'delivered' }],
     ['Retry-After', { retryAfterMs: 9_000, statusCode: 429 }, {}, { kind: 'retry', delayMs: 9_000 }],
-    ['no answer', { statusCode: null, error: 'no answer' }, {}, { kind: 'retry', delayMs: 5_000 }],
+    ['no response', { statusCode: null, error: 'no response' }, {}, { kind: 'retry', delayMs: 5_000 }],
     ['after 72 h', {}, { roundAttemptCount: 30, elapsedMs: 72 * HOUR_MS }, { kind: 'failed' }],
   ])('%s', (_, given, state, expected) => {
     expect(decideOutcome({ ...delivery, ...state }, { ...answer, ...given }, 0.5)).toEqual(expected);

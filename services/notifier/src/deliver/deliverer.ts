@@ -5,30 +5,27 @@ import type { AttemptOutcome, AttemptRecord } from '@tocsin/db/deliveries/record
 import type { Logger } from '@tocsin/runtime/logger';
 import { failSpan, SpanKind, withSpan, type Span } from '@tocsin/runtime/tracing';
 import type { NotifierMetrics } from '../metrics.ts';
-import type { WebhookAnswer, WebhookRequest } from './send-webhook.ts';
+import type { WebhookResult, WebhookRequest } from './send-webhook.ts';
 
-/** An outcome that Postgres does not take is tried again, but not beyond the attempt's lease (15 s). */
+/** Recording is retried while Postgres is unavailable, but not beyond the attempt's lease (15 s). */
 const RECORD_WITHIN_MS = 13_000;
 const RECORD_RETRY_MS = 500;
-/**
- * A service has 30 s to stop (design §4 "Jobs"), and an attempt takes up to 18 s until it is recorded: one that begins later might be
- * made, not recorded, and made again.
- */
+/** A service has 30 s to stop, and recording an attempt takes up to 18 s. One that starts later might be sent, not recorded, and sent again. */
 const START_AFTER_STOP_MS = 5_000;
 
 export interface DelivererOptions {
-  readonly send: (request: WebhookRequest) => Promise<WebhookAnswer>;
+  readonly send: (request: WebhookRequest) => Promise<WebhookResult>;
   /** @returns why this attempt disabled the channel, or null */
   readonly recordAttempt: (attempt: AttemptRecord) => Promise<string | null>;
   readonly metrics: NotifierMetrics;
   readonly logger: Logger;
-  /** Called after each recorded attempt: a later delivery may have waited for it. */
+  /** Called after each recorded attempt, because a later delivery may have waited for it. */
   readonly onRecorded: () => void;
   /** Milliseconds of any clock; default `performance.now`. */
   readonly now?: () => number;
 }
 
-/** Makes attempts: send, decide, record. Whoever claimed the delivery calls it (design §4 "Delivery"). */
+/** Makes attempts of claimed deliveries: sends, decides the outcome, records. */
 export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #running = new Set<Promise<void>>();
@@ -41,68 +38,61 @@ export class Deliverer {
   }
 
   /**
-   * Makes one attempt of a claimed delivery, or none where it comes too late after `stop`. Never rejects: what is not recorded is
-   * attempted again after its lease.
+   * Makes one attempt, or none if it comes too late after `stop`. Never rejects: an attempt that is not recorded is made again after its
+   * lease.
    */
   attempt(delivery: ClaimedDelivery): Promise<void> {
+    const { logger } = this.#options;
+    const { id: deliveryId } = delivery;
     if (this.#now() > this.#startsUntil) {
-      this.#options.logger.info(
-        'An attempt is left to whoever claims it after its lease: this process stops',
-        {
-          deliveryId: delivery.id,
-        },
-      );
+      logger.info('This process stops: another one makes the attempt after its lease', { deliveryId });
       return Promise.resolve();
     }
-    const attempt = this.#traced(delivery)
+    const options = {
+      kind: SpanKind.CLIENT,
+      parent: delivery.traceparent,
+      attributes: {
+        'tocsin.delivery.id': deliveryId,
+        'tocsin.channel.id': delivery.channelId,
+        'tocsin.monitor.id': delivery.monitorId,
+        'tocsin.webhook.event': delivery.event,
+        'tocsin.delivery.attempt': delivery.attemptCount + 1,
+      },
+    };
+    const attempt = withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span))
       .catch((error: unknown) => {
-        this.#options.logger.error('An attempt broke off; it is made again after its lease', {
-          deliveryId: delivery.id,
-          error,
-        });
+        logger.error('An attempt broke off; it is made again after its lease', { deliveryId, error });
       })
       .finally(() => this.#running.delete(attempt));
     this.#running.add(attempt);
     return attempt;
   }
 
-  /** The process begins to stop: what was claimed by then, or is just being claimed, is begun within the next 5 s, or not at all. */
+  /** The process starts to stop: attempts start within the next 5 s or not at all. */
   stop(): void {
     this.#startsUntil = Math.min(this.#startsUntil, this.#now() + START_AFTER_STOP_MS);
   }
 
-  /** Waits for the attempts under way. */
+  /** Waits for the running attempts. */
   async close(): Promise<void> {
     await Promise.all(this.#running);
   }
 
-  #traced(delivery: ClaimedDelivery): Promise<void> {
-    const attributes = {
-      'tocsin.delivery.id': delivery.id,
-      'tocsin.channel.id': delivery.channelId,
-      'tocsin.monitor.id': delivery.monitorId,
-      'tocsin.webhook.event': delivery.event,
-      'tocsin.delivery.attempt': delivery.attemptCount + 1,
-    };
-    const options = { kind: SpanKind.CLIENT, parent: delivery.traceparent, attributes };
-    return withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span));
-  }
-
   async #attempt(delivery: ClaimedDelivery, span: Span): Promise<void> {
-    const { logger, metrics } = this.#options;
+    const { send, logger, metrics } = this.#options;
     const leaseEndsAt = this.#now() + RECORD_WITHIN_MS;
-    const answer = await this.#options.send(delivery);
-    const outcome = decideOutcome(delivery, answer);
+    const { retryAfterMs, ...result } = await send(delivery);
+    const { statusCode, durationMs, error } = result;
+    const outcome = decideOutcome(delivery, { ...result, retryAfterMs });
     span.setAttributes({
-      'http.response.status_code': answer.statusCode ?? undefined,
+      'http.response.status_code': statusCode ?? undefined,
       'tocsin.delivery.outcome': outcome.kind,
     });
     // Without the text of the error, which may hold the receiver's address.
-    if (answer.error !== null) failSpan(span, `answered ${answer.statusCode ?? 'nothing'}`);
+    if (error !== null) failSpan(span, statusCode === null ? 'no response' : `status ${statusCode}`);
     metrics.attempts.inc({ outcome: outcome.kind });
-    metrics.attemptSeconds.observe(answer.durationMs / 1_000);
+    metrics.attemptSeconds.observe(durationMs / 1_000);
     const { id: deliveryId, leaseToken, channelId, monitorId, url, test } = delivery;
-    const { statusCode, durationMs, error } = answer;
     logger.log(error === null ? 'info' : 'warn', 'Webhook attempt', {
       deliveryId,
       channelId,
@@ -115,8 +105,7 @@ export class Deliverer {
       durationMs,
       error,
     });
-    const { retryAfterMs: _, ...logged } = answer;
-    await this.#record({ ...logged, deliveryId, leaseToken, channelId, url, test, outcome }, leaseEndsAt);
+    await this.#record({ ...result, deliveryId, leaseToken, channelId, url, test, outcome }, leaseEndsAt);
   }
 
   async #record(attempt: AttemptRecord, leaseEndsAt: number): Promise<void> {
@@ -141,22 +130,19 @@ export class Deliverer {
   }
 }
 
-/**
- * What an answer means for the delivery (design §4 "Delivery"). The retry schedule counts from the last redelivery; a test
- * event is never retried.
- */
+/** Decides what follows an attempt. The retry schedule counts from the last redelivery; a test event is never retried. */
 export function decideOutcome(
   delivery: Pick<ClaimedDelivery, 'test' | 'roundAttemptCount' | 'elapsedMs'>,
-  answer: Pick<WebhookAnswer, 'error' | 'statusCode' | 'retryAfterMs' | 'durationMs'>,
+  result: Pick<WebhookResult, 'error' | 'statusCode' | 'retryAfterMs' | 'durationMs'>,
   random = Math.random(),
 ): AttemptOutcome {
-  if (answer.error === null) return { kind: 'delivered' };
+  if (result.error === null) return { kind: 'delivered' };
   if (delivery.test) return { kind: 'failed' };
-  if (answer.statusCode === 410) return { kind: 'gone' };
+  if (result.statusCode === 410) return { kind: 'gone' };
   const delayMs = nextAttemptDelayMs({
     attempts: delivery.roundAttemptCount + 1,
-    elapsedMs: delivery.elapsedMs + answer.durationMs,
-    retryAfterMs: answer.retryAfterMs,
+    elapsedMs: delivery.elapsedMs + result.durationMs,
+    retryAfterMs: result.retryAfterMs,
     random,
   });
   return delayMs === null ? { kind: 'failed' } : { kind: 'retry', delayMs };

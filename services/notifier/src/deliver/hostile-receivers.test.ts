@@ -7,12 +7,12 @@ import { createEgress, type Egress } from '@tocsin/egress/create-egress';
 import { type Certificate, createCertificate } from '@tocsin/embedded/certificates';
 import { until } from '@tocsin/embedded/testing/until';
 import { holdTimeouts, NO_DEADLINE_MS } from '../testing/deadlines.ts';
-import { sendWebhook, type WebhookAnswer, type WebhookRequest } from './send-webhook.ts';
+import { sendWebhook, type WebhookResult, type WebhookRequest } from './send-webhook.ts';
 
 const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 const OK = 'HTTP/1.1 200 OK\r\n';
 const HEAD = `${OK}Content-Length: 10000000000\r\n\r\n`;
-const NO_ANSWER = 'no answer within 5 s';
+const NO_ANSWER = 'no response within 5 s';
 
 let certificate: Certificate;
 let egress: Egress;
@@ -101,7 +101,7 @@ function requestTo(url: string): WebhookRequest {
 }
 
 /** Sends to it; whatever comes back is bounded, fit to be shown, and leaves no connection behind. */
-async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<WebhookAnswer> {
+async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<WebhookResult> {
   const answer = await sendWebhook(requestTo(url), egress, deadlineMs ?? NO_DEADLINE_MS);
   for (const text of [answer.error ?? '', answer.responseExcerpt ?? '']) {
     expect(text.length).toBeLessThanOrEqual(500);
@@ -135,7 +135,7 @@ describe('an answer that is none', () => {
     const receiver = await answering(`HTTP/1.1 ${String(statusCode).padStart(3, '0')} Odd\r\n\r\n`);
     const answer = await send(receiver);
     if (statusCode === 199) expect(answer.statusCode).toBeNull();
-    else expect(answer).toMatchObject({ statusCode, error: `answered ${statusCode}` });
+    else expect(answer).toMatchObject({ statusCode, error: `responded with status ${statusCode}` });
   });
 
   test.each([
@@ -150,7 +150,10 @@ describe('an answer that is none', () => {
 
   test('a switch of protocols nobody asked for is an answer like others, and its connection ends', async () => {
     const head = 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n';
-    expect(await send(await answering(head))).toMatchObject({ statusCode: 101, error: 'answered 101' });
+    expect(await send(await answering(head))).toMatchObject({
+      statusCode: 101,
+      error: 'responded with status 101',
+    });
     expect(await send(await pouring(head, 'more'.repeat(4_096)))).toMatchObject({ statusCode: 101 });
   });
 });

@@ -7,7 +7,7 @@ import { type Answer, WebhookReceiver } from '@tocsin/embedded/local-web/webhook
 import { until } from '@tocsin/embedded/testing/until';
 import { Webhook } from 'standardwebhooks';
 import { holdTimeouts, NO_DEADLINE_MS } from '../testing/deadlines.ts';
-import { sendWebhook, type WebhookAnswer } from './send-webhook.ts';
+import { sendWebhook, type WebhookResult } from './send-webhook.ts';
 
 const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 const OLD_SECRET = `whsec_${Buffer.from('second secret of the channel').toString('base64')}`;
@@ -32,7 +32,7 @@ afterEach(() => {
 async function send(
   answer: Answer,
   overrides: { url?: string; egress?: Egress; claimedAt?: Date } = {},
-): Promise<WebhookAnswer> {
+): Promise<WebhookResult> {
   receiver.answer = answer;
   return sendWebhook(
     {
@@ -111,9 +111,9 @@ describe('sendWebhook', () => {
   test.each([
     [200, null],
     [299, null],
-    [301, 'answered 301'],
-    [410, 'answered 410'],
-    [500, 'answered 500'],
+    [301, 'responded with status 301'],
+    [410, 'responded with status 410'],
+    [500, 'responded with status 500'],
   ])('%i: %s, and no redirect is followed', async (status, error) => {
     const answer = await send((_, response) => {
       response.writeHead(status, { Location: receiver.url('/elsewhere') }).end('why');
@@ -155,7 +155,7 @@ describe('sendWebhook', () => {
   test('a receiver that does not answer within 5 s has failed', async () => {
     holdTimeouts();
     receiver.answer = () => undefined;
-    let answer: WebhookAnswer | null = null;
+    let answer: WebhookResult | null = null;
     const request = {
       id: 'delivery-1',
       accountId: 'account-1',
@@ -170,7 +170,7 @@ describe('sendWebhook', () => {
     await jest.advanceTimersByTimeAsync(4_999);
     expect(answer).toBeNull();
     await jest.advanceTimersByTimeAsync(100);
-    expect(await sending).toMatchObject({ statusCode: null, error: 'no answer within 5 s' });
+    expect(await sending).toMatchObject({ statusCode: null, error: 'no response within 5 s' });
   });
 
   test('a connection that is closed without an answer has failed', async () => {

@@ -6,76 +6,76 @@ import { sanitiseDetail } from '@tocsin/core/checks/error-reason';
 import { parseRetryAfter } from '@tocsin/core/deliveries/retry-schedule';
 import type { CreateConnection } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
-import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { got, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
 
-/** How much of an answer the delivery log keeps, and how long it waits for that once the status is known. */
+/** How much of a response the delivery log keeps, and how long to wait for it once the status is known. */
 const EXCERPT_BYTES = 1_024;
 const EXCERPT_WAIT_MS = 500;
-
-/** More 1xx answers than this before the real one are an attack on our time. */
-const MAX_INTERIM_ANSWERS = 20;
+/** More 1xx responses than this are a failure: they could hold up an attempt without end. */
+const MAX_INTERIM_RESPONSES = 20;
 
 export interface WebhookRequest {
-  /** Stable over all attempts of a delivery. */
+  /** The same in all attempts of a delivery. */
   readonly id: string;
-  /** On whose behalf the name of the receiver is looked up. */
+  /** The account and channel whose limits apply to the lookup of the name. */
   readonly accountId: string;
   readonly channelId: string;
   readonly url: string;
-  /** The very bytes to send. */
+  /** Sent byte for byte. */
   readonly payload: string;
-  /** One signature each; none: nothing is sent. */
+  /** Each makes one signature. Without any, nothing is sent. */
   readonly secrets: readonly string[];
-  /** When this attempt was claimed, by Postgres' clock: receivers reject what a wrong clock has signed. */
+  /** When this attempt was claimed, by Postgres' clock: receivers reject signatures of a wrong clock. */
   readonly claimedAt: Date;
 }
 
-/** What the receiver answered, or why there was no answer. */
-export interface WebhookAnswer {
+/** The result of one attempt. */
+export interface WebhookResult {
   /** When the attempt was claimed, by Postgres' clock. */
   readonly startedAt: Date;
   readonly durationMs: number;
-  /** Null without an answer. */
+  /** Null without a response. */
   readonly statusCode: number | null;
-  /** Null where the receiver answered 2xx. */
+  /** Null for a 2xx response. */
   readonly error: string | null;
   readonly responseExcerpt: string | null;
-  /** Asked for by a 429 or 503; null otherwise. */
+  /** From the Retry-After header of a 429 or 503; null otherwise. */
   readonly retryAfterMs: number | null;
 }
 
 /**
- * Sends one webhook: an HTTPS POST that must be answered 2xx within 5 s. Redirects are not followed (specification
- * "Delivery rules", design §4 "Delivery"). Never throws: no answer is an answer too.
+ * Sends one webhook: an HTTPS POST that needs a 2xx response within 5 s. It does not follow redirects. Never throws: a failure is a
+ * result.
  * @param deadlineMs replaces the 5 s, for tests
  */
 export async function sendWebhook(
   request: WebhookRequest,
   egress: Egress,
   deadlineMs: number = WEBHOOK_DEADLINE_MS,
-): Promise<WebhookAnswer> {
+): Promise<WebhookResult> {
   const started = performance.now();
-  const finish = (answer: Partial<WebhookAnswer>): WebhookAnswer => ({
+  const finish = (result: Partial<WebhookResult>): WebhookResult => ({
     startedAt: request.claimedAt,
     durationMs: Math.round(performance.now() - started),
     statusCode: null,
     error: null,
     responseExcerpt: null,
     retryAfterMs: null,
-    ...answer,
+    ...result,
   });
-  const owner: LookupOwner = {
-    account: request.accountId,
-    resource: request.channelId,
-    redirected: false,
-    deadline: started + deadlineMs,
-  };
   try {
     const url = new URL(request.url);
     if (url.protocol !== 'https:') return finish({ error: 'the URL of the channel is not HTTPS' });
-    return await exchange(request, url, egress.connectionTo(url, owner), deadlineMs, finish);
+    if (request.secrets.length === 0)
+      return finish({ error: 'the secret of the channel cannot be decrypted' });
+    const createConnection = egress.connectionTo(url, {
+      account: request.accountId,
+      resource: request.channelId,
+      redirected: false,
+      deadline: started + deadlineMs,
+    });
+    return await exchange(request, url, createConnection, deadlineMs, finish);
   } catch (error) {
     return finish({ error: describe(error, deadlineMs) });
   }
@@ -86,9 +86,8 @@ async function exchange(
   url: URL,
   createConnection: CreateConnection,
   deadlineMs: number,
-  finish: (answer: Partial<WebhookAnswer>) => WebhookAnswer,
-): Promise<WebhookAnswer> {
-  if (request.secrets.length === 0) return finish({ error: 'the secret of the channel cannot be opened' });
+  finish: (result: Partial<WebhookResult>) => WebhookResult,
+): Promise<WebhookResult> {
   const stream = got.stream.post(url, {
     body: request.payload,
     headers: {
@@ -96,7 +95,7 @@ async function exchange(
       host: url.host,
       'content-type': 'application/json',
       'user-agent': WEBHOOK_USER_AGENT,
-      ...signatureHeaders(request.id, request.claimedAt, request.payload, request.secrets),
+      ...signatureHeaders(request),
     },
     createConnection,
     followRedirect: false,
@@ -106,17 +105,16 @@ async function exchange(
     timeout: { request: deadlineMs },
   });
   try {
-    const { statusCode = 0, headers } = await answerOf(stream);
-    const answered = finish({
-      statusCode,
-      error: statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`,
-    });
-    const asksToWait = statusCode === 429 || statusCode === 503;
-    const answeredAt = new Date(answered.startedAt.getTime() + answered.durationMs);
-    const retryAfterMs = asksToWait ? parseRetryAfter(headers['retry-after'], answeredAt) : null;
+    const { statusCode = 0, headers } = await responseOf(stream);
+    const isSuccess = statusCode >= 200 && statusCode < 300;
+    const result = finish({ statusCode, error: isSuccess ? null : `responded with status ${statusCode}` });
+    const respondedAt = new Date(result.startedAt.getTime() + result.durationMs);
     return {
-      ...answered,
-      retryAfterMs,
+      ...result,
+      retryAfterMs:
+        statusCode === 429 || statusCode === 503
+          ? parseRetryAfter(headers['retry-after'], respondedAt)
+          : null,
       responseExcerpt: statusCode === 101 ? null : await readExcerpt(stream),
     };
   } finally {
@@ -124,18 +122,29 @@ async function exchange(
   }
 }
 
-/** The head of the answer. The stream may fail at any time, also where nobody waits for it any more. */
-function answerOf(stream: Request): Promise<IncomingMessage> {
+/** The Standard Webhooks headers: one `v1` signature for each valid secret, so that a receiver can verify with either during a rotation. */
+function signatureHeaders({ id, claimedAt, payload, secrets }: WebhookRequest): Record<string, string> {
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(claimedAt.getTime() / 1_000)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, claimedAt, payload)).join(' '),
+  };
+}
+
+/** The head of the response. The stream may fail at any time, even when nothing waits for it any more. */
+function responseOf(stream: Request): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    let interimAnswers = 0;
+    let interimResponses = 0;
     stream.on('error', reject);
     stream.once('response', resolve);
     stream.on('information', () => {
-      interimAnswers += 1;
-      if (interimAnswers <= MAX_INTERIM_ANSWERS) return;
-      reject(new Error(`more than ${MAX_INTERIM_ANSWERS} interim (1xx) answers came before the real one`));
+      interimResponses += 1;
+      if (interimResponses <= MAX_INTERIM_RESPONSES) return;
+      reject(
+        new Error(`more than ${MAX_INTERIM_RESPONSES} interim (1xx) responses came before the real one`),
+      );
     });
-    // A switch of protocols nobody asked for: Node hands over the connection, and nobody else would close it.
+    // An unexpected switch of protocols: Node hands over the connection, and this code has to close it.
     stream.once('upgrade', (response: IncomingMessage, socket: Socket) => {
       socket.destroy();
       resolve(response);
@@ -143,7 +152,7 @@ function answerOf(stream: Request): Promise<IncomingMessage> {
   });
 }
 
-/** The first bytes of the answer as text. The status has decided already: an answer that breaks off is fine. */
+/** The first bytes of the response as text. The status has decided the result, so a response that breaks off does no harm. */
 async function readExcerpt(stream: AsyncIterable<Buffer>): Promise<string | null> {
   const chunks: Buffer[] = [];
   const read = async (): Promise<void> => {
@@ -167,23 +176,6 @@ const KNOWN_FAILURES: Readonly<Record<string, string>> = {
 
 function describe(error: unknown, deadlineMs: number): string {
   const { code = '', message } = error as { code?: string; message?: string };
-  if (code === 'ETIMEDOUT') return `no answer within ${deadlineMs / 1_000} s`;
+  if (code === 'ETIMEDOUT') return `no response within ${deadlineMs / 1_000} s`;
   return KNOWN_FAILURES[code] ?? sanitiseDetail(message ?? String(error));
-}
-
-/**
- * The Standard Webhooks headers of one attempt (design §3 "Webhooks"): one `v1` signature per valid secret, so that a
- * receiver may verify with either while a secret is being rotated.
- */
-function signatureHeaders(
-  id: string,
-  signedAt: Date,
-  payload: string,
-  secrets: readonly string[],
-): Record<string, string> {
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(signedAt.getTime() / 1_000)),
-    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, signedAt, payload)).join(' '),
-  };
 }

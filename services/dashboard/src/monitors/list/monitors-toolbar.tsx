@@ -7,8 +7,7 @@ import { StatusBadge } from '../../components/badges.tsx';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';
-import { STATUS_ORDER, type StatusCounts } from './arrange-monitors.ts';
-import type { Arrangement } from './arrange-monitors.ts';
+import { type Arrangement, STATUS_ORDER, type StatusCounts } from './arrange-monitors.ts';
 import classes from './monitors-toolbar.module.css';
 
 const SEARCH_AFTER_MS = 150;

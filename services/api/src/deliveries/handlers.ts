@@ -1,0 +1,60 @@
+import type { deliveryRoutes } from '@tocsin/contracts/deliveries/routes';
+import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
+import { AppError } from '@tocsin/contracts/errors';
+import { findChannelRow } from '@tocsin/db/channels/read-channels';
+import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
+import { listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
+import { redeliver, redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
+import type { ApiContext } from '../context.ts';
+import type { ApiRequest, Handlers } from '../http/implement.ts';
+import { hintDeliveries } from '../queue-hints.ts';
+
+/** How long a request releases deliveries. Clients wait for it. */
+const RELEASE_WITHIN_MS = 10_000;
+/** The relay finds the rest; so many hints are enough to be prompt. */
+const MAX_HINTS = 1_000;
+
+export function deliveryHandlers(context: ApiContext): Handlers<typeof deliveryRoutes> {
+  const { db } = context;
+  return {
+    listDeliveries: async ({ caller, id, query }) => {
+      await findChannelRow(db, caller.accountId, id);
+      return { deliveries: await listDeliveries(db, id, query) };
+    },
+    redeliverChannel: (request) => redeliverChannel(context, request),
+    getDelivery: async ({ caller, id }) => ({ delivery: await getDelivery(db, caller.accountId, id) }),
+    redeliver: async ({ caller, id }) => {
+      const delivery = await redeliver(db, caller.accountId, id);
+      hintDeliveries(context, [delivery.id]);
+      return { delivery };
+    },
+  };
+}
+
+/**
+ * Makes the undelivered deliveries of a channel in a time range due again. If the time runs out or the api stops, the response has
+ * `more: true` and `Retry-After`: the same request continues.
+ */
+async function redeliverChannel(
+  context: ApiContext,
+  { caller, id, body, res }: ApiRequest<typeof deliveryRoutes.redeliverChannel>,
+): Promise<RedeliveryResult> {
+  const { db, shutdown } = context;
+  await findChannelRow(db, caller.accountId, id);
+  const ending = AbortSignal.any([shutdown, AbortSignal.timeout(RELEASE_WITHIN_MS)]);
+  let count = 0;
+  let remaining = 0;
+  try {
+    for await (const released of redeliverUndelivered(db, caller.accountId, id, body)) {
+      hintDeliveries(context, released.ids.slice(0, Math.max(0, MAX_HINTS - count)));
+      count += released.ids.length;
+      remaining = released.remaining;
+      if (ending.aborted) break;
+    }
+  } catch (error) {
+    // The channel was disabled meanwhile. Report what was released; the next request says why the rest was not.
+    if (count === 0 || !(error instanceof AppError)) throw error;
+  }
+  if (remaining > 0) res.set('Retry-After', '1');
+  return { count, more: remaining > 0 };
+}

@@ -1,0 +1,145 @@
+import type { AppError } from '@tocsin/contracts/errors';
+import { toFieldErrors } from '@tocsin/contracts/field-errors';
+import { pathOf, statusOf } from '@tocsin/contracts/routes/route';
+import type { BodyOf, HeadersOf, QueryOf, ResponseOf, Route, Routes } from '@tocsin/contracts/routes/route';
+import type { Request, RequestHandler, Response } from 'express';
+import { z } from 'zod';
+import type { ApiContext } from '../context.ts';
+import { RESOURCES } from '../resources.ts';
+import { invalidFields } from './field-errors.ts';
+import { bodyOf } from './json-body.ts';
+import type { RawBody } from './json-body.ts';
+import { callerOf, stateOf } from './request-state.ts';
+import type { Caller, UserCaller } from './request-state.ts';
+
+/** Returned by a handler that has written the response itself. */
+export const SENT: unique symbol = Symbol('sent');
+
+type CallerOf<R extends Route> = R['access'] extends 'member' | 'owner'
+  ? UserCaller
+  : R['access'] extends 'anyone'
+    ? undefined
+    : Caller;
+
+/** A request whose caller may call the route. */
+interface Accepted<R extends Route> {
+  readonly caller: CallerOf<R>;
+  /** The `:id` of the path in lower case; empty if the path has none. */
+  readonly id: string;
+  readonly req: Request;
+  readonly res: Response;
+}
+
+/** A valid request. */
+export interface ApiRequest<R extends Route> extends Accepted<R> {
+  readonly body: BodyOf<R>;
+  readonly query: QueryOf<R>;
+  readonly headers: HeadersOf<R>;
+  /** The `Location` of a resource that this request created. */
+  readonly location: (id: string) => string;
+}
+
+type BodyResult<R extends Route> = [ResponseOf<R>] extends [undefined] ? void : ResponseOf<R>;
+type ResultOf<R extends Route> =
+  | typeof SENT
+  | (R['responseHeaders'] extends readonly (infer Name extends string)[]
+      ? { readonly body: BodyResult<R>; readonly headers: { readonly [Key in Name]?: string | string[] } }
+      : BodyResult<R>);
+
+type Handle<R extends Route> = (request: ApiRequest<R>) => Promise<ResultOf<R>> | ResultOf<R>;
+
+/** A handler whose body has rules beyond its schema. */
+interface ParsingHandler<R extends Route> {
+  /** In place of the schema. @throws AppError */
+  readonly parseBody: (body: RawBody, request: Accepted<R>) => Promise<BodyOf<R>> | BodyOf<R>;
+  readonly handle: Handle<R>;
+}
+
+export type Handlers<Table extends Routes> = {
+  readonly [Id in keyof Table]: Handle<Table[Id]> | ParsingHandler<Table[Id]>;
+};
+
+/** A route and what answers its requests, once access is granted and the body is read. */
+export interface Implementation {
+  readonly route: Route;
+  readonly handler: RequestHandler;
+}
+
+/** Joins every route of a table with its handler. */
+export function implement<Table extends Routes>(
+  context: ApiContext,
+  table: Table,
+  handlers: Handlers<Table>,
+): Implementation[] {
+  return Object.entries(table).map(([id, route]) => ({
+    route,
+    handler: handlerFor(context, route, handlers[id] as Handle<Route> | ParsingHandler<Route>),
+  }));
+}
+
+function handlerFor(
+  context: ApiContext,
+  route: Route,
+  handler: Handle<Route> | ParsingHandler<Route>,
+): RequestHandler {
+  const { handle, parseBody = null } = typeof handler === 'function' ? { handle: handler } : handler;
+  return async function handleRequest(req, res) {
+    const { caller } = stateOf(res);
+    const id = route.resource === undefined ? '' : resourceId(req, RESOURCES[route.resource].notFound);
+    const accepted = { caller, id, req, res } as Accepted<Route>;
+    const input = await parse(route, accepted, parseBody).catch(async (error: unknown) => {
+      // An unknown resource is reported before invalid fields. A valid request costs no extra query.
+      if (route.resource !== undefined)
+        await RESOURCES[route.resource].find?.(context.db, callerOf(res).accountId, id);
+      throw error;
+    });
+    const location = (newId: string): string => `${pathOf(route)}/${newId}`;
+    send(req, res, route, await handle({ ...accepted, ...input, location } as ApiRequest<Route>));
+  };
+}
+
+const uuid = z.uuid();
+
+/** An id that is no UUID identifies nothing. */
+function resourceId(req: Request, notFound: () => AppError): string {
+  const { id } = req.params;
+  if (!uuid.safeParse(id).success) throw notFound();
+  return String(id).toLowerCase();
+}
+
+async function parse(
+  { headers, query, body }: Route,
+  accepted: Accepted<Route>,
+  parseBody: ParsingHandler<Route>['parseBody'] | null,
+): Promise<{ headers: unknown; query: unknown; body: unknown }> {
+  const { req } = accepted;
+  const given = bodyOf(req);
+  const named = Object.keys(headers?.shape ?? {}).map((name) => [name, req.get(name)] as const);
+  return {
+    headers: headers && parseFields(headers, Object.fromEntries(named)),
+    query: query && parseFields(query, req.query),
+    body: parseBody === null ? body && parseFields(body, given) : await parseBody(given, accepted),
+  };
+}
+
+/** @throws AppError validation_failed, with all invalid fields */
+export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: unknown): z.output<Schema> {
+  const result = schema.safeParse(fields);
+  if (result.success) return result.data;
+  throw invalidFields(toFieldErrors(result.error.issues, schema));
+}
+
+function send(req: Request, res: Response, route: Route, result: unknown): void {
+  if (result === SENT) return;
+  const { responseHeaders, otherResponses = [], response } = route;
+  const { body, headers } = (responseHeaders === undefined ? { body: result, headers: {} } : result) as {
+    body: unknown;
+    headers: Readonly<Record<string, string | string[] | undefined>>;
+  };
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.set(name, value);
+  // The ETag may be only the version of what can be changed. By it, Express would answer 304 and withhold new events.
+  if (!otherResponses.some(({ status }) => status === 304)) delete req.headers['if-none-match'];
+  res.status(statusOf(route));
+  if (response === undefined) res.end();
+  else res.json(body);
+}

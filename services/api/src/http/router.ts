@@ -1,0 +1,87 @@
+import { AppError } from '@tocsin/contracts/errors';
+import { LIMITS } from '@tocsin/contracts/limits';
+import { methodOf, pathOf } from '@tocsin/contracts/routes/route';
+import type { Route } from '@tocsin/contracts/routes/route';
+import { Router } from 'express';
+import type { RequestHandler } from 'express';
+import { requireAccess } from '../access/access.ts';
+import type { Guards } from '../access/access.ts';
+import type { Implementation } from './implement.ts';
+import { parseJsonBody } from './json-body.ts';
+import { boundLargeBodies } from './large-bodies.ts';
+import { stateOf } from './request-state.ts';
+import { compress, keepUncompressed } from './response-headers.ts';
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+/**
+ * All routes with their stages. The order of the stages is the order of errors: caller and rate limit, method, body, access, then the
+ * handler's. Under a root that requires authentication, an unknown path is reported to authenticated callers only.
+ */
+export function createRouter(implementations: readonly Implementation[], guards: Guards): Router {
+  const router = Router({ caseSensitive: true });
+  const byPath = new Map<string, Implementation[]>();
+  for (const implementation of implementations) {
+    const path = pathOf(implementation.route);
+    byPath.set(path, [...(byPath.get(path) ?? []), implementation]);
+  }
+  // A fixed path must come before one with an id in the same position.
+  const paths = [...byPath].toSorted(
+    ([one], [other]) => Number(one.includes(':')) - Number(other.includes(':')),
+  );
+  for (const [path, methods] of paths) addPath(router, path, methods, guards);
+  router.use('/api/cli', ...guards('/api/cli', 'key'), notFound);
+  router.use('/api/auth', ...guards('/api/auth', 'anyone'), notFound);
+  router.use('/api/dashboard', ...guards('/api/dashboard', 'member'), notFound);
+  return router;
+}
+
+function addPath(
+  router: Router,
+  path: string,
+  implementations: readonly Implementation[],
+  guards: Guards,
+): void {
+  const routes = implementations.map(({ route }) => route);
+  const [access = 'anyone', ...others] = routes.map((route) => route.access);
+  if (others.some((other) => (other === 'anyone') !== (access === 'anyone'))) {
+    throw new Error(`some methods of ${path} require authentication and others do not`);
+  }
+  const isSession = access === 'member' || access === 'owner';
+  // It would hold the messages of a stream back.
+  const isCompressed = isSession && !routes.some(({ response }) => response === 'text/event-stream');
+  const expressRoute = router.route(path);
+  expressRoute.all(...guards(path, access), ...(isCompressed ? [compress] : []), (_req, res, next) => {
+    stateOf(res).route = path;
+    next();
+  });
+  const allowed: string[] = [];
+  for (const method of METHODS) {
+    const found = implementations.find(({ route }) => methodOf(route).toLowerCase() === method);
+    if (found === undefined) continue;
+    expressRoute[method](...stagesOf(found.route), found.handler);
+    // Express answers HEAD like GET.
+    allowed.push(...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+  }
+  const allow = allowed.join(', ');
+  expressRoute.all((req) => {
+    throw new AppError('method_not_allowed', `${req.method} is not allowed here. Allowed: ${allow}.`, {
+      headers: { Allow: allow },
+    });
+  });
+}
+
+function stagesOf(route: Route): readonly RequestHandler[] {
+  const { body, maxBodyBytes, showsSecret, isUncompressed } = route;
+  return [
+    ...(showsSecret || isUncompressed ? [keepUncompressed] : []),
+    ...(maxBodyBytes === undefined ? [] : [boundLargeBodies()]),
+    ...(body === undefined ? [] : [parseJsonBody(maxBodyBytes ?? LIMITS.apiBodyBytes)]),
+    requireAccess(route),
+  ];
+}
+
+/** For a path that no route has. */
+export const notFound: RequestHandler = () => {
+  throw new AppError('not_found', 'There is nothing at this path.');
+};

@@ -1,0 +1,135 @@
+import type { FieldError } from '@tocsin/contracts/errors';
+import { toFieldErrors } from '@tocsin/contracts/field-errors';
+import {
+  createMonitorSchema,
+  updateMonitorSchema,
+  validateMonitor,
+} from '@tocsin/contracts/monitors/monitor';
+import type { MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import type {
+  dashboardMonitorRoutes,
+  monitorRoutes,
+  monitorViewRoutes,
+} from '@tocsin/contracts/monitors/routes';
+import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
+import { listEvents } from '@tocsin/db/events/read-events';
+import { listRecentChecks } from '@tocsin/db/events/read-events';
+import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
+import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { createMonitorOnce } from '@tocsin/db/monitors/create-monitor';
+import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
+import { getMonitor } from '@tocsin/db/monitors/read-monitors';
+import { listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import type { ApiContext } from '../context.ts';
+import { etagOf, versionsOf } from '../http/etag.ts';
+import { invalidFields } from '../http/field-errors.ts';
+import type { Handlers } from '../http/implement.ts';
+import type { RawBody } from '../http/json-body.ts';
+import { hintStatusChanges } from '../queue-hints.ts';
+import { triggerCheck } from './trigger.ts';
+
+export function monitorHandlers(context: ApiContext): Handlers<typeof monitorRoutes> {
+  const { db, settings, schedules } = context;
+  const { defaultRegion, regions } = settings;
+  return {
+    listMonitors: async ({ caller }) => ({ monitors: await listMonitors(context, caller.accountId) }),
+    createMonitor: {
+      parseBody: (body) => parseCreate(body, regions),
+      handle: async ({ caller, headers, body, location }) => {
+        const { accountId } = caller;
+        const key = headers['Idempotency-Key'];
+        const { monitor, version, schedule } =
+          key === undefined
+            ? await createMonitor(context, accountId, body, defaultRegion)
+            : await createMonitorOnce(context, accountId, body, defaultRegion, key);
+        if (schedule !== null) schedules.touch(schedule.monitorId, schedule.regions);
+        return {
+          body: { monitor },
+          headers: {
+            Location: location(monitor.id),
+            ETag: etagOf(version),
+            ...(schedule === null && { 'Idempotency-Replayed': 'true' }),
+          },
+        };
+      },
+    },
+    getMonitor: async ({ caller, id }) => {
+      const { version, ...body } = await getMonitor(context, caller.accountId, id);
+      return { body, headers: { ETag: etagOf(version) } };
+    },
+    updateMonitor: {
+      parseBody: (body) => parseUpdate(body, regions),
+      handle: async ({ caller, id, body, headers }) => {
+        const versions = versionsOf(headers['If-Match']);
+        const updated = await updateMonitor(context, caller.accountId, id, body, defaultRegion, versions);
+        if (updated.changed) schedules.touch(id, updated.schedule.regions);
+        if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
+        return { body: { monitor: updated.monitor }, headers: { ETag: etagOf(updated.version) } };
+      },
+    },
+    deleteMonitor: async ({ caller, id, headers }) =>
+      deleteMonitor(db, caller.accountId, id, versionsOf(headers['If-Match'])),
+    triggerMonitor: (request) => triggerCheck(context, request),
+    listMonitorEvents: async ({ caller, id, query }) => ({
+      events: await listEvents(db, caller.accountId, id, query),
+    }),
+  };
+}
+
+/** The same handlers for signed-in users. */
+export function dashboardMonitorHandlers(context: ApiContext): Handlers<typeof dashboardMonitorRoutes> {
+  const entries = Object.entries(monitorHandlers(context)).map(([id, handler]) => [
+    `${id}InDashboard`,
+    handler,
+  ]);
+  return Object.fromEntries(entries) as Handlers<typeof dashboardMonitorRoutes>;
+}
+
+export function monitorViewHandlers({ db }: ApiContext): Handlers<typeof monitorViewRoutes> {
+  return {
+    listRecentChecks: async ({ caller, query }) => ({
+      recentChecks: await listRecentChecks(db, caller.accountId, query.monitorIds),
+    }),
+    listMonitorRegions: async ({ caller, id }) => ({
+      regions: await listMonitorRegions(db, caller.accountId, id),
+    }),
+    getMonitorStats: async ({ caller, id, query }) => ({
+      stats: await getMonitorStats(db, caller.accountId, id, query.window),
+    }),
+  };
+}
+
+/**
+ * A new monitor with its defaults.
+ * @param regions the only codes allowed; null: any
+ * @throws AppError validation_failed, with all invalid fields
+ */
+function parseCreate(body: RawBody, regions: readonly string[] | null): MonitorInput {
+  const { input, errors } = validateMonitor(createMonitorSchema, body);
+  errors.push(...findUnknownRegions(body, regions));
+  if (input === null || errors.length > 0) throw invalidFields(errors);
+  return input;
+}
+
+/** An update; rules between fields are checked on the merged monitor. @throws AppError validation_failed, with all invalid fields */
+function parseUpdate(body: RawBody, regions: readonly string[] | null): MonitorUpdate {
+  const result = updateMonitorSchema.safeParse(body);
+  const errors = [
+    ...(result.success ? [] : toFieldErrors(result.error.issues, updateMonitorSchema)),
+    ...findUnknownRegions(body, regions),
+  ];
+  if (!result.success || errors.length > 0) throw invalidFields(errors);
+  return result.data;
+}
+
+/** The codes that are well-formed but not in the setting `REGIONS`. */
+export function findUnknownRegions(body: unknown, allowed: readonly string[] | null): FieldError[] {
+  const given = typeof body === 'object' && body !== null && 'regions' in body ? body.regions : undefined;
+  if (allowed === null || !Array.isArray(given)) return [];
+  return given.flatMap((code: unknown, index) =>
+    typeof code !== 'string' || allowed.includes(code)
+      ? []
+      : [{ path: `regions.${index}`, message: `must be one of ${allowed.join(', ')}` }],
+  );
+}

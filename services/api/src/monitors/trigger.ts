@@ -1,0 +1,110 @@
+import { AppError } from '@tocsin/contracts/errors';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
+import { isDataError } from '@tocsin/db/database/errors';
+import { findEvent } from '@tocsin/db/events/read-events';
+import { toInput, UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
+import { findMonitorRow, monitorNotFound } from '@tocsin/db/monitors/monitor-row';
+import type { MonitorRow } from '@tocsin/db/monitors/table';
+import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
+import type { Response } from 'express';
+import type { ApiContext } from '../context.ts';
+import { unavailable } from '../http/errors.ts';
+import { SENT } from '../http/implement.ts';
+import type { ApiRequest } from '../http/implement.ts';
+import { waitFor } from '../http/wait-for.ts';
+
+/** A checker that would start a triggered check later than this drops it. */
+const START_WITHIN_MS = 5_000;
+
+/** Checks a monitor at once and waits for the event. */
+export async function triggerCheck(
+  context: ApiContext,
+  { caller, id, body, res }: ApiRequest<typeof monitorRoutes.triggerMonitor>,
+): Promise<{ event: Event } | typeof SENT> {
+  const monitor = await findMonitorRow(context.db, caller.accountId, id);
+  if (monitor.type !== 'HTTP') {
+    throw new AppError(
+      'not_triggerable',
+      `Only monitors of type HTTP can be triggered, not ${monitor.type}.`,
+    );
+  }
+  requireReadable(context, monitor);
+  const release = context.triggerLimits.acquire(caller, maxDurationMs(monitor));
+  let isOver = true;
+  try {
+    const triggerId = await requestCheck(context, monitor, body.url);
+    const event = await awaitEvent(context, monitor, triggerId, res);
+    if (event !== null) return { event };
+    isOver = false;
+    return SENT;
+  } finally {
+    // A client that disconnects does not end the check: it counts for as long as it may take.
+    if (isOver) release();
+  }
+}
+
+/** Reports at once what no checker could decrypt. @throws AppError conflict */
+function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
+  try {
+    toInput(monitor, secrets);
+  } catch (error) {
+    if (!(error instanceof UnreadableMonitorError)) throw error;
+    throw new AppError(
+      'conflict',
+      'No key of this server opens the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
+      { cause: error },
+    );
+  }
+}
+
+/** The maximum time from a request to its event, in milliseconds. */
+function maxDurationMs({ timeoutSeconds }: MonitorRow): number {
+  return timeoutSeconds * 1_000 + START_WITHIN_MS;
+}
+
+/** Stores a trigger and queues it for a checker. @returns its id */
+async function requestCheck(
+  { db, producers }: ApiContext,
+  monitor: MonitorRow,
+  url: string | null,
+): Promise<string> {
+  const trigger = await createTrigger(db, monitor, url, START_WITHIN_MS).catch(async (error: unknown) => {
+    // A missing monitor was deleted just now.
+    if (isDataError(error)) await findMonitorRow(db, monitor.accountId, monitor.id);
+    throw error;
+  });
+  try {
+    await producers.addTrigger(trigger.region, { triggerId: trigger.id });
+  } catch (error) {
+    throw unavailable('The check cannot be queued now. Try again soon.', error);
+  }
+  return trigger.id;
+}
+
+/** Waits for the event of a check; null if the client has disconnected. @throws AppError if there will be none */
+async function awaitEvent(
+  { db, shutdown }: ApiContext,
+  monitor: MonitorRow,
+  triggerId: string,
+  res: Response,
+): Promise<Event | null> {
+  const timestamp = await waitFor({
+    find: () => findTriggerEvent(db, triggerId),
+    forMs: maxDurationMs(monitor),
+    isWanted: () => !res.destroyed && !shutdown.aborted,
+  });
+  if (timestamp instanceof Date) {
+    const event = await findEvent(db, monitor.accountId, monitor.id, timestamp);
+    if (event !== null) return event;
+  }
+  if (timestamp !== null) throw monitorNotFound();
+  if (res.destroyed) return null;
+  if (shutdown.aborted) throw unavailable('This server is stopping. Try again soon.');
+  throw new AppError('check_not_answered', noResult(monitor));
+}
+
+function noResult({ regions, timeoutSeconds }: MonitorRow): string {
+  const region = regions[0] === undefined ? 'the default region' : `region ${regions[0]}`;
+  return `No checker of ${region} gave a result within ${timeoutSeconds + START_WITHIN_MS / 1_000} seconds.`;
+}

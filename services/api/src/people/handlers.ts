@@ -1,0 +1,48 @@
+import type { peopleRoutes } from '@tocsin/contracts/people/routes';
+import { acceptInvitation, findOpenInvitation } from '@tocsin/db/users/invitations';
+import { createInvitation } from '@tocsin/db/users/invitations';
+import { deleteInvitation } from '@tocsin/db/users/invitations';
+import { listInvitations } from '@tocsin/db/users/invitations';
+import { deleteUser } from '@tocsin/db/users/change-users';
+import { findUserWithAccount } from '@tocsin/db/users/users';
+import { listUsers } from '@tocsin/db/users/users';
+import { setUserRole } from '@tocsin/db/users/change-users';
+import type { ApiContext } from '../context.ts';
+import type { Handlers } from '../http/implement.ts';
+
+export function peopleHandlers(context: ApiContext): Handlers<typeof peopleRoutes> {
+  const { db, identity, settings, logger } = context;
+  return {
+    getMe: async ({ caller }) => {
+      const { user, account } = await findUserWithAccount(db, caller.accountId, caller.userId);
+      return { user, account: { ...account, defaultRegion: settings.defaultRegion } };
+    },
+    listUsers: async ({ caller }) => ({ users: await listUsers(db, caller.accountId) }),
+    updateUser: async ({ caller, id, body }) => ({
+      user: await setUserRole(db, caller.accountId, id, body.role),
+    }),
+    deleteUser: async ({ caller, id, query }) =>
+      deleteUser(db, caller.accountId, id, { revokeApiKeys: query.revokeApiKeys === 'true' }),
+    listInvitations: async ({ caller }) => ({ invitations: await listInvitations(db, caller.accountId) }),
+    createInvitation: async ({ caller, body, location }) => {
+      const { accountId, userId: createdBy } = caller;
+      const { role, email = null } = body;
+      const { invitation, token } = await createInvitation(db, { accountId, role, email, createdBy });
+      const url = `${settings.publicUrl}/invitation?token=${token}`;
+      return { body: { invitation, token, url }, headers: { Location: location(invitation.id) } };
+    },
+    deleteInvitation: async ({ caller, id }) => deleteInvitation(db, caller.accountId, id),
+    acceptInvitation: async ({ body: { token, name, email = null, password }, req }) => {
+      // Hashing is slow on purpose: an invalid token must not cause it.
+      await findOpenInvitation(db, token);
+      const passwordHash = await identity.hashPassword(password);
+      const user = await acceptInvitation(db, { token, name, email, passwordHash });
+      // The user exists by now and the invitation is spent. Without a session, the user can sign in as usual.
+      const cookies = await identity.signIn(req, user.email, password).catch((error: unknown) => {
+        logger.warn('Could not sign in the user of an accepted invitation', { userId: user.id, error });
+        return [];
+      });
+      return { body: { user }, headers: { 'Set-Cookie': [...cookies] } };
+    },
+  };
+}

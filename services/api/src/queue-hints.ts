@@ -1,0 +1,19 @@
+import type { ApiContext } from './context.ts';
+
+type Queue = Pick<ApiContext, 'producers' | 'logger'>;
+
+/** Makes alerts prompt. Without the hint, the notifier's relay finds them. Never throws and never waits. */
+export function hintStatusChanges({ producers, logger }: Queue, ids: readonly string[]): void {
+  if (ids.length === 0) return;
+  producers.addStatusChanges(ids).catch((error: unknown) => {
+    logger.debug('Could not hint at status changes', { statusChangeIds: ids, error });
+  });
+}
+
+/** Makes attempts prompt. Without the hint, the notifier's relay finds them. Never throws and never waits. */
+export function hintDeliveries({ producers, logger }: Queue, ids: readonly string[]): void {
+  if (ids.length === 0) return;
+  producers.addDeliveries(ids).catch((error: unknown) => {
+    logger.debug('Could not hint at deliveries', { count: ids.length, error });
+  });
+}

@@ -1,0 +1,32 @@
+import type { Region } from '@tocsin/contracts/regions/region';
+import type { regionRoutes } from '@tocsin/contracts/regions/routes';
+import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
+import type { RegionLoad } from '@tocsin/queue/queue-load';
+import type { ApiContext } from '../context.ts';
+import type { Handlers } from '../http/implement.ts';
+
+export function regionHandlers(context: ApiContext): Handlers<typeof regionRoutes> {
+  const { db, regionLoads, settings } = context;
+  return {
+    listRegions: async ({ caller }) => {
+      const monitors = await countRegionMonitors(db, caller.accountId);
+      const codes = new Set([settings.defaultRegion, ...(settings.regions ?? []), ...monitors.keys()]);
+      const sorted = [...codes].toSorted();
+      const loads = await regionLoads.read(sorted);
+      return {
+        regions: sorted.map((code) => toRegion(code, monitors.get(code) ?? 0, loads.get(code) ?? null)),
+      };
+    },
+  };
+}
+
+function toRegion(region: string, monitors: number, load: RegionLoad | null): Region {
+  return {
+    region,
+    workers: load?.workers ?? null,
+    waiting: load?.waiting ?? null,
+    lagSeconds: load === null ? null : Math.floor(load.lagMs / 1_000),
+    monitors,
+    served: load === null ? null : load.workers > 0,
+  };
+}
