@@ -26,10 +26,15 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-const queueUrl = url([
-  ...['redis', 'rediss', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster'],
-  ...['postgres', 'postgresql'],
-]);
+const REDIS_SCHEMES = [
+  'redis',
+  'rediss',
+  'redis+sentinel',
+  'rediss+sentinel',
+  'redis+cluster',
+  'rediss+cluster',
+];
+const queueUrl = url([...REDIS_SCHEMES, 'postgres', 'postgresql']);
 const apiKey = z
   .string()
   .regex(

@@ -22,7 +22,7 @@ function known(account: string, from: number, to: number): number {
   return count;
 }
 
-test('a name is known to the account that looked it up, until it no longer exists', () => {
+test('a name is known to the account that looked it up until the name no longer exists', () => {
   names.note('one', 'shop.example', true, false);
   names.note('one', 'dead.example', false, false);
   expect(names.didResolve('one', 'shop.example')).toBe(true);
@@ -32,12 +32,12 @@ test('a name is known to the account that looked it up, until it no longer exist
   expect(names.didResolve('one', 'shop.example')).toBeNull();
 });
 
-test('more names than fit, looked up in turn, leave most of them known', () => {
+test('if more names than fit are looked up in turn, most of them stay known', () => {
   for (let round = 0; round < 2; round += 1) noteMany('one', 0, LIMIT + 100);
   expect(known('one', 0, LIMIT + 100)).toBe(LIMIT);
 });
 
-test('an account does not displace more than its share of the names of others', () => {
+test('an account does not replace more than its share of the names of others', () => {
   noteMany('one', 0, 100);
   noteMany('two', 0, LIMIT + 100);
   expect(known('one', 0, 100)).toBe(100);

@@ -14,7 +14,7 @@ const RUNNING_PARTS = ['package.json', 'dist', 'node_modules'];
  * @param services folders, relative to it
  * @returns what stands for the checkout
  */
-export async function copyApp(root: string, services: readonly string[]): Promise<string> {
+async function copyApp(root: string, services: readonly string[]): Promise<string> {
   const target = await systemFolder(systemName('app', root));
   const store = join(root, 'node_modules', '.pnpm') + sep;
   const open = await Promise.all(services.map((service) => realpath(join(root, service))));
