@@ -1,4 +1,4 @@
-/** The limit of a figure. */
+/** The limit that a figure is held to. */
 export interface Bar {
   readonly atMost?: number;
   readonly atLeast?: number;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** The machine and the versions of a measurement. */
+/** Where and with what a figure was measured. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
@@ -10,9 +10,9 @@ export interface Machine {
   readonly kernel: string;
   readonly node: string;
   readonly openssl: string;
-  /** The load average of the minute before the run: on a quiet machine a few tenths at most. */
+  /** Runnable processes on average over the last minute, before the run: above some tenths the machine was not quiet. */
   readonly loadBefore: number;
-  /** With `+` if files differ from it; null outside of a repository. */
+  /** Of this repository, with `+` where files differ from it; null outside of one. */
   readonly commit: string | null;
 }
 
