@@ -17,6 +17,9 @@ CREATE TABLE "api_keys" (
 	"scopes" text NOT NULL,
 	"expires_at" timestamp (3) with time zone,
 	"last_used_at" timestamp (3) with time zone,
+	"created_by" uuid,
+	"created_by_name" text,
+	"created_by_email" text,
 	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
 	CONSTRAINT "api_keys_hash_unique" UNIQUE("hash")
 );
@@ -50,8 +53,41 @@ CREATE TABLE "channels" (
 	"enabled" boolean DEFAULT true NOT NULL,
 	"disabled_reason" text,
 	"failing_since" timestamp (3) with time zone,
+	"last_failed_at" timestamp (3) with time zone,
+	"deleted_at" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
 	"updated_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "check_rollup_state" (
+	"singleton" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"rolled_until" timestamp (3) with time zone NOT NULL,
+	"last_gaps" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"clock_doubted_ms" integer DEFAULT 0 NOT NULL,
+	CONSTRAINT "check_rollup_state_one_row" CHECK ("check_rollup_state"."singleton")
+);
+--> statement-breakpoint
+CREATE TABLE "check_rollups" (
+	"monitor_id" uuid NOT NULL,
+	"region" text NOT NULL,
+	"hour" timestamp (3) with time zone NOT NULL,
+	"checks" integer NOT NULL,
+	"failures" integer NOT NULL,
+	"gaps" integer NOT NULL,
+	"latency_buckets" smallint[] NOT NULL,
+	"latency_counts" integer[] NOT NULL,
+	"timed_checks" integer NOT NULL,
+	"dns_sum_ms" bigint NOT NULL,
+	"tcp_sum_ms" bigint NOT NULL,
+	"tls_sum_ms" bigint NOT NULL,
+	"first_byte_sum_ms" bigint NOT NULL,
+	"download_sum_ms" bigint NOT NULL,
+	CONSTRAINT "check_rollups_monitor_id_region_hour_pk" PRIMARY KEY("monitor_id","region","hour")
+) PARTITION BY RANGE ("hour");
+--> statement-breakpoint
+CREATE TABLE "deleted_monitors" (
+	"monitor_id" uuid PRIMARY KEY NOT NULL,
+	"deleted_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "deliveries" (
@@ -63,8 +99,10 @@ CREATE TABLE "deliveries" (
 	"event" text NOT NULL,
 	"timestamp" timestamp (3) with time zone NOT NULL,
 	"payload" text NOT NULL,
+	"test" boolean DEFAULT false NOT NULL,
 	"state" text NOT NULL,
 	"attempt_count" integer DEFAULT 0 NOT NULL,
+	"round_attempt_count" integer DEFAULT 0 NOT NULL,
 	"first_attempt_at" timestamp (3) with time zone,
 	"next_attempt_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()),
 	"leased_until" timestamp (3) with time zone,
@@ -95,6 +133,15 @@ CREATE TABLE "events" (
 	CONSTRAINT "events_monitor_id_timestamp_pk" PRIMARY KEY("monitor_id","timestamp")
 ) PARTITION BY RANGE ("timestamp");
 --> statement-breakpoint
+CREATE TABLE "idempotency_keys" (
+	"account_id" uuid NOT NULL,
+	"key" text NOT NULL,
+	"request_hash" text NOT NULL,
+	"answer" jsonb NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	CONSTRAINT "idempotency_keys_account_id_key_pk" PRIMARY KEY("account_id","key")
+);
+--> statement-breakpoint
 CREATE TABLE "incidents" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"account_id" uuid NOT NULL,
@@ -103,6 +150,50 @@ CREATE TABLE "incidents" (
 	"resolved_at" timestamp (3) with time zone,
 	"cause" text,
 	"region" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "invitations" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"account_id" uuid NOT NULL,
+	"token_hash" text NOT NULL,
+	"role" text NOT NULL,
+	"email" text,
+	"expires_at" timestamp (3) with time zone NOT NULL,
+	"accepted_at" timestamp (3) with time zone,
+	"created_by" uuid,
+	"is_setup" boolean DEFAULT false NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	CONSTRAINT "invitations_token_hash_unique" UNIQUE("token_hash"),
+	CONSTRAINT "invitations_role_known" CHECK ("invitations"."role" in ('owner', 'member'))
+);
+--> statement-breakpoint
+CREATE TABLE "maintenance_occurrences" (
+	"window_id" uuid NOT NULL,
+	"starts_at" timestamp (3) with time zone NOT NULL,
+	"ends_at" timestamp (3) with time zone NOT NULL,
+	"outcome" text NOT NULL,
+	CONSTRAINT "maintenance_occurrences_window_id_starts_at_pk" PRIMARY KEY("window_id","starts_at")
+);
+--> statement-breakpoint
+CREATE TABLE "maintenance_window_monitors" (
+	"window_id" uuid NOT NULL,
+	"monitor_id" uuid NOT NULL,
+	CONSTRAINT "maintenance_window_monitors_window_id_monitor_id_pk" PRIMARY KEY("window_id","monitor_id")
+);
+--> statement-breakpoint
+CREATE TABLE "maintenance_windows" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"account_id" uuid NOT NULL,
+	"name" text NOT NULL,
+	"starts_at" timestamp (3) with time zone NOT NULL,
+	"ends_at" timestamp (3) with time zone NOT NULL,
+	"rrule" text,
+	"time_zone" text DEFAULT 'UTC' NOT NULL,
+	"state" text DEFAULT 'scheduled' NOT NULL,
+	"occurrence_starts_at" timestamp (3) with time zone,
+	"occurrence_ends_at" timestamp (3) with time zone,
+	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "monitor_regions" (
@@ -140,11 +231,34 @@ CREATE TABLE "monitors" (
 	"probe_revision" integer DEFAULT 1 NOT NULL,
 	"status" text DEFAULT 'PENDING' NOT NULL,
 	"status_since" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	"status_before_maintenance" text,
 	"last_checked_at" timestamp (3) with time zone,
 	"last_timestamp" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
 	"updated_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL
 ) WITH (fillfactor = 70);
+--> statement-breakpoint
+CREATE TABLE "schedule_spans" (
+	"monitor_id" uuid NOT NULL,
+	"region" text NOT NULL,
+	"starts_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	"ends_at" timestamp (3) with time zone,
+	"interval_seconds" integer NOT NULL,
+	"phase_ms" integer NOT NULL,
+	CONSTRAINT "schedule_spans_monitor_id_region_starts_at_pk" PRIMARY KEY("monitor_id","region","starts_at")
+);
+--> statement-breakpoint
+CREATE TABLE "sessions" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"user_id" uuid NOT NULL,
+	"token" text NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL,
+	"ip_address" text,
+	"user_agent" text,
+	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	CONSTRAINT "sessions_token_unique" UNIQUE("token")
+);
 --> statement-breakpoint
 CREATE TABLE "status_changes" (
 	"id" uuid PRIMARY KEY NOT NULL,
@@ -171,6 +285,52 @@ CREATE TABLE "triggers" (
 	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "user_logins" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"user_id" uuid NOT NULL,
+	"provider_id" text NOT NULL,
+	"subject" text NOT NULL,
+	"password_hash" text,
+	"access_token" text,
+	"refresh_token" text,
+	"id_token" text,
+	"access_token_expires_at" timestamp (3) with time zone,
+	"refresh_token_expires_at" timestamp (3) with time zone,
+	"scope" text,
+	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	CONSTRAINT "user_logins_subject_key" UNIQUE("provider_id","subject")
+);
+--> statement-breakpoint
+CREATE TABLE "user_tombstones" (
+	"account_id" uuid NOT NULL,
+	"email" text NOT NULL,
+	"deleted_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	CONSTRAINT "user_tombstones_account_id_email_pk" PRIMARY KEY("account_id","email")
+);
+--> statement-breakpoint
+CREATE TABLE "users" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"account_id" uuid NOT NULL,
+	"role" text NOT NULL,
+	"name" text NOT NULL,
+	"email" text NOT NULL,
+	"email_verified" boolean DEFAULT false NOT NULL,
+	"image" text,
+	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	CONSTRAINT "users_role_known" CHECK ("users"."role" in ('owner', 'member'))
+);
+--> statement-breakpoint
+CREATE TABLE "verifications" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"identifier" text NOT NULL,
+	"value" text NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL,
+	"created_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL,
+	"updated_at" timestamp (3) with time zone DEFAULT date_trunc('milliseconds', clock_timestamp()) NOT NULL
+);
+--> statement-breakpoint
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_delivery_id_deliveries_id_fk" FOREIGN KEY ("delivery_id") REFERENCES "public"."deliveries"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "channel_monitors" ADD CONSTRAINT "channel_monitors_channel_id_channels_id_fk" FOREIGN KEY ("channel_id") REFERENCES "public"."channels"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -178,26 +338,61 @@ ALTER TABLE "channel_monitors" ADD CONSTRAINT "channel_monitors_monitor_id_monit
 ALTER TABLE "channels" ADD CONSTRAINT "channels_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "deliveries" ADD CONSTRAINT "deliveries_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "deliveries" ADD CONSTRAINT "deliveries_channel_id_channels_id_fk" FOREIGN KEY ("channel_id") REFERENCES "public"."channels"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "idempotency_keys" ADD CONSTRAINT "idempotency_keys_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "incidents" ADD CONSTRAINT "incidents_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "incidents" ADD CONSTRAINT "incidents_monitor_id_monitors_id_fk" FOREIGN KEY ("monitor_id") REFERENCES "public"."monitors"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invitations" ADD CONSTRAINT "invitations_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "invitations" ADD CONSTRAINT "invitations_created_by_users_id_fk" FOREIGN KEY ("created_by") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "maintenance_occurrences" ADD CONSTRAINT "maintenance_occurrences_window_id_maintenance_windows_id_fk" FOREIGN KEY ("window_id") REFERENCES "public"."maintenance_windows"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "maintenance_window_monitors" ADD CONSTRAINT "maintenance_window_monitors_window_id_maintenance_windows_id_fk" FOREIGN KEY ("window_id") REFERENCES "public"."maintenance_windows"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "maintenance_window_monitors" ADD CONSTRAINT "maintenance_window_monitors_monitor_id_monitors_id_fk" FOREIGN KEY ("monitor_id") REFERENCES "public"."monitors"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "maintenance_windows" ADD CONSTRAINT "maintenance_windows_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "monitor_regions" ADD CONSTRAINT "monitor_regions_monitor_id_monitors_id_fk" FOREIGN KEY ("monitor_id") REFERENCES "public"."monitors"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "monitors" ADD CONSTRAINT "monitors_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "schedule_spans" ADD CONSTRAINT "schedule_spans_monitor_id_monitors_id_fk" FOREIGN KEY ("monitor_id") REFERENCES "public"."monitors"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "sessions" ADD CONSTRAINT "sessions_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "status_changes" ADD CONSTRAINT "status_changes_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "triggers" ADD CONSTRAINT "triggers_monitor_id_monitors_id_fk" FOREIGN KEY ("monitor_id") REFERENCES "public"."monitors"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "user_logins" ADD CONSTRAINT "user_logins_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "user_tombstones" ADD CONSTRAINT "user_tombstones_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "users" ADD CONSTRAINT "users_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "api_keys_account_idx" ON "api_keys" USING btree ("account_id");--> statement-breakpoint
 CREATE INDEX "channel_monitors_channel_idx" ON "channel_monitors" USING btree ("channel_id");--> statement-breakpoint
 CREATE INDEX "channels_account_idx" ON "channels" USING btree ("account_id","created_at" DESC NULLS LAST);--> statement-breakpoint
-CREATE INDEX "deliveries_due_idx" ON "deliveries" USING btree ("channel_id","next_attempt_at") WHERE "deliveries"."state" = 'pending';--> statement-breakpoint
-CREATE INDEX "deliveries_leased_idx" ON "deliveries" USING btree ("channel_id") WHERE "deliveries"."leased_until" is not null;--> statement-breakpoint
-CREATE INDEX "deliveries_first_attempt_idx" ON "deliveries" USING btree ("channel_id","monitor_id","timestamp") WHERE "deliveries"."state" = 'pending' and "deliveries"."attempt_count" = 0;--> statement-breakpoint
+CREATE INDEX "deliveries_pending_idx" ON "deliveries" USING btree ((case when "deliveries".state = 'pending' then "deliveries".channel_id end),"next_attempt_at","id") WHERE (case when "deliveries".state = 'pending' then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_repeated_due_idx" ON "deliveries" USING btree ((case when "deliveries".state = 'pending' and "deliveries".round_attempt_count > 0 and not "deliveries".test then "deliveries".channel_id end),"next_attempt_at","id") WHERE (case when "deliveries".state = 'pending' and "deliveries".round_attempt_count > 0 and not "deliveries".test then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_test_due_idx" ON "deliveries" USING btree ((case when "deliveries".state = 'pending' and "deliveries".test then "deliveries".channel_id end),"next_attempt_at","id") WHERE (case when "deliveries".state = 'pending' and "deliveries".test then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_unattempted_idx" ON "deliveries" USING btree ((case when "deliveries".state = 'pending' and "deliveries".round_attempt_count = 0 and not "deliveries".test then "deliveries".channel_id end),"monitor_id","timestamp") WHERE (case when "deliveries".state = 'pending' and "deliveries".round_attempt_count = 0 and not "deliveries".test then "deliveries".channel_id end) is not null;--> statement-breakpoint
+CREATE INDEX "deliveries_lease_idx" ON "deliveries" USING btree ((case when "deliveries".leased_until is not null then "deliveries".channel_id end)) WHERE (case when "deliveries".leased_until is not null then "deliveries".channel_id end) is not null;--> statement-breakpoint
 CREATE INDEX "deliveries_channel_idx" ON "deliveries" USING btree ("channel_id","created_at" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "deliveries_channel_state_idx" ON "deliveries" USING btree ("channel_id","state","created_at" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "deliveries_finished_idx" ON "deliveries" USING btree ("created_at") WHERE "deliveries"."state" <> 'pending';--> statement-breakpoint
+CREATE INDEX "idempotency_keys_created_idx" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "incidents_one_open_key" ON "incidents" USING btree ("monitor_id") WHERE "incidents"."resolved_at" is null;--> statement-breakpoint
+CREATE INDEX "incidents_resolved_idx" ON "incidents" USING btree ("resolved_at") WHERE "incidents"."resolved_at" is not null;--> statement-breakpoint
 CREATE INDEX "incidents_account_idx" ON "incidents" USING btree ("account_id","opened_at" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "incidents_monitor_idx" ON "incidents" USING btree ("monitor_id","opened_at" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "invitations_account_idx" ON "invitations" USING btree ("account_id","created_at" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "invitations_email_idx" ON "invitations" USING btree ("email");--> statement-breakpoint
+CREATE INDEX "maintenance_window_monitors_monitor_idx" ON "maintenance_window_monitors" USING btree ("monitor_id");--> statement-breakpoint
+CREATE INDEX "maintenance_windows_account_idx" ON "maintenance_windows" USING btree ("account_id","starts_at" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "maintenance_windows_due_idx" ON "maintenance_windows" USING btree ("occurrence_starts_at","occurrence_ends_at") WHERE "maintenance_windows"."state" <> 'ended';--> statement-breakpoint
+CREATE INDEX "maintenance_windows_account_due_idx" ON "maintenance_windows" USING btree ("account_id","occurrence_starts_at","occurrence_ends_at") WHERE "maintenance_windows"."state" <> 'ended';--> statement-breakpoint
 CREATE INDEX "monitor_regions_region_idx" ON "monitor_regions" USING btree ("region");--> statement-breakpoint
 CREATE INDEX "monitors_account_idx" ON "monitors" USING btree ("account_id","created_at" DESC NULLS LAST,"id" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "monitors_source_idx" ON "monitors" USING btree ("account_id","source") WHERE "monitors"."source" is not null;--> statement-breakpoint
+CREATE INDEX "monitors_maintenance_idx" ON "monitors" USING btree ("id") WHERE "monitors"."status" = 'MAINTENANCE';--> statement-breakpoint
 CREATE UNIQUE INDEX "monitors_external_id_key" ON "monitors" USING btree ("account_id","external_id") WHERE "monitors"."external_id" is not null;--> statement-breakpoint
-CREATE INDEX "status_changes_due_idx" ON "status_changes" USING btree ("monitor_id","timestamp") WHERE "status_changes"."dispatched_at" is null;--> statement-breakpoint
+CREATE UNIQUE INDEX "schedule_spans_one_running_key" ON "schedule_spans" USING btree ("monitor_id","region") WHERE "schedule_spans"."ends_at" is null;--> statement-breakpoint
+CREATE INDEX "schedule_spans_wave_idx" ON "schedule_spans" USING btree ("region","interval_seconds","phase_ms","monitor_id") WHERE "schedule_spans"."ends_at" is null;--> statement-breakpoint
+CREATE INDEX "sessions_user_idx" ON "sessions" USING btree ("user_id");--> statement-breakpoint
+CREATE INDEX "sessions_expires_idx" ON "sessions" USING btree ("expires_at");--> statement-breakpoint
+CREATE INDEX "status_changes_undispatched_idx" ON "status_changes" USING btree ((case when "status_changes".dispatched_at is null then "status_changes".monitor_id end),"timestamp") WHERE (case when "status_changes".dispatched_at is null then "status_changes".monitor_id end) is not null;--> statement-breakpoint
+CREATE INDEX "status_changes_dispatched_idx" ON "status_changes" USING btree ("dispatched_at") WHERE "status_changes"."dispatched_at" is not null;--> statement-breakpoint
 CREATE INDEX "status_changes_monitor_idx" ON "status_changes" USING btree ("monitor_id","timestamp" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "triggers_monitor_idx" ON "triggers" USING btree ("monitor_id");--> statement-breakpoint
-CREATE INDEX "triggers_created_idx" ON "triggers" USING btree ("created_at");
+CREATE INDEX "triggers_created_idx" ON "triggers" USING btree ("created_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "user_logins_user_provider_key" ON "user_logins" USING btree ("user_id","provider_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "users_email_key" ON "users" USING btree (lower("email"));--> statement-breakpoint
+CREATE INDEX "users_account_idx" ON "users" USING btree ("account_id","created_at");--> statement-breakpoint
+CREATE INDEX "verifications_identifier_idx" ON "verifications" USING btree ("identifier");--> statement-breakpoint
+CREATE INDEX "verifications_expires_idx" ON "verifications" USING btree ("expires_at");

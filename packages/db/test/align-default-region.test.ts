@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { sql } from 'drizzle-orm';
 import { checkOf, makeMonitor, openTestContext, type TestContext, untilWaiting } from './harness.ts';
 

@@ -4,7 +4,7 @@ import { ensureRollupPartition } from '@tocsin/db/check-rollups/partitions';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
 import { listPartitions } from '@tocsin/db/database/partitions';
-import { markOrphanedIncidents, purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { findEvent, listEvents, listRecentChecks, tailEvents } from '@tocsin/db/events/read-events';
 import { getIncident, listIncidents } from '@tocsin/db/incidents/read-incidents';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
@@ -101,34 +101,6 @@ describe('deleting a monitor', () => {
     await purgeDeletedMonitors(context.db);
     expect(await recordChecks(context.db, [failureOf(id)])).toEqual([{ kind: 'gone' }]);
     expect(await countHistory()).toEqual({ events: 0, check_rollups: 0, incidents: 0 });
-  });
-});
-
-describe('incidents of monitors that are gone', () => {
-  /** Three monitors with an incident each, deleted as services of the previous release do it: without a tombstone. */
-  async function orphans(): Promise<void> {
-    const ids = [id, (await makeMonitor(context)).id, (await makeMonitor(context)).id];
-    for (const monitorId of ids.slice(1)) await recordChecks(context.db, [failureOf(monitorId)]);
-    await context.db.execute(sql`delete from monitors where id = any(${sql.param(ids)}::uuid[])`);
-  }
-
-  test.each([1, 2, 3, 1_000])('are marked and deleted, %i monitors at once', async (monitorsAtOnce) => {
-    const kept = (await makeMonitor(context)).id;
-    await recordChecks(context.db, [failureOf(kept)]);
-    await orphans();
-    expect(await markOrphanedIncidents(context.db, undefined, monitorsAtOnce)).toBe(3);
-    expect(await markOrphanedIncidents(context.db, undefined, monitorsAtOnce)).toBe(0);
-    await purgeDeletedMonitors(context.db);
-    expect(await countHistory()).toEqual({ events: 0, check_rollups: 0, incidents: 0 });
-    const { rows } = await context.db.execute(sql`select monitor_id as id from incidents`);
-    expect(rows).toEqual([{ id: kept }]);
-    await deleteMonitor(context.db, context.accountId, kept);
-  });
-
-  test('are left to the next call once it is ended', async () => {
-    await orphans();
-    expect(await markOrphanedIncidents(context.db, AbortSignal.abort(), 1)).toBe(1);
-    expect(await markOrphanedIncidents(context.db)).toBe(2);
   });
 });
 

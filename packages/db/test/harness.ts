@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
-import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitor';
+import { createMonitor, type WrittenMonitor } from '@tocsin/db/monitors/create-monitors';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { until } from '@tocsin/embedded/testing/until';

@@ -9,7 +9,7 @@ import {
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
 import { monitors } from '@tocsin/db/monitors/table';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { checkOf, failureOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';

@@ -1,7 +1,7 @@
 import { type WebhookPayload, webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
 import { settleMaintenance } from '@tocsin/db/maintenance-windows/settle-maintenance';
 import { maintenanceOccurrences } from '@tocsin/db/maintenance-windows/table';

@@ -4,7 +4,7 @@ import { listEvents } from '@tocsin/db/events/read-events';
 import { incidents } from '@tocsin/db/incidents/table';
 import { monitorRegions } from '@tocsin/db/monitor-regions/table';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { and, eq, isNull } from 'drizzle-orm';
 import { checkOf, failureOf, openTestContext, type TestContext } from './harness.ts';
 import {

@@ -1,11 +1,12 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { MigrationReport, MigrationWait } from '@tocsin/db/database/apply-migrations';
 import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
-import { migrate, MIGRATIONS, readMigrations } from '@tocsin/db/database/migrate';
-import { userLogins } from '@tocsin/db/users/table';
+import { migrate, MIGRATIONS } from '@tocsin/db/database/migrate';
+import { readMigrations } from '@tocsin/db/database/read-migrations';
 import { createUser, ensureAccount } from '@tocsin/db/users/users';
 import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { until } from '@tocsin/embedded/testing/until';
@@ -44,15 +45,30 @@ afterEach(async () => {
   await context.close();
 });
 
-/** A folder of migrations: the first so many of this version's, then one of these statements, if there are any. */
-async function migrationsUntil(count: number, ...statements: string[]): Promise<string> {
-  const path = join(folder.path, `${count} ${statements.length}`);
-  await mkdir(join(path, 'meta'), { recursive: true });
-  const entries = all.slice(0, count).map(({ tag, createdAt }) => ({ tag, when: createdAt }));
-  for (const { tag } of entries) await cp(join(MIGRATIONS, `${tag}.sql`), join(path, `${tag}.sql`));
-  if (statements.length > 0) {
-    entries.push({ tag: 'last', when: Number.MAX_SAFE_INTEGER });
-    await writeFile(join(path, 'last.sql'), statements.join('--> statement-breakpoint\n'));
+/** Migrations as a later release could have them, after those of this version. */
+const LATER: readonly { tag: string; statements: readonly string[] }[] = [
+  {
+    tag: '9001_monitor-note',
+    statements: [
+      'ALTER TABLE "channels" ADD COLUMN "note" text',
+      'ALTER TABLE "monitors" ADD COLUMN "note" text',
+    ],
+  },
+  {
+    tag: '9002_delivery-index',
+    statements: ['CREATE INDEX CONCURRENTLY "deliveries_event_idx" ON "deliveries" ("event")'],
+  },
+  { tag: '9003_first-name', statements: ['UPDATE "users" SET "name" = \'A\' RETURNING "email"'] },
+];
+
+/** A folder of this version's migrations and then these, which are applied in this order. */
+async function folderWith(later: typeof LATER): Promise<string> {
+  const path = join(folder.path, randomUUID());
+  await cp(MIGRATIONS, path, { recursive: true });
+  const entries = all.map(({ tag, createdAt }) => ({ tag, when: createdAt }));
+  for (const { tag, statements } of later) {
+    entries.push({ tag, when: (entries.at(-1)?.when ?? 0) + 1 });
+    await writeFile(join(path, `${tag}.sql`), statements.join('--> statement-breakpoint\n'));
   }
   await writeFile(join(path, 'meta/_journal.json'), JSON.stringify({ entries }));
   return path;
@@ -99,22 +115,23 @@ test('brings an empty database to the schema of this version; again it changes n
 });
 
 test('several processes at once take turns', async () => {
-  await migrate(context.url, { folder: await migrationsUntil(8) });
-  await Promise.all([migrate(context.url), migrate(context.url), migrate(context.url)]);
-  expect(await countApplied()).toBe(all.length);
+  const folder = await folderWith(LATER);
+  await Promise.all([0, 1, 2].map(() => migrate(context.url, { folder })));
+  expect(await countApplied()).toBe(all.length + LATER.length);
 });
 
 describe('while another transaction holds a lock that a migration needs', () => {
   // As whoever has written to the table and not committed holds it.
   test.each([
-    ['monitors', '0008_sets-and-keys'],
-    ['deliveries', '0010_claim-indices'],
+    ['monitors', '9001_monitor-note'],
+    ['deliveries', '9002_delivery-index'],
   ])('of %s: checks are recorded, and the migration completes afterwards', async (table, tag) => {
-    await migrate(context.url, { folder: await migrationsUntil(8) });
+    await migrate(context.url);
+    const folder = await folderWith(LATER);
     const id = await addMonitor();
     await holder.query('begin');
     await holder.query(`lock table ${table} in row exclusive mode`);
-    const migrating = migrate(context.url, { patience: PATIENCE, onWait });
+    const migrating = migrate(context.url, { folder, patience: PATIENCE, onWait });
     await untilMigrationWaits();
     expect(await recordChecks(context.db, [checkOf(id)])).toMatchObject([{ kind: 'recorded' }]);
     const pid = await pidOf(holder);
@@ -123,14 +140,15 @@ describe('while another transaction holds a lock that a migration needs', () => 
     expect(await recordChecks(context.db, [checkOf(id)])).toMatchObject([{ kind: 'recorded' }]);
     await holder.query('commit');
     await migrating;
-    expect(await countApplied()).toBe(all.length);
+    expect(await countApplied()).toBe(all.length + LATER.length);
   });
 
   test.each([
-    ['monitors', 8],
-    ['deliveries', 10],
+    ['monitors', 0],
+    ['deliveries', 1],
   ])('of %s for too long: the migration fails, says who, and can be run again', async (table, applied) => {
-    await migrate(context.url, { folder: await migrationsUntil(8) });
+    await migrate(context.url);
+    const folder = await folderWith(LATER);
     await holder.query('begin');
     await holder.query(`lock table ${table} in row exclusive mode`);
     const pid = await pidOf(holder);
@@ -141,18 +159,19 @@ describe('while another transaction holds a lock that a migration needs', () => 
         return hasNamed(pid) ? 0 : Infinity;
       },
     };
-    await expect(migrate(context.url, { patience, onWait })).rejects.toThrow(
+    await expect(migrate(context.url, { folder, patience, onWait })).rejects.toThrow(
       /^Migration \d{4}_[a-z-]+ did not get its locks\. They are held by: .*session \d+, a report, idle in transaction, /,
     );
-    expect(await countApplied()).toBe(applied);
+    expect(await countApplied()).toBe(all.length + applied);
     await holder.query('commit');
-    await migrate(context.url);
-    expect(await countApplied()).toBe(all.length);
+    await migrate(context.url, { folder });
+    expect(await countApplied()).toBe(all.length + LATER.length);
   });
 });
 
 test('all migrations of a run together wait for so long, not each of them', async () => {
-  await migrate(context.url, { folder: await migrationsUntil(8) });
+  await migrate(context.url);
+  const folder = await folderWith(LATER);
   await holder.query('begin');
   await holder.query('lock table deliveries in row exclusive mode');
   await holder.query('savepoint later');
@@ -160,11 +179,12 @@ test('all migrations of a run together wait for so long, not each of them', asyn
   const pid = await pidOf(holder);
   let clock = 0;
   const steps: Readonly<Record<string, string>> = {
-    '0008_sets-and-keys': 'rollback to savepoint later',
-    '0010_claim-indices': 'select',
+    '9001_monitor-note': 'rollback to savepoint later',
+    '9002_delivery-index': 'select',
   };
   const seen = new Set<string>();
   const migrating = migrate(context.url, {
+    folder,
     patience: PATIENCE,
     now: () => clock,
     onWait: (wait) => {
@@ -178,15 +198,15 @@ test('all migrations of a run together wait for so long, not each of them', asyn
       }
       seen.add(migration);
       // Where each had a time of its own, the run would succeed in the end.
-      if (waits.filter((other) => other.migration === '0010_claim-indices').length > 50)
+      if (waits.filter((other) => other.migration === '9002_delivery-index').length > 50)
         void holder.query('commit');
     },
   });
   await expect(migrating).rejects.toThrow(
-    /^Migration 0010_claim-indices did not get its locks\..* a report, /,
+    /^Migration 9002_delivery-index did not get its locks\..* a report, /,
   );
   expect([...seen]).toEqual(Object.keys(steps));
-  expect(await countApplied()).toBe(10);
+  expect(await countApplied()).toBe(all.length + 1);
 });
 
 test('a run that has waited too long for its turn fails', async () => {
@@ -195,31 +215,40 @@ test('a run that has waited too long for its turn fails', async () => {
   await expect(migrate(context.url, { patience })).rejects.toThrow(/^Another migration is still running/);
 });
 
-test('a migration holds no table while it waits for monitors', async () => {
-  await migrate(context.url, { folder: await migrationsUntil(9) });
+test('between two tries a migration holds no table', async () => {
+  await migrate(context.url);
   await holder.query('begin');
   await holder.query('lock table monitors in row exclusive mode');
-  const migrating = migrate(context.url, { patience: { ...PATIENCE, lockTimeoutMs: 120_000 } });
-  await untilMigrationWaits();
+  const interruption = new AbortController();
+  const migrating = migrate(context.url, {
+    folder: await folderWith(LATER),
+    patience: { ...PATIENCE, pauseMs: 600_000 },
+    onWait,
+    signal: interruption.signal,
+  });
+  const ended = expect(migrating).rejects.toThrow(/^The migration was interrupted\./);
+  await until('the migration to pause', () => waits.length > 0);
   const { rows } = await context.db.execute(sql`
     select l.relation::regclass::text as held from pg_locks l join pg_stat_activity a using (pid)
     where a.datname = current_database() and a.application_name = 'tocsin migrations' and l.granted and l.locktype = 'relation'
       and l.relation in (select oid from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p'))`);
-  await holder.query('commit');
-  await migrating;
+  interruption.abort();
+  await ended;
   expect(rows).toEqual([]);
 });
 
 describe('a run that is interrupted', () => {
   test.each([
-    ['monitors', 9],
-    ['deliveries', 10],
+    ['monitors', 0],
+    ['deliveries', 1],
   ])('while it waits for %s ends its statement, and can be run again', async (table, applied) => {
-    await migrate(context.url, { folder: await migrationsUntil(9) });
+    await migrate(context.url);
+    const folder = await folderWith(LATER);
     await holder.query('begin');
     await holder.query(`lock table ${table} in row exclusive mode`);
     const interruption = new AbortController();
     const migrating = migrate(context.url, {
+      folder,
       patience: { ...PATIENCE, lockTimeoutMs: 120_000 },
       signal: interruption.signal,
     });
@@ -227,10 +256,10 @@ describe('a run that is interrupted', () => {
     await untilMigrationWaits();
     interruption.abort();
     await ended;
-    expect(await countApplied()).toBe(applied);
+    expect(await countApplied()).toBe(all.length + applied);
     await holder.query('commit');
-    await migrate(context.url);
-    expect(await countApplied()).toBe(all.length);
+    await migrate(context.url, { folder });
+    expect(await countApplied()).toBe(all.length + LATER.length);
   });
 
   test('while it waits for its turn ends', async () => {
@@ -242,10 +271,9 @@ describe('a run that is interrupted', () => {
 
 test('an index whose building a deadlock ended is built again', async () => {
   await migrate(context.url);
-  const folder = await migrationsUntil(
-    all.length,
-    'CREATE INDEX CONCURRENTLY "by_name" ON "monitors" ("name")',
-  );
+  const folder = await folderWith([
+    { tag: 'last', statements: ['CREATE INDEX CONCURRENTLY "by_name" ON "monitors" ("name")'] },
+  ]);
   const writer = new Client({ connectionString: context.url });
   await writer.connect();
   try {
@@ -278,29 +306,60 @@ test('an index whose building a deadlock ended is built again', async () => {
   expect(rows).toEqual([{ valid: true }]);
 });
 
-test('a run reports the logins that it deletes', async () => {
-  await migrate(context.url, { folder: await migrationsUntil(11) });
+test('a run reports the rows that a migration returns', async () => {
+  await migrate(context.url);
   const { id: accountId } = await ensureAccount(context.db);
-  const user = {
-    accountId,
-    role: 'owner',
-    name: 'Ada',
-    email: 'ada@example.com',
-    emailVerified: true,
-  } as const;
-  const { id: userId } = await createUser(context.db, { ...user, passwordHash: 'hash' });
-  for (const [minute, subject] of ['first', 'second', 'third'].entries()) {
-    const createdAt = new Date(Date.UTC(2026, 0, 1, 0, minute));
-    await context.db.insert(userLogins).values({ userId, providerId: 'oidc', subject, createdAt });
+  const [ada, bob] = ['ada@example.com', 'bob@example.com'];
+  for (const email of [ada, bob]) {
+    await createUser(context.db, {
+      accountId,
+      role: 'owner',
+      name: email,
+      email,
+      emailVerified: true,
+      passwordHash: null,
+    });
   }
   const reports: MigrationReport[] = [];
-  await migrate(context.url, { onReport: (report) => reports.push(report) });
-  const deleted = ['second', 'third'].map((subject) => ({ user_id: userId, provider_id: 'oidc', subject }));
-  expect(reports).toEqual([
-    { migration: '0011_logins-and-key-creators', rows: expect.arrayContaining(deleted) },
-  ]);
+  const folder = await folderWith(LATER);
+  await migrate(context.url, { folder, onReport: (report) => reports.push(report) });
+  const rows = expect.arrayContaining([{ email: ada }, { email: bob }]);
+  expect(reports).toEqual([{ migration: '9003_first-name', rows }]);
   expect(reports[0]?.rows).toHaveLength(2);
 });
+
+describe('a database that', () => {
+  const journal = async (): Promise<unknown> =>
+    (await context.db.execute(sql`select * from drizzle.__drizzle_migrations order by id`)).rows;
+
+  test('an earlier build made is refused, and nothing in it changes', async () => {
+    const older = await folderWith([]);
+    const entries = [{ tag: 'old', when: (all[0]?.createdAt ?? 0) - 1 }];
+    await writeFile(join(older, 'old.sql'), 'CREATE TABLE "monitors" ("id" uuid PRIMARY KEY)');
+    await writeFile(join(older, 'meta/_journal.json'), JSON.stringify({ entries }));
+    // Its own build also adds partitions, for which this schema has no table.
+    await expect(migrate(context.url, { folder: older })).rejects.toThrow();
+    const before = [await journal(), await tables()];
+    await expect(migrate(context.url)).rejects.toThrow(
+      /^An earlier build of Tocsin made this database, .* Nothing was changed\. Create an empty database /,
+    );
+    expect([await journal(), await tables()]).toEqual(before);
+    expect(before).toEqual([[expect.objectContaining({ id: 1 })], [{ name: 'monitors' }]]);
+  });
+
+  test('a newer version migrated stays as it is', async () => {
+    await migrate(context.url, { folder: await folderWith(LATER) });
+    const before = [await journal(), await tables()];
+    await migrate(context.url);
+    expect([await journal(), await tables()]).toEqual(before);
+  });
+});
+
+async function tables(): Promise<unknown> {
+  const { rows } = await context.db.execute(sql`
+    select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`);
+  return rows;
+}
 
 test('an index whose building was interrupted is built again, one that was built is left alone', async () => {
   await migrate(context.url);
@@ -310,7 +369,7 @@ test('an index whose building was interrupted is built again, one that was built
     (column) =>
       `CREATE ${column === 'url' ? 'UNIQUE ' : ''}INDEX CONCURRENTLY "by_${column}" ON "monitors" ("${column}")`,
   );
-  const last = await migrationsUntil(all.length, ...statements);
+  const last = await folderWith([{ tag: 'last', statements }]);
   // Two monitors have the same URL.
   await expect(migrate(context.url, { folder: last })).rejects.toThrow('could not create unique index');
   const indices = async (): Promise<unknown> =>

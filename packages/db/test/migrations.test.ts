@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Migration, MIGRATIONS, readMigrations } from '@tocsin/db/database/migrate';
+import { MIGRATIONS } from '@tocsin/db/database/migrate';
+import { type Migration, readMigrations } from '@tocsin/db/database/read-migrations';
 
 /** Tables with a few rows for each person. Every other may be large, or every recorded check writes to it. */
 const SMALL = new Set(['accounts', 'api_keys', 'invitations', 'user_logins', 'users']);
@@ -8,10 +9,7 @@ const SMALL = new Set(['accounts', 'api_keys', 'invitations', 'user_logins', 'us
  * What the previous release has and can do without, each with the reason. Nothing else is dropped: its services still run during the
  * migration and after it. A column is named with its table.
  */
-const UNNEEDED = new Set([
-  // It relied on this one to delete the incidents of a monitor: `markOrphanedIncidents` finds those that it leaves.
-  'incidents_monitor_id_monitors_id_fk',
-]);
+const UNNEEDED: ReadonlySet<string> = new Set();
 
 /** Statements that may stand beside each other in a migration that builds indices: each can be run again after a crash. */
 const CONCURRENT = /^(CREATE (UNIQUE )?INDEX CONCURRENTLY "|DROP INDEX CONCURRENTLY IF EXISTS ")/;
@@ -81,12 +79,11 @@ function withoutComments(statement: string): string {
   return statement.replace(/^--.*\n/gm, '');
 }
 
-test.each(migrations.slice(9).map((migration) => [migration.tag, migration] as const))(
-  'services go on during %s',
-  (_, migration) => {
-    expect(faultsOf(migration)).toEqual([]);
-  },
-);
+/** The first migration runs in an empty database, where no service runs yet. */
+test('services can run during every migration but the first', () => {
+  const faults = migrations.slice(1).map((migration) => [migration.tag, faultsOf(migration)]);
+  expect(faults.filter(([, found]) => found?.length !== 0)).toEqual([]);
+});
 
 test('migrations are in the order in which they were generated', () => {
   const times = migrations.map(({ createdAt }) => createdAt);
@@ -103,7 +100,7 @@ describe('services could not go on during', () => {
     ['an index of a large table that is dropped in a transaction', ['DROP INDEX "events_x"']],
     [
       'an index that services of the previous release need',
-      ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_due_idx"'],
+      ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_pending_idx"'],
     ],
     ['a column that they need', ['ALTER TABLE "monitors" DROP COLUMN "url"']],
     [
@@ -133,8 +130,8 @@ describe('services could not go on during', () => {
 });
 
 test('services go on while something is dropped that the previous release can do without', () => {
-  const unneeded = new Set(['deliveries_due_idx', 'monitors.url']);
-  const statements = ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_due_idx"'];
+  const unneeded = new Set(['deliveries_pending_idx', 'monitors.url']);
+  const statements = ['DROP INDEX CONCURRENTLY IF EXISTS "deliveries_pending_idx"'];
   expect(faultsOf({ isConcurrent: true, statements }, unneeded)).toEqual([]);
   const inTransaction = ['ALTER TABLE "monitors" DROP COLUMN "url"'];
   expect(faultsOf({ isConcurrent: false, statements: inTransaction }, unneeded)).toEqual([]);
@@ -147,7 +144,7 @@ test('services go on while a small table, or a new one, is changed', () => {
     'CREATE INDEX "x_idx" ON "x" USING btree ("id")',
     'ALTER TABLE "api_keys" ADD COLUMN "x" uuid',
     'CREATE INDEX "keys_idx" ON "api_keys" USING btree ("x")',
-    'DROP INDEX "user_logins_user_idx"',
+    'DROP INDEX "user_logins_user_provider_key"',
     'ALTER TABLE "monitors" ADD COLUMN "x" text',
     'ALTER TABLE "monitors" ADD COLUMN "y" integer DEFAULT 0 NOT NULL',
   ];

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { webhookPayloadSchema } from '@tocsin/contracts/deliveries/webhook';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { isRefusal, isTemporary, isTimeout } from '@tocsin/db/database/errors';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { listEvents } from '@tocsin/db/events/read-events';
@@ -10,7 +10,7 @@ import { incidents } from '@tocsin/db/incidents/table';
 import { monitorRegions } from '@tocsin/db/monitor-regions/table';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { getMonitor } from '@tocsin/db/monitors/read-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
 import { and, asc, eq, isNull, sql } from 'drizzle-orm';
@@ -310,7 +310,7 @@ describe('updateMonitor', () => {
     });
     const same = { headers: { 'X-Token': 'abc' }, assertions: { statusCode: 204 }, name: monitor.name };
     const updated = await updateMonitor(context, context.accountId, monitor.id, same, 'default');
-    expect(updated).toMatchObject({ changed: false, schedule: { revision: 1 }, monitor });
+    expect(updated).toMatchObject({ changed: false, regions: ['default'], monitor });
   });
 });
 

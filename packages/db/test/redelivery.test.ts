@@ -4,7 +4,7 @@ import { updateChannel } from '@tocsin/db/channels/write-channels';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { getDelivery, listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver, redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
-import { createTestDelivery, giveUpTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
+import { createTestDelivery, abandonTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { sql } from 'drizzle-orm';
 import { readDeliveryLog } from './delivery-log.ts';
 import {
@@ -179,7 +179,7 @@ describe('redeliverUndelivered', () => {
     const [, second] = await readDeliveryLog(context.db, channelId);
     if (!second) throw new Error('no second delivery');
     const testId = await createTestDelivery(context.db, accountId, channelId, 'default');
-    await giveUpTestDelivery(context.db, testId);
+    await abandonTestDelivery(context.db, testId);
     const from = (since: Date, until: Date): Promise<string[]> =>
       redeliverAll(context, channelId, { since, until });
     expect(await from(EVER.since, second.timestamp)).toEqual([]);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import { listEvents } from '@tocsin/db/events/read-events';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { phaseMs } from '@tocsin/core/schedule/slots';
 import { latencyBucket } from '@tocsin/core/stats/latency-histogram';
 import { checkRollups, checkRollupState } from '@tocsin/db/check-rollups/table';
-import { columnOf } from '@tocsin/db/database/sql';
+import { columnNames, tableOf } from '@tocsin/db/database/sql';
 import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
 import { and, asc, eq, lt, sql } from 'drizzle-orm';
 import { makeMonitor, type TestContext } from './harness.ts';
@@ -44,20 +44,26 @@ export function eventAt(monitorId: string, slot: number, fields: Partial<RawEven
 }
 
 export async function insertEvents(context: TestContext, events: readonly RawEvent[]): Promise<void> {
-  const phase = (index: number): unknown => columnOf(events, 'int', ({ phases }) => phases[index] ?? null);
+  const phase = (index: number) => ['int', ({ phases }: RawEvent) => phases[index] ?? null] as const;
+  const columns = {
+    monitor_id: ['uuid', ({ monitorId }: RawEvent) => monitorId],
+    timestamp: ['timestamptz', ({ timestamp }: RawEvent) => timestamp],
+    id: ['uuid', () => randomUUID()],
+    status: ['text', ({ status }: RawEvent) => status],
+    latency_ms: ['int', ({ latencyMs }: RawEvent) => latencyMs],
+    status_code: ['int', ({ statusCode }: RawEvent) => statusCode],
+    region: ['text', ({ region }: RawEvent) => region],
+    source: ['text', ({ source }: RawEvent) => source],
+    slot: ['timestamptz', ({ slot }: RawEvent) => slot],
+    url: ['text', ({ url }: RawEvent) => url],
+    dns_ms: phase(0),
+    tcp_ms: phase(1),
+    tls_ms: phase(2),
+    first_byte_ms: phase(3),
+    download_ms: phase(4),
+  } as const;
   await context.db.execute(sql`
-    insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, region, source, slot, url,
-      dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
-    select u.m, u.t, gen_random_uuid(), u.s, u.l, u.c, u.r, u.o, u.p, u.u, u.a, u.b, u.d, u.e, u.f from unnest(
-      ${columnOf(events, 'uuid', (event) => event.monitorId)},
-      ${columnOf(events, 'timestamptz', ({ timestamp }) => new Date(timestamp).toISOString())},
-      ${columnOf(events, 'text', (event) => event.status)}, ${columnOf(events, 'int', (event) => event.latencyMs)},
-      ${columnOf(events, 'int', (event) => event.statusCode)}, ${columnOf(events, 'text', (event) => event.region)},
-      ${columnOf(events, 'text', (event) => event.source)},
-      ${columnOf(events, 'timestamptz', ({ slot }) => (slot === null ? null : new Date(slot).toISOString()))},
-      ${columnOf(events, 'text', (event) => event.url)},
-      ${phase(0)}, ${phase(1)}, ${phase(2)}, ${phase(3)}, ${phase(4)}
-    ) as u (m, t, s, l, c, r, o, p, u, a, b, d, e, f)`);
+    insert into events (${columnNames(columns)}) select * from ${tableOf('u', events, columns)}`);
 }
 
 /** The planned instants of a span from one time until before another, one by one. */

@@ -4,7 +4,7 @@ import { migrate } from '@tocsin/db/database/migrate';
 import { alignDefaultRegion, alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { scheduleSpans } from '@tocsin/db/monitor-regions/table';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { asc, eq, sql } from 'drizzle-orm';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 

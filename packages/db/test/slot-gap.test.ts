@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { phaseMs } from '@tocsin/core/schedule/slots';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { checkOf, makeMonitor, openTestContext, type TestContext } from './harness.ts';
 
 let context: TestContext;

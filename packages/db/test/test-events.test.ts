@@ -8,7 +8,7 @@ import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
 import {
   createTestDelivery,
   findTestOutcome,
-  giveUpTestDelivery,
+  abandonTestDelivery,
 } from '@tocsin/db/deliveries/test-deliveries';
 import { eq, sql } from 'drizzle-orm';
 import { alertOf, claimOne, makeChannel, recordOutcome } from './delivery-steps.ts';
@@ -98,7 +98,7 @@ describe('a test event', () => {
 
   test('that nobody waits for any more is not sent; a channel that is gone has none', async () => {
     const id = await createTestDelivery(context.db, accountId, channelId, 'default');
-    await giveUpTestDelivery(context.db, id);
+    await abandonTestDelivery(context.db, id);
     expect(await claimDeliveries(context, { limit: 10 })).toEqual([]);
     expect((await getDelivery(context.db, accountId, id)).state).toBe('failed');
     await deleteChannel(context.db, accountId, channelId);

@@ -3,7 +3,7 @@ import { type Wave, waveOf } from '@tocsin/core/schedule/slots';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listWaveMembers, listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { sql } from 'drizzle-orm';
 import { makeMonitor, openTestContext, type TestContext } from './harness.ts';
 

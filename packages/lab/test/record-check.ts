@@ -1,5 +1,5 @@
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { System } from '@tocsin/lab/system';
 
 /** A region that no checker serves: what is checked from there is checked by the test alone. */

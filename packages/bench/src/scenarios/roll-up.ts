@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { Database } from '@tocsin/db/database/open';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { Client } from 'pg';

@@ -15,7 +15,7 @@ const idList = monitorIdList(() => 'must be an array of ids of monitors')
   .meta({ uniqueItems: true });
 const monitorIds = idList.min(1, { error: 'must name at least one monitor' }).meta({ uniqueItems: true });
 
-/** The fields of a maintenance window. `windowProblems` of core checks the rules between fields. */
+/** The fields of a maintenance window. `validateSchedule` of core checks the rules between fields. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   startsAt: instant().describe('Start of the first occurrence, within ten years of now.'),

@@ -3,24 +3,24 @@ import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import {
   type CheckedResponse,
   followsRedirects,
-  type Judgement,
-  judgeResponse,
+  type ResponseVerdict,
+  evaluateResponse,
   needsBody,
   statusPasses,
 } from './assertions.ts';
 
 const NOW = new Date('2026-11-01T00:00:00.000Z');
-const UP: Judgement = { status: 'UP', errorReason: null, errorDetail: null };
+const UP: ResponseVerdict = { status: 'UP', errorReason: null, errorDetail: null };
 
-function judge(response: Partial<CheckedResponse>, assertions: Assertions | null = null): Judgement {
+function evaluate(response: Partial<CheckedResponse>, assertions: Assertions | null = null): ResponseVerdict {
   const complete = { statusCode: 200, body: null, latencyMs: 20, certificateExpiresAt: null, now: NOW };
-  return judgeResponse({ ...complete, ...response }, assertions);
+  return evaluateResponse({ ...complete, ...response }, assertions);
 }
 
 describe('the status', () => {
   test.each([200, 204, 299, 300, 304, 399])('%d passes where none is asserted', (statusCode) => {
-    expect(judge({ statusCode })).toEqual(UP);
-    expect(judge({ statusCode }, {})).toEqual(UP);
+    expect(evaluate({ statusCode })).toEqual(UP);
+    expect(evaluate({ statusCode }, {})).toEqual(UP);
   });
 
   test.each([
@@ -36,7 +36,7 @@ describe('the status', () => {
     [99, 'UNKNOWN_ERROR'],
   ])('%d is %s where none is asserted', (statusCode, errorReason) => {
     const errorDetail = `expected a status from 200 to 399, got status ${statusCode}`;
-    expect(judge({ statusCode })).toEqual({ status: 'DOWN', errorReason, errorDetail });
+    expect(evaluate({ statusCode })).toEqual({ status: 'DOWN', errorReason, errorDetail });
   });
 
   test.each([
@@ -47,15 +47,15 @@ describe('the status', () => {
     [204, 200, 'HTTP_204'],
     [302, 200, 'HTTP_302'],
   ])('%d where %d is asserted', (statusCode, asserted, errorReason) => {
-    expect(judge({ statusCode }, { statusCode: asserted }).errorReason).toBe(errorReason);
+    expect(evaluate({ statusCode }, { statusCode: asserted }).errorReason).toBe(errorReason);
   });
 
   test('comes before every other assertion', () => {
-    const judgement = judge(
+    const verdict = evaluate(
       { statusCode: 500, body: '', latencyMs: 900 },
       { bodyContains: 'ok', maxLatency: 1 },
     );
-    expect(judgement.errorReason).toBe('HTTP_500');
+    expect(verdict.errorReason).toBe('HTTP_500');
   });
 });
 
@@ -84,7 +84,7 @@ describe('the other assertions', () => {
       'no certificate',
       {},
       { certificateMinDays: 14 },
-      'there is no certificate to judge: the answer did not come over https',
+      'there is no certificate: the response did not come over https',
     ],
     [
       'several broken',
@@ -94,11 +94,11 @@ describe('the other assertions', () => {
     ],
   ])('%s', (_name, response, assertions, errorDetail) => {
     const down = { status: 'DOWN', errorReason: 'UNKNOWN_ERROR', errorDetail };
-    expect(judge(response, assertions)).toEqual(errorDetail === null ? UP : down);
+    expect(evaluate(response, assertions)).toEqual(errorDetail === null ? UP : down);
   });
 
   test('a long text is quoted in part, on one line', () => {
-    const { errorDetail } = judge({ body: '' }, { bodyContains: `a\nb${'x'.repeat(9_000)}` });
+    const { errorDetail } = evaluate({ body: '' }, { bodyContains: `a\nb${'x'.repeat(9_000)}` });
     expect(errorDetail).toBe(`the body does not contain "a\\nb${'x'.repeat(77)}…"`);
   });
 });
@@ -120,10 +120,10 @@ test.each<[Assertions | null, boolean, boolean]>([
   expect(followsRedirects(assertions)).toBe(redirects);
 });
 
-test('statusPasses agrees with judgeResponse', () => {
+test('statusPasses agrees with evaluateResponse', () => {
   for (let statusCode = 0; statusCode < 1_000; statusCode += 1) {
     for (const assertions of [null, {}, { statusCode: 302 }]) {
-      expect(judge({ statusCode }, assertions).status === 'UP').toBe(statusPasses(statusCode, assertions));
+      expect(evaluate({ statusCode }, assertions).status === 'UP').toBe(statusPasses(statusCode, assertions));
     }
   }
 });

@@ -6,10 +6,10 @@ import { sanitiseDetail } from './error-reason.ts';
 const DAY_MS = 86_400_000;
 const QUOTED_CHARACTERS = 80;
 
-/** What an answered check is judged by. */
+/** A complete response, with what assertions depend on. */
 export interface CheckedResponse {
   readonly statusCode: number;
-  /** Null where it was not read or there was none; an assertion then sees empty text. */
+  /** Null if it was not read or there was none; an assertion then sees empty text. */
   readonly body: string | null;
   readonly latencyMs: number;
   /** Null without TLS. */
@@ -17,17 +17,17 @@ export interface CheckedResponse {
   readonly now: Date;
 }
 
-export type Judgement =
+export type ResponseVerdict =
   | { readonly status: 'UP'; readonly errorReason: null; readonly errorDetail: null }
   | { readonly status: 'DOWN'; readonly errorReason: ErrorReason; readonly errorDetail: string };
 
-const PASSED: Judgement = { status: 'UP', errorReason: null, errorDetail: null };
+const PASSED: ResponseVerdict = { status: 'UP', errorReason: null, errorDetail: null };
 
 /**
- * Judges a complete answer (design §4 "Check"): a status that fails is `HTTP_<code>`, any other failed assertion
- * `UNKNOWN_ERROR` with every broken rule in the detail.
+ * Evaluates a complete response. A status code that fails is `HTTP_<code>`; any other failed assertion is `UNKNOWN_ERROR`, with every
+ * failed rule in the detail.
  */
-export function judgeResponse(response: CheckedResponse, assertions: Assertions | null): Judgement {
+export function evaluateResponse(response: CheckedResponse, assertions: Assertions | null): ResponseVerdict {
   const { statusCode } = response;
   if (!statusPasses(statusCode, assertions)) {
     const expected = assertions?.statusCode ?? 'a status from 200 to 399';
@@ -42,25 +42,25 @@ export function judgeResponse(response: CheckedResponse, assertions: Assertions 
   return broken.length === 0 ? PASSED : down('UNKNOWN_ERROR', broken.join('; '));
 }
 
-/** Whether the status alone lets the check pass: as asserted, else 200–399. */
+/** Whether the status code alone passes: as asserted, or from 200 to 399. */
 export function statusPasses(statusCode: number, assertions: Assertions | null): boolean {
   const expected = assertions?.statusCode;
   if (expected !== undefined) return statusCode === expected;
   return statusCode >= 200 && statusCode <= 399;
 }
 
-/** Whether an assertion looks at the body, so that it has to be read. */
+/** Whether an assertion needs the body, so that it has to be read. */
 export function needsBody(assertions: Assertions | null): boolean {
   return assertions?.bodyContains !== undefined || assertions?.bodyNotContains !== undefined;
 }
 
-/** Whether redirects are followed: not where a 3xx is itself what is asserted. */
+/** Whether redirects are followed: not if a 3xx is asserted. */
 export function followsRedirects(assertions: Assertions | null): boolean {
   const expected = assertions?.statusCode;
   return expected === undefined || expected < 300 || expected > 399;
 }
 
-/** Servers may send any three digits; below 100 they are no status, and no `HTTP_<code>` of the wire contract. */
+/** Servers may send any three digits. Below 100 they are not a status code, and not an `HTTP_<code>` of the wire contract. */
 function statusReason(statusCode: number): ErrorReason {
   return statusCode >= 100 && statusCode <= 999 ? `HTTP_${statusCode}` : 'UNKNOWN_ERROR';
 }
@@ -86,8 +86,7 @@ function brokenCertificateRule(response: CheckedResponse, assertions: Assertions
   const { certificateMinDays } = assertions;
   const { certificateExpiresAt, now } = response;
   if (certificateMinDays === undefined) return null;
-  if (certificateExpiresAt === null)
-    return 'there is no certificate to judge: the answer did not come over https';
+  if (certificateExpiresAt === null) return 'there is no certificate: the response did not come over https';
   const leftMs = certificateExpiresAt.getTime() - now.getTime();
   if (leftMs >= certificateMinDays * DAY_MS) return null;
   const expiry = certificateExpiresAt.toISOString();
@@ -99,6 +98,6 @@ function quote(text: string): string {
   return JSON.stringify(shown);
 }
 
-function down(errorReason: ErrorReason, errorDetail: string): Judgement {
+function down(errorReason: ErrorReason, errorDetail: string): ResponseVerdict {
   return { status: 'DOWN', errorReason, errorDetail: sanitiseDetail(errorDetail) };
 }

@@ -27,7 +27,7 @@ test('ends with the text, at its end and at the end of what is wanted', () => {
   expect(containsText('', '')).toBe(true);
 });
 
-test('reads a body that nearly matches everywhere a few times, and not once for each of its places', () => {
+test('reads a body that nearly matches everywhere a few times, and not once for each position', () => {
   const body = 'a'.repeat(50_000);
   const wanted = `${'a'.repeat(1_000)}b${'a'.repeat(999)}`;
   const reads = jest.spyOn(String.prototype, 'charCodeAt');

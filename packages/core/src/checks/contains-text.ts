@@ -1,13 +1,13 @@
-/** V8 compares texts up to this length in linear time; for longer ones it may take their length times the text's. */
+/** V8 searches for texts up to this length in linear time; for longer ones the time may grow with the product of both lengths. */
 const SAFE_CHARACTERS = 250;
 
 /**
- * Whether `text` contains `wanted`, in time that grows with the lengths of both alone (Knuth, Morris, Pratt): a body that
- * nearly matches at every place must not hold up a process for seconds.
+ * Whether `text` contains `wanted`, in time that grows with the sum of their lengths (Knuth, Morris, Pratt): a body that nearly matches
+ * everywhere must not block a process for seconds.
  */
 export function containsText(text: string, wanted: string): boolean {
   if (wanted.length <= SAFE_CHARACTERS) return text.includes(wanted);
-  // Where not even the beginning is found there is no more to do.
+  // Without the beginning there is no match.
   const start = text.indexOf(wanted.slice(0, SAFE_CHARACTERS));
   return start >= 0 && search(text, wanted, start);
 }

@@ -16,9 +16,9 @@ const DNS_CODES = new Set([
   'ETIMEOUT',
 ]);
 const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ERR_SOCKET_CONNECTION_TIMEOUT']);
-// The part for people of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
+// The readable part of `80AC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:350:`.
 const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
-/** What OpenSSL says of a server that takes none of the protocols it is offered. */
+/** OpenSSL's message if the server supports none of the offered protocols. */
 const NO_COMMON_PROTOCOL = /alert no application protocol/;
 /** The types of the HTTP/2 frames that a server begins with: SETTINGS, or GOAWAY. */
 const FIRST_FRAME_TYPES = new Set([4, 7]);
@@ -41,15 +41,15 @@ interface RaisedError {
   readonly code: string;
   readonly syscall: unknown;
   readonly reason: unknown;
-  /** What Node's HTTP parser was reading when it failed. */
+  /** The bytes that Node's HTTP parser was reading when it failed. */
   readonly rawPacket: unknown;
   /** The attempts of an `AggregateError`, empty for any other error. */
   readonly attempts: readonly unknown[];
 }
 
 /**
- * Names the reason of an error that Node raised for an exchange (specification "Errors", design §4 "Check"). Of the
- * several attempts of one connection (an `AggregateError`) a refusal counts most: that host did answer.
+ * The reason for an error that Node raised for an exchange. Of several attempts of one connection (an `AggregateError`) a refusal counts
+ * most: that host did respond.
  */
 export function classifyError(error: unknown): Failure {
   const raised = readError(error);
@@ -57,17 +57,16 @@ export function classifyError(error: unknown): Failure {
 }
 
 /**
- * Makes text of a foreign host fit to store, log and show: a space for each run of control characters and lone
- * surrogates, at most 500 characters.
+ * Makes untrusted text fit to store, log and show: a space for each run of control characters and lone surrogates, at most 500 characters.
  */
 export function sanitiseDetail(text: string): string {
-  // What is cut off anyway need not be searched; twice the bound leaves room for what is removed.
+  // Text that is cut off anyway is not searched; twice the limit leaves room for what is removed.
   const clean = text
     .slice(0, 2 * MAX_DETAIL_CHARACTERS)
     .replace(UNSAFE, ' ')
     .trim();
   if (clean.length <= MAX_DETAIL_CHARACTERS) return clean;
-  // The cut may part a surrogate pair.
+  // The cut may split a surrogate pair.
   return `${clean.slice(0, MAX_DETAIL_CHARACTERS - 1).replace(UNSAFE, '')}…`;
 }
 
@@ -114,7 +113,7 @@ function isHttp2Frame(bytes: unknown): boolean {
   return frame.getUint8(0) === 0 && FIRST_FRAME_TYPES.has(frame.getUint8(3)) && frame.getUint32(5) === 0;
 }
 
-/** By its fields, not by `instanceof`: Node's own errors may stem from another realm than this code. */
+/** By its fields instead of `instanceof`: Node's own errors may come from another realm. */
 function readError(error: unknown): RaisedError {
   const fields = (typeof error === 'object' && error !== null ? error : {}) as Readonly<
     Record<string, unknown>

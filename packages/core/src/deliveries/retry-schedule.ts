@@ -1,15 +1,15 @@
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
 
-/** Delays after the first, second, … failed attempt; the last one repeats (design §4 "Delivery"). */
+/** Delays after the first, second, … failed attempt; the last one repeats (docs/reference/delivery.md). */
 const DELAYS_MS = [5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800].map(
   (seconds) => seconds * SECOND_MS,
 );
 const JITTER = 0.2;
-const GIVE_UP_AFTER_MS = 72 * HOUR_MS;
-const LONGEST_RETRY_AFTER_MS = HOUR_MS;
+const ABANDON_AFTER_MS = 72 * HOUR_MS;
+const MAX_RETRY_AFTER_MS = HOUR_MS;
 
-/** What is known when an attempt has failed. */
+/** A failed attempt. */
 export interface FailedAttempt {
   /** How many attempts of this round have been made, the failed one included. */
   readonly attempts: number;
@@ -21,19 +21,16 @@ export interface FailedAttempt {
   readonly random: number;
 }
 
-/** How long to wait before the next attempt, in milliseconds; null where 72 h have passed and the delivery has failed. */
+/** The delay before the next attempt, in milliseconds; null if it would exceed 72 hours, so that the delivery has failed. */
 export function nextAttemptDelayMs(failed: FailedAttempt): number | null {
   const planned = DELAYS_MS[Math.min(failed.attempts, DELAYS_MS.length) - 1] ?? 0;
   const jittered = Math.round(planned * (1 + JITTER * (2 * failed.random - 1)));
-  const asked = Math.min(failed.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
+  const asked = Math.min(failed.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
   const delay = Math.max(jittered, asked);
-  return failed.elapsedMs + delay > GIVE_UP_AFTER_MS ? null : delay;
+  return failed.elapsedMs + delay > ABANDON_AFTER_MS ? null : delay;
 }
 
-/**
- * Reads a `Retry-After` header (RFC 9110: seconds or an HTTP date) as milliseconds from `now`; null where it is absent,
- * malformed or in the past.
- */
+/** A `Retry-After` header (RFC 9110: seconds or an HTTP date) as milliseconds from `now`; null if absent, malformed or in the past. */
 export function parseRetryAfter(header: string | undefined, now: Date): number | null {
   if (header === undefined) return null;
   const text = header.trim();

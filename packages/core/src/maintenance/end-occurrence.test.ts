@@ -30,7 +30,7 @@ test.each([
   ['FREQ=WEEKLY', 'FREQ=WEEKLY'],
   ['FREQ=WEEKLY;UNTIL=20260501T000000Z', 'FREQ=WEEKLY;UNTIL=20260501T000000Z'],
   ['FREQ=WEEKLY;COUNT=5', 'FREQ=WEEKLY;COUNT=3'],
-])('%s goes on with its next occurrence, as %s', (rrule, left) => {
+])('%s continues with its next occurrence, as %s', (rrule, left) => {
   expect(endOccurrence(weekly(rrule), current, NOW)).toEqual({ ...weekly(left), ...next });
 });
 

@@ -1,5 +1,5 @@
 import { RRuleTemporal } from 'rrule-temporal';
-import { frequencyOf, isCounted, MOST_OCCURRENCES, repeatsByElapsedTime } from './rrule-text.ts';
+import { frequencyOf, isCounted, MAX_OCCURRENCES, repeatsByElapsedTime } from './rrule-text.ts';
 
 /** When a window takes place; without `rrule` once. Its first occurrence is `startsAt` to `endsAt`. */
 export interface WindowSchedule {
@@ -17,41 +17,41 @@ export interface Occurrence {
   readonly endsAt: Date;
 }
 
-/** Bounds of one question to the library, so that a rule that matches nothing ends its search soon. */
-const MOST_PERIODS: Readonly<Record<string, number>> = {
+/** Limits of one search by the library, so that the search for a rule without matches ends soon. */
+const MAX_PERIODS: Readonly<Record<string, number>> = {
   YEARLY: 60,
   MONTHLY: 400,
   WEEKLY: 400,
   DAILY: 2_000,
   HOURLY: 500,
 };
-const FEWEST_PERIODS = 60;
-const MOST_CANDIDATES = 20_000;
-/** How the library says that a search came to those bounds; anything else is an error of the rule. */
+const DEFAULT_PERIODS = 60;
+const MAX_CANDIDATES = 20_000;
+/** How the library reports that a search reached these limits; anything else is an error in the rule. */
 const EXHAUSTED = /^Maximum (iterations|candidate evaluations) /;
 
 const DAY_MS = 24 * 3_600_000;
-/** Where to look for the occurrences of a past of unknown length: first in so many days, then in twice as many, and so on. */
+/** A past of unknown length is searched in spans: the first of so many days, the next twice as long, and so on. */
 const FIRST_SPAN_DAYS = 2;
-const LONGEST_SPAN_DAYS = 128;
+const MAX_SPAN_DAYS = 128;
 
 /**
- * The earliest occurrence that ends after `after`: one that runs then, or the next one. Null where none is left
- * (design §4 "Maintenance"). Each lasts exactly as long as the first. A local time that does not exist on a day is left
- * out, as RFC 5545 asks; one that exists twice means the first. Every so many hours means elapsed time.
- * @throws what the library has against a rule that `windowProblems` would refuse
+ * The earliest occurrence that ends after `after`: the running or the next one (docs/reference/maintenance.md); null if none is left. Each
+ * lasts as long as the first. As RFC 5545 requires, a local time that does not exist on a day is skipped, and one that exists twice means
+ * the first. A rule that repeats every so many hours counts elapsed time.
+ * @throws the library's error for a rule that `validateSchedule` would reject
  */
 export function nextOccurrence(window: WindowSchedule, after: Date): Occurrence | null {
   return nextOf(window, ruleOf(window), after.getTime());
 }
 
-/** The earliest occurrence later than this one that ends after `after`: what passed meanwhile is jumped over. */
+/** The earliest occurrence later than this one that ends after `after`; those that passed meanwhile are skipped. */
 export function followingOccurrence(
   window: WindowSchedule,
   { startsAt }: Occurrence,
   after: Date,
 ): Occurrence | null {
-  const lengthMs = window.endsAt.getTime() - window.startsAt.getTime();
+  const lengthMs = lengthOf(window);
   return nextOf(window, ruleOf(window), Math.max(after.getTime(), startsAt.getTime() + lengthMs));
 }
 
@@ -79,18 +79,18 @@ export function firstOverlap(occurrences: readonly Occurrence[], window: WindowS
   return null;
 }
 
-/** The same for a rule with COUNT: in one pass, since each question to the library would begin at the first one. */
+/** The same for a rule with COUNT: in one pass, since each search would begin at the first occurrence. */
 function previewCounted(window: WindowSchedule, count: number, after: Date): Occurrence[] {
-  const lengthMs = window.endsAt.getTime() - window.startsAt.getTime();
-  return firstStarts(window, MOST_OCCURRENCES)
+  const lengthMs = lengthOf(window);
+  return firstStarts(window, MAX_OCCURRENCES)
     .starts.filter((start) => start + lengthMs > after.getTime())
     .slice(0, count)
     .map((start) => ({ startsAt: new Date(start), endsAt: new Date(start + lengthMs) }));
 }
 
 /**
- * The occurrences after this one that were over by `until`, in their order: at most `count`, and of a past of many months only the
- * first of them. One pass, however far back it begins.
+ * The occurrences after this one that were over by `until`, in order: at most `count`, and only the first ones of a past of many months.
+ * One pass, however long the past.
  */
 export function passedOccurrences(
   window: WindowSchedule,
@@ -98,7 +98,7 @@ export function passedOccurrences(
   until: Date,
   count: number,
 ): Occurrence[] {
-  const lengthMs = window.endsAt.getTime() - window.startsAt.getTime();
+  const lengthMs = lengthOf(window);
   const [from, to] = [startsAt.getTime(), until.getTime() - lengthMs];
   return startsWithin(window, from, to, count)
     .filter((start) => start > from && start <= to)
@@ -106,15 +106,15 @@ export function passedOccurrences(
     .map((start) => ({ startsAt: new Date(start), endsAt: new Date(start + lengthMs) }));
 }
 
-/** At least the first `count` starts after `from` and up to `to`, as far as the search comes. */
+/** At least the first `count` starts after `from` and up to `to`, within the limits of the search. */
 function startsWithin(window: WindowSchedule, from: number, to: number, count: number): readonly number[] {
-  // Each question to the library about a rule with COUNT begins at its first occurrence.
-  if (window.rrule !== null && isCounted(window.rrule)) return firstStarts(window, MOST_OCCURRENCES).starts;
+  // Each search for a rule with COUNT begins at its first occurrence.
+  if (window.rrule !== null && isCounted(window.rrule)) return firstStarts(window, MAX_OCCURRENCES).starts;
   const rule = ruleOf(window);
   if (rule === null) return [];
   const starts: number[] = [];
   let reached = from;
-  for (let days = FIRST_SPAN_DAYS; days <= LONGEST_SPAN_DAYS && reached < to; days *= 2) {
+  for (let days = FIRST_SPAN_DAYS; days <= MAX_SPAN_DAYS && reached < to; days *= 2) {
     const next = Math.min(reached + days * DAY_MS, to);
     const found = startsBetween(rule, reached, next);
     if (found === null) break;
@@ -125,7 +125,7 @@ function startsWithin(window: WindowSchedule, from: number, to: number, count: n
   return starts;
 }
 
-/** The starts after `from` up to `to`; null where the search came to its bounds. */
+/** The starts after `from` up to `to`; null if the search reached its limits. */
 function startsBetween(rule: RRuleTemporal, from: number, to: number): number[] | null {
   return unlessExhausted(() =>
     rule.between(new Date(from), new Date(to + 1), false).map((date) => date.epochMilliseconds),
@@ -133,8 +133,8 @@ function startsBetween(rule: RRuleTemporal, from: number, to: number): number[] 
 }
 
 /**
- * The starts of the first occurrences in epoch milliseconds, at most `count` of them; `complete` is false where the search
- * came to its bounds before it had them all.
+ * The starts of the first occurrences in epoch milliseconds, at most `count`; `complete` is false if the search reached its limits before
+ * it had them all.
  */
 export function firstStarts(
   window: WindowSchedule,
@@ -153,6 +153,10 @@ export function firstStarts(
   return { starts, complete: complete === true };
 }
 
+function lengthOf({ startsAt, endsAt }: WindowSchedule): number {
+  return endsAt.getTime() - startsAt.getTime();
+}
+
 function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: number): Occurrence | null {
   const first = window.startsAt.getTime();
   const lengthMs = window.endsAt.getTime() - first;
@@ -165,16 +169,16 @@ function followingOf(
   rule: RRuleTemporal | null,
   { startsAt }: Occurrence,
 ): Occurrence | null {
-  return rule && startAfter(rule, startsAt.getTime(), window.endsAt.getTime() - window.startsAt.getTime());
+  return rule && startAfter(rule, startsAt.getTime(), lengthOf(window));
 }
 
-/** The first occurrence that starts later than `time`; a search beyond its bounds finds none. */
+/** The first occurrence that starts later than `time`; null also if the search reaches its limits. */
 function startAfter(rule: RRuleTemporal, time: number, lengthMs: number): Occurrence | null {
   const start = unlessExhausted(() => rule.next(new Date(time), false))?.epochMilliseconds;
   return start === undefined ? null : { startsAt: new Date(start), endsAt: new Date(start + lengthMs) };
 }
 
-/** What the search finds, or null where it came to its bounds. @throws whatever else the library has against the rule */
+/** The result of the search, or null if it reached its limits. @throws the library's error in any other case */
 function unlessExhausted<Found>(search: () => Found): Found | null {
   try {
     return search();
@@ -186,7 +190,7 @@ function unlessExhausted<Found>(search: () => Found): Found | null {
 
 function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | null {
   if (rrule === null) return null;
-  // In a zone with summer time the library leaves out the second pass of the hour that is repeated.
+  // In a zone with summer time the library skips the second pass of the hour that is repeated.
   const zone = repeatsByElapsedTime(rrule) ? 'UTC' : timeZone;
   return new RRuleTemporal({
     rruleString: `RRULE:${rrule}`,
@@ -194,28 +198,28 @@ function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | 
     strict: true,
     includeDtstart: true,
     cache: false,
-    maxIterations: MOST_PERIODS[frequencyOf(rrule)] ?? FEWEST_PERIODS,
-    maxCandidateEvaluations: MOST_CANDIDATES,
+    maxIterations: MAX_PERIODS[frequencyOf(rrule)] ?? DEFAULT_PERIODS,
+    maxCandidateEvaluations: MAX_CANDIDATES,
   });
 }
 
 /**
- * The schedule of a window whose occurrence that runs ends at `now`: it begins with the next one, as long as before and in its number,
- * and where none is left it was this one alone. An end that comes sooner would shorten every later one too.
+ * The schedule of a window whose running occurrence ends at `now`: it begins with the next occurrence, of the same length. If none is
+ * left, it consists of the running one alone. Moving the end of the running one would shorten every later one too.
  */
 export function endOccurrence(window: WindowSchedule, current: Occurrence, now: Date): WindowSchedule {
   const next = followingOccurrence(window, current, now);
-  if (next !== null) return { ...window, ...next, rrule: withWhatIsLeft(window, next) };
+  if (next !== null) return { ...window, ...next, rrule: withRemainingCount(window, next) };
   const soonest = current.startsAt.getTime() + 1;
   const endsAt = new Date(Math.max(now.getTime(), soonest));
   return { ...window, startsAt: current.startsAt, endsAt, rrule: null };
 }
 
-/** COUNT counts from the first occurrence on, which is now another one. */
-function withWhatIsLeft(window: WindowSchedule, { startsAt }: Occurrence): string | null {
+/** COUNT starts at the first occurrence, which is now another one. */
+function withRemainingCount(window: WindowSchedule, { startsAt }: Occurrence): string | null {
   const { rrule } = window;
   if (rrule === null || !isCounted(rrule)) return rrule;
-  const { starts } = firstStarts(window, MOST_OCCURRENCES);
+  const { starts } = firstStarts(window, MAX_OCCURRENCES);
   const left = starts.filter((start) => start >= startsAt.getTime()).length;
   return rrule.replace(/COUNT=\+?\d+/, `COUNT=${Math.max(1, left)}`);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WindowSchedule } from './occurrences.ts';
-import { isTimeZone, windowProblems } from './validate-window.ts';
+import { isTimeZone, validateSchedule } from './validate-window.ts';
 
 const NOW = new Date('2026-06-01T00:00:00Z');
 const valid: WindowSchedule = {
@@ -11,7 +11,7 @@ const valid: WindowSchedule = {
 };
 
 function problemsOf(fields: Partial<WindowSchedule>): [string, string][] {
-  return windowProblems({ ...valid, ...fields }, NOW).map(({ path, message }) => [path, message]);
+  return validateSchedule({ ...valid, ...fields }, NOW).map(({ path, message }) => [path, message]);
 }
 
 test.each([
@@ -91,7 +91,7 @@ describe('rrule is refused', () => {
     ]);
     expect(problemsOf({ ...past, rrule: 'FREQ=DAILY' })).toEqual([]);
     expect(problemsOf(past)).toEqual([['endsAt', expect.stringContaining('in the future')]]);
-    expect(windowProblems({ ...valid, ...past }, NOW, true)).toEqual([]);
+    expect(validateSchedule({ ...valid, ...past }, NOW, true)).toEqual([]);
   });
 });
 
@@ -117,7 +117,7 @@ test('names everything at once, also of what could be read only', () => {
     'rrule',
     'endsAt',
   ]);
-  expect(windowProblems(bad, NOW).map(({ path }) => path)).toEqual(['timeZone', 'rrule']);
+  expect(validateSchedule(bad, NOW).map(({ path }) => path)).toEqual(['timeZone', 'rrule']);
 });
 
 test('time zones of the IANA database', () => {

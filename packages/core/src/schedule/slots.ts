@@ -1,14 +1,26 @@
-/** Phases lie this far apart, so that monitors share them: those of one interval and phase are one wave (ADR 11). */
+/** Phases are multiples of this, plus 1, so that monitors share them: those of one interval and phase form a wave (ADR 11). */
 export const PHASES_APART_MS = 50;
 
+/** How much later than one interval a scheduled check may start; after that its slot is a gap (docs/reference/slots.md). */
+export const GRACE_MS = 15_000;
+
+/** A check that runs later than this after its slot counts as a gap, so that the numbers of an hour become final. */
+export const MAX_LATENESS_MS = 15 * 60_000;
+
 /**
- * Where in its interval a monitor is checked: at least 1 millisecond after each multiple of the interval since the epoch,
- * fixed by the monitor's id, so that checks spread evenly and a rebuilt schedule keeps its phases.
- * Never 0: the job store reads an offset of 0 as "none".
+ * How far a process' clock may differ from those of the stores. A checker further ahead would run checks long before their time, and none
+ * later; one further behind would run them late or never. Less than the grace, which absorbs smaller differences.
+ */
+export const MAX_CLOCK_OFFSET_MS = 10_000;
+
+/**
+ * When in its interval a monitor is checked, in milliseconds after each multiple of the interval since the epoch. The monitor's id
+ * determines it, so that checks spread evenly and a rebuilt schedule keeps its phases. Never 0: the job store reads an offset of 0 as
+ * "none".
  */
 export function phaseMs(monitorId: string, intervalMs: number): number {
   const phases = Math.floor(intervalMs / PHASES_APART_MS);
-  // A part of the interval, not a remainder: those of an hour and of a minute would fall together, and hide a new interval.
+  // A fraction of the interval instead of a remainder: remainders of an hour and of a minute would coincide, and hide a new interval.
   return 1 + Math.floor((hash(monitorId) / 2 ** 32) * phases) * PHASES_APART_MS;
 }
 
@@ -34,12 +46,12 @@ export function waveOf(monitorId: string, intervalSeconds: number): Wave {
   return { intervalSeconds, phaseMs: phaseMs(monitorId, intervalSeconds * 1_000) };
 }
 
-/** The name of a wave's job scheduler; ids hold no `:`. */
+/** The name of a wave's job scheduler. Ids must not contain `:`. */
 export function waveId(wave: Wave): string {
   return `wave-${wave.intervalSeconds}-${wave.phaseMs}`;
 }
 
-/** The wave of a job scheduler's name, or null where it names none. */
+/** The wave of a job scheduler's name, or null for any other name. */
 export function parseWaveId(id: string): Wave | null {
   const match = /^wave-([1-9]\d{0,5})-([1-9]\d{0,7})$/.exec(id);
   if (!match) return null;
@@ -47,26 +59,36 @@ export function parseWaveId(id: string): Wave | null {
   return wave.phaseMs < wave.intervalSeconds * 1_000 ? wave : null;
 }
 
-/** The id of the extra job that checks a new monitor at once; `slot` is epoch milliseconds. Job ids hold no `:`. */
+/** The id of the extra job that checks a new monitor at once; `slot` is epoch milliseconds. Job ids must not contain `:`. */
 export function firstCheckJobId(monitorId: string, slot: number): string {
   return `first-${monitorId}-${slot}`;
 }
 
 /**
- * The planned time of a check, epoch milliseconds, from the id of its job: `repeat:<scheduler>:<millis>` as the job
- * scheduler makes it, or a first check's. Null for any other id.
+ * The planned time of a check, epoch milliseconds, from the id of its job: `repeat:<scheduler>:<millis>` from the job scheduler, or the id
+ * of a first check. Null for any other id.
  */
 export function slotOfJob(jobId: string): number | null {
   const match = /^(?:repeat:.+:|first-.+-)(\d{1,15})$/.exec(jobId);
   return match ? Number(match[1]) : null;
 }
 
-/** Whether a job's slot is one of the schedule, so that it is missed where no check comes of it: a first check is an extra. */
+/** Whether a job's slot belongs to the schedule, so that it is missed without a check. A first check is an extra. */
 export function isPlannedSlot(jobId: string): boolean {
   return jobId.startsWith('repeat:');
 }
 
-/** Planned slots of which no result was recorded, one after the other. */
+/** Whether a check planned for `slot` is too old to run: the next one is due anyway. Times in epoch milliseconds. */
+export function isTooLate(slot: number, intervalSeconds: number, now: number): boolean {
+  return now - slot > intervalSeconds * 1_000 + GRACE_MS;
+}
+
+/** Whether two checks of a monitor may overlap, although each worker runs one at a time: then processes need a guard. */
+export function mayOverlap(intervalSeconds: number, timeoutSeconds: number): boolean {
+  return timeoutSeconds >= intervalSeconds / 2;
+}
+
+/** Consecutive planned slots without a recorded result. */
 export interface SlotGap {
   /** The last recorded slot before them, epoch milliseconds. */
   readonly after: number;
@@ -74,8 +96,8 @@ export interface SlotGap {
 }
 
 /**
- * What is missing between the newest slot that a region remembers and this one; null: nothing, or it cannot be told. Both
- * must be slots of the present interval: those of a former one, and of first checks, measure nothing.
+ * The gap between the newest slot that a region remembers and this one; null if there is none, or it is unknown. Both must be slots of the
+ * present interval: slots of a former interval, and first checks, cannot be compared.
  */
 export function gapBefore(
   monitorId: string,
@@ -89,30 +111,4 @@ export function gapBefore(
   if (after % intervalMs !== phase || slot % intervalMs !== phase) return null;
   const slots = (slot - after) / intervalMs - 1;
   return slots > 0 ? { after, slots } : null;
-}
-
-/** How much later than one interval a scheduled check may start; after that its slot is a gap (design §4 "Slot"). */
-export const GRACE_MS = 15_000;
-
-/** A check that ran later than this after its slot counts as a gap: an hour's numbers must be final some day. */
-export const MOST_LATE_MS = 15 * 60_000;
-
-/**
- * How far a process' clock may be off those of the stores. A checker that is further ahead would run checks long before their
- * time, and leave none for the time after it; one that is further behind would take them late, or never. Less than the grace,
- * so that what less than this does to a schedule is within it.
- */
-export const MAX_CLOCK_OFFSET_MS = 10_000;
-
-/** Whether a check planned for `slot` is too old to run: the next one is due anyway. Times in epoch milliseconds. */
-export function isTooLate(slot: number, intervalSeconds: number, now: number): boolean {
-  return now - slot > intervalSeconds * 1_000 + GRACE_MS;
-}
-
-/**
- * Whether two checks of a monitor may overlap although each worker runs one at a time, so that the guard between
- * processes is needed (design §4 "Slot").
- */
-export function mayOverlap(intervalSeconds: number, timeoutSeconds: number): boolean {
-  return timeoutSeconds >= intervalSeconds / 2;
 }

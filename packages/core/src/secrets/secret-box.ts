@@ -18,8 +18,8 @@ interface SecretKey {
 }
 
 /**
- * Encrypts secrets at rest (design §5): AES-256-GCM, `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key
- * encrypts, all of them decrypt, so keys rotate without downtime.
+ * Encrypts secrets at rest: AES-256-GCM, `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key encrypts, all of them decrypt, so
+ * keys rotate without downtime.
  */
 export class SecretBox {
   readonly #keys: ReadonlyMap<string, SecretKey>;
@@ -36,22 +36,22 @@ export class SecretBox {
     this.#keys = new Map(identified.map((key) => [key.id, key]));
   }
 
-  /** Names the key that encrypts: 8 hexadecimal digits, which tell nothing of the key. */
+  /** The id of the key that encrypts: 8 hexadecimal digits, which reveal nothing about the key. */
   get currentKeyId(): string {
     return this.#current.id;
   }
 
-  /** Every key's name, the current one first. */
+  /** The id of every key, the current one first. */
   get keyIds(): readonly string[] {
     return [...this.#keys.keys()];
   }
 
-  /** The text sealed with the current key, itself where it is already. @throws Error as `decrypt` does */
+  /** The text sealed with the current key, unchanged if it already is. @throws Error as `decrypt` does */
   reseal(text: string): string {
     return text.startsWith(this.currentPrefix) ? text : this.encrypt(this.decrypt(text));
   }
 
-  /** What everything that the current key sealed begins with. */
+  /** The beginning of every text that the current key sealed. */
   get currentPrefix(): string {
     return `${VERSION}.${this.#current.id}.`;
   }
@@ -63,12 +63,12 @@ export class SecretBox {
     return `${this.currentPrefix}${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
-  /** What tells a text from others, and tells nothing of it to whoever has no key, not even by guessing. */
+  /** Identifies a text. Without a key it reveals nothing about it, not even to a guess. */
   fingerprint(text: string): string {
     return fingerprintBy(this.#current, text);
   }
 
-  /** Whether a fingerprint is that of this text, by whichever key it was made. */
+  /** Whether this is a fingerprint of the text, by any of the keys. */
   isFingerprint(fingerprint: string, text: string): boolean {
     const key = this.#keys.get(fingerprint.split('.', 1)[0] ?? '');
     if (key === undefined) return false;
@@ -76,7 +76,7 @@ export class SecretBox {
     return given.length === own.length && timingSafeEqual(given, own);
   }
 
-  /** @throws Error where the text is not ours, was changed, or its key is not among the given ones */
+  /** @throws Error if the text was not sealed here, was changed, or none of the keys sealed it */
   decrypt(text: string): string {
     const [version, keyId = '', payload = ''] = text.split('.');
     const key = this.#keys.get(keyId);

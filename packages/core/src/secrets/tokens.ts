@@ -1,22 +1,22 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { API_KEY_PREFIX } from '@tocsin/contracts/limits';
 
-/** A new raw API key. It is shown once; only its hash is kept. */
+/** A new raw API key. It is shown once; only its hash is stored. */
 export function generateApiKey(): string {
   return `${API_KEY_PREFIX}${randomBytes(24).toString('hex')}`;
 }
 
-/** SHA-256 of the raw key, hexadecimal: what is stored and looked up. */
+/** SHA-256 of the raw key, hexadecimal. */
 export function hashApiKey(rawKey: string): string {
   return createHash('sha256').update(rawKey).digest('hex');
 }
 
-/** A new token of an invitation link. It is shown once; only its hash is kept. */
+/** A new token of an invitation link. It is shown once; only its hash is stored. */
 export function generateInvitationToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** SHA-256 of the token, hexadecimal: what is stored and looked up. */
+/** SHA-256 of the token, hexadecimal. */
 export function hashInvitationToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

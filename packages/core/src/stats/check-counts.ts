@@ -2,18 +2,18 @@ import type { AverageTimings, StatsFigures } from '@tocsin/contracts/monitors/st
 import { latencyQuantile, mergeHistograms } from './latency-histogram.ts';
 import type { LatencyHistogram } from './latency-histogram.ts';
 
-/** What is counted of the checks of some time; counts of several times or regions add up. */
+/** Counts of the checks of a period; those of several periods or regions add up. */
 export interface CheckCounts {
   readonly checks: number;
   readonly failures: number;
   readonly gaps: number;
   readonly latencies: LatencyHistogram;
-  /** Checks that were answered, and how long each phase took them together. */
+  /** Checks that got a response, and the total time of each phase. */
   readonly timedChecks: number;
   readonly phaseSumsMs: AverageTimings;
 }
 
-/** The counts of all together. */
+/** The sum of counts. */
 export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
   const sum = (pick: (one: CheckCounts) => number): number =>
     counts.reduce((total, one) => total + pick(one), 0);
@@ -33,7 +33,7 @@ export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
   };
 }
 
-/** What people are shown of counts. */
+/** The figures that the API shows. */
 export function figuresOf({ checks, failures, gaps, latencies }: CheckCounts): StatsFigures {
   const p50 = latencyQuantile(latencies, 0.5);
   const p95 = latencyQuantile(latencies, 0.95);
@@ -42,7 +42,7 @@ export function figuresOf({ checks, failures, gaps, latencies }: CheckCounts): S
   return { uptime: checks === 0 ? null : (checks - failures) / checks, checks, failures, gaps, latency };
 }
 
-/** Average phases in whole milliseconds; null where no check was answered. */
+/** Average phases in whole milliseconds; null if no check got a response. */
 export function averageTimings({ timedChecks, phaseSumsMs }: CheckCounts): AverageTimings | null {
   if (timedChecks === 0) return null;
   const average = (sumMs: number): number => Math.round(sumMs / timedChecks);

@@ -1,9 +1,9 @@
-const MOST = 2 ** 31 - 1;
+const MAX_LATENCY_MS = 2 ** 31 - 1;
 
 /**
- * Where each bucket of a latency histogram begins, in milliseconds: 1 to 19 one by one, then each 1.1 times the one before,
- * rounded down, over all values that a column holds. Stored histograms name buckets by their place here, counted from 1 (as
- * Postgres' `width_bucket` does): what stands in this list never changes.
+ * The lower bounds of the buckets of a latency histogram, in milliseconds: 1 to 19 one by one, then each 1.1 times the one before, rounded
+ * down, up to the maximum of a column. Stored histograms identify a bucket by its position here, counted from 1 as Postgres'
+ * `width_bucket` does: this list must never change.
  */
 export const LATENCY_BOUNDS: readonly number[] = makeBounds();
 
@@ -11,7 +11,7 @@ function makeBounds(): number[] {
   const bounds = [1];
   for (let bound = 1; ;) {
     bound = Math.max(bound + 1, Math.floor((bound * 11) / 10));
-    if (bound > MOST) return bounds;
+    if (bound > MAX_LATENCY_MS) return bounds;
     bounds.push(bound);
   }
 }
@@ -22,18 +22,18 @@ export function latencyBucket(latencyMs: number): number {
   return above === -1 ? LATENCY_BOUNDS.length : above;
 }
 
-/** What a bucket stands for, whole milliseconds: at most 5 % off any value in it. */
+/** The latency that represents a bucket, in whole milliseconds: at most 5 % off any value in it. */
 export function bucketLatency(bucket: number): number {
   const lowest = LATENCY_BOUNDS[bucket - 1];
   if (lowest === undefined) throw new RangeError(`there is no latency bucket ${bucket}`);
-  const highest = (LATENCY_BOUNDS[bucket] ?? MOST + 1) - 1;
+  const highest = (LATENCY_BOUNDS[bucket] ?? MAX_LATENCY_MS + 1) - 1;
   return Math.round((lowest + highest) / 2);
 }
 
-/** How many checks fell into each latency bucket; buckets without any are left out. */
+/** The number of checks in each latency bucket; empty buckets are left out. */
 export type LatencyHistogram = ReadonlyMap<number, number>;
 
-/** The histogram of all that the given ones counted. */
+/** The sum of histograms. */
 export function mergeHistograms(histograms: Iterable<LatencyHistogram>): LatencyHistogram {
   const merged = new Map<number, number>();
   for (const histogram of histograms) {
@@ -43,8 +43,8 @@ export function mergeHistograms(histograms: Iterable<LatencyHistogram>): Latency
 }
 
 /**
- * The latency that the given part of the checks did not exceed (nearest rank), in whole milliseconds and at most 5 % off; null
- * of an empty histogram.
+ * The latency that the given part of the checks did not exceed (nearest rank), in whole milliseconds and at most 5 % off; null for an
+ * empty histogram.
  * @param part above 0, at most 1: 0.95 for the 95th percentile
  */
 export function latencyQuantile(histogram: LatencyHistogram, part: number): number | null {

@@ -167,7 +167,7 @@ describe('a silence of every region', () => {
     expect(effect).toMatchObject({ awaited: [] });
   });
 
-  test('during maintenance too, for its end to judge by', () => {
+  test('during maintenance too, for the evaluation at its end', () => {
     const covered: MonitorState = { ...monitor, status: 'MAINTENANCE' };
     const effect = applyCheck(covered, [silent('eu', 0), silent('us', 0)], down, NOW);
     expect(effect).toMatchObject({ awaited: [{ region: 'us' }] });

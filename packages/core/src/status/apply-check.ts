@@ -1,16 +1,16 @@
 import type { CheckStatus, ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import {
   hasFreshResult,
-  hasSay,
-  judgeStatus,
+  isEligible,
+  evaluateStatus,
   type RegionVerdict,
   type StatusRules,
 } from './evaluate-status.ts';
 
-/** How many of a region's last slots are remembered to drop a result that was recorded already (design §4 "Slot"). */
+/** How many of a region's last slots are remembered, so that a result that is already recorded is dropped. */
 const REMEMBERED_SLOTS = 8;
 
-/** A monitor's part in deciding its status. */
+/** What a monitor's own row contributes to its status. */
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;
   /** The revision at which url, method, headers, body, assertions or timeout last changed. */
@@ -37,9 +37,8 @@ export interface CheckVerdict {
 }
 
 /**
- * What one result does: `duplicate` is dropped; otherwise it is recorded, with the region's new state (null where it
- * leaves the region as it was), the states of other regions that it changes, and the monitor's new status (null where
- * that stays).
+ * The effect of one result. A `duplicate` is dropped. Any other is recorded, with the new state of its region (null: unchanged), the
+ * states of other regions that it changes, and the monitor's new status (null: unchanged).
  */
 export type CheckEffect =
   | { readonly kind: 'duplicate' }
@@ -51,8 +50,8 @@ export type CheckEffect =
     };
 
 /**
- * Decides what a check's result does to its monitor (design §4 "Slot", "Status", "Maintenance"). A result of a region that
- * checks the monitor no longer is recorded and moves nothing; whoever records keeps it from being recorded twice.
+ * Decides what a check's result changes. A result from a region that no longer checks the monitor is recorded and changes nothing; the
+ * caller makes sure that it is recorded only once.
  * @param timestamp the stamp the result gets from the monitor's clock, epoch milliseconds
  */
 export function applyCheck(
@@ -86,13 +85,13 @@ export function applyCheck(
 
   const changed = new Map([after, ...awaited].map((region) => [region.region, region]));
   const all = regions.map((region) => changed.get(region.region) ?? region);
-  const judged = judgeStatus(monitor, monitor.status, all, timestamp, [after]);
-  return { kind: 'recorded', region: after, awaited, status: judged === monitor.status ? null : judged };
+  const status = evaluateStatus(monitor, monitor.status, all, timestamp, [after]);
+  return { kind: 'recorded', region: after, awaited, status: status === monitor.status ? null : status };
 }
 
 /**
- * The regions that this result makes wait for: where it ends a silence of all (every checker was down), it would decide
- * alone, so the regions without a say count again as if they were just assigned. Their streaks go on.
+ * The regions that the status now waits for. A result that ends a silence of all regions (every checker was down) would decide alone.
+ * So the regions that are not eligible count as if they were just assigned, and keep their streaks.
  */
 function awaitOthers(
   monitor: MonitorState,
@@ -102,7 +101,7 @@ function awaitOthers(
 ): RegionState[] {
   if (regions.some((region) => hasFreshResult(monitor, region, now))) return [];
   return regions
-    .filter((region) => region !== reporting && !hasSay(monitor, region, now))
+    .filter((region) => region !== reporting && !isEligible(monitor, region, now))
     .map((region) => asAssigned(region, now));
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
-import { evaluateStatus, type RegionVerdict } from './evaluate-status.ts';
+import { impliedStatus, type RegionVerdict } from './evaluate-status.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 
@@ -17,7 +17,7 @@ function region(consecutiveFailures: number, ageMs: number | null, assignedAgoMs
   };
 }
 
-describe('evaluateStatus', () => {
+describe('impliedStatus', () => {
   test.each<[string, RegionVerdict[], 'UP' | 'DOWN' | null]>([
     ['one region below its threshold', [region(2, 0)], 'UP'],
     ['one region at its threshold', [region(3, 0)], 'DOWN'],
@@ -37,10 +37,10 @@ describe('evaluateStatus', () => {
     ['a stale region has no say', [region(3, 0), region(0, FRESH_FOR_MS)], 'DOWN'],
     ['just not stale has', [region(3, 0), region(0, FRESH_FOR_MS - 1)], 'UP'],
     ['all stale: the status stays', [region(3, FRESH_FOR_MS), region(0, FRESH_FOR_MS)], null],
-    ['nobody has reported: the status stays', [region(0, null), region(0, null)], null],
+    ['no region has reported: the status stays', [region(0, null), region(0, null)], null],
     ['no regions at all', [], null],
   ])('%s', (_, regions, expected) => {
-    expect(evaluateStatus(rules, regions, NOW)).toBe(expected);
+    expect(impliedStatus(rules, regions, NOW)).toBe(expected);
   });
 
   const anyRegion = fc.record({
@@ -52,7 +52,7 @@ describe('evaluateStatus', () => {
   test('the order of the regions does not matter', () => {
     fc.assert(
       fc.property(fc.array(anyRegion), (regions) => {
-        expect(evaluateStatus(rules, regions.toReversed(), NOW)).toBe(evaluateStatus(rules, regions, NOW));
+        expect(impliedStatus(rules, regions.toReversed(), NOW)).toBe(impliedStatus(rules, regions, NOW));
       }),
     );
   });
@@ -65,8 +65,8 @@ describe('evaluateStatus', () => {
             ? { ...one, consecutiveFailures: one.consecutiveFailures + 1 }
             : one,
         );
-        const before = evaluateStatus(rules, regions, NOW);
-        const after = evaluateStatus(rules, worse, NOW);
+        const before = impliedStatus(rules, regions, NOW);
+        const after = impliedStatus(rules, worse, NOW);
         expect([before, after]).not.toEqual(['DOWN', 'UP']);
       }),
     );

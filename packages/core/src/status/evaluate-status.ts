@@ -1,71 +1,65 @@
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 
-/** What a monitor's status is judged by; times in seconds. */
+/** The settings of a monitor that decide its status; times in seconds. */
 export interface StatusRules {
   readonly failureThreshold: number;
   readonly intervalSeconds: number;
   readonly timeoutSeconds: number;
 }
 
-/** What one region last said of a monitor. Times are epoch milliseconds. */
+/** The last results of one region. Times are epoch milliseconds. */
 export interface RegionVerdict {
   readonly consecutiveFailures: number;
-  /** Null until the region has reported (since it was assigned, its streak was reset, or every region had fallen silent). */
+  /** Null until the region reports: since it was assigned, its streak was reset, or every region fell silent. */
   readonly lastResultAt: number | null;
-  /** When the region was assigned, its streak was reset, or another one ended the silence of all. */
+  /** When the region was assigned, its streak was reset, or another region ended the silence of all. */
   readonly since: number;
 }
 
 /**
- * The status that the regions' verdicts imply now, or null where the status stays as it is (design §4 "Region"). Whether a
- * monitor that is DOWN may follow it is `judgeStatus`'s to say.
+ * The status that follows from `before` and the regions' verdicts, or null if it stays (ADR 10).
  *
- * A region has a say while its last result, or for one that has not reported its assignment, is younger than three
- * intervals plus the timeout. It is failing once its consecutive failures reach the threshold; not reported counts
- * as passing. DOWN needs a strict majority of the regions with a say. The status stays where nobody with a say has
- * reported: without a check there is nothing to judge by.
+ * A monitor that is DOWN recovers only by a check that passed: not by reset streaks, a stale region, or a newly assigned region. So the
+ * regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
+ * @param witnesses the regions whose last check may show a recovery: all of them, or the one that has just reported
  */
 export function evaluateStatus(
-  rules: StatusRules,
-  regions: readonly RegionVerdict[],
-  now: number,
-): 'UP' | 'DOWN' | null {
-  const voters = regions.filter((region) => hasSay(rules, region, now));
-  const reported = voters.filter((region) => region.lastResultAt !== null);
-  if (reported.length === 0) return null;
-  const failing = reported.filter((region) => region.consecutiveFailures >= rules.failureThreshold).length;
-  return failing * 2 > voters.length ? 'DOWN' : 'UP';
-}
-
-/** Whether a region counts: its last result, or its assignment, is not stale. */
-export function hasSay(rules: StatusRules, region: RegionVerdict, now: number): boolean {
-  const freshForMs = (3 * rules.intervalSeconds + rules.timeoutSeconds) * 1_000;
-  return now - (region.lastResultAt ?? region.since) < freshForMs;
-}
-
-/** Whether a region has a say by a result of its own. */
-export function hasFreshResult(rules: StatusRules, region: RegionVerdict, now: number): boolean {
-  return region.lastResultAt !== null && hasSay(rules, region, now);
-}
-
-/**
- * The status that follows from `before` by what the regions say now, or null where it stays (design §4 "Status", ADR 10).
- *
- * Whoever is DOWN recovers by a check that passed and by nothing else: not by streaks that were reset, nor by a region
- * that went stale, nor by one that was assigned and has not reported. So the regions that have reported must imply UP by
- * themselves, and one of the witnesses' last checks must have passed.
- * @param witnesses whose last check may show a recovery: all regions, or the one that has just reported
- */
-export function judgeStatus(
   rules: StatusRules,
   before: MonitorStatus,
   regions: readonly RegionVerdict[],
   now: number,
   witnesses: readonly RegionVerdict[] = regions,
 ): 'UP' | 'DOWN' | null {
-  const implied = evaluateStatus(rules, regions, now);
+  const implied = impliedStatus(rules, regions, now);
   if (before !== 'DOWN' || implied !== 'UP') return implied;
   const fresh = (region: RegionVerdict): boolean => hasFreshResult(rules, region, now);
   const passed = witnesses.some((region) => fresh(region) && region.consecutiveFailures === 0);
-  return passed && evaluateStatus(rules, regions.filter(fresh), now) === 'UP' ? 'UP' : null;
+  return passed && impliedStatus(rules, regions.filter(fresh), now) === 'UP' ? 'UP' : null;
+}
+
+/**
+ * The status that the verdicts imply, or null without an eligible region that has reported. A region is failing once its consecutive
+ * failures reach the threshold; one that has not reported counts as passing. DOWN needs a strict majority of the eligible regions.
+ */
+export function impliedStatus(
+  rules: StatusRules,
+  regions: readonly RegionVerdict[],
+  now: number,
+): 'UP' | 'DOWN' | null {
+  const eligible = regions.filter((region) => isEligible(rules, region, now));
+  const reported = eligible.filter((region) => region.lastResultAt !== null);
+  if (reported.length === 0) return null;
+  const failing = reported.filter((region) => region.consecutiveFailures >= rules.failureThreshold).length;
+  return failing * 2 > eligible.length ? 'DOWN' : 'UP';
+}
+
+/** Whether a region counts: its last result, or else its assignment, is younger than three intervals and the timeout. */
+export function isEligible(rules: StatusRules, region: RegionVerdict, now: number): boolean {
+  const freshForMs = (3 * rules.intervalSeconds + rules.timeoutSeconds) * 1_000;
+  return now - (region.lastResultAt ?? region.since) < freshForMs;
+}
+
+/** Whether a region counts by a result of its own. */
+export function hasFreshResult(rules: StatusRules, region: RegionVerdict, now: number): boolean {
+  return region.lastResultAt !== null && isEligible(rules, region, now);
 }

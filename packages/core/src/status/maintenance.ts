@@ -1,8 +1,11 @@
 import type { ErrorReason, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { CheckEffect, MonitorState, RegionState } from './apply-check.ts';
-import { hasSay, judgeStatus, type StatusRules } from './evaluate-status.ts';
+import { evaluateStatus, isEligible, type StatusRules } from './evaluate-status.ts';
 
-/** The check that a status is blamed on, where no check brings it about just now. */
+/** A status that maintenance can cover. */
+export type CoveredStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
+
+/** The check that a webhook names as the cause of a status. */
 export interface DecidingCheck {
   readonly region: string;
   readonly latencyMs: number;
@@ -10,8 +13,9 @@ export interface DecidingCheck {
 }
 
 /**
- * The last check of a failing region for DOWN, of one that is not for UP: of a region that has a say if there is one, and for UP
- * of one whose check passed if there is one. Where no such region has reported: the first region, with a latency of 0.
+ * The cause of a status that no check brings about just now: for DOWN the last check of a failing region, for UP that of a region that
+ * is not failing. Eligible regions come first; for UP, then regions whose last check passed. If no such region has reported: the first
+ * region, with a latency of 0.
  * @param now epoch milliseconds
  */
 export function decidingCheck(
@@ -21,13 +25,11 @@ export function decidingCheck(
   now: number,
 ): DecidingCheck {
   const rank = (region: RegionState): number =>
-    (hasSay(rules, region, now) ? 2 : 0) + (status === 'UP' && region.consecutiveFailures === 0 ? 1 : 0);
-  const best = regions
+    (isEligible(rules, region, now) ? 2 : 0) + (status === 'UP' && region.consecutiveFailures === 0 ? 1 : 0);
+  const [best] = regions
     .filter((region) => region.lastResultAt !== null)
     .filter((region) => region.consecutiveFailures >= rules.failureThreshold === (status === 'DOWN'))
-    .toSorted(
-      (one, other) => rank(other) - rank(one) || (other.lastResultAt ?? 0) - (one.lastResultAt ?? 0),
-    )[0];
+    .toSorted((one, other) => rank(other) - rank(one) || (other.lastResultAt ?? 0) - (one.lastResultAt ?? 0));
   return {
     region: best?.region ?? regions[0]?.region ?? '',
     latencyMs: best?.lastLatencyMs ?? 0,
@@ -35,29 +37,25 @@ export function decidingCheck(
   };
 }
 
-/** A status that maintenance can cover. */
-export type CoveredStatus = Exclude<MonitorStatus, 'MAINTENANCE'>;
-
 /** How a monitor comes out of maintenance. */
 export interface MaintenanceExit {
   readonly to: CoveredStatus;
-  /** Whether anybody is to hear of it; otherwise the status changes silently. */
+  /** Whether the change is announced; otherwise the status changes silently. */
   readonly announced: boolean;
   readonly check: DecidingCheck;
 }
 
 /**
- * What covers a status when maintenance begins: nothing checked, so latency 0 and no reason, and the monitor's first
- * region (design §3 "Webhooks").
- * @param named the monitor's own list, empty for the default region
+ * The cause that the announcement of maintenance names: no check, so the monitor's first region, latency 0 and no reason.
+ * @param named the monitor's own list of regions, empty for the default region
  */
 export function maintenanceEntry(named: readonly string[], regions: readonly RegionState[]): DecidingCheck {
   return { region: named[0] ?? regions[0]?.region ?? '', latencyMs: 0, errorReason: null };
 }
 
 /**
- * The status after maintenance, by what the regions say now (design §4 "Maintenance"): DOWN is announced, UP only after
- * DOWN. Where nobody has a say, or nothing shows that DOWN is over, the status of before comes back silently.
+ * The status after maintenance, by the regions' verdicts: DOWN is announced, UP only after DOWN. Without an eligible region, or a sign that
+ * DOWN is over, the covered status returns silently.
  * @param now epoch milliseconds
  */
 export function leaveMaintenance(
@@ -66,18 +64,18 @@ export function leaveMaintenance(
   regions: readonly RegionState[],
   now: number,
 ): MaintenanceExit {
-  const verdict = judgeStatus(monitor, before, regions, now);
-  const to = verdict ?? before;
+  const evaluated = evaluateStatus(monitor, before, regions, now);
+  const to = evaluated ?? before;
   return {
     to,
-    announced: verdict === 'DOWN' || (verdict === 'UP' && before === 'DOWN'),
+    announced: evaluated === 'DOWN' || (evaluated === 'UP' && before === 'DOWN'),
     check: decidingCheck(monitor, regions, to === 'DOWN' ? 'DOWN' : 'UP', now),
   };
 }
 
 /**
- * The covered status after a check during maintenance: the first completed one ends PENDING here too, and since that is
- * said to nobody it ends in UP; a failure is the end of maintenance's to announce.
+ * The covered status after a check during maintenance. The first completed check ends PENDING, always in UP since nothing is announced;
+ * a failure is announced at the end of maintenance.
  * @param timestamp the check's stamp, epoch milliseconds
  */
 export function coveredAfterCheck(

@@ -1,9 +1,6 @@
 import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 
-/**
- * The clock of one monitor: strictly increasing stamps in epoch milliseconds, used under the monitor's row lock
- * (design §3 "Events and tailing").
- */
+/** The clock of one monitor: strictly increasing stamps in epoch milliseconds, used under the monitor's row lock. */
 export class MonitorClock {
   #last: number;
   /** Postgres' clock when the monitor was locked, epoch milliseconds. */
@@ -18,9 +15,14 @@ export class MonitorClock {
     this.now = now;
   }
 
-  /** The next stamp: now, or one millisecond after the last where now is not later. */
+  /** The stamp that `next` would give. */
+  peek(): number {
+    return Math.max(this.now, this.#last + 1);
+  }
+
+  /** The next stamp: now, or one millisecond after the last if now is not later. */
   next(): number {
-    this.#last = Math.max(this.now, this.#last + 1);
+    this.#last = this.peek();
     return this.#last;
   }
 
@@ -31,9 +33,8 @@ export class MonitorClock {
 }
 
 /**
- * The webhook events of a status change, in the order of their stamps (design §4 "Status", "Maintenance").
- * Entering `DOWN` opens an incident unless one is open; recovery resolves it.
- * @param announced false: the change is said to nobody, such as `PENDING` to `UP`
+ * The webhook events of a status change, in the order of their stamps. DOWN opens an incident unless one is open; UP resolves it.
+ * @param announced false: the change is silent, such as `PENDING` to `UP`
  */
 export function webhookEventsOf(
   to: MonitorStatus,
@@ -46,7 +47,7 @@ export function webhookEventsOf(
   return incidentOpen ? ['monitor.up', 'incident.resolved'] : ['monitor.up'];
 }
 
-/** Whether a change that a check brought about is announced: everything but `PENDING` to `UP`. */
+/** Whether a change that a check caused is announced: everything but `PENDING` to `UP`. */
 export function isAnnounced(from: MonitorStatus, to: 'UP' | 'DOWN'): boolean {
   return to === 'DOWN' || from === 'DOWN';
 }

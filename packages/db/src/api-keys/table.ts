@@ -1,20 +1,18 @@
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
-import { accounts } from '../users/table.ts';
+import { accountId } from '../users/table.ts';
 
-/** API keys by the SHA-256 of the raw key, which is stored nowhere (specification "API key"). */
+/** API keys by the SHA-256 of the raw key, which is not stored. */
 export const apiKeys = pgTable(
   'api_keys',
   {
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     name: text('name').notNull(),
     /** SHA-256 of the raw key, hexadecimal. */
     hash: text('hash').notNull().unique(),
-    /** The comma-separated string of the specification: `read,write` or `read`. */
+    /** The comma-separated scopes: `read,write` or `read`. */
     scopes: text('scopes').$type<ApiKey['scopes']>().notNull(),
     /** Null: never expires. */
     expiresAt: instant('expires_at'),
@@ -31,7 +29,7 @@ export const apiKeys = pgTable(
   (table) => [index('api_keys_account_idx').on(table.accountId)],
 );
 
-/** Hashes of deleted keys: a set-up that still names such a key must not bring it back (design §2). */
+/** Hashes of deleted keys: a setup that still names such a key must not create it again. */
 export const apiKeyTombstones = pgTable('api_key_tombstones', {
   hash: text('hash').primaryKey(),
   deletedAt: instant('deleted_at').notNull().default(clockNow),

@@ -1,31 +1,29 @@
 import { boolean, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
-import { monitors } from '../monitors/table.ts';
-import { accounts } from '../users/table.ts';
+import { monitorId } from '../monitors/table.ts';
+import { accountId } from '../users/table.ts';
 
-/** Webhook channels. Secrets are sealed; the previous one stays valid until its expiry after a rotation. */
+/** Webhook channels. Secrets are sealed. After a rotation the previous one stays valid until it expires. */
 export const channels = pgTable(
   'channels',
   {
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     name: text('name').notNull(),
     url: text('url').notNull(),
     sealedSecret: text('sealed_secret').notNull(),
     sealedPreviousSecret: text('sealed_previous_secret'),
     previousSecretExpiresAt: instant('previous_secret_expires_at'),
-    /** Assigned to every monitor of the account, later ones too. */
+    /** Assigned to every monitor of the account, also to later ones. */
     allMonitors: boolean('all_monitors').notNull().default(false),
     enabled: boolean('enabled').notNull().default(true),
-    /** Why the service disabled it; null where a person did, or while it is enabled. */
+    /** Why the service disabled it; null if a user did, or while it is enabled. */
     disabledReason: text('disabled_reason'),
     /** The first failed attempt since the last success; null while the last attempt succeeded. */
     failingSince: instant('failing_since'),
     /** The last failed attempt; counts only while `failingSince` is set. */
     lastFailedAt: instant('last_failed_at'),
-    /** Set: deleted for everybody; the row stays until housekeeping has deleted its deliveries. */
+    /** Not null: deleted. The row stays until `deleteFinished` has deleted its deliveries. */
     deletedAt: instant('deleted_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
@@ -34,16 +32,14 @@ export const channels = pgTable(
 );
 export type ChannelRow = typeof channels.$inferSelect;
 
-/** Which monitors a channel is assigned to, besides `allMonitors`. */
+/** The monitors that a channel is assigned to, besides `allMonitors`. */
 export const channelMonitors = pgTable(
   'channel_monitors',
   {
     channelId: uuid('channel_id')
       .notNull()
       .references(() => channels.id, { onDelete: 'cascade' }),
-    monitorId: uuid('monitor_id')
-      .notNull()
-      .references(() => monitors.id, { onDelete: 'cascade' }),
+    monitorId: monitorId(),
   },
   (table) => [
     primaryKey({ columns: [table.monitorId, table.channelId] }),

@@ -1,29 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelUpdate } from '@tocsin/contracts/channels/channel';
 import { AppError } from '@tocsin/contracts/errors';
-import { and, eq, notInArray, type SQL, sql } from 'drizzle-orm';
+import { and, eq, notInArray, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
-import { clockNow } from '../database/sql.ts';
+import { clockNow, queryIds } from '../database/sql.ts';
 import {
   hasPendingDeliveries,
   holdAllIfDisabled,
   holdPendingDeliveries,
 } from '../deliveries/hold-deliveries.ts';
-import {
-  channelNotFound,
-  findChannelRow,
-  getChannel,
-  holdMonitors,
-  isChannel,
-  lockChannelRow,
-} from './read-channels.ts';
+import { findUnknownMonitors, unknownMonitorErrors } from '../monitors/monitor-row.ts';
+import { channelNotFound, findChannelRow, getChannel, isChannel } from './read-channels.ts';
 import { channelMonitors, type ChannelRow, channels } from './table.ts';
 
-/** A new Standard Webhooks secret. */
-function generateChannelSecret(): string {
-  return `whsec_${randomBytes(24).toString('base64')}`;
-}
+/** How long a request that enables a channel may hold its backlog, while the client waits. */
+const HOLD_WITHIN_MS = 5_000;
+/** How long the previous secret keeps signing, so that receivers can switch one after the other. */
+const OVERLAP_HOURS = 24;
+/** The longest pause of the retry schedule: 8 h and a fifth. A last attempt that is older than this was not followed by another. */
+const LONGEST_PAUSE_HOURS = 10;
 
 export interface NewChannel {
   readonly accountId: string;
@@ -37,66 +33,67 @@ export interface NewChannel {
 /**
  * Creates a webhook channel and assigns it to monitors of its account.
  * @returns its id and its signing secret
- * @throws AppError validation_failed where the account has not all of the monitors
+ * @throws AppError validation_failed if the account does not have all of the monitors
  */
 export async function createChannel(
-  context: DbContext,
-  input: NewChannel,
+  { db, secrets }: DbContext,
+  { monitorIds, allMonitors = false, ...fields }: NewChannel,
 ): Promise<{ id: string; secret: string }> {
   const id = uuidv7();
-  const secret = generateChannelSecret();
-  const monitorIds = [...new Set(input.monitorIds)];
-  await context.db.transaction(async (tx) => {
-    await tx.insert(channels).values({
-      id,
-      accountId: input.accountId,
-      name: input.name,
-      url: input.url,
-      sealedSecret: context.secrets.encrypt(secret),
-      allMonitors: input.allMonitors ?? false,
-    });
-    if (monitorIds.length === 0) return;
-    await holdMonitors(tx, input.accountId, monitorIds);
-    await tx.insert(channelMonitors).values(monitorIds.map((monitorId) => ({ channelId: id, monitorId })));
+  const secret = generateSecret();
+  await db.transaction(async (tx) => {
+    await tx.insert(channels).values({ id, ...fields, allMonitors, sealedSecret: secrets.encrypt(secret) });
+    await assignMonitors(tx, { id, accountId: fields.accountId }, monitorIds);
   });
   return { id, secret };
 }
 
-/** How long a request holds the backlog of a channel that it enables. Clients wait for it. */
-const HOLD_WITHIN_MS = 5_000;
+/** A new Standard Webhooks secret. */
+function generateSecret(): string {
+  return `whsec_${randomBytes(24).toString('base64')}`;
+}
 
 /**
- * Changes the given fields of a channel. Disabling holds what it still had to send (see `holdPendingDeliveries`); enabling, and
- * another URL, forget the failures so far (design §4 "Delivery").
+ * Changes the given fields of a channel. Disabling it holds its pending deliveries (see `holdPendingDeliveries`). Enabling it, and
+ * another URL, forget the failures so far.
  * @param holding ends the holding of a backlog before the channel is enabled
- * @throws AppError not_found; validation_failed where the account has not all of the monitors; unavailable where the channel is
- * to be enabled and its backlog is longer than could be held: what was held stays held, so the next request gets further
+ * @throws AppError not_found; validation_failed if the account does not have all of the monitors; unavailable if the channel is to be
+ * enabled and its backlog could not be held in time: the next request continues
  */
 export async function updateChannel(
   db: Database,
   accountId: string,
   id: string,
-  update: ChannelUpdate,
+  { monitorIds, ...update }: ChannelUpdate,
   holding: AbortSignal = AbortSignal.timeout(HOLD_WITHIN_MS),
 ): Promise<Channel> {
-  if (update.enabled === true) {
-    const { enabled } = await findChannelRow(db, accountId, id);
-    // In transactions of its own: refusing the update must not undo it.
-    if (!enabled) await holdAllIfDisabled(db, id, holding);
+  const { enabled, url } = update;
+  if (enabled === true) {
+    const before = await findChannelRow(db, accountId, id);
+    // In transactions of its own: they stay committed if the update is refused.
+    if (!before.enabled) await holdAllIfDisabled(db, id, holding);
   }
   return db.transaction(async (tx) => {
-    const row = await lockChannelRow(tx, accountId, id);
-    if (update.enabled === true && !row.enabled) await requireNothingPending(tx, id);
-    if (update.monitorIds) await assignMonitors(tx, row, [...new Set(update.monitorIds)]);
-    if (Object.keys(update).length > 0) {
-      await tx.update(channels).set(changesOf(row, update)).where(eq(channels.id, id));
+    const row = await findChannelRow(tx, accountId, id, 'no key update');
+    if (enabled === true && !row.enabled) await requireNothingPending(tx, id);
+    if (monitorIds) await assignMonitors(tx, row, monitorIds);
+    if (monitorIds || Object.keys(update).length > 0) {
+      await tx
+        .update(channels)
+        .set({
+          ...update,
+          ...(enabled !== undefined && { disabledReason: null }),
+          ...((enabled === true || (url !== undefined && url !== row.url)) && { failingSince: null }),
+          updatedAt: clockNow,
+        })
+        .where(eq(channels.id, id));
     }
-    if (update.enabled === false) await holdPendingDeliveries(tx, id);
+    if (enabled === false) await holdPendingDeliveries(tx, id);
     return getChannel(tx, accountId, id);
   });
 }
 
-/** Nothing that was due while the channel was disabled may be sent when it is enabled: that takes a redelivery. */
+/** Nothing that was due while the channel was disabled may be sent once it is enabled: that takes a redelivery. */
 async function requireNothingPending(tx: Transaction, id: string): Promise<void> {
   if (!(await hasPendingDeliveries(tx, id))) return;
   throw new AppError('unavailable', 'The deliveries of this channel are still being held. Try again soon.', {
@@ -104,41 +101,31 @@ async function requireNothingPending(tx: Transaction, id: string): Promise<void>
   });
 }
 
-type Changes = Partial<Omit<ChannelRow, 'updatedAt'>> & { updatedAt: SQL };
-
-function changesOf(row: ChannelRow, update: ChannelUpdate): Changes {
-  const { monitorIds: _, ...columns } = update;
-  const startsAfresh = update.enabled === true || (update.url !== undefined && update.url !== row.url);
-  return {
-    ...definedOnly(columns),
-    ...(update.enabled !== undefined && { disabledReason: null }),
-    ...(startsAfresh && { failingSince: null }),
-    updatedAt: clockNow,
-  };
-}
-
-function definedOnly(columns: Omit<ChannelUpdate, 'monitorIds'>): Partial<ChannelRow> {
-  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
-}
-
-/** Replaces the whole list. Monitors are locked before assignments, as where a monitor is deleted. */
-async function assignMonitors(tx: Transaction, channel: ChannelRow, monitorIds: string[]): Promise<void> {
-  await holdMonitors(tx, channel.accountId, monitorIds);
-  const unwanted = monitorIds.length > 0 ? notInArray(channelMonitors.monitorId, monitorIds) : undefined;
-  await tx.delete(channelMonitors).where(and(eq(channelMonitors.channelId, channel.id), unwanted));
-  if (monitorIds.length === 0) return;
+/** Replaces the whole list. Monitors are locked before assignments, as when a monitor is deleted. */
+async function assignMonitors(
+  tx: Transaction,
+  { id: channelId, accountId }: Pick<ChannelRow, 'id' | 'accountId'>,
+  monitorIds: readonly string[],
+): Promise<void> {
+  const ids = [...new Set(monitorIds)];
+  const unknown = await findUnknownMonitors(tx, accountId, ids, 'key share');
+  if (unknown.length > 0) {
+    throw new AppError('validation_failed', 'These fields are not valid: monitorIds.', {
+      errors: unknownMonitorErrors(ids, unknown),
+    });
+  }
+  const unwanted = ids.length > 0 ? notInArray(channelMonitors.monitorId, ids) : undefined;
+  await tx.delete(channelMonitors).where(and(eq(channelMonitors.channelId, channelId), unwanted));
+  if (ids.length === 0) return;
   await tx
     .insert(channelMonitors)
-    .values(monitorIds.map((monitorId) => ({ channelId: channel.id, monitorId })))
+    .values(ids.map((monitorId) => ({ channelId, monitorId })))
     .onConflictDoNothing();
 }
 
-/** How long the previous secret goes on signing, so that receivers can change over one after the other. */
-const OVERLAP_HOURS = 24;
-
 /**
- * Gives a channel a new secret; the one until now stays valid for 24 hours. A rotation during the overlap ends the validity
- * of the secret before that one.
+ * Gives a channel a new secret. The present one stays valid for 24 hours. A rotation within that time ends the validity of the secret
+ * before it.
  * @throws AppError not_found
  */
 export async function rotateChannelSecret(
@@ -146,7 +133,7 @@ export async function rotateChannelSecret(
   accountId: string,
   id: string,
 ): Promise<{ secret: string; previousSecretExpiresAt: Date }> {
-  const secret = generateChannelSecret();
+  const secret = generateSecret();
   const [rotated] = await db
     .update(channels)
     .set({
@@ -162,13 +149,13 @@ export async function rotateChannelSecret(
 }
 
 /**
- * Deletes a channel: at once it is gone for everybody and sends nothing more. Its deliveries and their log may be many:
- * housekeeping deletes them, then the row (`deleteFinished`).
+ * Deletes a channel: it disappears and sends nothing more at once. It may have many deliveries: `deleteFinished` deletes them later, and
+ * then the row.
  * @throws AppError not_found
  */
 export async function deleteChannel(db: Database, accountId: string, id: string): Promise<void> {
   await db.transaction(async (tx) => {
-    await lockChannelRow(tx, accountId, id);
+    await findChannelRow(tx, accountId, id, 'no key update');
     await tx
       .update(channels)
       .set({ deletedAt: clockNow, enabled: false, allMonitors: false })
@@ -177,20 +164,16 @@ export async function deleteChannel(db: Database, accountId: string, id: string)
   });
 }
 
-/** The longest pause of the retry schedule: 8 h and a fifth. A last attempt that is older than this was followed by none. */
-const LONGEST_PAUSE_HOURS = 10;
-
 /**
- * Disables the channels that have failed for 72 hours without one success (design §4 "Delivery"); what they still had to send is
- * then to be held: `holdForDisabledChannels`. By the clock, not by an attempt: the last attempt of a lone delivery comes earlier.
- * But attempts must have been made to the end of the 72 hours: while every notifier is away, nobody knows how a channel is.
+ * Disables the channels that have failed for 72 hours without one success; `holdForDisabledChannels` then holds their deliveries. By
+ * the clock instead of by an attempt, since the last attempt of a lone delivery comes earlier. Attempts must have been made until the end
+ * of the 72 hours: while every notifier is down, the state of a channel is unknown.
  * @returns the ids of the channels it disabled
  */
 export async function disableExhaustedChannels(db: Database): Promise<string[]> {
-  const { rows } = await db.execute<{ id: string }>(sql`
+  return queryIds(db)`
     update channels set enabled = false, disabled_reason = 'Every attempt of the last 72 hours failed.'
     where enabled and failing_since <= now() - interval '72 hours'
       and last_failed_at >= failing_since + make_interval(hours => ${72 - LONGEST_PAUSE_HOURS})
-    returning id`);
-  return rows.map(({ id }) => id);
+    returning id`;
 }

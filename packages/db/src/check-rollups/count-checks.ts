@@ -1,11 +1,12 @@
-import { GRACE_MS, MOST_LATE_MS } from '@tocsin/core/schedule/slots';
-import type { CheckCounts } from '@tocsin/core/stats/check-counts';
 import { LATENCY_BOUNDS } from '@tocsin/core/stats/latency-histogram';
+import { GRACE_MS, MAX_LATENESS_MS } from '@tocsin/core/schedule/slots';
+import type { CheckCounts } from '@tocsin/core/stats/check-counts';
 import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
-import { arrayOf } from '../database/sql.ts';
+import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
 
-/** The columns of `check_rollups` in the order in which `hourlyCounts` answers them. */
+/** The columns of `check_rollups` in the order of `hourlyCounts`. */
 export const ROLLUP_COLUMNS = sql.raw(
   `monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
    dns_sum_ms, tcp_sum_ms, tls_sum_ms, first_byte_sum_ms, download_sum_ms`,
@@ -21,16 +22,16 @@ export interface HourlyCountsRange {
 }
 
 /**
- * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`: what rolls hours up, and
- * what answers for those that are not yet. Hours without a check and without a gap are left out.
+ * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`. It rolls hours up, and counts those that are not
+ * rolled up yet. Hours without a check and without a gap are left out.
  *
- * Checks count in the hour of their event, gaps in the hour of their slot. A planned slot is a gap when no event of it was
- * stamped within 15 minutes, from the moment on that no check of it may start: an interval and 15 s later, at most 15 minutes.
+ * A check counts in the hour of its event, a gap in the hour of its slot. A planned slot is a gap if it has no event with a stamp within
+ * 15 minutes. It counts from the time on at which its check can no longer start: an interval and 15 s later, at most 15 minutes.
  */
 export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): SQL {
   const ids = arrayOf('uuid', monitorIds);
-  const [start, end, clock] = [from, to, now].map((time) => sql`${time.toISOString()}::timestamptz`);
-  const late = milliseconds(MOST_LATE_MS);
+  const [start, end, clock] = [timestamptz(from), timestamptz(to), timestamptz(now)];
+  const late = milliseconds(MAX_LATENESS_MS);
   const counted = sql`e.monitor_id = any(${ids}) and e.url is null and e.timestamp >= ${start} and e.timestamp < ${end}`;
   return sql`
     with checked as (
@@ -63,7 +64,7 @@ export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): 
     covered as (
       select d.monitor_id, d.region, d.hour, count(distinct e.slot) as slots
       from due d join events e on e.monitor_id = d.monitor_id and e.region = d.region and e.source = 'schedule'
-        and e.slot >= d.first_at and e.slot < d.until_at and (${epochMs(sql`e.slot`)} - d.phase_ms) % d.interval_ms = 0
+        and e.slot >= d.first_at and e.slot < d.until_at and (${wholeMs(sql`e.slot`)} - d.phase_ms) % d.interval_ms = 0
         and e.timestamp <= e.slot + ${late}
         and e.timestamp >= d.hour - ${late} and e.timestamp < d.hour + interval '1 hour' + ${late}
       where e.monitor_id = any(${ids}) and e.timestamp >= ${start} - ${late} and e.timestamp < ${end} + ${late}
@@ -91,18 +92,18 @@ function milliseconds(ms: number): SQL {
   return sql`${ms} * interval '1 millisecond'`;
 }
 
-function epochMs(time: SQL): SQL {
+function wholeMs(time: SQL): SQL {
   return sql`(extract(epoch from ${time}) * 1000)::bigint`;
 }
 
-/** Of an answered check a phase that did not take place took no time, so that the phases add up. */
+/** A phase that a check with a response skipped took no time, so that the phases add up. */
 function sumOfPhase(column: string): SQL {
   return sql`sum(${sql.raw(column)}) filter (where e.first_byte_ms is not null) as ${sql.raw(column)}`;
 }
 
-/** How many slots of a schedule lie before an instant, counted from its phase in 1970. */
+/** The number of slots of a schedule before an instant, counted from its phase in 1970. */
 function slotsBefore(time: SQL): SQL {
-  return sql`((${epochMs(time)} - phase_ms + interval_ms - 1) / interval_ms)`;
+  return sql`((${wholeMs(time)} - phase_ms + interval_ms - 1) / interval_ms)`;
 }
 
 export interface CountsRange {
@@ -116,41 +117,41 @@ export interface CountsRange {
   readonly now: Date;
 }
 
-/** The counts of one region in one bucket of time, which begins at `start`, epoch milliseconds. */
+/** The counts of one region in one period, which begins at `start`, epoch milliseconds. */
 export interface BucketCounts extends CheckCounts {
   readonly region: string;
   readonly start: number;
 }
 
-type CountsRow = Record<string, unknown> & {
-  region: string;
-  start: number;
-  checks: number;
-  failures: number;
-  gaps: number;
-  buckets: number[] | null;
-  counts: number[] | null;
-  timed_checks: number;
-  dns: number;
-  tcp: number;
-  tls: number;
-  first_byte: number;
-  download: number;
-};
+const countsRow = z.object({
+  region: z.string(),
+  start: z.number(),
+  checks: z.number(),
+  failures: z.number(),
+  gaps: z.number(),
+  buckets: z.array(z.number()).nullable(),
+  counts: z.array(z.number()).nullable(),
+  timedChecks: z.number(),
+  dns: z.number(),
+  tcp: z.number(),
+  tls: z.number(),
+  firstByte: z.number(),
+  download: z.number(),
+});
 
 /**
- * A monitor's counts by region and bucket, from rollups and from the events after them, nothing twice. To be called in one
- * snapshot with the reading of `rolledUntil`. Buckets without a check and without a gap are left out.
+ * A monitor's counts by region and period, from rollups and from the events after them. Call it in one snapshot with the reading of
+ * `rolledUntil`, so that nothing counts twice. Periods without a check and without a gap are left out.
  */
 export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
   const { monitorId, from, to, now } = range;
   const seam = new Date(Math.min(Math.max(range.rolledUntil.getTime(), from.getTime()), to.getTime()));
-  const { rows } = await tx.execute<CountsRow>(sql`
+  const rows = await query(tx, countsRow)`
     with hourly as (
       select c.*, date_bin(${range.bucketHours} * interval '1 hour', c.hour, timestamptz 'epoch') as start
       from (
         select ${ROLLUP_COLUMNS} from check_rollups
-        where monitor_id = ${monitorId} and hour >= ${from.toISOString()} and hour < ${seam.toISOString()}
+        where monitor_id = ${monitorId} and hour >= ${timestamptz(from)} and hour < ${timestamptz(seam)}
         union all select ${ROLLUP_COLUMNS} from (${hourlyCounts({ monitorIds: [monitorId], from: seam, to, now })}) live
       ) c),
     latencies as (
@@ -159,38 +160,21 @@ export async function readCounts(tx: Transaction, range: CountsRange): Promise<B
         select h.region, h.start, u.bucket, sum(u.count)::float8 as count
         from hourly h, unnest(h.latency_buckets, h.latency_counts) as u (bucket, count) group by 1, 2, 3
       ) merged group by 1, 2)
-    select h.region, (extract(epoch from h.start) * 1000)::float8 as start, l.buckets, l.counts, h.checks, h.failures,
-      h.gaps, h.timed_checks, h.dns, h.tcp, h.tls, h.first_byte, h.download
+    select h.region, ${epochMs(sql`h.start`)} as start, l.buckets, l.counts, h.checks, h.failures,
+      h.gaps, h.timed_checks as "timedChecks", h.dns, h.tcp, h.tls, h.first_byte as "firstByte", h.download
     from (
       select region, start, ${sumOf('checks')}, ${sumOf('failures')}, ${sumOf('gaps')}, ${sumOf('timed_checks')},
         ${sumOf('dns_sum_ms')}, ${sumOf('tcp_sum_ms')}, ${sumOf('tls_sum_ms')}, ${sumOf('first_byte_sum_ms')},
         ${sumOf('download_sum_ms')}
       from hourly group by 1, 2
     ) h left join latencies l on l.region = h.region and l.start = h.start
-    order by h.start, h.region`);
-  return rows.map(toCounts);
+    order by h.start, h.region`;
+  return rows.map(({ buckets, counts, dns, tcp, tls, firstByte, download, ...row }) => {
+    const latencies = new Map((buckets ?? []).map((bucket, index) => [bucket, counts?.[index] ?? 0]));
+    return Object.assign(row, { latencies, phaseSumsMs: { dns, tcp, tls, firstByte, download } });
+  });
 }
 
 function sumOf(column: string): SQL {
   return sql.raw(`sum(${column})::float8 as ${column.replace('_sum_ms', '')}`);
-}
-
-function toCounts(row: CountsRow): BucketCounts {
-  const { region, start, checks, failures, gaps, buckets, counts } = row;
-  return {
-    region,
-    start,
-    checks,
-    failures,
-    gaps,
-    latencies: new Map((buckets ?? []).map((bucket, index) => [bucket, counts?.[index] ?? 0])),
-    timedChecks: row.timed_checks,
-    phaseSumsMs: {
-      dns: row.dns,
-      tcp: row.tcp,
-      tls: row.tls,
-      firstByte: row.first_byte,
-      download: row.download,
-    },
-  };
 }

@@ -2,15 +2,16 @@ import { STATS_WINDOWS } from '@tocsin/contracts/monitors/stats';
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { addCounts, averageTimings, figuresOf } from '@tocsin/core/stats/check-counts';
 import { sql } from 'drizzle-orm';
-import type { Database, Transaction } from '../database/open.ts';
-import { clockNow } from '../database/sql.ts';
+import { z } from 'zod';
+import type { Database } from '../database/open.ts';
+import { clockNow, epochMs, queryOne } from '../database/sql.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
 import { type BucketCounts, readCounts } from './count-checks.ts';
 
 const HOUR_MS = 3_600_000;
 
 /**
- * A monitor's statistics, from one snapshot: what is rolled up and what is not yet never overlap.
+ * A monitor's statistics, from one snapshot, in which rollups and events do not overlap.
  * @throws AppError not_found
  */
 export async function getMonitorStats(
@@ -22,7 +23,8 @@ export async function getMonitorStats(
   return db.transaction(
     async (tx) => {
       await findMonitorRow(tx, accountId, id);
-      const { now, rolledUntil } = await readClock(tx);
+      const { now, rolledUntil } = await queryOne(tx, clockRow)`
+        select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as "rolledUntil"`;
       const { buckets, bucketHours } = STATS_WINDOWS[window];
       const bucketMs = bucketHours * HOUR_MS;
       const from = (Math.floor(now / bucketMs) - buckets + 1) * bucketMs;
@@ -48,14 +50,7 @@ export async function getMonitorStats(
   );
 }
 
-async function readClock(tx: Transaction): Promise<{ now: number; rolledUntil: number | null }> {
-  const { rows } = await tx.execute<{ now: number; rolled_until: number | null }>(sql`
-    select (extract(epoch from ${clockNow}) * 1000)::float8 as now,
-      (select (extract(epoch from rolled_until) * 1000)::float8 from check_rollup_state) as rolled_until`);
-  const [row] = rows;
-  if (!row) throw new Error('the clock was not read');
-  return { now: row.now, rolledUntil: row.rolled_until };
-}
+const clockRow = z.object({ now: z.number(), rolledUntil: z.number().nullable() });
 
 function byRegion(counts: readonly BucketCounts[]): MonitorStats['regions'] {
   const regions = [...new Set(counts.map(({ region }) => region))].toSorted();

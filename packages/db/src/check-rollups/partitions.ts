@@ -1,12 +1,13 @@
 import { sql } from 'drizzle-orm';
 import { deleteInBatches } from '../database/delete-expired.ts';
 import type { Database } from '../database/open.ts';
+import { timestamptz } from '../database/sql.ts';
 import { dropPartitions, ensurePartitions, listPartitions, utcDay } from '../database/partitions.ts';
 
 /** How long rollups are kept, in months. */
 const ROLLUP_RETENTION_MONTHS = 13;
 
-/** The start of the month of an instant, or of one so many months later, in UTC. */
+/** The start of an instant's month in UTC, or of the month so many months later. */
 function monthOf(time: number, later = 0): number {
   const date = new Date(time);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
@@ -21,7 +22,7 @@ export function oldestRollup(now: number): number {
   return monthOf(now, -ROLLUP_RETENTION_MONTHS);
 }
 
-/** Makes the partition that an hour's rollups go to. */
+/** Makes the partition for the rollups of an hour. */
 export async function ensureRollupPartition(db: Database, hour: Date): Promise<void> {
   const month = monthOf(hour.getTime());
   const [from, to] = [utcDay(month), utcDay(monthOf(month, 1))];
@@ -39,7 +40,6 @@ export async function dropExpiredRollups(db: Database, now: number, signal?: Abo
     (name) => name < partitionName(oldest),
   );
   await dropPartitions(db, expired);
-  const endedBefore = sql`ends_at < ${new Date(oldest).toISOString()}::timestamptz`;
-  await deleteInBatches(db, 'schedule_spans', endedBefore, signal);
+  await deleteInBatches(db, 'schedule_spans', sql`ends_at < ${timestamptz(oldest)}`, signal);
   return expired;
 }

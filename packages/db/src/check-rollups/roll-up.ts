@@ -1,17 +1,25 @@
 import { eq, sql } from 'drizzle-orm';
+import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { clockNow } from '../database/sql.ts';
+import { clockNow, epochMs, query, queryIds, queryOne, timestamptz } from '../database/sql.ts';
 import { hourlyCounts, ROLLUP_COLUMNS } from './count-checks.ts';
 import { ensureRollupPartition, oldestRollup } from './partitions.ts';
 import { checkRollupState } from './table.ts';
 
+const HOUR_MS = 3_600_000;
+/** Checks that run up to 15 minutes late count, and a stamp may be 15 s older than its commit. */
+const SETTLED_AFTER_MS = 16 * 60_000;
+/** Keeps each slice far below the statement timeout: checks every 5 s from several regions make some hundred thousand events. */
+const MONITORS_AT_ONCE = 250;
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+
 /** How far the events are rolled up. */
 export interface RollupState {
-  /** The start of the first hour that is not. */
+  /** The start of the first hour that is not rolled up. */
   readonly rolledUntil: Date;
   /** Gaps of the last hour that is, by region; regions without any are left out. */
   readonly lastGaps: Readonly<Record<string, number>>;
-  /** How long leading apis have run, in all, while `rolledUntil` was older than the clock of Postgres explains; in milliseconds. */
+  /** How long leading apis have run, in all, while `rolledUntil` was older than Postgres' clock explains, in milliseconds. */
   readonly clockDoubtedMs: number;
 }
 
@@ -21,26 +29,17 @@ export async function readRollupState(db: Queryable): Promise<RollupState | null
   return state ?? null;
 }
 
-/** Keeps how long the clock has been doubted; nothing before the first roll-up. */
+/** Stores how long the clock has been doubted; does nothing before the first roll-up. */
 export async function writeClockDoubt(db: Database, clockDoubtedMs: number): Promise<void> {
   await db.update(checkRollupState).set({ clockDoubtedMs });
 }
 
-/**
- * Waits for the slice of a roll-up that is being written, if there is one. Slices that begin later do not see monitors that were
- * deleted before.
- */
+/** Waits until no slice of a roll-up is being written. Later slices do not see monitors that were deleted before this call. */
 export async function waitForRollUp(db: Database): Promise<void> {
   await db.execute(sql`select from check_rollup_state for share`);
 }
 
-const HOUR_MS = 3_600_000;
-/** Checks run up to 15 minutes late count, and stamps are given up to 15 s before their commit. */
-const SETTLED_AFTER_MS = 16 * 60_000;
-/** Keeps each slice far below the timeout of a statement: even checks every 5 s from several regions are some hundred thousand events. */
-const MONITORS_AT_ONCE = 250;
-
-/** What became of an hour. */
+/** An hour that was rolled up. */
 export interface RolledHour {
   readonly hour: Date;
   /** Gaps by region; regions without any are left out. */
@@ -50,15 +49,15 @@ export interface RolledHour {
 export interface RollUpOptions {
   /** How many monitors a slice counts. */
   readonly monitorsAtOnce?: number | undefined;
-  /** Ends the roll-up after the current slice; the next call does the hour again. */
+  /** Ends the roll-up after the current slice; the next call repeats the hour. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Rolls up the oldest finished hour that is not rolled up yet (ADR 8): some monitors in each transaction, then the watermark. An
- * hour that was left in the middle is done again from its start. The events of a settled hour never change, so a slice that is
- * done again gives the same rollups, also when two processes do it at once.
- * @returns null where no hour is due, the signal was aborted, or another process completed the hour
+ * interrupted hour is repeated from its start. The events of a settled hour never change, so a repeated slice gives the same rollups, also
+ * if two processes write it at once.
+ * @returns null if no hour is due, the signal was aborted, or another process completed the hour
  */
 export async function rollUpNextHour(
   db: Database,
@@ -66,7 +65,8 @@ export async function rollUpNextHour(
 ): Promise<RolledHour | null> {
   const due = await nextHour(db);
   if (due === null) return null;
-  await ensureRollupPartition(db, due.hour);
+  const { hour } = due;
+  await ensureRollupPartition(db, hour);
   const gaps: Record<string, number> = {};
   let after = BEFORE_ALL;
   for (;;) {
@@ -76,7 +76,12 @@ export async function rollUpNextHour(
     for (const { region, gaps: count } of slice.gaps) gaps[region] = (gaps[region] ?? 0) + count;
     after = slice.last;
   }
-  return (await finishHour(db, due.hour, gaps)) ? { hour: due.hour, gaps } : null;
+  // Another process may have moved the watermark.
+  const { rowCount } = await db
+    .update(checkRollupState)
+    .set({ rolledUntil: new Date(hour.getTime() + HOUR_MS), lastGaps: gaps })
+    .where(eq(checkRollupState.rolledUntil, hour));
+  return rowCount === 1 ? { hour, gaps } : null;
 }
 
 interface DueHour {
@@ -84,45 +89,41 @@ interface DueHour {
   readonly now: Date;
 }
 
+const watermark = z.object({ hour: z.number(), now: z.number() });
+
 /** The hour after the watermark, if it is settled. */
 async function nextHour(db: Database): Promise<DueHour | null> {
-  const { rows } = await db.execute<{ hour: number; now: number }>(sql`
-    select (extract(epoch from rolled_until) * 1000)::float8 as hour,
-      (extract(epoch from ${clockNow}) * 1000)::float8 as now
-    from check_rollup_state`);
-  const [state] = rows;
+  const [state] = await query(db, watermark)`
+    select ${epochMs(sql`rolled_until`)} as hour, ${epochMs(clockNow)} as now from check_rollup_state`;
   if (!state) return begin(db);
   if (state.now < state.hour + HOUR_MS + SETTLED_AFTER_MS) return null;
   return { hour: new Date(state.hour), now: new Date(state.now) };
 }
 
-/** Before the first roll-up: it begins with the first hour of the first monitor, as far as its rollups would be kept. */
+/** The first roll-up begins with the first hour of the first monitor, but not before the retention. */
 async function begin(db: Database): Promise<DueHour | null> {
-  const { rows } = await db.execute<{ since: number; now: number }>(sql`
-    select (extract(epoch from least(c.now,
-        (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))) * 1000)::float8 as since,
-      (extract(epoch from c.now) * 1000)::float8 as now
-    from (select ${clockNow} as now) c`);
-  const [clock] = rows;
-  if (!clock) return null;
-  const rolledUntil = new Date(Math.max(clock.since - (clock.since % HOUR_MS), oldestRollup(clock.now)));
+  const { since, now } = await queryOne(db, z.object({ since: z.number(), now: z.number() }))`
+    select ${epochMs(sql`least(c.now, (select min(created_at) from monitors), (select min(starts_at) from schedule_spans))`)} as since,
+      ${epochMs(sql`c.now`)} as now
+    from (select ${clockNow} as now) c`;
+  const rolledUntil = new Date(Math.max(since - (since % HOUR_MS), oldestRollup(now)));
   await db.insert(checkRollupState).values({ rolledUntil }).onConflictDoNothing();
   return nextHour(db);
 }
 
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+const gapCount = z.object({ region: z.string(), gaps: z.number() });
 
 interface Slice {
-  readonly gaps: readonly { readonly region: string; readonly gaps: number }[];
-  /** The last monitor that it counted. */
+  readonly gaps: readonly z.output<typeof gapCount>[];
+  /** The last monitor of the slice. */
   readonly last: string;
 }
 
 /**
- * Writes the rollups of the next monitors. It locks no monitor, so that nobody who deletes one waits: while it runs it holds the
- * watermark, for which `purgeDeletedMonitors` waits before it deletes what is left of one.
+ * Writes the rollups of the next monitors. It locks no monitor, so that a deletion never waits for it. Instead it holds the watermark:
+ * `purgeDeletedMonitors` waits for that before it deletes the rest of a monitor.
  * @param after the last monitor of the slice before
- * @returns null where no monitor is left, or another process has completed the hour
+ * @returns null if no monitor is left, or another process has completed the hour
  */
 async function rollUpSlice(
   tx: Transaction,
@@ -130,30 +131,18 @@ async function rollUpSlice(
   after: string,
   monitorsAtOnce: number,
 ): Promise<Slice | null> {
-  const held = await tx.execute(sql`
-    select from check_rollup_state where rolled_until = ${hour.toISOString()} for update`);
-  if (held.rowCount === 0) return null;
-  const { rows: monitors } = await tx.execute<{ id: string }>(
-    sql`select id from monitors where id > ${after} order by id limit ${monitorsAtOnce}`,
-  );
-  const monitorIds = monitors.map(({ id }) => id);
+  const locked = await tx.execute(sql`
+    select from check_rollup_state where rolled_until = ${timestamptz(hour)} for update`);
+  if (locked.rowCount === 0) return null;
+  const monitorIds = await queryIds(tx)`
+    select id from monitors where id > ${after} order by id limit ${monitorsAtOnce}`;
   const last = monitorIds.at(-1);
   if (last === undefined) return null;
   const to = new Date(hour.getTime() + HOUR_MS);
-  const { rows: gaps } = await tx.execute<{ region: string; gaps: number }>(sql`
+  const gaps = await query(tx, gapCount)`
     with counted as materialized (${hourlyCounts({ monitorIds, from: hour, to, now })}),
     written as (
       insert into check_rollups (${ROLLUP_COLUMNS}) select ${ROLLUP_COLUMNS} from counted on conflict do nothing)
-    select region, sum(gaps)::int as gaps from counted where gaps > 0 group by region`);
+    select region, sum(gaps)::int as gaps from counted where gaps > 0 group by region`;
   return { gaps, last };
-}
-
-/** Moves the watermark. @returns false where another process did so before */
-async function finishHour(db: Database, hour: Date, lastGaps: Record<string, number>): Promise<boolean> {
-  const rolledUntil = new Date(hour.getTime() + HOUR_MS);
-  const { rowCount } = await db
-    .update(checkRollupState)
-    .set({ rolledUntil, lastGaps })
-    .where(eq(checkRollupState.rolledUntil, hour));
-  return rowCount === 1;
 }

@@ -14,8 +14,8 @@ import {
 import { instant } from '../database/sql.ts';
 
 /**
- * What the checks of a monitor from a region were in one UTC hour (ADR 8), partitioned by month; test runs against another URL
- * left out. It outlives the events. No foreign key, like `events`: deleting a monitor deletes its rollups.
+ * The checks of a monitor from a region in one UTC hour (ADR 8), without triggered checks of another URL. Partitioned by month. Rollups
+ * outlive the events. Like `events`, without a foreign key: `purgeDeletedMonitors` deletes the rollups of a deleted monitor.
  */
 export const checkRollups = pgTable(
   'check_rollups',
@@ -25,12 +25,12 @@ export const checkRollups = pgTable(
     hour: instant('hour').notNull(),
     checks: integer('checks').notNull(),
     failures: integer('failures').notNull(),
-    /** Planned slots of the hour whose check did not happen. */
+    /** Planned slots of the hour without a check. */
     gaps: integer('gaps').notNull(),
-    /** Latencies of the checks that were answered: buckets of `core/latency/buckets`, and how many fell into each. */
+    /** Latencies of the checks that got a response: buckets of `LATENCY_BOUNDS`, and the number of checks in each. */
     latencyBuckets: smallint('latency_buckets').array().notNull(),
     latencyCounts: integer('latency_counts').array().notNull(),
-    /** Checks that were answered: those that the sums of the phases are about. A phase that did not take place counts 0. */
+    /** Checks that got a response, whose phases are summed. A skipped phase counts as 0. */
     timedChecks: integer('timed_checks').notNull(),
     dnsSumMs: bigint('dns_sum_ms', { mode: 'number' }).notNull(),
     tcpSumMs: bigint('tcp_sum_ms', { mode: 'number' }).notNull(),
@@ -41,7 +41,7 @@ export const checkRollups = pgTable(
   (table) => [primaryKey({ columns: [table.monitorId, table.region, table.hour] })],
 );
 
-/** One row: how far the events are rolled up. Who writes rollups holds its lock. */
+/** One row: how far the events are rolled up. A transaction that writes rollups holds its lock. */
 export const checkRollupState = pgTable(
   'check_rollup_state',
   {
@@ -50,7 +50,7 @@ export const checkRollupState = pgTable(
     rolledUntil: instant('rolled_until').notNull(),
     /** Gaps of the last hour rolled up, by region; regions without any are left out. */
     lastGaps: jsonb('last_gaps').$type<Record<string, number>>().notNull().default({}),
-    /** How long leaders have run, in all, while `rolledUntil` was older than the clock of Postgres explains; 0 where it is recent. */
+    /** How long leaders have run, in all, while `rolledUntil` was older than Postgres' clock explains; 0 if it is recent. */
     clockDoubtedMs: integer('clock_doubted_ms').notNull().default(0),
   },
   (table) => [check('check_rollup_state_one_row', sql`${table.singleton}`)],

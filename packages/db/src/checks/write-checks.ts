@@ -1,53 +1,44 @@
-import type { RegionState } from '@tocsin/core/status/apply-check';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
+import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, columnOf } from '../database/sql.ts';
-import type { LockedMonitor } from './lock-monitors.ts';
-import type { CheckRecord } from './record-checks.ts';
+import { arrayOf, columnNames, queryIds, query, tableOf } from '../database/sql.ts';
+import type { LockedMonitor } from '../status-changes/locked-monitor.ts';
+import type { CheckRecord, RecordedCheck, RegionUpdate } from './check-record.ts';
 
-function isoOrNull(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
-}
+type Recorded = Pick<RecordedCheck, 'check' | 'timestamp'>;
+
+const EVENT_COLUMNS = {
+  monitor_id: ['uuid', ({ check }: Recorded) => check.monitorId],
+  timestamp: ['timestamptz', ({ timestamp }: Recorded) => timestamp],
+  id: ['uuid', () => uuidv7()],
+  status: ['text', ({ check }: Recorded) => check.status],
+  latency_ms: ['int', ({ check }: Recorded) => check.latencyMs],
+  status_code: ['int', ({ check }: Recorded) => check.statusCode],
+  error_reason: ['text', ({ check }: Recorded) => check.errorReason],
+  error_detail: ['text', ({ check }: Recorded) => check.errorDetail],
+  region: ['text', ({ check }: Recorded) => check.region],
+  source: ['text', ({ check }: Recorded) => check.source],
+  slot: ['timestamptz', ({ check }: Recorded) => check.slot],
+  url: ['text', ({ check }: Recorded) => check.urlOverride],
+  dns_ms: ['int', ({ check }: Recorded) => check.timings.dns],
+  tcp_ms: ['int', ({ check }: Recorded) => check.timings.tcp],
+  tls_ms: ['int', ({ check }: Recorded) => check.timings.tls],
+  first_byte_ms: ['int', ({ check }: Recorded) => check.timings.firstByte],
+  download_ms: ['int', ({ check }: Recorded) => check.timings.download],
+} as const;
 
 /** Writes the events of a batch in one statement. */
-export async function insertEvents(
-  tx: Transaction,
-  recorded: readonly { check: CheckRecord; timestamp: number }[],
-): Promise<void> {
+export async function insertEvents(tx: Transaction, recorded: readonly Recorded[]): Promise<void> {
+  if (recorded.length === 0) return;
   await tx.execute(sql`${prepared}
-    insert into events (monitor_id, timestamp, id, status, latency_ms, status_code, error_reason, error_detail, region,
-      source, slot, url, dns_ms, tcp_ms, tls_ms, first_byte_ms, download_ms)
-    select * from unnest(
-      ${columnOf(recorded, 'uuid', ({ check }) => check.monitorId)},
-      ${columnOf(recorded, 'timestamptz', ({ timestamp }) => isoOrNull(timestamp))},
-      ${columnOf(recorded, 'uuid', () => uuidv7())},
-      ${columnOf(recorded, 'text', ({ check }) => check.status)},
-      ${columnOf(recorded, 'int', ({ check }) => check.latencyMs)},
-      ${columnOf(recorded, 'int', ({ check }) => check.statusCode)},
-      ${columnOf(recorded, 'text', ({ check }) => check.errorReason)},
-      ${columnOf(recorded, 'text', ({ check }) => check.errorDetail)},
-      ${columnOf(recorded, 'text', ({ check }) => check.region)},
-      ${columnOf(recorded, 'text', ({ check }) => check.source)},
-      ${columnOf(recorded, 'timestamptz', ({ check }) => isoOrNull(check.slot))},
-      ${columnOf(recorded, 'text', ({ check }) => check.urlOverride)},
-      ${columnOf(recorded, 'int', ({ check }) => check.timings.dns)},
-      ${columnOf(recorded, 'int', ({ check }) => check.timings.tcp)},
-      ${columnOf(recorded, 'int', ({ check }) => check.timings.tls)},
-      ${columnOf(recorded, 'int', ({ check }) => check.timings.firstByte)},
-      ${columnOf(recorded, 'int', ({ check }) => check.timings.download)})`);
-}
-
-/** What a batch changes of one region of a monitor. */
-export interface RegionUpdate {
-  readonly monitorId: string;
-  readonly state: RegionState;
-  readonly certificateExpiresAt: Date | null;
+    insert into events (${columnNames(EVENT_COLUMNS)}) select * from ${tableOf('u', recorded, EVENT_COLUMNS)}`);
 }
 
 /** Writes the region states of a batch in one statement. */
 export async function updateRegions(tx: Transaction, updates: readonly RegionUpdate[]): Promise<void> {
+  if (updates.length === 0) return;
   await tx.execute(sql`${prepared}
     update monitor_regions r set
       consecutive_failures = u.failures,
@@ -57,95 +48,90 @@ export async function updateRegions(tx: Transaction, updates: readonly RegionUpd
       last_error_reason = u.reason,
       recent_slots = u.slots::bigint[],
       certificate_expires_at = coalesce(u.certificate, r.certificate_expires_at)
-    from unnest(
-      ${columnOf(updates, 'uuid', (update) => update.monitorId)},
-      ${columnOf(updates, 'text', ({ state }) => state.region)},
-      ${columnOf(updates, 'int', ({ state }) => state.consecutiveFailures)},
-      ${columnOf(updates, 'timestamptz', ({ state }) => isoOrNull(state.lastResultAt))},
-      ${columnOf(updates, 'timestamptz', ({ state }) => isoOrNull(state.since))},
-      ${columnOf(updates, 'int', ({ state }) => state.lastLatencyMs)},
-      ${columnOf(updates, 'text', ({ state }) => state.lastErrorReason)},
-      ${columnOf(updates, 'text', ({ state }) => `{${state.recentSlots.join(',')}}`)},
-      ${columnOf(updates, 'timestamptz', (update) => update.certificateExpiresAt?.toISOString() ?? null)}
-    ) as u (monitor_id, region, failures, result_at, since, latency, reason, slots, certificate)
+    from ${tableOf('u', updates, {
+      monitor_id: ['uuid', ({ monitorId }) => monitorId],
+      region: ['text', ({ state }) => state.region],
+      failures: ['int', ({ state }) => state.consecutiveFailures],
+      result_at: ['timestamptz', ({ state }) => state.lastResultAt],
+      since: ['timestamptz', ({ state }) => state.since],
+      latency: ['int', ({ state }) => state.lastLatencyMs],
+      reason: ['text', ({ state }) => state.lastErrorReason],
+      slots: ['text', ({ state }) => `{${state.recentSlots.join(',')}}`],
+      certificate: ['timestamptz', ({ certificateExpiresAt }) => certificateExpiresAt],
+    })}
     where r.monitor_id = u.monitor_id and r.region = u.region`);
 }
 
-/** Writes the statuses and clocks of a batch's monitors in one statement. */
-export async function updateMonitors(tx: Transaction, monitors: readonly LockedMonitor[]): Promise<void> {
-  await tx.execute(sql`${prepared}
-    update monitors m set
-      status = u.status,
-      status_since = coalesce(u.status_since, m.status_since),
-      status_before_maintenance = u.status_before,
-      last_checked_at = coalesce(u.checked_at, m.last_checked_at),
-      last_timestamp = u.last_timestamp
-    from unnest(
-      ${columnOf(monitors, 'uuid', (monitor) => monitor.id)},
-      ${columnOf(monitors, 'text', (monitor) => monitor.status)},
-      ${columnOf(monitors, 'timestamptz', (monitor) => isoOrNull(monitor.statusSince))},
-      ${columnOf(monitors, 'text', (monitor) => monitor.statusBeforeMaintenance)},
-      ${columnOf(monitors, 'timestamptz', (monitor) => isoOrNull(monitor.lastCheckedAt))},
-      ${columnOf(monitors, 'timestamptz', (monitor) => isoOrNull(monitor.clock.last))}
-    ) as u (id, status, status_since, status_before, checked_at, last_timestamp)
-    where m.id = u.id`);
-}
-
-/** Tells who waits for a triggered check which event it became. */
-export async function settleTriggers(
-  tx: Transaction,
-  recorded: readonly { check: CheckRecord; timestamp: number }[],
-): Promise<void> {
+/** Gives each waiting trigger the event of its check. */
+export async function settleTriggers(tx: Transaction, recorded: readonly Recorded[]): Promise<void> {
   const triggered = recorded.filter(({ check }) => check.triggerId !== null);
   if (triggered.length === 0) return;
   await tx.execute(sql`
     update triggers t set event_timestamp = u.timestamp
-    from unnest(
-      ${columnOf(triggered, 'uuid', ({ check }) => check.triggerId)},
-      ${columnOf(triggered, 'timestamptz', ({ timestamp }) => isoOrNull(timestamp))}
-    ) as u (id, timestamp)
+    from ${tableOf('u', triggered, {
+      id: ['uuid', ({ check }) => check.triggerId],
+      timestamp: ['timestamptz', ({ timestamp }) => timestamp],
+    })}
     where t.id = u.id`);
 }
 
-/** Which of the checks' triggers have their event already: a batch may be recorded again if its commit went unanswered. */
-export async function settledTriggers(tx: Transaction, checks: readonly CheckRecord[]): Promise<Set<string>> {
-  const ids = checks.flatMap(({ triggerId }) => triggerId ?? []);
-  if (ids.length === 0) return new Set();
-  const { rows } = await tx.execute<{ id: string }>(
-    sql`select id from triggers where id = any(${arrayOf('uuid', ids)}) and event_timestamp is not null`,
-  );
-  return new Set(rows.map((row) => row.id));
+/** The monitors of these checks that exist, whether or not another session holds them. */
+export async function findExisting(tx: Transaction, checks: readonly CheckRecord[]): Promise<Set<string>> {
+  if (checks.length === 0) return new Set();
+  const ids = new Set(checks.map(({ monitorId }) => monitorId));
+  return new Set(await queryIds(tx)`select id from monitors where id = any(${arrayOf('uuid', [...ids])})`);
 }
 
-/**
- * The results whose slot is an event already although no region remembers it: the region checks the monitor no longer, or was
- * taken away and given back. They are recorded, as every check that ran (specification "Monitor event"), but once. Asks only
- * where there is such a result.
- */
-export async function repeatedChecks(
+/** The results that are recorded already, as far as the region states cannot tell. */
+export async function findRepeated(
   tx: Transaction,
   checks: readonly CheckRecord[],
   monitors: ReadonlyMap<string, LockedMonitor>,
 ): Promise<ReadonlySet<CheckRecord>> {
-  const forgotten = checks.filter((check) => isForgotten(check, monitors.get(check.monitorId)));
-  if (forgotten.length === 0) return new Set();
-  // The slot is of the checker's clock or the queue's, the stamp of Postgres': an hour apart at most.
-  const { rows } = await tx.execute<{ index: number }>(sql`
-    select u.index from unnest(
-      ${columnOf([...forgotten.keys()], 'int', (index) => index)},
-      ${columnOf(forgotten, 'uuid', (check) => check.monitorId)},
-      ${columnOf(forgotten, 'text', (check) => check.region)},
-      ${columnOf(forgotten, 'timestamptz', ({ slot }) => new Date(slot ?? 0).toISOString())}
-    ) as u (index, monitor_id, region, slot)
+  const settled = await findSettledTriggers(tx, checks);
+  return new Set([
+    ...checks.filter(({ triggerId }) => triggerId !== null && settled.has(triggerId)),
+    ...(await findForgotten(tx, checks, monitors)),
+  ]);
+}
+
+/** The checks' triggers that already have their event: a batch is recorded again if the response to its commit was lost. */
+async function findSettledTriggers(tx: Transaction, checks: readonly CheckRecord[]): Promise<Set<string>> {
+  const ids = checks.flatMap(({ triggerId }) => triggerId ?? []);
+  if (ids.length === 0) return new Set();
+  return new Set(
+    await queryIds(tx)`
+      select id from triggers where id = any(${arrayOf('uuid', ids)}) and event_timestamp is not null`,
+  );
+}
+
+/**
+ * The results whose slot already has an event that no region remembers: the region no longer checks the monitor, or was removed and
+ * added again. Such results are recorded once. Runs a statement only if there may be one.
+ */
+async function findForgotten(
+  tx: Transaction,
+  checks: readonly CheckRecord[],
+  monitors: ReadonlyMap<string, LockedMonitor>,
+): Promise<CheckRecord[]> {
+  const forgotten = checks.filter(({ monitorId, region, slot }) => {
+    const monitor = monitors.get(monitorId);
+    if (monitor === undefined || slot === null) return false;
+    const state = monitor.regions.find((one) => one.region === region);
+    return state === undefined || (state.recentSlots.length === 0 && slot < state.since);
+  });
+  if (forgotten.length === 0) return [];
+  // The slot comes from the checker's or the queue's clock, the stamp from Postgres': they are an hour apart at most.
+  const rows = await query(tx, z.object({ index: z.number() }))`
+    select u.index from ${tableOf('u', [...forgotten.entries()], {
+      index: ['int', ([index]) => index],
+      monitor_id: ['uuid', ([, check]) => check.monitorId],
+      region: ['text', ([, check]) => check.region],
+      slot: ['timestamptz', ([, check]) => check.slot],
+    })}
     where exists (
       select from events e
       where e.monitor_id = u.monitor_id and e.timestamp > u.slot - interval '1 hour'
-        and e.slot = u.slot and e.region = u.region)`);
-  return new Set(rows.flatMap(({ index }) => forgotten[index] ?? []));
-}
-
-function isForgotten({ region, slot }: CheckRecord, monitor: LockedMonitor | undefined): boolean {
-  if (monitor === undefined || slot === null) return false;
-  const state = monitor.regions.get(region);
-  return state === undefined || (state.recentSlots.length === 0 && slot < state.since);
+        and e.slot = u.slot and e.region = u.region)`;
+  return rows.flatMap(({ index }) => forgotten[index] ?? []);
 }

@@ -1,45 +1,37 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { drizzle } from 'drizzle-orm/node-postgres';
 import { type Client, DatabaseError } from 'pg';
+import { z } from 'zod';
 import { type BlockingSession, describeSessions, readBlockingSessions } from './blocking-sessions.ts';
-import type { Migration } from './migrate.ts';
+import type { Migration } from './read-migrations.ts';
+import { query } from './sql.ts';
 
 /** How long a migration waits for locks, in milliseconds. */
 export interface Patience {
   /**
-   * In one transaction, for all of its locks together, where each has a statement of its own. Whoever comes after it waits as
-   * well, so it is short; and shorter than PostgreSQL's `deadlock_timeout` of a second, so that no transaction of a service is
-   * ended for the sake of a migration.
+   * In one transaction, for all of its locks together, where each lock has a statement of its own. Other sessions queue behind it, so it
+   * is short. It is shorter than PostgreSQL's `deadlock_timeout` of a second, so that a migration never ends a service's transaction.
    */
   readonly lockTimeoutMs: number;
-  /** Between two tries: everybody else goes on. */
+  /** Between two tries, while other sessions proceed. */
   readonly pauseMs: number;
-  /** In one run, for all of its migrations together. The Job of the chart has 15 minutes, so an error gets into its log first. */
+  /** In one run, for all of its migrations together. The Job of the chart has 15 minutes, so its log contains the error. */
   readonly maxWaitMs: number;
 }
 
 export const PATIENCE: Patience = { lockTimeoutMs: 500, pauseMs: 5_000, maxWaitMs: 600_000 };
 
-const LOOK_EVERY_MS = 100;
-/** The part of `lockTimeoutMs` that a lock has at least: long enough to see who holds it. */
+const POLL_MS = 100;
+/** The part of `lockTimeoutMs` that a lock has at least: long enough to see which session holds it. */
 const MIN_LOCK_SHARE = 0.2;
 
-/** A migration that waits for locks which other sessions hold. */
+/** A migration that waits for locks of other sessions. */
 export interface MigrationWait {
   readonly migration: string;
   readonly blockedBy: readonly BlockingSession[];
 }
 
-/** The connections of a migration. */
-export interface MigrationSessions {
-  /** Applies the migrations. */
-  readonly client: Client;
-  /** Sees what the other one waits for. */
-  readonly watcher: Client;
-  /** Of the session of `client`. */
-  readonly pid: number;
-}
-
-/** What a migration returned: rows of its `RETURNING` clauses, which say what it deleted. */
+/** The rows that the `RETURNING` clauses of a migration returned: what it deleted. */
 export interface MigrationReport {
   readonly migration: string;
   readonly rows: readonly Readonly<Record<string, unknown>>[];
@@ -57,45 +49,62 @@ export interface ApplyOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long a run has waited so far, in milliseconds. */
-export interface Waited {
-  ms: number;
-}
-
-interface Run extends MigrationSessions, ApplyOptions {
-  readonly waited: Waited;
+/** One run of a migrator. */
+export interface MigrationRun extends ApplyOptions {
+  /** Applies the migrations. */
+  readonly client: Client;
+  /** Another connection, which sees what `client` waits for. */
+  readonly watcher: Client;
+  /** Of the session of `client`. */
+  readonly pid: number;
+  /** How long the run has waited so far, in milliseconds. */
+  waitedMs: number;
 }
 
 /**
- * Applies the migrations that the database does not have yet, in drizzle's bookkeeping. Reading and writing go on meanwhile (ADR 13):
- * a migration in a transaction gives up its place in the queue for a lock after half a second, and is tried again; one that builds
+ * Applies the migrations that the database does not have yet, with drizzle's bookkeeping. Services keep reading and writing (ADR 13): a
+ * migration in a transaction releases its locks if it cannot get all of them within half a second, and is tried again; one that builds
  * indices concurrently runs outside of a transaction.
- * @throws Error where other sessions hold locks for too long: it names them; the reason of the signal, or the error of the
- * canceled statement, where it is aborted
+ * @throws Error if other sessions hold locks for too long: it names them; if an earlier build made the database; the reason of the signal,
+ * or the error of the canceled statement
  */
-export async function applyMigrations(
-  sessions: MigrationSessions,
-  migrations: readonly Migration[],
-  options: ApplyOptions,
-  waited: Waited,
-): Promise<void> {
-  const { client } = sessions;
+export async function applyMigrations(run: MigrationRun, migrations: readonly Migration[]): Promise<void> {
+  const { client, signal } = run;
   await client.query('create schema if not exists drizzle');
   await client.query(`
     create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
-  const { rows } = await client.query<{ last: number | null }>(
-    'select max(created_at)::float8 as last from drizzle.__drizzle_migrations',
-  );
-  const last = rows[0]?.last ?? -Infinity;
-  const run: Run = { ...sessions, ...options, waited };
+  const last = await readLastApplied(client, migrations);
   for (const migration of migrations.filter(({ createdAt }) => createdAt > last)) {
-    options.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (migration.isConcurrent) await applyConcurrently(run, migration);
     else await applyInTransaction(run, migration);
   }
 }
 
-async function applyInTransaction(run: Run, migration: Migration): Promise<void> {
+const appliedRow = z.object({ createdAt: z.number() });
+
+/**
+ * When the newest applied migration was generated. A newer version may have added migrations that this one does not know. Any other
+ * unknown migration belongs to a history that this version does not continue. The time identifies a migration, since a checkout may
+ * change line endings, and so hashes.
+ * @throws Error if an earlier build made the database
+ */
+async function readLastApplied(client: Client, migrations: readonly Migration[]): Promise<number> {
+  const rows = await query(drizzle(client), appliedRow)`
+    select created_at::float8 as "createdAt" from drizzle.__drizzle_migrations`;
+  const applied = rows.map(({ createdAt }) => createdAt);
+  const known = new Set(migrations.map(({ createdAt }) => createdAt));
+  const newest = Math.max(...known);
+  if (applied.some((createdAt) => createdAt <= newest && !known.has(createdAt))) {
+    throw new Error(
+      'An earlier build of Tocsin made this database, and this version cannot upgrade its schema. ' +
+        'Nothing was changed. Create an empty database for this version, or keep running the earlier build.',
+    );
+  }
+  return Math.max(-Infinity, ...applied);
+}
+
+async function applyInTransaction(run: MigrationRun, migration: Migration): Promise<void> {
   let blockedBy: readonly BlockingSession[] = [];
   for (;;) {
     const triedAt = run.now();
@@ -112,7 +121,7 @@ async function applyInTransaction(run: Run, migration: Migration): Promise<void>
 
 /** @returns the rows that its statements returned */
 async function tryInTransaction(
-  { client, patience, now }: Run,
+  { client, patience, now }: MigrationRun,
   migration: Migration,
 ): Promise<MigrationReport['rows']> {
   const { lockTimeoutMs } = patience;
@@ -135,11 +144,11 @@ async function tryInTransaction(
 }
 
 /**
- * Each statement by itself. Nobody waits for one that waits, so it does so in one go. One that was interrupted leaves an invalid
- * index, which is dropped; an index that is there was built before. So a statement that was ended by a deadlock is run again.
+ * Each statement by itself, without a limit for its locks: no other session waits for one that waits. An interrupted statement leaves an
+ * invalid index, which is dropped; a valid index was built before. So a statement that a deadlock ended is run again.
  */
-async function applyConcurrently(run: Run, migration: Migration): Promise<void> {
-  const { client, watcher, pid, patience, onWait, now, waited } = run;
+async function applyConcurrently(run: MigrationRun, migration: Migration): Promise<void> {
+  const { client, watcher, pid, patience, onWait, now } = run;
   for (const statement of migration.statements) {
     let blockedBy: readonly BlockingSession[] = [];
     let reportedAt = -Infinity;
@@ -149,9 +158,9 @@ async function applyConcurrently(run: Run, migration: Migration): Promise<void> 
       try {
         await watch(run, runConcurrently(client, statement), async (blocking, blockedMs) => {
           blockedBy = blocking;
-          waited.ms += blockedMs;
-          isTooLong = waited.ms >= patience.maxWaitMs;
-          // Only while it still waits: it may have got its lock since the last look.
+          run.waitedMs += blockedMs;
+          isTooLong = run.waitedMs >= patience.maxWaitMs;
+          // Only while it still waits: it may have got its lock since the last poll.
           if (isTooLong)
             await watcher.query(
               'select pg_cancel_backend($1::int) where cardinality(pg_blocking_pids($1::int)) > 0',
@@ -173,31 +182,31 @@ async function applyConcurrently(run: Run, migration: Migration): Promise<void> 
 }
 
 /**
- * Everybody else goes on meanwhile.
  * @param failed when the last try began, by the clock of the run, and how it ended
- * @throws Error where the run has waited for too long; the reason of the signal
+ * @throws Error if the run has waited for too long; the reason of the signal
  */
 async function waitForNextTry(
-  { patience, onWait, now, signal, waited }: Run,
+  run: MigrationRun,
   migration: Migration,
   failed: { blockedBy: readonly BlockingSession[]; error: unknown; triedAt: number },
 ): Promise<void> {
+  const { patience, onWait, now, signal } = run;
   const { blockedBy, error, triedAt } = failed;
   onWait({ migration: migration.tag, blockedBy });
-  if (waited.ms >= patience.maxWaitMs) throw blockedError(migration, blockedBy, error);
+  if (run.waitedMs >= patience.maxWaitMs) throw blockedError(migration, blockedBy, error);
   await wait(patience.pauseMs, undefined, { signal });
-  waited.ms += now() - triedAt;
+  run.waitedMs += now() - triedAt;
 }
+
+const indexState = z.object({ valid: z.boolean() });
 
 async function runConcurrently(client: Client, statement: string): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY "([^"]+)"/.exec(statement)?.[1];
   if (index !== undefined) {
-    const { rows } = await client.query<{ valid: boolean }>(
-      'select indisvalid as valid from pg_index where indexrelid = to_regclass($1)',
-      [`"${index}"`],
-    );
-    if (rows[0]?.valid === true) return;
-    if (rows[0]?.valid === false) await client.query(`drop index concurrently "${index}"`);
+    const [state] = await query(drizzle(client), indexState)`
+      select indisvalid as valid from pg_index where indexrelid = to_regclass(${`"${index}"`})`;
+    if (state?.valid === true) return;
+    if (state?.valid === false) await client.query(`drop index concurrently "${index}"`);
   }
   await client.query(statement);
 }
@@ -210,12 +219,12 @@ async function note(client: Client, { hash, createdAt }: Migration): Promise<voi
 }
 
 /**
- * Waits for the work of the client and looks meanwhile which sessions it waits for. A look that fails is left out. Once the signal
- * is aborted, every statement of the work is canceled: the server would go on with it after the client has left.
- * @param onBlocked called every 100 ms while it waits, with how long it has waited since the look before, in milliseconds
+ * Waits for the work of the client, and polls which sessions it waits for. A poll that fails is skipped. Once the signal is aborted, every
+ * statement of the work is canceled: the server would continue it after the client has left.
+ * @param onBlocked called every 100 ms while it waits, with the time since the poll before, in milliseconds
  */
 async function watch<Result>(
-  { watcher, pid, now, signal }: Run,
+  { watcher, pid, now, signal }: MigrationRun,
   work: Promise<Result>,
   onBlocked: (blocking: readonly BlockingSession[], blockedMs: number) => unknown,
 ): Promise<Result> {
@@ -233,14 +242,14 @@ async function watch<Result>(
       if (blocking.length > 0) await onBlocked(blocking, seenAt - (blockedSince ?? seenAt));
       blockedSince = blocking.length > 0 ? seenAt : null;
     } catch {
-      // The work itself says what is wrong, if anything is.
+      // The work itself fails if anything is wrong.
     }
-    await Promise.race([ended.catch(() => undefined), wait(LOOK_EVERY_MS)]);
+    await Promise.race([ended.catch(() => undefined), wait(POLL_MS)]);
   }
   return ended;
 }
 
-/** Whether a statement gave up waiting for a lock, or was chosen to resolve a deadlock. */
+/** Whether a statement timed out waiting for a lock, or was canceled to resolve a deadlock. */
 function isBlocked(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '55P03' || error.code === '40P01');
 }

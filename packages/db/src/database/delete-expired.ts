@@ -2,12 +2,12 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import { sql, type SQL } from 'drizzle-orm';
 import type { Database } from './open.ts';
 
-/** Rows that one statement deletes: it ends long before its timeout, and holds locks for a moment only. */
+/** Rows that one statement deletes: it ends long before its timeout, and holds locks only briefly. */
 const BATCH_SIZE = 1_000;
 
 /**
- * Deletes the rows of a table that meet a condition, however many they are. Rows that another transaction holds are left to the
- * next call.
+ * Deletes the rows of a table that meet a condition, however many they are. Rows that another session has locked are left for the next
+ * call.
  * @param signal ends it after the current batch; the next call continues
  * @returns how many rows were deleted
  */
@@ -27,7 +27,7 @@ export async function deleteInBatches(
   }
 }
 
-/** How long resolved incidents are kept: a year of reports, and the month they are written in. */
+/** How long resolved incidents are kept: a year of reports, and the month in which the report is written. */
 const INCIDENTS_KEPT = sql`interval '13 months'`;
 
 export interface Deleted {
@@ -39,10 +39,9 @@ export interface Deleted {
 }
 
 /**
- * Deletes, in small batches, what is finished and old: deliveries with their attempts, status changes and past maintenance
- * occurrences after `retentionDays`, resolved incidents after 13 months, and channels that were deleted, with all of theirs.
- * What still has to be sent stays, however old.
- * @param signal ends it after the batch under way; the rest goes another time
+ * Deletes old finished records in small batches: deliveries with their attempts, status changes and past maintenance occurrences after
+ * `retentionDays`, resolved incidents after 13 months, and deleted channels with their deliveries. Pending deliveries stay, however old.
+ * @param signal ends it after the current batch; the next call continues
  */
 export async function deleteFinished(
   db: Database,
@@ -75,7 +74,7 @@ export async function deleteFinished(
   };
 }
 
-/** Deletes expired sessions and sign-ins under way, and invitations a month after they expired. */
+/** Deletes expired sessions and unfinished sign-ins, and invitations a month after they expired. */
 export async function deleteExpiredSessions(
   db: Database,
   signal?: AbortSignal,
@@ -84,7 +83,7 @@ export async function deleteExpiredSessions(
   return {
     sessions: await deleteInBatches(db, 'sessions', hasExpired, signal),
     verifications: await deleteInBatches(db, 'verifications', hasExpired, signal),
-    // Until then an old link says that it has expired, not that it does not exist.
+    // Until then the page of an old link can tell that it has expired.
     invitations: await deleteInBatches(
       db,
       'invitations',
@@ -94,12 +93,12 @@ export async function deleteExpiredSessions(
   };
 }
 
-/** Deletes triggers whose callers no longer wait. @returns how many */
+/** Deletes triggers that no request waits for any more. @returns how many */
 export function deleteOldTriggers(db: Database, signal?: AbortSignal): Promise<number> {
   return deleteInBatches(db, 'triggers', sql`created_at < now() - interval '1 hour'`, signal);
 }
 
-/** Deletes the keys whose answers are no longer replayed. @returns how many */
+/** Deletes the keys whose results are no longer replayed. @returns how many */
 export function deleteOldIdempotencyKeys(db: Database, signal?: AbortSignal): Promise<number> {
   const isOld = sql`created_at < now() - make_interval(hours => ${LIMITS.idempotencyKeyHours})`;
   return deleteInBatches(db, 'idempotency_keys', isOld, signal);

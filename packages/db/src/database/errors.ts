@@ -7,30 +7,27 @@ function databaseError(error: unknown): DatabaseError | null {
   return cause instanceof DatabaseError ? cause : null;
 }
 
-/** The unique constraint or index that a write broke, or null for any other error. */
+/** The unique constraint or index that a write violated, or null for any other error. */
 export function brokenUniqueConstraint(error: unknown): string | null {
   const cause = databaseError(error);
   return cause?.code === '23505' ? (cause.constraint ?? '') : null;
 }
 
-/** Whether Postgres refused the data itself (SQLSTATE class 22 or 23): trying the same again cannot help. */
+/** Whether Postgres rejected the data itself (SQLSTATE class 22 or 23): a retry cannot help. */
 export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(databaseError(error)?.code ?? '');
 }
 
 /**
- * Whether Postgres answered and refused, so that the cause may lie in what it was asked. False where it could not be reached or is shutting
- * down, starting up, read-only or out of resources: the same statement succeeds later.
+ * Whether Postgres rejected the statement, so that the statement may be the cause. False if Postgres was unreachable, shutting down,
+ * starting up, read-only or out of resources: the same statement succeeds later.
  */
 export function isRefusal(error: unknown): boolean {
   const code = databaseError(error)?.code;
   return code !== undefined && !/^(08|53|57P|58|25006)/.test(code);
 }
 
-/**
- * Whether Postgres refused for a reason that passes by itself: a deadlock (class 40), a time-out of a statement or a lock, too few
- * resources (53), an operator or a shutdown (57).
- */
+/** Whether the reason is temporary: a deadlock (class 40), a time-out of a statement or a lock, too few resources (53), a shutdown (57). */
 export function isTemporary(error: unknown): boolean {
   return /^(40|53|57|55P03)/.test(databaseError(error)?.code ?? '');
 }
@@ -40,25 +37,23 @@ export function isTimeout(error: unknown): boolean {
   return /^(57014|55P03)$/.test(databaseError(error)?.code ?? '');
 }
 
-/** Whether a statement gave up waiting for a lock. */
+/** Whether a statement timed out waiting for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return databaseError(error)?.code === '55P03';
 }
 
-/** Whether a statement named a table that does not exist (any more). */
+/** Whether a table of the statement does not exist (any more). */
 export function isMissingTable(error: unknown): boolean {
   return databaseError(error)?.code === '42P01';
 }
 
-/** Whether a row found no partition to go to: the day's partition has not been made yet. */
+/** Whether a row has no partition: the day's partition has not been made yet. */
 export function isMissingPartition(error: unknown): boolean {
   const cause = databaseError(error);
   return cause?.code === '23514' && cause.message.includes('no partition of relation');
 }
 
-/** The fault of a `before` that names no row of the list it pages through. */
-export function unknownCursor(message: string): AppError {
-  return new AppError('validation_failed', 'These fields are not valid: before.', {
-    errors: [{ path: 'before', message }],
-  });
+/** The same error for an unknown id and for the id of another account's record. */
+export function notFound(noun: string): AppError {
+  return new AppError('not_found', `There is no ${noun} with this id.`);
 }

@@ -1,20 +1,24 @@
 import { connectPostgres, endSession, type PostgresSession } from '@tocsin/runtime/postgres/connect';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import type { Client } from 'pg';
+import { z } from 'zod';
+import { queryOne } from './sql.ts';
 
-/** Leadership held by a session-level advisory lock. */
+/** Leadership by a session-level advisory lock. */
 export interface LeaderLease {
-  /** False from the moment on when another session may hold the lock. */
+  /** False from the moment at which another session may hold the lock. */
   isAlive(): boolean;
-  /** Ends the session, within a second whatever its connection does. */
+  /** Ends the session within a second, even on a broken connection. */
   release(): Promise<void>;
-  /** Called once when the lease is lost without `release`, at once if it already is. */
+  /** Calls back once when the lease is lost without `release`; immediately if it already is. */
   onLost(callback: () => void): void;
 }
 
 /** How a lease is kept alive, in milliseconds. */
 export interface LeaseTiming {
-  /** From the answer to one heartbeat to the next heartbeat. */
+  /** From the response to one heartbeat to the next heartbeat. */
   readonly heartbeatMs: number;
-  /** A lease is lost this long after the last heartbeat that Postgres answered was sent. */
+  /** A lease is lost this long after the last heartbeat with a response was sent. */
   readonly validMs: number;
   /** Postgres ends the session, and with it the lock, this long after the last heartbeat: more than `validMs`. */
   readonly sessionMs: number;
@@ -23,11 +27,11 @@ export interface LeaseTiming {
 const TIMING: LeaseTiming = { heartbeatMs: 2_000, validMs: 8_000, sessionMs: 10_000 };
 
 /**
- * Tries to become the leader of `lockKey`; null where another session holds it. Needs a direct connection, not a transaction
- * pooler's. Neither side waits for TCP to notice a broken path: without heartbeats Postgres ends the session, and without
- * answers the lease is over, a little earlier.
+ * Tries to become the leader of `lockKey`; null if another session holds it. Needs a direct connection instead of a transaction pooler's.
+ * Neither side waits for TCP to notice a broken path: without heartbeats Postgres ends the session, and a little earlier, without
+ * responses, the lease is lost.
  * @param signal ends the attempt, which then rejects with its reason
- * @param timing other times than those of a service, for tests
+ * @param timing for tests; default: the times of a service
  */
 export async function acquireLeaderLease(
   url: string,
@@ -38,7 +42,7 @@ export async function acquireLeaderLease(
   const session = await connectPostgres(url, {
     applicationName: 'tocsin leader',
     options: `-c idle_session_timeout=${timing.sessionMs}`,
-    // A standby has locks of its own.
+    // A standby has its own locks.
     session: 'primary',
     signal,
   });
@@ -47,11 +51,7 @@ export async function acquireLeaderLease(
   try {
     signal.throwIfAborted();
     const askedAt = performance.now();
-    const { rows } = await session.client.query<{ locked: boolean }>(
-      'select pg_try_advisory_lock($1) as locked',
-      [lockKey],
-    );
-    if (rows[0]?.locked === true) return new SessionLease(session, timing, askedAt);
+    if (await tryAdvisoryLock(session.client, lockKey)) return new SessionLease(session, timing, askedAt);
   } catch (error) {
     session.socket.destroy();
     signal.throwIfAborted();
@@ -61,6 +61,15 @@ export async function acquireLeaderLease(
   }
   await endSession(session);
   return null;
+}
+
+const lockRow = z.object({ locked: z.boolean() });
+
+/** Tries to take an advisory lock, which ends with the session. */
+export async function tryAdvisoryLock(client: Client, lockKey: number): Promise<boolean> {
+  const { locked } = await queryOne(drizzle(client), lockRow)`
+    select pg_try_advisory_lock(${lockKey}) as locked`;
+  return locked;
 }
 
 class SessionLease implements LeaderLease {
@@ -84,7 +93,7 @@ class SessionLease implements LeaderLease {
   }
 
   isAlive(): boolean {
-    // Not by the timer alone: of a process that was stopped, it has not run yet.
+    // The timer alone is not enough: in a process that was suspended, it has not fired yet.
     return !this.#over && performance.now() < this.#validUntil;
   }
 
@@ -98,7 +107,7 @@ class SessionLease implements LeaderLease {
     await endSession(this.#session);
   }
 
-  /** Postgres answered what was sent then: its timer for this session began later. */
+  /** Postgres received what was sent then: its timer for this session started later. */
   #confirm(sentAt: number): void {
     if (this.#over) return;
     clearTimeout(this.#expiry);
@@ -132,7 +141,7 @@ class SessionLease implements LeaderLease {
   }
 }
 
-/** The advisory locks of the system, each stated once. */
+/** The keys of all advisory locks. */
 export const ADVISORY_LOCKS = {
   migrations: 8_262_001,
   reconciler: 8_262_002,

@@ -7,7 +7,7 @@ import { drizzle, type NodePgDatabase, type NodePgTransaction } from 'drizzle-or
 import type { Pool } from 'pg';
 import { PreparingClient } from './preparing-client.ts';
 
-/** What queries that read or write secrets need. */
+/** For queries that read or write secrets. */
 export interface DbContext {
   readonly db: Database;
   readonly secrets: SecretBox;
@@ -22,10 +22,10 @@ export type Queryable = Database | Transaction;
 export interface OpenDatabase {
   readonly db: Database;
   readonly pool: Pool;
-  /** Throws where Postgres does not answer, or only reads: the readiness check of every service. */
+  /** The readiness check of every service. @throws Error if Postgres does not respond, or is read-only */
   ping(): Promise<void>;
   close(): Promise<void>;
-  /** Breaks every connection, those too that are asked for later: a service that stops waits for none that does not answer. */
+  /** Breaks every connection, also later ones, so that a shutdown does not wait for a connection without a response. */
   abandon(): void;
 }
 
@@ -35,19 +35,13 @@ export interface OpenDatabaseOptions {
   readonly poolSize: number;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Errors of idle connections (a Postgres restart); the pool replaces those by itself. */
+  /** Errors of idle connections, as after a restart of Postgres. The pool replaces these connections by itself. */
   readonly onIdleError: (error: Error) => void;
-  /**
-   * Whether `url` leads to a transaction pooler, which takes no session settings: there `SESSION_LIMITS` must be set on the
-   * role. Default false.
-   */
+  /** Whether `url` leads to a transaction pooler, which accepts no session settings: set `SESSION_LIMITS` on the role. Default false. */
   readonly throughPooler?: boolean;
 }
 
-/**
- * No process may hold up the others for long: one that is frozen within a transaction loses its session and its locks, and
- * one whose machine vanished is noticed.
- */
+/** No process may block others for long: one that freezes in a transaction, or whose machine disappears, loses its session and locks. */
 const SESSION_LIMITS = [
   'statement_timeout=15s',
   'lock_timeout=5s',
@@ -59,7 +53,7 @@ const SESSION_LIMITS = [
   .map((setting) => `-c ${setting}`)
   .join(' ');
 
-/** Longer than any statement may take; idle connections are closed before. */
+/** Longer than any statement may take. Idle connections are closed earlier. */
 const SILENT_CONNECTION_MS = 20_000;
 const IDLE_CONNECTION_MS = 10_000;
 
@@ -84,8 +78,8 @@ export function openDatabase(options: OpenDatabaseOptions): OpenDatabase {
 }
 
 /**
- * Drizzle on a pool, but for its transactions: those of its own lose a connection of the pool for good where `begin` fails, as
- * it does on one that has just broken; after a few restarts of Postgres the process would have none left.
+ * Drizzle on a pool, with transactions of its own. Drizzle's lose a connection of the pool for good if `begin` fails, as on a connection
+ * that has just broken: after a few restarts of Postgres the process would have none left.
  */
 function openDrizzle(pool: Pool): Database {
   const transaction: Database['transaction'] = async (work, config) => {
@@ -103,7 +97,7 @@ function openDrizzle(pool: Pool): Database {
   return Object.assign(drizzle(pool), { transaction });
 }
 
-/** Throws where Postgres does not answer. */
+/** @throws Error if Postgres does not respond */
 export async function ping(db: Queryable): Promise<void> {
   await db.execute(sql`select 1`);
 }

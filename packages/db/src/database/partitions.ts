@@ -1,9 +1,8 @@
 import { sql } from 'drizzle-orm';
-import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { ADVISORY_LOCKS } from './leader-lease.ts';
-import type { Database } from './open.ts';
+import type { Database, Queryable } from './open.ts';
 
-/** A part of a table that is partitioned by time: UTC days, `to` exclusive. */
+/** A partition by time: UTC days, `to` exclusive. */
 export interface Partition {
   readonly name: string;
   readonly from: string;
@@ -16,7 +15,7 @@ export function utcDay(time: number): string {
 }
 
 /** The names of a table's partitions. */
-export async function listPartitions(db: PgDatabase<PgQueryResultHKT>, table: string): Promise<Set<string>> {
+export async function listPartitions(db: Queryable, table: string): Promise<Set<string>> {
   const rows = await db
     .select({ name: sql<string>`c.relname` })
     .from(sql`pg_inherits i join pg_class c on c.oid = i.inhrelid`)
@@ -25,11 +24,11 @@ export async function listPartitions(db: PgDatabase<PgQueryResultHKT>, table: st
 }
 
 /**
- * Makes the partitions that are missing. Safe to run from anywhere, and at any time: attaching a table, unlike creating a
- * partition, waits for nobody who reads or writes the rest.
+ * Makes the missing partitions. Any process may run it at any time: attaching a table, unlike creating a partition, does not wait for
+ * sessions that read or write the others.
  */
 export async function ensurePartitions(
-  db: PgDatabase<PgQueryResultHKT>,
+  db: Queryable,
   table: string,
   wanted: readonly Partition[],
 ): Promise<void> {
@@ -52,11 +51,11 @@ export async function ensurePartitions(
   });
 }
 
-/** Drops partitions one by one, with all that is in them. */
+/** Drops partitions with their rows, one by one. */
 export async function dropPartitions(db: Database, names: readonly string[]): Promise<void> {
   for (const name of names) {
     await db.transaction(async (tx) => {
-      // Dropping locks the whole table, and whoever comes meanwhile waits: it gives up soon, and the next round tries again.
+      // Dropping locks the whole table, and other sessions queue behind it: it fails soon, and the next round tries again.
       await tx.execute(sql`set local lock_timeout = '500ms'`);
       await tx.execute(sql`drop table ${sql.identifier(name)}`);
     });

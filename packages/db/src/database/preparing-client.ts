@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql, type SQL } from 'drizzle-orm';
 import { Client } from 'pg';
 
-/** Begins statements that a session prepares once; a comment, so that the others run them as they are. */
+/** Begins statements that a session prepares once. It is a comment, so that other clients run them unchanged. */
 const MARK = '/* prepared */';
 export const prepared: SQL = sql.raw(MARK);
 
@@ -17,7 +17,7 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** Has Postgres parse and plan statements that begin with `prepared` once a session: planning costs it more than running them. */
+/** Lets Postgres parse and plan statements that begin with `prepared` once per session: planning costs more than running them. */
 export class PreparingClient extends Client {
   override query(...args: unknown[]): never {
     const [config, ...rest] = args;

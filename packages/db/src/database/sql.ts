@@ -1,9 +1,9 @@
-import { sql, type SQL } from 'drizzle-orm';
-import { type PgTimestampBuilderInitial, timestamp } from 'drizzle-orm/pg-core';
-import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
+import { type Param, sql, type SQL } from 'drizzle-orm';
+import { type PgColumn, type PgTimestampBuilderInitial, timestamp } from 'drizzle-orm/pg-core';
+import { z } from 'zod';
 import type { Queryable } from './open.ts';
 
-/** An instant with millisecond precision: what the wire can carry, so that reading back equals writing. */
+/** A timestamp with millisecond precision: what the wire can carry, so a value that is read back equals the written one. */
 export function instant(name: string): PgTimestampBuilderInitial<string> {
   return timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 }
@@ -11,30 +11,111 @@ export function instant(name: string): PgTimestampBuilderInitial<string> {
 /** Postgres' clock in whole milliseconds: the only clock that stamps rows. */
 export const clockNow = sql`date_trunc('milliseconds', clock_timestamp())`;
 
-/** A JavaScript array as one Postgres array parameter (Drizzle would spread it into a list). */
-export function arrayOf(type: string, values: readonly unknown[]): SQL {
-  return sql`${sql.param(values)}::${sql.raw(type)}[]`;
+/** `updated_at` of a row that changes: later than before, even if the clock stepped back. */
+export function laterThan(updatedAt: PgColumn): SQL {
+  return sql`greatest(${clockNow}, ${updatedAt} + interval '1 millisecond')`;
 }
 
-/** One column of many rows as one array parameter, for `unnest`. */
-export function columnOf<Row>(rows: readonly Row[], type: string, pick: (row: Row) => unknown): SQL {
-  return arrayOf(type, rows.map(pick));
+/** An instant of a statement, as epoch milliseconds. */
+export function epochMs(time: SQL | PgColumn): SQL<number> {
+  return sql<number>`(extract(epoch from ${time}) * 1000)::float8`;
 }
+
+/** An instant as a parameter. */
+export function timestamptz(time: Date | number): SQL {
+  return sql`${toIso(time)}::timestamptz`;
+}
+
+/** A JavaScript array as one array parameter, which Drizzle would spread into a list. */
+export function arrayOf(type: string, values: readonly unknown[]): SQL {
+  return sql`${arrayParam(type, values)}::${sql.raw(type)}[]`;
+}
+
+function arrayParam(type: string, values: readonly unknown[]): Param {
+  return sql.param(type === 'timestamptz' ? values.map(toIso) : values);
+}
+
+/** Epoch milliseconds or a date as Postgres reads it; anything else as it is. */
+function toIso(time: unknown): unknown {
+  if (typeof time === 'number') return time === -Infinity ? '-infinity' : new Date(time).toISOString();
+  return time instanceof Date ? time.toISOString() : time;
+}
+
+type Columns<Row> = Readonly<Record<string, readonly [type: string, pick: (row: Row) => unknown]>>;
+
+/** Rows as a table `name` of a statement, with one array parameter for each column. Instants are dates or epoch milliseconds. */
+export function tableOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): SQL {
+  // Few chunks: Drizzle inspects each of them every time that it builds a statement.
+  const arrays = Object.values(columns).flatMap(([type, pick], index) => [
+    sql.raw(index === 0 ? 'unnest(' : ', '),
+    arrayParam(type, rows.map(pick)),
+    sql.raw(`::${type}[]`),
+  ]);
+  return sql.join([...arrays, sql.raw(`) as "${name}" (${namesOf(columns)})`)]);
+}
+
+/** The names of the columns of `tableOf`, for an `insert`. */
+export function columnNames(columns: Columns<never>): SQL {
+  return sql.raw(namesOf(columns));
+}
+
+function namesOf(columns: Columns<never>): string {
+  return Object.keys(columns)
+    .map((column) => `"${column}"`)
+    .join(', ');
+}
+
+/** A statement as a template, which resolves to a result. */
+type Statement<Result> = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Result>;
+
+/** Runs a statement and parses its rows: ``await query(db, schema)`select …` ``. */
+export function query<Row extends z.ZodType>(db: Queryable, row: Row): Statement<z.output<Row>[]> {
+  return async (text, ...values) => {
+    const { rows } = await db.execute(sql(text, ...values));
+    return rows.map((found) => row.parse(found));
+  };
+}
+
+/** `query` for a statement that always returns a row, such as an aggregate. */
+export function queryOne<Row extends z.ZodType>(db: Queryable, row: Row): Statement<z.output<Row>> {
+  return async (...statement) => firstOf(await query(db, row)(...statement));
+}
+
+const idRow = z.object({ id: z.string() });
+
+/** `query` for the column `id` alone. */
+export function queryIds(db: Queryable): Statement<string[]> {
+  return async (...statement) => (await query(db, idRow)(...statement)).map(({ id }) => id);
+}
+
+/** The row of a statement that always returns one. */
+export function firstOf<Row>(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined) throw new Error('The statement returned no row');
+  return row;
+}
+
+const clockRow = z.object({ now: z.number() });
 
 /** Postgres' clock, epoch milliseconds. */
-export async function readClock(db: PgDatabase<PgQueryResultHKT>): Promise<number> {
-  const [row] = await db
-    .select({ now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8` })
-    .from(sql`(values (1)) as one`);
-  return row?.now ?? 0;
+export async function readClock(db: Queryable): Promise<number> {
+  const { now } = await queryOne(db, clockRow)`select floor(${epochMs(sql`clock_timestamp()`)}) as now`;
+  return now;
 }
 
-/** Postgres' clock in whole milliseconds, the only one that says when a window starts and ends. */
-export async function readDatabaseClock(db: Queryable): Promise<Date> {
-  const { rows } = await db.execute<{ now: number }>(
-    sql`select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
-  );
-  const [row] = rows;
-  if (!row) throw new Error('the clock was not read');
-  return new Date(row.now);
+type Wire<Row> = {
+  [Key in keyof Row]: Row[Key] extends Date
+    ? string
+    : Row[Key] extends Date | null
+      ? string | null
+      : Row[Key];
+};
+
+/** A row as a wire record: dates as ISO 8601. */
+export function toWire<Row extends object>(row: Row): Wire<Row> {
+  const entries = Object.entries(row).map(([key, value]: [string, unknown]) => [
+    key,
+    value instanceof Date ? value.toISOString() : value,
+  ]);
+  return Object.fromEntries(entries) as Wire<Row>;
 }

@@ -1,15 +1,16 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { channels } from '../channels/table.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
+import { queryIds } from '../database/sql.ts';
 import { channelIf } from './table.ts';
 
-/** Deliveries that one statement holds: it ends long before its timeout, however long the backlog of the channel is. */
+/** Deliveries that one statement holds: it ends long before its timeout, however long the backlog is. */
 const HELD_AT_ONCE = 1_000;
 
 /**
- * Holds what a disabled channel still had to send: it stays visible and is released by redelivery. Of a longer backlog it holds
- * a part, and `holdForDisabledChannels` holds the rest; a disabled channel sends nothing meanwhile. An attempt under way still
- * counts if it succeeds. Test events are sent to disabled channels too. The transaction holds the lock of the channel.
+ * Holds up to a thousand pending deliveries of a disabled channel: they stay visible, and a redelivery releases them.
+ * `holdForDisabledChannels` holds the rest; the disabled channel sends nothing meanwhile. A running attempt still counts if it succeeds.
+ * Test events are sent to disabled channels too. The transaction holds the lock of the channel.
  * @returns how many were held; 0: nothing is left
  */
 export async function holdPendingDeliveries(tx: Transaction, channelId: string): Promise<number> {
@@ -21,17 +22,16 @@ export async function holdPendingDeliveries(tx: Transaction, channelId: string):
 }
 
 /**
- * Holds what the other disabled channels still had to send, in one transaction for each thousand. A channel that fails does not stop
- * the others.
+ * Holds the pending deliveries of all disabled channels. A channel that fails does not stop the others.
  * @param signal ends it after the current transaction; the next call continues
  * @throws AggregateError of the channels that failed
  */
 export async function holdForDisabledChannels(db: Database, signal?: AbortSignal): Promise<void> {
-  const { rows } = await db.execute<{ id: string }>(sql`
+  const ids = await queryIds(db)`
     select c.id from channels c where not c.enabled and c.deleted_at is null
-      and exists (select from deliveries where ${channelIf('pending')} = c.id and not test)`);
+      and exists (select from deliveries where ${channelIf('pending')} = c.id and not test)`;
   const failures: unknown[] = [];
-  for (const { id } of rows) {
+  for (const id of ids) {
     await holdAllIfDisabled(db, id, signal).catch((error: unknown) => failures.push(error));
     if (signal?.aborted === true) break;
   }
@@ -40,7 +40,7 @@ export async function holdForDisabledChannels(db: Database, signal?: AbortSignal
   }
 }
 
-/** Whether anything of a channel is neither sent nor held. */
+/** Whether a channel has deliveries that are neither finished nor held. */
 export async function hasPendingDeliveries(db: Queryable, channelId: string): Promise<boolean> {
   const { rowCount } = await db.execute(
     sql`select from deliveries where ${channelIf('pending')} = ${channelId} and not test limit 1`,
@@ -49,7 +49,7 @@ export async function hasPendingDeliveries(db: Queryable, channelId: string): Pr
 }
 
 /**
- * Holds what a disabled channel still had to send, in one transaction for each thousand; nothing where the channel is enabled.
+ * Holds all pending deliveries of a channel if it is disabled, in one transaction for each thousand.
  * @param signal ends it after the current transaction; the next call continues
  */
 export async function holdAllIfDisabled(
@@ -57,20 +57,16 @@ export async function holdAllIfDisabled(
   channelId: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
+  const isDisabled = and(eq(channels.id, channelId), eq(channels.enabled, false), isNull(channels.deletedAt));
   for (;;) {
-    const held = await holdIfDisabled(db, channelId);
+    const held = await db.transaction(async (tx) => {
+      const locked = await tx
+        .select({ id: channels.id })
+        .from(channels)
+        .where(isDisabled)
+        .for('no key update');
+      return locked.length === 0 ? 0 : holdPendingDeliveries(tx, channelId);
+    });
     if (held === 0 || signal?.aborted === true) return;
   }
-}
-
-async function holdIfDisabled(db: Database, channelId: string): Promise<number> {
-  return db.transaction(async (tx) => {
-    const isDisabled = and(
-      eq(channels.id, channelId),
-      eq(channels.enabled, false),
-      isNull(channels.deletedAt),
-    );
-    const locked = await tx.select({ id: channels.id }).from(channels).where(isDisabled).for('no key update');
-    return locked.length === 0 ? 0 : holdPendingDeliveries(tx, channelId);
-  });
 }

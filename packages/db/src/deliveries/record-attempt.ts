@@ -1,58 +1,59 @@
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { z } from 'zod';
 import { channels } from '../channels/table.ts';
 import type { Database, Transaction } from '../database/open.ts';
+import { query, timestamptz } from '../database/sql.ts';
 import { holdPendingDeliveries } from './hold-deliveries.ts';
 
-/** A channel that has failed for this long without one success is disabled (design §4 "Delivery"). */
+/** A channel that has failed for this long without one success is disabled. */
 const DISABLE_AFTER_HOURS = 72;
 
-/** What an attempt came to, and what follows. */
+/** The outcome of an attempt, and what follows. */
 export type AttemptOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly delayMs: number }
-  /** 72 h are over. */
+  /** The 72 hours are over. */
   | { readonly kind: 'failed' }
-  /** The receiver answered 410: it wants no more. */
+  /** The receiver responded with 410: it wants no more. */
   | { readonly kind: 'gone' };
 
 export interface AttemptRecord {
   readonly deliveryId: string;
   readonly leaseToken: string;
   readonly channelId: string;
-  /** Where it was sent. */
   readonly url: string;
-  /** Of a test event: says nothing about the health of the channel. */
+  /** Of a test event: does not affect the health of the channel. */
   readonly test: boolean;
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly statusCode: number | null;
-  /** Null where the receiver answered 2xx. */
+  /** Null after a 2xx response. */
   readonly error: string | null;
   readonly responseExcerpt: string | null;
   readonly outcome: AttemptOutcome;
 }
 
-/** This very attempt is in the log already: its commit went unanswered, and nothing is to be written again. */
+/** The attempt is in the log already: the response to its commit was lost. Nothing is written again. */
 class AlreadyRecordedError extends Error {
   override readonly name = 'AlreadyRecordedError';
 }
 
 /**
- * Records an attempt and what follows from it: the delivery's next state and its channel's health, in one transaction. A
- * success counts even where the lease was lost meanwhile; any other outcome then only enters the log. The health of a channel
- * is that of its present URL: an attempt at another one does not touch it. Recording the same attempt again changes nothing.
- * @returns why the channel was disabled by this attempt, or null
+ * Records an attempt and what follows from it, the delivery's next state and its channel's health, in one transaction. A success
+ * counts even if the lease was lost; any other outcome then only enters the log. The health of a channel is that of its present URL: an
+ * attempt at another URL does not change it. Recording the same attempt again changes nothing.
+ * @returns why this attempt disabled the channel, or null
  */
 export async function recordAttempt(db: Database, attempt: AttemptRecord): Promise<string | null> {
   try {
     return await db.transaction(async (tx) => {
-      // Channel before delivery, as everywhere: two transactions never wait for each other crosswise.
+      // Locks the channel before the delivery, as every transaction does, so that no two of them deadlock.
       const health = await openHealth(tx, attempt);
       const outcome = outcomeAt(attempt, health);
       const recorded = await updateDelivery(tx, attempt, outcome);
       if (recorded === null) return null;
       await insertAttempt(tx, attempt, recorded.number);
-      return health?.isPresentUrl && recorded.held ? recordFailure(tx, attempt, health) : null;
+      return health?.isPresentUrl && recorded.hadLease ? recordFailure(tx, attempt, health) : null;
     });
   } catch (error) {
     if (error instanceof AlreadyRecordedError) return null;
@@ -61,32 +62,32 @@ export async function recordAttempt(db: Database, attempt: AttemptRecord): Promi
 }
 
 /**
- * The transaction holds the delivery by now, so the statement sees what another one recorded of it before. An attempt is known
- * by its start: leases keep two of one delivery apart by seconds.
+ * The transaction has locked the delivery, so the statement sees attempts that other transactions recorded. The start identifies an
+ * attempt: leases keep two attempts of one delivery seconds apart.
  */
 async function insertAttempt(tx: Transaction, attempt: AttemptRecord, number: number): Promise<void> {
+  const { deliveryId, startedAt, durationMs, statusCode, error, responseExcerpt } = attempt;
   const { rowCount } = await tx.execute(sql`
     insert into attempts (delivery_id, number, started_at, duration_ms, status_code, error, response_excerpt)
-    select u.* from (values (${attempt.deliveryId}::uuid, ${number}::int, ${attempt.startedAt.toISOString()}::timestamptz(3),
-      ${attempt.durationMs}::int, ${attempt.statusCode}::int, ${attempt.error}::text, ${attempt.responseExcerpt}::text))
-      as u (delivery_id, number, started_at, duration_ms, status_code, error, response_excerpt)
+    select ${deliveryId}::uuid, ${number}::int, ${timestamptz(startedAt)}, ${durationMs}::int, ${statusCode}::int, ${error}::text,
+      ${responseExcerpt}::text
     where not exists (
       select from attempts a
-      where a.delivery_id = u.delivery_id and a.started_at = u.started_at and a.duration_ms = u.duration_ms
-        and a.status_code is not distinct from u.status_code)`);
+      where a.delivery_id = ${deliveryId} and a.started_at = ${timestamptz(startedAt)}
+        and a.duration_ms = ${durationMs} and a.status_code is not distinct from ${statusCode}::int)`);
   if (rowCount === 0) throw new AlreadyRecordedError();
 }
 
-/** Of a channel whose row is locked. */
+/** The health of a channel whose row is locked. */
 interface Health {
   readonly enabled: boolean;
-  /** Whether the attempt went where the channel sends now. */
+  /** Whether the attempt went to the channel's present URL. */
   readonly isPresentUrl: boolean;
-  /** Whether it has failed for long enough to be disabled by one more failure. */
+  /** Whether one more failure disables it. */
   readonly exhausted: boolean;
 }
 
-/** Ends the channel's failures after a success. @returns what a failure may change; null where there is nothing more to do */
+/** Ends the channel's failures after a success. @returns what a failure may change; null if nothing is left to do */
 async function openHealth(tx: Transaction, attempt: AttemptRecord): Promise<Health | null> {
   if (attempt.test) return null;
   const isThis = eq(channels.id, attempt.channelId);
@@ -109,7 +110,7 @@ async function openHealth(tx: Transaction, attempt: AttemptRecord): Promise<Heal
   return channel ?? null;
 }
 
-/** Who answered 410 is not asked any more; where the channel's URL has changed, its delivery is due at the present one. */
+/** A 410 is final, unless the channel's URL has changed: then the delivery is due at the present one. */
 function outcomeAt({ outcome }: AttemptRecord, health: Health | null): AttemptOutcome {
   return outcome.kind === 'gone' && health?.isPresentUrl === false ? { kind: 'retry', delayMs: 0 } : outcome;
 }
@@ -138,19 +139,21 @@ function reasonToDisable(attempt: AttemptRecord, exhausted: boolean): string | n
   return exhausted ? `Every attempt of the last ${DISABLE_AFTER_HOURS} hours failed.` : null;
 }
 
-/** @returns the attempt's number, and whether it held the lease until now; null where the delivery is gone with its channel */
+const updated = z.object({ number: z.number(), hadLease: z.boolean() });
+
+/** @returns the attempt's number, and whether it still had the lease; null if the delivery was deleted with its channel */
 async function updateDelivery(
   tx: Transaction,
   attempt: AttemptRecord,
   outcome: AttemptOutcome,
-): Promise<{ number: number; held: boolean } | null> {
+): Promise<z.output<typeof updated> | null> {
   const delivered = outcome.kind === 'delivered';
   const state = { delivered: 'delivered', retry: 'pending', failed: 'failed', gone: 'failed' }[outcome.kind];
   const delayMs = outcome.kind === 'retry' ? outcome.delayMs : null;
-  const counts = sql`(${delivered} or b.held)`;
-  const { rows } = await tx.execute<{ number: number; held: boolean }>(sql`
+  const counts = sql`(${delivered} or b.had_lease)`;
+  const [row] = await query(tx, updated)`
     with before as materialized (
-      select id, (lease_token = ${attempt.leaseToken}) is true as held from deliveries
+      select id, (lease_token = ${attempt.leaseToken}) is true as had_lease from deliveries
       where id = ${attempt.deliveryId} for no key update)
     update deliveries d set
       attempt_count = d.attempt_count + 1,
@@ -167,6 +170,6 @@ async function updateDelivery(
       delivered_at = case when ${delivered} then coalesce(d.delivered_at, now()) else d.delivered_at end
     from before b
     where d.id = b.id
-    returning d.attempt_count as number, b.held`);
-  return rows[0] ?? null;
+    returning d.attempt_count as number, b.had_lease as "hadLease"`;
+  return row ?? null;
 }

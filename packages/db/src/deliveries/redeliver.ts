@@ -1,18 +1,18 @@
 import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { and, asc, eq, gte, inArray, isNull, lt, lte, or, sql, type SQL } from 'drizzle-orm';
-import { lockChannelRow } from '../channels/read-channels.ts';
+import { findChannelRow } from '../channels/read-channels.ts';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf, clockNow } from '../database/sql.ts';
 import { findDeliveryRow, toDelivery } from './read-deliveries.ts';
 import { deliveries } from './table.ts';
 
-/** Deliveries that one transaction releases: it ends long before its timeout, and holds the channel for a moment only. */
+/** Deliveries that one transaction releases: it ends long before its timeout, and locks the channel only briefly. */
 const RELEASED_AT_ONCE = 1_000;
-/** Deliveries that one call reads; the next call reads those that are left. */
+/** Deliveries that one call reads; the next call reads the rest. */
 const MAX_READ = 50_000;
 
-/** A due delivery whose retry schedule starts over; its attempts go on counting (design §4 "Delivery"). */
+/** A due delivery whose retry schedule starts over. Its attempts keep their numbers. */
 const AFRESH = {
   state: 'pending',
   nextAttemptAt: clockNow,
@@ -25,8 +25,8 @@ const AFRESH = {
 const isIdle = or(isNull(deliveries.leasedUntil), lte(deliveries.leasedUntil, sql`now()`));
 
 /**
- * Makes a delivery due again, whatever became of it.
- * @throws AppError not_found; conflict where its channel is disabled, or an attempt of it is under way
+ * Makes a delivery due again, whatever its state.
+ * @throws AppError not_found; conflict if its channel is disabled, or an attempt of it is running
  */
 export async function redeliver(db: Database, accountId: string, id: string): Promise<Delivery> {
   return db.transaction(async (tx) => {
@@ -38,7 +38,7 @@ export async function redeliver(db: Database, accountId: string, id: string): Pr
       .where(and(eq(deliveries.id, id), isIdle))
       .returning();
     if (row) return toDelivery(row);
-    throw new AppError('conflict', 'An attempt of this delivery is under way: see what it comes to first.');
+    throw new AppError('conflict', 'An attempt of this delivery is running. Wait for its outcome first.');
   });
 }
 
@@ -46,17 +46,17 @@ export async function redeliver(db: Database, accountId: string, id: string): Pr
 interface Released {
   /** Oldest event first. */
   readonly ids: readonly string[];
-  /** Deliveries that later transactions are to release, without those that wait for their first attempt anyway. */
+  /** Deliveries that later transactions release, without those that wait for their first attempt anyway. */
   readonly remaining: number;
 }
 
 /**
- * Makes a channel's undelivered deliveries due again, test events apart: those whose stamp is in `since` (inclusive) to
- * `until` (exclusive) and of which no attempt is under way. In one transaction for each thousand, the oldest first: those that
- * are released stay so if a later transaction fails, or the caller takes no more. What waits for its first attempt anyway, as what
- * an earlier call released, comes last: so the next call continues where the caller stopped.
+ * Makes a channel's undelivered deliveries due again, except test events: those with a stamp from `since` (inclusive) to `until`
+ * (exclusive) and without a running attempt, the oldest first. Each thousand has a transaction, which stays committed if a later one
+ * fails or the caller stops. Deliveries that wait for their first attempt anyway come last, so the next call continues where this one
+ * stopped.
  * @returns what each transaction released, once it has committed; at least one
- * @throws AppError not_found; conflict where the channel is disabled
+ * @throws AppError not_found; conflict if the channel is disabled
  */
 export async function* redeliverUndelivered(
   db: Database,
@@ -86,7 +86,7 @@ export async function* redeliverUndelivered(
   } while (from < end);
 }
 
-/** @returns those that were released, in the given order: meanwhile others may have been delivered, or be under way */
+/** @returns the released ones, in the given order: others may have been delivered meanwhile, or have a running attempt */
 async function release(
   db: Database,
   accountId: string,
@@ -117,8 +117,8 @@ function isUndelivered(channelId: string, range: { since: Date; until: Date }): 
   );
 }
 
-/** Nobody disables the channel, and no second redelivery of its deliveries runs, until the transaction ends. */
+/** Until the transaction ends, the channel stays enabled and no other redelivery of it runs. */
 async function lockEnabledChannel(tx: Transaction, accountId: string, id: string): Promise<void> {
-  const { enabled } = await lockChannelRow(tx, accountId, id);
+  const { enabled } = await findChannelRow(tx, accountId, id, 'no key update');
   if (!enabled) throw new AppError('conflict', 'This channel is disabled: enable it first.');
 }

@@ -3,23 +3,23 @@ import { type Name, sql, type SQL } from 'drizzle-orm';
 import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
 import { clockNow, instant } from '../database/sql.ts';
-import { accounts } from '../users/table.ts';
+import { accountId } from '../users/table.ts';
 
-/** Which deliveries a claim looks for. Each condition has an index of its own. */
+/** What a claim looks for. Each condition has an index of its own. */
 const CLAIM_CONDITIONS = {
   pending: (d: Name) => sql`${d}.state = 'pending'`,
-  /** It was attempted since it was made or released: it waits for no other delivery. */
+  /** Attempted since it was made or released: it waits for no other delivery. */
   repeated: (d: Name) => sql`${d}.state = 'pending' and ${d}.round_attempt_count > 0 and not ${d}.test`,
-  /** It was not attempted since it was made or released: it waits for the earlier ones of its monitor. */
+  /** Not attempted since it was made or released: it waits for the earlier deliveries of its monitor. */
   unattempted: (d: Name) => sql`${d}.state = 'pending' and ${d}.round_attempt_count = 0 and not ${d}.test`,
-  /** It is a test event: it waits for no other delivery, and needs no enabled channel. */
+  /** A test event: it waits for no other delivery, and does not need an enabled channel. */
   test: (d: Name) => sql`${d}.state = 'pending' and ${d}.test`,
   leased: (d: Name) => sql`${d}.leased_until is not null`,
 } as const;
 
 /**
- * The channel of a delivery that meets a condition; null for every other. An index begins with it and a query asks for it, so no
- * other index can serve that query, whatever the planner believes to be in the table (ADR 5).
+ * The channel of a delivery that meets a condition; null for every other. An index begins with this expression and a query asks for it,
+ * so no other index can serve that query, whatever the planner's statistics say (ADR 5).
  * @param row the name of the delivery's row in the query
  */
 export function channelIf(condition: keyof typeof CLAIM_CONDITIONS, row = 'deliveries'): SQL {
@@ -27,15 +27,13 @@ export function channelIf(condition: keyof typeof CLAIM_CONDITIONS, row = 'deliv
   return sql`(case when ${CLAIM_CONDITIONS[condition](name)} then ${name}.channel_id end)`;
 }
 
-/** One webhook event to one channel. `nextAttemptAt` is the only retry clock (design §4 "Delivery"). */
+/** One webhook event to one channel. `nextAttemptAt` is the only retry clock. */
 export const deliveries = pgTable(
   'deliveries',
   {
     /** Also the `webhook-id` of every attempt. */
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     channelId: uuid('channel_id')
       .notNull()
       .references(() => channels.id, { onDelete: 'cascade' }),
@@ -45,7 +43,7 @@ export const deliveries = pgTable(
     /** The stamp of the webhook event: deliveries of a monitor to a channel start in this order. */
     timestamp: instant('timestamp').notNull(),
     payload: text('payload').notNull(),
-    /** A test event: attempted once, whatever the state of its channel, and without any effect on that. */
+    /** A test event: attempted once, whatever the state of its channel, and without an effect on that state. */
     test: boolean('test').notNull().default(false),
     state: text('state').$type<DeliveryState>().notNull(),
     /** Attempts whose outcome is recorded. */
@@ -54,34 +52,17 @@ export const deliveries = pgTable(
     roundAttemptCount: integer('round_attempt_count').notNull().default(0),
     /** The first attempt since then. */
     firstAttemptAt: instant('first_attempt_at'),
-    /** Null where no attempt is due: delivered, failed or held. */
+    /** Null if no attempt is due: delivered, failed or held. */
     nextAttemptAt: instant('next_attempt_at').default(clockNow),
-    /** Until when the running attempt owns the row; null where none runs. */
+    /** Until when the running attempt owns the row; null without one. */
     leasedUntil: instant('leased_until'),
-    /** Names the running attempt: only its holder may record an outcome. */
+    /** Identifies the running attempt: only its owner may record an outcome. */
     leaseToken: uuid('lease_token'),
     createdAt: instant('created_at').notNull().default(clockNow),
     deliveredAt: instant('delivered_at'),
   },
   (table) => [
     unique('deliveries_fan_out_key').on(table.statusChangeId, table.event, table.channelId),
-    // Only services of the previous release use these four. They still run after the migration, so the next release drops them.
-    index('deliveries_due_idx')
-      .on(table.channelId, table.nextAttemptAt)
-      .where(sql`${table.state} = 'pending'`),
-    index('deliveries_repeated_idx')
-      .on(table.channelId, table.nextAttemptAt)
-      .where(
-        sql`case when ${table.state} = 'pending' then ${table.roundAttemptCount} > 0 or ${table.test} end`,
-      ),
-    index('deliveries_leased_idx')
-      .on(table.channelId)
-      .where(sql`${table.leasedUntil} is not null`),
-    index('deliveries_first_attempt_idx')
-      .on(table.channelId, table.monitorId, table.timestamp)
-      .where(
-        sql`case when ${table.state} = 'pending' and not ${table.test} then ${table.roundAttemptCount} end = 0`,
-      ),
     index('deliveries_pending_idx')
       .on(channelIf('pending'), table.nextAttemptAt, table.id)
       .where(sql`${channelIf('pending')} is not null`),
@@ -106,7 +87,7 @@ export const deliveries = pgTable(
 );
 export type DeliveryRow = typeof deliveries.$inferSelect;
 
-/** The log of attempts. `error` is null where the receiver answered 2xx. */
+/** The log of attempts. `error` is null after a 2xx response. */
 export const attempts = pgTable(
   'attempts',
   {
@@ -118,7 +99,7 @@ export const attempts = pgTable(
     durationMs: integer('duration_ms').notNull(),
     statusCode: integer('status_code'),
     error: text('error'),
-    /** The first bytes of the answer, as text. */
+    /** The first bytes of the response, as text. */
     responseExcerpt: text('response_excerpt'),
   },
   (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],

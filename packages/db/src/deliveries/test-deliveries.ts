@@ -5,13 +5,13 @@ import { v7 as uuidv7 } from 'uuid';
 import { findChannelRow } from '../channels/read-channels.ts';
 import { channels } from '../channels/table.ts';
 import type { Database } from '../database/open.ts';
-import { clockNow } from '../database/sql.ts';
+import { readClock } from '../database/sql.ts';
 import { TEST_MONITOR, toAttempt } from './read-deliveries.ts';
 import { attempts, deliveries } from './table.ts';
 
 /**
- * Makes a test event of a channel due now, disabled or not (specification "Delivery rules" 7, design §3 "Webhooks").
- * @param region the region its payload names
+ * Makes a test event of a channel due now, whether or not the channel is enabled.
+ * @param region the region that its payload names
  * @returns the delivery's id
  * @throws AppError not_found
  */
@@ -22,22 +22,32 @@ export async function createTestDelivery(
   region: string,
 ): Promise<string> {
   const id = uuidv7();
+  const event = 'monitor.up';
   await db.transaction(async (tx) => {
     await findChannelRow(tx, accountId, channelId);
-    const { rows } = await tx.execute<{ stamp: number }>(
-      sql`select (extract(epoch from ${clockNow}) * 1000)::float8 as stamp`,
-    );
-    const timestamp = new Date(rows[0]?.stamp ?? Number.NaN);
+    const timestamp = new Date(await readClock(tx));
+    const payload: WebhookPayload = {
+      event,
+      monitorId: TEST_MONITOR,
+      monitorName: TEST_MONITOR,
+      status: 'UP',
+      previousStatus: 'DOWN',
+      latency: 0,
+      errorReason: null,
+      region,
+      timestamp: timestamp.toISOString(),
+      runbookUrl: null,
+    };
     await tx.insert(deliveries).values({
       id,
       accountId,
       channelId,
-      // It belongs to no status change and to no monitor: its own id stands for both.
+      // It belongs to no status change and no monitor: its own id stands for both.
       statusChangeId: id,
       monitorId: id,
-      event: 'monitor.up',
+      event,
       timestamp,
-      payload: JSON.stringify(testPayload(region, timestamp)),
+      payload: JSON.stringify(payload),
       test: true,
       state: 'pending',
     });
@@ -45,28 +55,12 @@ export async function createTestDelivery(
   return id;
 }
 
-function testPayload(region: string, timestamp: Date): WebhookPayload {
-  return {
-    event: 'monitor.up',
-    monitorId: TEST_MONITOR,
-    monitorName: TEST_MONITOR,
-    status: 'UP',
-    previousStatus: 'DOWN',
-    latency: 0,
-    errorReason: null,
-    region,
-    timestamp: timestamp.toISOString(),
-    runbookUrl: null,
-  };
-}
-
-/** What became of a test event. */
 export interface TestOutcome {
   readonly attempt: Attempt;
   readonly delivered: boolean;
 }
 
-/** What became of a test event: null while its attempt is not recorded, undefined where it is gone with its channel. */
+/** The outcome of a test event: null while its attempt is not recorded, undefined if it was deleted with its channel. */
 export async function findTestOutcome(db: Database, id: string): Promise<TestOutcome | null | undefined> {
   const [row] = await db
     .select({ state: deliveries.state, attempt: attempts })
@@ -81,8 +75,8 @@ export async function findTestOutcome(db: Database, id: string): Promise<TestOut
   return { attempt: toAttempt(row.attempt), delivered: row.state === 'delivered' };
 }
 
-/** Nobody waits for this test event any more: it is not sent later, out of the blue. */
-export async function giveUpTestDelivery(db: Database, id: string): Promise<void> {
+/** Abandons a test event that no request waits for any more: it must not be sent much later. */
+export async function abandonTestDelivery(db: Database, id: string): Promise<void> {
   await db
     .update(deliveries)
     .set({ state: 'failed', nextAttemptAt: null })

@@ -1,29 +1,24 @@
-import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { readRollupState } from '../check-rollups/roll-up.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { dropPartitions, ensurePartitions, listPartitions, utcDay } from '../database/partitions.ts';
 import { readClock } from '../database/sql.ts';
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 const DAYS_AHEAD = 7;
 
 /**
- * Makes the partitions of yesterday to a week ahead where they are missing (design §5).
- * @param now Postgres' clock, epoch milliseconds, which stamps the events; read where it is not given
+ * Makes the missing partitions from yesterday to a week ahead.
+ * @param now Postgres' clock, epoch milliseconds, which stamps the events; default: read it
  */
-export async function ensureEventPartitions(db: PgDatabase<PgQueryResultHKT>, now?: number): Promise<void> {
+export async function ensureEventPartitions(db: Queryable, now?: number): Promise<void> {
   const yesterday = (now ?? (await readClock(db))) - DAY_MS;
-  const wanted = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => yesterday + index * DAY_MS).map(
-    (time) => ({
-      name: `events_${utcDay(time).replaceAll('-', '_')}`,
-      from: utcDay(time),
-      to: utcDay(time + DAY_MS),
-    }),
-  );
+  const wanted = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => {
+    const [from, to] = [utcDay(yesterday + index * DAY_MS), utcDay(yesterday + (index + 1) * DAY_MS)];
+    return { name: `events_${from.replaceAll('-', '_')}`, from, to };
+  });
   await ensurePartitions(db, 'events', wanted);
 }
-
-const DAY_LENGTH_MS = 86_400_000;
 
 /** A day partition of the events; times are epoch milliseconds. */
 interface EventDay {
@@ -39,16 +34,13 @@ async function listEventDays(db: Queryable): Promise<EventDay[]> {
   );
   return names.toSorted().map((name) => {
     const startsAt = Date.parse(name.slice('events_'.length).replaceAll('_', '-'));
-    return { name, startsAt, endsAt: startsAt + DAY_LENGTH_MS };
+    return { name, startsAt, endsAt: startsAt + DAY_MS };
   });
 }
 
-const DAY = 86_400_000;
-const HOUR_MS = 3_600_000;
-
 /**
- * Drops the day partitions whose every event is older than the retention (design §5), once they are rolled up: the first hour
- * of the next day needs their last minutes too.
+ * Drops the day partitions whose events are all older than the retention and rolled up. Rolling up the first hour of the next day needs
+ * the last minutes of a day too.
  * @param now Postgres' clock, epoch milliseconds: it stamped the events
  * @returns the names of the dropped partitions
  */
@@ -57,8 +49,8 @@ export async function dropExpiredEventPartitions(
   retentionDays: number,
   now: number,
 ): Promise<string[]> {
-  const today = Math.floor(now / DAY) * DAY;
-  const oldest = today - retentionDays * DAY;
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  const oldest = today - retentionDays * DAY_MS;
   const rolledUntil = (await readRollupState(db))?.rolledUntil.getTime() ?? -Infinity;
   const expired = (await listEventDays(db))
     .filter(({ startsAt, endsAt }) => startsAt < oldest && endsAt + HOUR_MS <= rolledUntil)

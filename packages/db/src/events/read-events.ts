@@ -1,43 +1,30 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
-import type { CheckStatus } from '@tocsin/contracts/vocabulary';
+import { CHECK_STATUSES } from '@tocsin/contracts/vocabulary';
 import { and, asc, desc, eq, gt, sql } from 'drizzle-orm';
+import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { arrayOf } from '../database/sql.ts';
+import { arrayOf, epochMs, query, timestamptz, toWire } from '../database/sql.ts';
 import { findMonitorRow } from '../monitors/monitor-row.ts';
 import { isInRange, type StampRange, stampRanges } from '../monitors/stamps.ts';
-import { monitors } from '../monitors/table.ts';
-import type { MonitorRow } from '../monitors/table.ts';
-import { events } from './table.ts';
-import type { EventRow } from './table.ts';
+import { type MonitorRow, monitors } from '../monitors/table.ts';
+import { type EventRow, events } from './table.ts';
 
-/** The wire record of an event; name and runbook URL are the monitor's of now. */
+const DAY_MS = 86_400_000;
+
+/** The wire record of an event, with the monitor's present name and runbook URL. */
 function toEvent(row: EventRow, monitor: Pick<MonitorRow, 'name' | 'runbookUrl'>): Event {
-  return {
-    id: row.id,
-    monitorId: row.monitorId,
+  const { latencyMs, slot: _, dnsMs: dns, tcpMs: tcp, tlsMs: tls, firstByteMs, downloadMs, ...same } = row;
+  return toWire({
+    ...same,
     monitorName: monitor.name,
-    status: row.status,
-    latency: row.latencyMs,
-    statusCode: row.statusCode,
-    errorReason: row.errorReason,
-    errorDetail: row.errorDetail,
-    region: row.region,
-    timestamp: row.timestamp.toISOString(),
-    source: row.source,
-    url: row.url,
-    timings: {
-      dns: row.dnsMs,
-      tcp: row.tcpMs,
-      tls: row.tlsMs,
-      firstByte: row.firstByteMs,
-      download: row.downloadMs,
-    },
+    latency: latencyMs,
+    timings: { dns, tcp, tls, firstByte: firstByteMs, download: downloadMs },
     runbookUrl: monitor.runbookUrl,
-  };
+  });
 }
 
-/** The event with this stamp, or null where it is gone with its monitor. */
+/** The event with this stamp, or null if it was deleted with its monitor. */
 export async function findEvent(
   db: Database,
   accountId: string,
@@ -59,9 +46,8 @@ export interface EventRange {
 }
 
 /**
- * A monitor's events in chronological order: the first `limit` after `since`, or the latest `limit` without it (design §3
- * "Events and tailing").
- * @throws AppError not_found where the account has no such monitor
+ * A monitor's events in chronological order: the first `limit` after `since`, or the latest `limit` without it.
+ * @throws AppError not_found
  */
 export async function listEvents(
   db: Database,
@@ -83,7 +69,7 @@ export async function listEvents(
 /** The latest events of a monitor, newest first. */
 export async function recentEvents(
   db: Database,
-  monitor: { id: string; name: string; runbookUrl: string | null },
+  monitor: Pick<MonitorRow, 'id' | 'name' | 'runbookUrl'>,
   limit: number,
 ): Promise<Event[]> {
   const rows = await db
@@ -96,8 +82,8 @@ export async function recentEvents(
 }
 
 /**
- * The first events in these ranges of the account's monitors, by timestamp, then monitor. A monitor that is not the account's, or gone,
- * has none.
+ * The first events in these ranges of the account's monitors, by timestamp, then monitor. A monitor of another account, or one that was
+ * deleted, has none.
  */
 export async function tailEvents(
   db: Database,
@@ -123,20 +109,18 @@ export async function tailEvents(
   return rows.map(({ event, ...monitor }) => toEvent(event, monitor));
 }
 
-const DAY_MS = 86_400_000;
-
-type RecentCheckRow = Record<string, unknown> & {
-  monitor_id: string;
-  /** Epoch milliseconds; this and what follows is null for a monitor without a check. */
-  timestamp: number | null;
-  status: CheckStatus;
-  latency_ms: number;
-  region: string;
-};
+const recentCheck = z.object({
+  monitorId: z.string(),
+  /** Null, like the other columns, for a monitor without a check. */
+  timestamp: z.number().nullable(),
+  status: z.enum(CHECK_STATUSES).nullable(),
+  latency: z.number().nullable(),
+  region: z.string().nullable(),
+});
 
 /**
- * The latest checks of these monitors, oldest first, in the order of the ids; what triggers checked at another URL is left out. A
- * monitor that is not the account's, or gone, is left out.
+ * The latest checks of these monitors, oldest first, in the order of the ids, without triggered checks of another URL. Monitors that do
+ * not exist, or belong to another account, are left out.
  */
 export async function listRecentChecks(
   db: Database,
@@ -145,34 +129,24 @@ export async function listRecentChecks(
 ): Promise<RecentChecks[]> {
   const { days, checks } = LIMITS.recentChecks;
   const now = Date.now();
-  // Values, not expressions: so the planner leaves out the partitions of other days. A day more, should our clock be behind.
-  const [from, to] = [now - days * DAY_MS, now + DAY_MS].map((time) => new Date(time).toISOString());
-  const { rows } = await db.execute<RecentCheckRow>(sql`
-    select m.id as monitor_id, (extract(epoch from c.timestamp) * 1000)::float8 as timestamp,
-      c.status, c.latency_ms, c.region
+  // Values instead of expressions let the planner skip the partitions of other days. One more day, in case this clock is slow.
+  const [from, to] = [timestamptz(now - days * DAY_MS), timestamptz(now + DAY_MS)];
+  const rows = await query(db, recentCheck)`
+    select m.id as "monitorId", ${epochMs(sql`c.timestamp`)} as timestamp, c.status, c.latency_ms as latency, c.region
     from unnest(${arrayOf('uuid', monitorIds)}) with ordinality as u (id, position)
     join monitors m on m.id = u.id and m.account_id = ${accountId}
     left join lateral (
       select e.timestamp, e.status, e.latency_ms, e.region from events e
-      where e.monitor_id = m.id and e.timestamp > ${from}::timestamptz and e.timestamp < ${to}::timestamptz
-        and e.url is null
+      where e.monitor_id = m.id and e.timestamp > ${from} and e.timestamp < ${to} and e.url is null
       order by e.timestamp desc limit ${checks}
     ) c on true
-    order by u.position, c.timestamp`);
+    order by u.position, c.timestamp`;
   const byMonitor = new Map<string, RecentChecks>();
-  for (const row of rows) {
-    const recent = byMonitor.get(row.monitor_id) ?? { monitorId: row.monitor_id, checks: [] };
-    byMonitor.set(row.monitor_id, recent);
-    if (row.timestamp !== null) recent.checks.push(toCheck(row, row.timestamp));
+  for (const { monitorId, timestamp, status, latency, region } of rows) {
+    const recent = byMonitor.get(monitorId) ?? { monitorId, checks: [] };
+    byMonitor.set(monitorId, recent);
+    if (timestamp === null || status === null || latency === null || region === null) continue;
+    recent.checks.push({ timestamp: new Date(timestamp).toISOString(), status, latency, region });
   }
   return [...byMonitor.values()];
-}
-
-function toCheck(row: RecentCheckRow, timestamp: number): RecentChecks['checks'][number] {
-  return {
-    timestamp: new Date(timestamp).toISOString(),
-    status: row.status,
-    latency: row.latency_ms,
-    region: row.region,
-  };
 }

@@ -3,8 +3,8 @@ import { integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
 /**
- * One row per executed check, partitioned by day (the migration says so; Drizzle has no word for it). No foreign key: the
- * monitor's row lock keeps events and monitor together, at no cost to the hot path.
+ * One row per executed check, partitioned by day in the migration, since Drizzle does not know partitions. Without a foreign key: the
+ * monitor's row lock keeps events and monitor consistent, at no cost to the hot path.
  */
 export const events = pgTable(
   'events',
@@ -21,7 +21,7 @@ export const events = pgTable(
     source: text('source').$type<CheckSource>().notNull(),
     /** The planned time of a scheduled check; null for a triggered one. */
     slot: instant('slot'),
-    /** Only where a trigger overrode the monitor's URL. */
+    /** Null unless a trigger overrode the monitor's URL. */
     url: text('url'),
     dnsMs: integer('dns_ms'),
     tcpMs: integer('tcp_ms'),

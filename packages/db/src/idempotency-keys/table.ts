@@ -1,21 +1,16 @@
-import { index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
-import { accounts } from '../users/table.ts';
+import { accountId } from '../users/table.ts';
 
-/**
- * Requests that were answered with success and may be asked again, by the `Idempotency-Key` of their sender. Written in the
- * transaction of what they made.
- */
+/** Successful requests that may be repeated, by `Idempotency-Key`. A row commits with the records that its request created. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     key: text('key').notNull(),
-    /** What was asked for, as a keyed fingerprint (`SecretBox`): it may hold secrets. */
+    /** The request as a keyed fingerprint (`SecretBox`), since it may contain secrets. */
     requestHash: text('request_hash').notNull(),
-    /** What the answer holds beside what was asked for: so no secret stands here. */
+    /** What the response contains beside the request, so no secrets. */
     answer: jsonb('answer').$type<Readonly<Record<string, unknown>>>().notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
   },

@@ -1,83 +1,71 @@
-import { AppError } from '@tocsin/contracts/errors';
+import type { AppError } from '@tocsin/contracts/errors';
 import type { Incident, IncidentsQuery } from '@tocsin/contracts/incidents/incident';
-import { and, desc, eq, getTableColumns, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
-import { unknownCursor } from '../database/errors.ts';
+import { and, desc, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm';
+import { notFound } from '../database/errors.ts';
 import type { Database } from '../database/open.ts';
+import { pageAfter } from '../database/page.ts';
+import { toWire } from '../database/sql.ts';
 import { monitors } from '../monitors/table.ts';
 import { incidents } from './table.ts';
 
-/** What a query of incidents joined with their monitors selects; an open one lasts until now by Postgres' clock. */
-const incidentColumns = {
-  ...getTableColumns(incidents),
+/** The wire record. An open incident lasts until now by Postgres' clock. */
+const wireColumns = {
+  id: incidents.id,
+  monitorId: incidents.monitorId,
   monitorName: monitors.name,
+  openedAt: incidents.openedAt,
+  resolvedAt: incidents.resolvedAt,
   durationSeconds: sql<number>`greatest(0,
     floor(extract(epoch from coalesce(${incidents.resolvedAt}, clock_timestamp()) - ${incidents.openedAt})))::float8`,
+  cause: incidents.cause,
+  region: incidents.region,
 };
 
-type IncidentRow = typeof incidents.$inferSelect & { monitorName: string; durationSeconds: number };
-
-/** The wire record of an incident. */
-function toIncident(row: IncidentRow): Incident {
-  return {
-    id: row.id,
-    monitorId: row.monitorId,
-    monitorName: row.monitorName,
-    openedAt: row.openedAt.toISOString(),
-    resolvedAt: row.resolvedAt?.toISOString() ?? null,
-    durationSeconds: row.durationSeconds,
-    cause: row.cause,
-    region: row.region,
-  };
+export function incidentNotFound(): AppError {
+  return notFound('incident');
 }
 
 /** One incident of the account. @throws AppError not_found */
 export async function getIncident(db: Database, accountId: string, id: string): Promise<Incident> {
   const [row] = await db
-    .select(incidentColumns)
+    .select(wireColumns)
     .from(incidents)
     .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
     .where(and(eq(incidents.id, id), eq(incidents.accountId, accountId)));
   if (!row) throw incidentNotFound();
-  return toIncident(row);
-}
-
-/** An error that says the same for an unknown incident and for another account's. */
-export function incidentNotFound(): AppError {
-  return new AppError('not_found', 'There is no incident with this id.');
+  return toWire(row);
 }
 
 /**
  * A page of the account's incidents, latest first: those opened before the incident `before`, or the latest.
- * @throws AppError validation_failed where `before` is no incident of the account
+ * @throws AppError validation_failed if `before` is not an incident of the account
  */
 export async function listIncidents(
   db: Database,
   accountId: string,
   { state, monitorId, limit, before }: IncidentsQuery,
 ): Promise<Incident[]> {
+  const ofAccount = eq(incidents.accountId, accountId);
   const rows = await db
-    .select(incidentColumns)
+    .select(wireColumns)
     .from(incidents)
     .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
     .where(
       and(
-        eq(incidents.accountId, accountId),
+        ofAccount,
         state && (state === 'open' ? isNull(incidents.resolvedAt) : isNotNull(incidents.resolvedAt)),
         monitorId === undefined ? undefined : eq(incidents.monitorId, monitorId),
-        before === undefined ? undefined : await isBefore(db, accountId, before),
+        await pageAfter(db, pageOf(ofAccount), before),
       ),
     )
     .orderBy(desc(incidents.openedAt), desc(incidents.id))
     .limit(limit);
-  return rows.map(toIncident);
+  return rows.map(toWire);
 }
 
-async function isBefore(db: Database, accountId: string, id: string): Promise<SQL> {
-  const [cursor] = await db
-    .select({ openedAt: incidents.openedAt })
-    .from(incidents)
-    .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
-    .where(and(eq(incidents.id, id), eq(incidents.accountId, accountId)));
-  if (!cursor) throw unknownCursor('is not an incident of this account');
-  return sql`(${incidents.openedAt}, ${incidents.id}) < (${cursor.openedAt.toISOString()}::timestamptz, ${id}::uuid)`;
+/** Incidents of deleted monitors are not part of the list. */
+function pageOf(ofAccount: SQL): Parameters<typeof pageAfter>[1] {
+  const scope = and(ofAccount, sql`exists (select from monitors m where m.id = ${incidents.monitorId})`);
+  const message = 'is not an incident of this account';
+  return { table: incidents, time: incidents.openedAt, id: incidents.id, scope, message };
 }

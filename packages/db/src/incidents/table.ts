@@ -2,20 +2,18 @@ import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
-import { accounts } from '../users/table.ts';
+import { accountId } from '../users/table.ts';
 
 /**
- * Opened when a monitor goes DOWN, resolved when it recovers; at most one open per monitor, held by the database. No foreign key
- * to monitors: a monitor that flaps has an incident every few seconds, and deleting it must not delete them all in one
- * transaction. Readers join monitors, so incidents of a deleted one are never shown.
+ * Opened when a monitor goes DOWN, resolved when it recovers; an index allows one open incident per monitor. Without a foreign key to
+ * monitors: a flapping monitor has an incident every few seconds, and its deletion must not delete them all in one transaction. Readers
+ * join monitors, so incidents of deleted monitors are never shown.
  */
 export const incidents = pgTable(
   'incidents',
   {
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     monitorId: uuid('monitor_id').notNull(),
     openedAt: instant('opened_at').notNull(),
     /** Null while the incident is open. */

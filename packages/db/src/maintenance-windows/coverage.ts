@@ -1,24 +1,23 @@
 import { sql } from 'drizzle-orm';
 import type { Transaction } from '../database/open.ts';
-import { arrayOf, columnOf } from '../database/sql.ts';
+import { arrayOf, queryIds, tableOf } from '../database/sql.ts';
 
 /**
- * Whether the occurrence of window `w` has begun and is not over, by its times and Postgres' clock: not by what the maintenance clock has
- * made of it, which may be late.
+ * Whether the occurrence of window `w` has begun and is not over, by its times and Postgres' clock. The state that the maintenance clock
+ * has given it does not count, since that clock may be late.
  */
 export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp()
   and w.occurrence_ends_at > statement_timestamp())`;
 
-/** An account with more windows than this under way at once has each monitor's own windows read instead. */
+/** With more running windows than this in an account, each monitor's own windows are read instead. */
 const MAX_PROBES = 20;
 
 /**
  * Which of these monitors a maintenance window covers now.
  *
- * Other accounts must not make this slow, whatever Postgres knows of its tables. It reads the windows of the account that have begun, and
- * looks for the monitor in each. Where those are many, it reads the monitor's windows instead, past ones too. `order by`, `limit` and
- * `offset` keep the planner from reading whole tables, and the statement is not prepared: a plan made for small tables would outlive
- * them.
+ * Other accounts must not make this slow, whatever Postgres' statistics say. It reads the account's windows that have begun, and looks
+ * for the monitor in each. If those are many, it reads the monitor's windows instead, past ones too. `order by`, `limit` and `offset`
+ * keep the planner from reading whole tables. The statement is not prepared: a plan for small tables would outlive them.
  */
 export async function readCovered(
   tx: Transaction,
@@ -26,7 +25,7 @@ export async function readCovered(
 ): Promise<ReadonlySet<string>> {
   if (monitors.length === 0) return new Set();
   const accountIds = new Set(monitors.map(({ accountId }) => accountId));
-  const { rows } = await tx.execute<{ id: string }>(sql`
+  const ids = await queryIds(tx)`
     with begun as materialized (
       select account.id as account_id, array(
           select w.id from maintenance_windows w where w.account_id = account.id and ${HAS_BEGUN}
@@ -34,9 +33,10 @@ export async function readCovered(
         ) as ids
       from unnest(${arrayOf('uuid', [...accountIds])}) as account (id)
     )
-    select m.id from unnest(
-      ${columnOf(monitors, 'uuid', ({ id }) => id)},
-      ${columnOf(monitors, 'uuid', ({ accountId }) => accountId)}) as m (id, account_id)
+    select m.id from ${tableOf('m', monitors, {
+      id: ['uuid', ({ id }) => id],
+      account_id: ['uuid', ({ accountId }) => accountId],
+    })}
     join begun on begun.account_id = m.account_id
     where case when cardinality(begun.ids) <= ${MAX_PROBES} then exists (
         select from unnest(begun.ids) as w (id) cross join lateral (
@@ -45,6 +45,6 @@ export async function readCovered(
       else exists (
         select from maintenance_window_monitors a cross join lateral (
           select from maintenance_windows w where w.id = a.window_id and ${HAS_BEGUN} limit 1) w
-        where a.monitor_id = m.id offset 0) end`);
-  return new Set(rows.map(({ id }) => id));
+        where a.monitor_id = m.id offset 0) end`;
+  return new Set(ids);
 }

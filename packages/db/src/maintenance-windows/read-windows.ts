@@ -1,56 +1,74 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import { AppError } from '@tocsin/contracts/errors';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { AppError } from '@tocsin/contracts/errors';
 import type {
   ListedMaintenanceWindow,
   MaintenanceWindow,
   MaintenanceWindowPreview,
   MaintenanceWindowsQuery,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { firstOverlap, previewOccurrences } from '@tocsin/core/maintenance/occurrences';
-import type { Occurrence, WindowSchedule } from '@tocsin/core/maintenance/occurrences';
-import { and, count, desc, eq, inArray, ne, sql, type SQL } from 'drizzle-orm';
-import { unknownCursor } from '../database/errors.ts';
-import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { readDatabaseClock } from '../database/sql.ts';
+import {
+  firstOverlap,
+  type Occurrence,
+  previewOccurrences,
+  type WindowSchedule,
+} from '@tocsin/core/maintenance/occurrences';
+import { and, count, desc, eq, inArray, ne, sql } from 'drizzle-orm';
+import { notFound } from '../database/errors.ts';
+import type { Database, Queryable } from '../database/open.ts';
+import { pageAfter } from '../database/page.ts';
+import { readClock, toWire } from '../database/sql.ts';
 import { maintenanceWindowMonitors, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
-/** How many occurrences to come a record shows. */
+/** How many upcoming occurrences a record shows. */
 const UPCOMING = 5;
 
-/** The monitors of each of these windows, by window, ordered by id. */
-export async function readMonitorIds(
-  db: Queryable,
-  windowIds: readonly string[],
-): Promise<Map<string, string[]>> {
-  const byWindow = new Map<string, string[]>(windowIds.map((id) => [id, []]));
-  if (windowIds.length === 0) return byWindow;
-  const [only] = windowIds;
-  const rows = await db
-    .select()
-    .from(maintenanceWindowMonitors)
-    .where(
-      windowIds.length === 1 && only !== undefined
-        ? eq(maintenanceWindowMonitors.windowId, only)
-        : inArray(maintenanceWindowMonitors.windowId, [...windowIds]),
-    )
-    .orderBy(maintenanceWindowMonitors.monitorId);
-  for (const { windowId, monitorId } of rows) byWindow.get(windowId)?.push(monitorId);
-  return byWindow;
+export function maintenanceWindowNotFound(): AppError {
+  return notFound('maintenance window');
 }
 
-/** The occurrence that the row holds: the one that runs, or comes next. */
+/**
+ * The account's window with this id.
+ * @param lock locks the row until the transaction ends: the maintenance clock skips it meanwhile
+ * @throws AppError not_found
+ */
+export async function findWindowRow(
+  db: Queryable,
+  accountId: string,
+  id: string,
+  lock?: 'update',
+): Promise<MaintenanceWindowRow> {
+  const query = db
+    .select()
+    .from(maintenanceWindows)
+    .where(and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId)));
+  const [row] = await (lock === undefined ? query : query.for(lock));
+  if (!row) throw maintenanceWindowNotFound();
+  return row;
+}
+
+/** The monitors of a window, ordered by id. */
+export async function readMonitorIds(db: Queryable, windowId: string): Promise<string[]> {
+  const rows = await db
+    .select({ id: maintenanceWindowMonitors.monitorId })
+    .from(maintenanceWindowMonitors)
+    .where(eq(maintenanceWindowMonitors.windowId, windowId))
+    .orderBy(maintenanceWindowMonitors.monitorId);
+  return rows.map(({ id }) => id);
+}
+
+/** The occurrence in the row: the running or the next one. */
 export function storedOccurrence(row: MaintenanceWindowRow): Occurrence | null {
   const { occurrenceStartsAt: startsAt, occurrenceEndsAt: endsAt } = row;
   return startsAt && endsAt ? { startsAt, endsAt } : null;
 }
 
-/** The occurrence that has begun and is not over by these times, whether or not the clock has looked at it; null: none. */
+/** The occurrence that has begun and is not over at `now`, whether or not the maintenance clock has looked at it; null: none. */
 export function currentOccurrence(row: MaintenanceWindowRow, now: Date): Occurrence | null {
   const stored = storedOccurrence(row);
   return stored !== null && stored.startsAt <= now && now < stored.endsAt ? stored : null;
 }
 
-/** The wire record of a window with its next occurrences, which evaluates its rule (design §3 "Dashboard API"). */
+/** The wire record of a window with its next occurrences. Evaluates its rule. */
 export function toMaintenanceWindow(
   row: MaintenanceWindowRow,
   monitorIds: readonly string[],
@@ -59,72 +77,28 @@ export function toMaintenanceWindow(
   return { ...toListedWindow(row, monitorIds), nextOccurrence: upcoming[0] ?? null, upcoming };
 }
 
-/** The wire record of a window in a list: what its row holds. */
+/** The wire record of a window in a list, from its row alone. */
 function toListedWindow(row: MaintenanceWindowRow, monitorIds: readonly string[]): ListedMaintenanceWindow {
+  const { accountId: _, occurrenceStartsAt: _start, occurrenceEndsAt: _end, ...window } = row;
   const stored = storedOccurrence(row);
   const occurrence = stored && toWire(stored);
+  const isRunning = row.state === 'running';
   return {
-    id: row.id,
-    name: row.name,
-    startsAt: row.startsAt.toISOString(),
-    endsAt: row.endsAt.toISOString(),
+    ...toWire(window),
     monitorIds: [...monitorIds],
-    rrule: row.rrule,
-    timeZone: row.timeZone,
-    state: row.state,
-    currentOccurrence: row.state === 'running' ? occurrence : null,
-    nextOccurrence: row.state === 'running' ? null : occurrence,
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
+    currentOccurrence: isRunning ? occurrence : null,
+    nextOccurrence: isRunning ? null : occurrence,
   };
 }
 
 function upcomingOf(row: MaintenanceWindowRow): readonly Occurrence[] {
   const stored = storedOccurrence(row);
   if (stored === null) return [];
-  // What ends after the stored one has begun is the one before it (where they overlap), itself, and all that follow.
+  // Ends after the stored one begins: the one before it (if they overlap), itself, and all that follow.
   return previewOccurrences(row, UPCOMING + 2, stored.startsAt)
     .filter(({ startsAt }) => startsAt >= stored.startsAt)
     .slice(row.state === 'running' ? 1 : 0)
     .slice(0, UPCOMING);
-}
-
-function toWire({ startsAt, endsAt }: Occurrence): { startsAt: string; endsAt: string } {
-  return { startsAt: startsAt.toISOString(), endsAt: endsAt.toISOString() };
-}
-
-/** An error that says the same for an unknown window and for another account's. */
-export function maintenanceWindowNotFound(): AppError {
-  return new AppError('not_found', 'There is no maintenance window with this id.');
-}
-
-/** The account's window with this id. @throws AppError not_found */
-export async function findWindowRow(
-  db: Queryable,
-  accountId: string,
-  id: string,
-): Promise<MaintenanceWindowRow> {
-  const [row] = await db
-    .select()
-    .from(maintenanceWindows)
-    .where(and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId)));
-  if (!row) throw maintenanceWindowNotFound();
-  return row;
-}
-
-/** The same, locked until the transaction ends: the clock leaves it alone meanwhile. */
-export async function lockWindowRow(
-  tx: Transaction,
-  accountId: string,
-  id: string,
-): Promise<MaintenanceWindowRow> {
-  const [row] = await tx
-    .select()
-    .from(maintenanceWindows)
-    .where(and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId)))
-    .for('update');
-  if (!row) throw maintenanceWindowNotFound();
-  return row;
 }
 
 /** @throws AppError not_found */
@@ -134,44 +108,30 @@ export async function getMaintenanceWindow(
   id: string,
 ): Promise<MaintenanceWindow> {
   const row = await findWindowRow(db, accountId, id);
-  const monitorIds = await readMonitorIds(db, [id]);
-  return toMaintenanceWindow(row, monitorIds.get(id) ?? []);
+  return toMaintenanceWindow(row, await readMonitorIds(db, id));
 }
 
 /**
  * A page of the account's windows, newest first: those made before the window `before`, or the latest.
- * @throws AppError validation_failed where `before` is no window of the account
+ * @throws AppError validation_failed if `before` is not a window of the account
  */
 export async function listMaintenanceWindows(
   db: Database,
   accountId: string,
   { limit, before }: MaintenanceWindowsQuery,
 ): Promise<ListedMaintenanceWindow[]> {
+  const { id, createdAt: time } = maintenanceWindows;
+  const scope = eq(maintenanceWindows.accountId, accountId);
+  const message = 'is not a maintenance window of this account';
+  const monitorIds = sql<string[]>`array(select m.monitor_id::text from maintenance_window_monitors m
+    where m.window_id = ${maintenanceWindows}.id order by m.monitor_id)`;
   const rows = await db
-    .select()
+    .select({ window: maintenanceWindows, monitorIds })
     .from(maintenanceWindows)
-    .where(
-      and(
-        eq(maintenanceWindows.accountId, accountId),
-        before === undefined ? undefined : await isBefore(db, accountId, before),
-      ),
-    )
-    .orderBy(desc(maintenanceWindows.createdAt), desc(maintenanceWindows.id))
+    .where(and(scope, await pageAfter(db, { table: maintenanceWindows, time, id, scope, message }, before)))
+    .orderBy(desc(time), desc(id))
     .limit(limit);
-  const monitorIds = await readMonitorIds(
-    db,
-    rows.map((row) => row.id),
-  );
-  return rows.map((row) => toListedWindow(row, monitorIds.get(row.id) ?? []));
-}
-
-async function isBefore(db: Database, accountId: string, id: string): Promise<SQL> {
-  const [cursor] = await db
-    .select({ createdAt: maintenanceWindows.createdAt })
-    .from(maintenanceWindows)
-    .where(and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId)));
-  if (!cursor) throw unknownCursor('is not a maintenance window of this account');
-  return sql`(${maintenanceWindows.createdAt}, ${maintenanceWindows.id}) < (${cursor.createdAt.toISOString()}::timestamptz, ${id}::uuid)`;
+  return rows.map((row) => toListedWindow(row.window, row.monitorIds));
 }
 
 /** How many windows run now. */
@@ -179,7 +139,7 @@ export async function countRunningWindows(db: Database): Promise<number> {
   return db.$count(maintenanceWindows, eq(maintenanceWindows.state, 'running'));
 }
 
-/** Beyond so many windows with monitors in common, the others are not compared. */
+/** How many windows with monitors in common are compared. */
 const MAX_COMPARED = 50;
 
 /**
@@ -193,7 +153,7 @@ export async function previewWindow(
   monitorIds: readonly string[],
   ownId: string | null,
 ): Promise<MaintenanceWindowPreview> {
-  const occurrences = previewOccurrences(schedule, UPCOMING, await readDatabaseClock(db));
+  const occurrences = previewOccurrences(schedule, UPCOMING, new Date(await readClock(db)));
   const others = await db
     .select({ window: maintenanceWindows, monitorCount: count() })
     .from(maintenanceWindows)
@@ -216,8 +176,8 @@ export async function previewWindow(
     if (startsAt !== null) {
       overlaps.push({ maintenanceWindowId, name, startsAt: startsAt.toISOString(), monitorCount });
     }
-    // Rules take time to evaluate: other requests get their turn.
-    await turn();
+    // The evaluation of rules takes time: other requests get their turn.
+    await nextTurn();
   }
   return { occurrences: occurrences.map(toWire), overlaps };
 }

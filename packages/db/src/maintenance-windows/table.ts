@@ -2,20 +2,18 @@ import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windo
 import { sql } from 'drizzle-orm';
 import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
-import { monitors } from '../monitors/table.ts';
-import { accounts } from '../users/table.ts';
+import { monitorId } from '../monitors/table.ts';
+import { accountId } from '../users/table.ts';
 
-/** How an occurrence ended: by its time, cut short by a person, or while no service was up to carry it out. */
+/** How an occurrence ended: at its time, cut short by a user, or missed because no service was running. */
 export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';
 
-/** Planned maintenance: once, or repeated by an RRULE in a time zone. The row holds the occurrence that runs or comes next. */
+/** Planned maintenance: once, or repeated by an RRULE in a time zone. The row has the running or the next occurrence. */
 export const maintenanceWindows = pgTable(
   'maintenance_windows',
   {
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     name: text('name').notNull(),
     /** The first occurrence. */
     startsAt: instant('starts_at').notNull(),
@@ -25,7 +23,7 @@ export const maintenanceWindows = pgTable(
     /** IANA name; recurrences keep their local time in it. */
     timeZone: text('time_zone').notNull().default('UTC'),
     state: text('state').$type<MaintenanceWindowState>().notNull().default('scheduled'),
-    /** The occurrence that runs or comes next; null where none is left. */
+    /** The running or the next occurrence; null if none is left. */
     occurrenceStartsAt: instant('occurrence_starts_at'),
     occurrenceEndsAt: instant('occurrence_ends_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
@@ -43,16 +41,14 @@ export const maintenanceWindows = pgTable(
 );
 export type MaintenanceWindowRow = typeof maintenanceWindows.$inferSelect;
 
-/** Which monitors a window silences. */
+/** The monitors that a window silences. */
 export const maintenanceWindowMonitors = pgTable(
   'maintenance_window_monitors',
   {
     windowId: uuid('window_id')
       .notNull()
       .references(() => maintenanceWindows.id, { onDelete: 'cascade' }),
-    monitorId: uuid('monitor_id')
-      .notNull()
-      .references(() => monitors.id, { onDelete: 'cascade' }),
+    monitorId: monitorId(),
   },
   (table) => [
     primaryKey({ columns: [table.windowId, table.monitorId] }),

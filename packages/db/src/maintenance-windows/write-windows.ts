@@ -1,92 +1,71 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AppError } from '@tocsin/contracts/errors';
-import type { FieldError } from '@tocsin/contracts/errors';
+import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import type {
   MaintenanceWindow,
   MaintenanceWindowInput,
   MaintenanceWindowUpdate,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { endOccurrence, nextOccurrence, type WindowSchedule } from '@tocsin/core/maintenance/occurrences';
-import { windowProblems } from '@tocsin/core/maintenance/validate-window';
+import { validateSchedule } from '@tocsin/core/maintenance/validate-window';
 import { eq, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { arrayOf, clockNow, readDatabaseClock } from '../database/sql.ts';
+import { arrayOf, firstOf, laterThan, readClock } from '../database/sql.ts';
+import { findUnknownMonitors, unknownMonitorErrors } from '../monitors/monitor-row.ts';
 import { readOutcomes } from './advance-windows.ts';
 import {
   currentOccurrence,
-  lockWindowRow,
+  findWindowRow,
   readMonitorIds,
   storedOccurrence,
   toMaintenanceWindow,
 } from './read-windows.ts';
 import { maintenanceOccurrences, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
-/** What of a window is to be judged; a field that could not be read is left out. */
+/** The fields of a window to validate, without those that could not be parsed. */
 export interface WindowFields extends Partial<WindowSchedule> {
   readonly monitorIds?: readonly string[];
 }
 
 /**
- * What is wrong with a window beyond the form of its fields: its schedule, and monitors that are not the account's.
+ * The errors of a window beyond the form of its fields: its schedule, and monitors of other accounts.
  * @param mayBePast whether all of it may be over
  */
-export async function findWindowFaults(
+export async function validateWindow(
   db: Queryable,
   accountId: string,
   fields: WindowFields,
   mayBePast = false,
 ): Promise<FieldError[]> {
-  const now = await readDatabaseClock(db);
+  const now = new Date(await readClock(db));
+  const monitorIds = fields.monitorIds ?? [];
   return [
-    ...windowProblems(fields, now, mayBePast),
-    ...(await unknownMonitors(db, accountId, fields.monitorIds ?? [])),
+    ...validateSchedule(fields, now, mayBePast),
+    ...unknownMonitorErrors(monitorIds, await findUnknownMonitors(db, accountId, monitorIds)),
   ];
 }
 
-async function unknownMonitors(
-  db: Queryable,
-  accountId: string,
-  monitorIds: readonly string[],
-): Promise<FieldError[]> {
-  if (monitorIds.length === 0) return [];
-  const { rows } = await db.execute<{ id: string }>(sql`
-    select id from monitors where account_id = ${accountId} and id = any(${arrayOf('uuid', monitorIds)})`);
-  const known = new Set(rows.map((row) => row.id));
-  return monitorIds.flatMap((id, index) =>
-    known.has(id) ? [] : [{ path: `monitorIds.${index}`, message: 'is no monitor of this account' }],
-  );
-}
-
-/** Plans maintenance; the clock begins it. The input must have no fault that `findWindowFaults` finds. */
+/** Plans maintenance; the maintenance clock begins it. The input must pass `validateWindow`. */
 export async function createMaintenanceWindow(
   db: Database,
   accountId: string,
   { monitorIds, ...input }: MaintenanceWindowInput,
 ): Promise<MaintenanceWindow> {
   return db.transaction(async (tx) => {
-    const occurrence = nextOccurrence(input, await readDatabaseClock(tx));
-    const [row] = await tx
+    const occurrence = nextOccurrence(input, new Date(await readClock(tx)));
+    const id = uuidv7();
+    const rows = await tx
       .insert(maintenanceWindows)
-      .values({
-        id: uuidv7(),
-        accountId,
-        ...input,
-        state: occurrence === null ? 'ended' : 'scheduled',
-        occurrenceStartsAt: occurrence?.startsAt ?? null,
-        occurrenceEndsAt: occurrence?.endsAt ?? null,
-      })
+      .values({ id, accountId, ...input, ...toPlan(occurrence, 'scheduled') })
       .returning();
-    if (!row) throw new Error('insert returned no row');
-    await assignMonitors(tx, accountId, row.id, monitorIds);
-    const assigned = await readMonitorIds(tx, [row.id]);
-    return toMaintenanceWindow(row, assigned.get(row.id) ?? []);
+    await assignMonitors(tx, accountId, id, monitorIds);
+    return toMaintenanceWindow(firstOf(rows), await readMonitorIds(tx, id));
   });
 }
 
 /**
- * Changes the given fields of a window. An occurrence that has begun goes on with its new end, or is cut short where the new
- * schedule has none now; the clock brings the monitors in line.
+ * Changes the given fields of a window. An occurrence that has begun continues with its new end, or is cut short if the new schedule
+ * has none now; the maintenance clock then settles the monitors.
  * @throws AppError not_found, validation_failed (the merged window breaks a rule)
  */
 export async function updateMaintenanceWindow(
@@ -96,13 +75,14 @@ export async function updateMaintenanceWindow(
   update: MaintenanceWindowUpdate,
 ): Promise<MaintenanceWindow> {
   return db.transaction(async (tx) => {
-    const before = await lockWindowRow(tx, accountId, id);
-    const monitorIds = (await readMonitorIds(tx, [id])).get(id) ?? [];
+    const before = await findWindowRow(tx, accountId, id, 'update');
+    const monitorIds = await readMonitorIds(tx, id);
     const schedule = mergeSchedule(before, update);
     const rescheduled = !isDeepStrictEqual(schedule, mergeSchedule(before, {}));
-    // What has begun may be made to end at once by an end that is past.
-    const mayBePast = !rescheduled || currentOccurrence(before, await readDatabaseClock(tx)) !== null;
-    const errors = await findWindowFaults(tx, accountId, { ...schedule, ...pickIds(update) }, mayBePast);
+    // An end in the past is allowed for an occurrence that has begun: it ends at once.
+    const mayBePast = !rescheduled || currentOccurrence(before, new Date(await readClock(tx))) !== null;
+    const fields = { ...schedule, ...(update.monitorIds && { monitorIds: update.monitorIds }) };
+    const errors = await validateWindow(tx, accountId, fields, mayBePast);
     if (errors.length > 0) {
       throw new AppError('validation_failed', 'The window would break a rule after this update.', { errors });
     }
@@ -111,15 +91,11 @@ export async function updateMaintenanceWindow(
     const renamed = update.name !== undefined && update.name !== before.name;
     if (!rescheduled && !reassigned && !renamed) return toMaintenanceWindow(before, monitorIds);
 
-    // What became of an occurrence depends on the monitors that it had.
+    // The outcome of an occurrence depends on the monitors that it had, so it is read before they change.
     const plan = rescheduled ? await replan(tx, before, schedule) : {};
     if (reassigned && update.monitorIds) await assignMonitors(tx, accountId, id, update.monitorIds);
-    const after = await writeWindow(tx, id, {
-      name: update.name ?? before.name,
-      ...schedule,
-      ...plan,
-    });
-    return toMaintenanceWindow(after, (await readMonitorIds(tx, [id])).get(id) ?? []);
+    const after = await writeWindow(tx, id, { name: update.name ?? before.name, ...schedule, ...plan });
+    return toMaintenanceWindow(after, await readMonitorIds(tx, id));
   });
 }
 
@@ -136,13 +112,9 @@ export function mergeSchedule(
   };
 }
 
-function pickIds({ monitorIds }: MaintenanceWindowUpdate): { monitorIds?: readonly string[] } {
-  return monitorIds === undefined ? {} : { monitorIds };
-}
-
 /**
- * Ends the occurrence of a window that runs, by Postgres' clock; a window that recurs goes on with the next one. Where none runs it stays
- * as it is. Its monitors are then to come out of maintenance: `settleMaintenance`.
+ * Ends the running occurrence of a window, by Postgres' clock; a recurring window continues with the next one. Without a running
+ * occurrence nothing changes. Its monitors then leave maintenance: `settleMaintenance`.
  * @throws AppError not_found
  */
 export async function endMaintenance(
@@ -151,9 +123,9 @@ export async function endMaintenance(
   id: string,
 ): Promise<MaintenanceWindow> {
   return db.transaction(async (tx) => {
-    const before = await lockWindowRow(tx, accountId, id);
-    const monitorIds = (await readMonitorIds(tx, [id])).get(id) ?? [];
-    const now = await readDatabaseClock(tx);
+    const before = await findWindowRow(tx, accountId, id, 'update');
+    const monitorIds = await readMonitorIds(tx, id);
+    const now = new Date(await readClock(tx));
     const current = currentOccurrence(before, now);
     if (current === null) return toMaintenanceWindow(before, monitorIds);
     const schedule = endOccurrence(before, current, now);
@@ -164,8 +136,8 @@ export async function endMaintenance(
 }
 
 /**
- * Deletes a window with its past. If it has begun, its monitors are then to come out of maintenance: `settleMaintenance`.
- * @returns the monitors it silenced until now; none where it had not begun
+ * Deletes a window with its past. If it has begun, its monitors then leave maintenance: `settleMaintenance`.
+ * @returns the monitors it silenced until now; none if it had not begun
  * @throws AppError not_found
  */
 export async function deleteMaintenanceWindow(
@@ -174,34 +146,45 @@ export async function deleteMaintenanceWindow(
   id: string,
 ): Promise<string[]> {
   return db.transaction(async (tx) => {
-    const stored = storedOccurrence(await lockWindowRow(tx, accountId, id));
-    const hasBegun = stored !== null && stored.startsAt <= (await readDatabaseClock(tx));
-    const monitorIds = hasBegun ? await readMonitorIds(tx, [id]) : null;
+    const stored = storedOccurrence(await findWindowRow(tx, accountId, id, 'update'));
+    const hasBegun = stored !== null && stored.startsAt.getTime() <= (await readClock(tx));
+    const monitorIds = hasBegun ? await readMonitorIds(tx, id) : [];
     await tx.delete(maintenanceWindows).where(eq(maintenanceWindows.id, id));
-    return monitorIds?.get(id) ?? [];
+    return monitorIds;
   });
 }
 
 type PlanColumns = Pick<MaintenanceWindowRow, 'state' | 'occurrenceStartsAt' | 'occurrenceEndsAt'>;
 
+function toPlan(
+  occurrence: { startsAt: Date; endsAt: Date } | null,
+  state: 'scheduled' | 'running',
+): PlanColumns {
+  return {
+    state: occurrence === null ? 'ended' : state,
+    occurrenceStartsAt: occurrence?.startsAt ?? null,
+    occurrenceEndsAt: occurrence?.endsAt ?? null,
+  };
+}
+
 /**
- * The occurrence that a new schedule has now or next. What has begun and does not go on is noted: as cut short, or where it was over
- * before the clock looked at it, as it ended.
+ * The occurrence that a new schedule has now or next. An occurrence that has begun and does not continue is recorded: as cut short, or,
+ * if it was over before the maintenance clock looked at it, with its outcome.
  */
 async function replan(
   tx: Transaction,
   before: MaintenanceWindowRow,
   schedule: WindowSchedule,
 ): Promise<PlanColumns> {
-  const now = await readDatabaseClock(tx);
+  const now = new Date(await readClock(tx));
   const occurrence = nextOccurrence(schedule, now);
   const stored = storedOccurrence(before);
   const hasBegun = stored !== null && stored.startsAt <= now;
-  // An occurrence that is over, but was not ended by the clock yet, goes on where its end alone is moved.
-  const mayGoOn =
+  // An occurrence that is over, but that the clock has not ended yet, continues if only its end is moved.
+  const mayContinue =
     currentOccurrence(before, now) !== null || stored?.startsAt.getTime() === occurrence?.startsAt.getTime();
-  const goesOn = hasBegun && mayGoOn && occurrence !== null && occurrence.startsAt <= now;
-  if (hasBegun && !goesOn) {
+  const continues = hasBegun && mayContinue && occurrence !== null && occurrence.startsAt <= now;
+  if (hasBegun && !continues) {
     const isOver = stored.endsAt <= now;
     const outcome = isOver ? (await readOutcomes(tx, [before.id]))(before) : 'cut_short';
     const endsAt = isOver ? stored.endsAt : now;
@@ -210,30 +193,24 @@ async function replan(
       .values({ windowId: before.id, startsAt: stored.startsAt, endsAt, outcome })
       .onConflictDoNothing();
   }
-  return {
-    state: occurrence === null ? 'ended' : goesOn ? 'running' : 'scheduled',
-    occurrenceStartsAt: occurrence?.startsAt ?? null,
-    occurrenceEndsAt: occurrence?.endsAt ?? null,
-  };
+  return toPlan(occurrence, continues ? 'running' : 'scheduled');
 }
 
-/** Writes the columns of a window that is locked. @returns the row as it is then */
+/** Writes the columns of a locked window. @returns the row afterwards */
 async function writeWindow(
   tx: Transaction,
   id: string,
   columns: Partial<WindowSchedule & PlanColumns & Pick<MaintenanceWindowRow, 'name'>>,
 ): Promise<MaintenanceWindowRow> {
-  const updatedAt = sql`greatest(${clockNow}, ${maintenanceWindows.updatedAt} + interval '1 millisecond')`;
-  const [after] = await tx
+  const rows = await tx
     .update(maintenanceWindows)
-    .set({ ...columns, updatedAt })
+    .set({ ...columns, updatedAt: laterThan(maintenanceWindows.updatedAt) })
     .where(eq(maintenanceWindows.id, id))
     .returning();
-  if (!after) throw new Error('update returned no row');
-  return after;
+  return firstOf(rows);
 }
 
-/** Makes these the monitors of a window. One that was deleted meanwhile is left out. */
+/** Makes these the monitors of a window. A monitor that was deleted meanwhile is left out. */
 async function assignMonitors(
   tx: Transaction,
   accountId: string,

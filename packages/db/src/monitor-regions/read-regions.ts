@@ -1,26 +1,30 @@
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import { GRACE_MS } from '@tocsin/core/schedule/slots';
 import type { RegionState } from '@tocsin/core/status/apply-check';
-import { hasSay, type StatusRules } from '@tocsin/core/status/evaluate-status';
+import { isEligible, type StatusRules } from '@tocsin/core/status/evaluate-status';
 import { and, asc, eq, sql } from 'drizzle-orm';
+import { z } from 'zod';
 import type { Database } from '../database/open.ts';
+import { epochMs, query } from '../database/sql.ts';
 import { monitorNotFound } from '../monitors/monitor-row.ts';
 import { monitors } from '../monitors/table.ts';
 import { type MonitorRegionRow, monitorRegions } from './table.ts';
 
-/** A region's row as the rules see it. */
+/** The row of a region as the rules see it. */
 export function toRegionState(row: MonitorRegionRow): RegionState {
+  const { region, consecutiveFailures, recentSlots, lastLatencyMs, lastErrorReason } = row;
   return {
-    region: row.region,
-    consecutiveFailures: row.consecutiveFailures,
+    region,
+    consecutiveFailures,
+    recentSlots,
+    lastLatencyMs,
+    lastErrorReason,
     lastResultAt: row.lastResultAt?.getTime() ?? null,
     since: row.since.getTime(),
-    recentSlots: row.recentSlots,
-    lastLatencyMs: row.lastLatencyMs,
-    lastErrorReason: row.lastErrorReason,
   };
 }
 
-/** What each region of a monitor last said, by code. @throws AppError not_found */
+/** The last result of each region of a monitor, by code. @throws AppError not_found */
 export async function listMonitorRegions(
   db: Database,
   accountId: string,
@@ -31,7 +35,7 @@ export async function listMonitorRegions(
     .select({
       rules: { failureThreshold, intervalSeconds, timeoutSeconds },
       region: monitorRegions,
-      now: sql<number>`(extract(epoch from clock_timestamp()) * 1000)::float8`,
+      now: epochMs(sql`clock_timestamp()`),
     })
     .from(monitors)
     .innerJoin(monitorRegions, eq(monitorRegions.monitorId, monitors.id))
@@ -44,54 +48,52 @@ export async function listMonitorRegions(
 
 function toMonitorRegion(rules: StatusRules, row: MonitorRegionRow, now: number): MonitorRegion {
   const state = toRegionState(row);
-  const { consecutiveFailures } = state;
+  const { region, consecutiveFailures } = state;
   const reported = row.lastResultAt !== null;
   return {
-    region: row.region,
+    region,
     status: reported ? (consecutiveFailures === 0 ? 'UP' : 'DOWN') : null,
     failing: reported && consecutiveFailures >= rules.failureThreshold,
     consecutiveFailures,
     lastCheckedAt: row.lastResultAt?.toISOString() ?? null,
-    hasSay: hasSay(rules, state, now),
+    hasSay: isEligible(rules, state, now),
     certificateExpiresAt: row.certificateExpiresAt?.toISOString() ?? null,
   };
 }
 
+const regionCount = z.object({ region: z.string(), monitors: z.number() });
+
 /**
  * How many monitors each region checks, by region.
- * @param accountId only this account's; null: everybody's
+ * @param accountId only this account's; null: of all accounts
  */
 export async function countRegionMonitors(
   db: Database,
   accountId: string | null,
 ): Promise<Map<string, number>> {
-  const { rows } = await db.execute<{ region: string; monitors: number }>(sql`
+  const rows = await query(db, regionCount)`
     select r.region, count(*)::int as monitors from monitor_regions r
     ${accountId === null ? sql`` : sql`join monitors m on m.id = r.monitor_id and m.account_id = ${accountId}`}
-    group by r.region order by r.region`);
-  return new Map(rows.map((row) => [row.region, row.monitors]));
+    group by r.region order by r.region`;
+  return new Map(rows.map(({ region, monitors }) => [region, monitors]));
 }
 
-/** How much later than its interval and timeout a result may be: the grace of a job that is too late (design §4 "Slot"). */
-const GRACE_SECONDS = 15;
+const watchedRegion = z.object({
+  region: z.string(),
+  /** Monitors of all accounts that the region checks. */
+  monitors: z.number(),
+  /** Monitors whose last result, or else their assignment, is older than interval, timeout and 15 s: they are not being checked. */
+  overdue: z.number(),
+});
+export type WatchedRegion = Omit<z.output<typeof watchedRegion>, 'region'>;
 
-export interface WatchedRegion {
-  /** Monitors of every account that the region is to check. */
-  readonly monitors: number;
-  /**
-   * Those whose last result, or where there is none their assignment, is older than interval, timeout and 15 s: nobody checks
-   * them, for whatever reason.
-   */
-  readonly overdue: number;
-}
-
-/** How every region keeps up with its monitors, by what was recorded; the regions with the most monitors first. */
+/** How well each region keeps up with its monitors, by recorded results. The regions with the most monitors come first. */
 export async function watchRegions(db: Database, limit: number): Promise<Map<string, WatchedRegion>> {
-  const { rows } = await db.execute<{ region: string; monitors: number; overdue: number }>(sql`
+  const rows = await query(db, watchedRegion)`
     select r.region, count(*)::int as monitors,
       (count(*) filter (where coalesce(r.last_result_at, r.since)
-        < now() - make_interval(secs => m.interval_seconds + m.timeout_seconds + ${GRACE_SECONDS})))::int as overdue
+        < now() - make_interval(secs => m.interval_seconds + m.timeout_seconds + ${GRACE_MS / 1_000}::int)))::int as overdue
     from monitor_regions r join monitors m on m.id = r.monitor_id
-    group by r.region order by monitors desc, r.region limit ${limit}`);
-  return new Map(rows.map(({ region, monitors, overdue }) => [region, { monitors, overdue }]));
+    group by r.region order by monitors desc, r.region limit ${limit}`;
+  return new Map(rows.map(({ region, ...watched }) => [region, watched]));
 }

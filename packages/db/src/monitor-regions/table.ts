@@ -1,18 +1,16 @@
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
-import { bigint, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { bigint, index, integer, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
-import { monitors } from '../monitors/table.ts';
+import { monitorId } from '../monitors/table.ts';
 
-/** One row per monitor and region that checks it: what the region last said, and which revision its schedule has. */
+/** One row per monitor and region that checks it: the region's last results, and the revision of its schedule. */
 export const monitorRegions = pgTable(
   'monitor_regions',
   {
-    monitorId: uuid('monitor_id')
-      .notNull()
-      .references(() => monitors.id, { onDelete: 'cascade' }),
+    monitorId: monitorId(),
     region: text('region').notNull(),
-    /** The revision whose schedule is in the queue's store; null: none, or one that must be applied again. */
+    /** The revision whose schedule is in the queue's store; null: none, or it must be applied again. */
     scheduledRevision: integer('scheduled_revision'),
     /** When the region was assigned, its streak was reset, or another region ended a silence of all. */
     since: instant('since').notNull().default(clockNow),
@@ -20,7 +18,7 @@ export const monitorRegions = pgTable(
     lastResultAt: instant('last_result_at'),
     lastLatencyMs: integer('last_latency_ms'),
     lastErrorReason: text('last_error_reason').$type<ErrorReason>(),
-    /** Of the last check that came to a TLS connection, its last hop; null: none since the URL was given. */
+    /** From the last hop of the last check with a TLS connection; null: none since the URL was set. */
     certificateExpiresAt: instant('certificate_expires_at'),
     /** Epoch milliseconds of the last few recorded slots: a result in one of them is dropped. */
     recentSlots: bigint('recent_slots', { mode: 'number' }).array().notNull().default([]),
@@ -33,15 +31,13 @@ export const monitorRegions = pgTable(
 export type MonitorRegionRow = typeof monitorRegions.$inferSelect;
 
 /**
- * Which checks should happen (ADR 8): from `startsAt` until before `endsAt` a region is to check a monitor at the epoch
- * milliseconds that leave `phaseMs` modulo the interval. Spans of one monitor and region never overlap.
+ * The planned checks (ADR 8): from `startsAt` to `endsAt` (exclusive) a region checks a monitor at the epoch milliseconds that equal
+ * `phaseMs` modulo the interval. Spans of one monitor and region never overlap.
  */
 export const scheduleSpans = pgTable(
   'schedule_spans',
   {
-    monitorId: uuid('monitor_id')
-      .notNull()
-      .references(() => monitors.id, { onDelete: 'cascade' }),
+    monitorId: monitorId(),
     region: text('region').notNull(),
     startsAt: instant('starts_at').notNull().default(clockNow),
     /** Null while it runs. */

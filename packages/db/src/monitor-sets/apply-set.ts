@@ -5,33 +5,31 @@ import { brokenUniqueConstraint, isLockTimeout } from '../database/errors.ts';
 import { ADVISORY_LOCKS } from '../database/leader-lease.ts';
 import type { DbContext, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
-import { scheduleOf } from '../monitors/create-monitor.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
-import { insertMonitors } from '../monitors/insert-monitors.ts';
-import type { MonitorSchedule } from '../monitors/insert-monitors.ts';
-import { rewriteMonitors } from '../monitors/rewrite-monitors.ts';
-import { type MonitorRow, monitors } from '../monitors/table.ts';
+import { insertMonitors } from '../monitors/create-monitors.ts';
+import { monitors } from '../monitors/table.ts';
+import { rewriteMonitors } from '../monitors/update-monitors.ts';
 import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
 
-/** How often the set is compared again where others change its monitors meanwhile. */
-const MOST_PLANS = 5;
+/** How often the set is compared again when other requests change its monitors meanwhile. */
+const MAX_PLANS = 5;
 const LOCK_TIMEOUT = '10s';
 
 export interface AppliedSet {
   readonly result: MonitorSetResult;
   /** See `planVersion`. */
   readonly version: string;
-  /** Of the monitors that were created or changed. */
-  readonly schedules: readonly MonitorSchedule[];
+  /** The monitors that were created or changed, with the regions that check them. */
+  readonly schedules: readonly { readonly monitorId: string; readonly regions: readonly string[] }[];
   /** Status changes whose deliveries are due. */
   readonly statusChangeIds: readonly string[];
 }
 
 /**
- * Makes the monitors of a source what a set says, in one transaction (docs/api.md "Sets of monitors"): all of it or nothing. Two calls for
- * one source take turns. Monitors that stay as they are, are not locked: their checks are recorded meanwhile.
- * @param versions of plans, one of which must be what is to be done now; null: any
- * @throws AppError conflict (an externalId is another's), precondition_failed, unavailable (another call takes too long)
+ * Makes the monitors of a source match a set, in one transaction: all of it or nothing. Two calls for one source take turns. Unchanged
+ * monitors are not locked: their checks are recorded meanwhile.
+ * @param versions the present plan must have one of these, see `planVersion`; null: any
+ * @throws AppError conflict (another monitor has an externalId), precondition_failed, unavailable (another call takes too long)
  */
 export async function applySet(
   context: DbContext,
@@ -50,7 +48,7 @@ export async function applySet(
       await lockSource(tx, accountId, set.source);
       const plan = await lockPlan(tx, context, accountId, set);
       const version = requirePlan(plan, versions);
-      return { version, ...(await carryOut(tx, context, accountId, plan, set, defaultRegion)) };
+      return { version, ...(await applyPlan(tx, context, accountId, plan, set, defaultRegion)) };
     })
     .catch((error: unknown) => {
       throw knownError(error) ?? error;
@@ -70,49 +68,35 @@ function requirePlan(plan: SetPlan, versions: ReadonlySet<string> | null): strin
   if (versions === null || versions.has(version)) return version;
   throw new AppError(
     'precondition_failed',
-    'Not the same is to be done any more as when you asked: ask again by a dry run, and send If-Match with its ETag.',
+    'The plan has changed since your dry run. Run it again, and send If-Match with its ETag.',
   );
 }
 
-/** Locks what a plan changes, in the order of ids as everybody does, and plans again where it was changed meanwhile. */
+/** Locks the monitors that a plan changes, in the order of their ids, and plans again if they changed meanwhile. */
 async function lockPlan(
   tx: Transaction,
   { secrets }: DbContext,
   accountId: string,
   set: MonitorSet,
 ): Promise<SetPlan> {
-  for (let count = 0; count < MOST_PLANS; count += 1) {
+  for (let count = 0; count < MAX_PLANS; count += 1) {
     const plan = await planSet(tx, secrets, accountId, set);
     const candidates = [...plan.update.map(({ before }) => before), ...plan.delete];
     if (candidates.length === 0) return plan;
-    const locked = await lockRows(tx, candidates);
-    if (candidates.every(({ id, revision }) => locked.get(id)?.revision === revision)) {
-      // A check may have moved the status since.
-      const update = plan.update.map((rewrite) => ({
-        ...rewrite,
-        before: locked.get(rewrite.before.id) ?? rewrite.before,
-      }));
-      return { ...plan, update };
-    }
+    const ids = candidates.map(({ id }) => id);
+    const rows = await tx
+      .select({ id: monitors.id, revision: monitors.revision })
+      .from(monitors)
+      .where(sql`${monitors.id} = any(${arrayOf('uuid', ids)})`)
+      .orderBy(monitors.id)
+      .for('no key update');
+    const locked = new Map(rows.map(({ id, revision }) => [id, revision]));
+    if (candidates.every(({ id, revision }) => locked.get(id) === revision)) return plan;
   }
   throw busy();
 }
 
-async function lockRows(tx: Transaction, rows: readonly MonitorRow[]): Promise<Map<string, MonitorRow>> {
-  const ids = arrayOf(
-    'uuid',
-    rows.map(({ id }) => id),
-  );
-  const locked = await tx
-    .select()
-    .from(monitors)
-    .where(sql`${monitors.id} = any(${ids})`)
-    .orderBy(monitors.id)
-    .for('no key update');
-  return new Map(locked.map((row) => [row.id, row]));
-}
-
-async function carryOut(
+async function applyPlan(
   tx: Transaction,
   { secrets }: DbContext,
   accountId: string,
@@ -132,7 +116,7 @@ async function carryOut(
       set,
       created.map(({ row }) => row.id),
     ),
-    schedules: [...created, ...rewritten].map(scheduleOf),
+    schedules: [...created, ...rewritten].map(({ row, regions }) => ({ monitorId: row.id, regions })),
     statusChangeIds: rewritten.flatMap(({ statusChange }) =>
       statusChange?.due === true ? [statusChange.id] : [],
     ),
@@ -148,7 +132,7 @@ function knownError(error: unknown): AppError | null {
 }
 
 function busy(cause?: unknown): AppError {
-  return new AppError('unavailable', 'Others are changing monitors of this source. Try again soon.', {
+  return new AppError('unavailable', 'Other requests are changing monitors of this source. Try again soon.', {
     headers: { 'Retry-After': '2' },
     cause,
   });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import type { MonitorSet, MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
@@ -8,29 +8,29 @@ import { and, eq, or, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { placeholderErrors, toShownInput } from '../monitors/monitor-codec.ts';
-import { changedFields, type Rewrite } from '../monitors/rewrite-monitors.ts';
+import { changedFields, type Rewrite } from '../monitors/update-monitors.ts';
 import { type MonitorRow, monitors } from '../monitors/table.ts';
 
-/** Faults that one response names. */
-const MOST_FAULTS = 100;
+/** Errors that one response lists. */
+const MAX_ERRORS = 100;
 
-/** Monitors that are compared before the process does something else. */
+/** Monitors that are compared before the event loop gets its turn. */
 const COMPARED_AT_ONCE = 250;
 
-/** What makes the monitors of a source what a set says. */
+/** The changes that make the monitors of a source match a set. */
 export interface SetPlan {
   readonly create: readonly (MonitorInput & { externalId: string })[];
   readonly update: readonly Rewrite[];
   readonly delete: readonly MonitorRow[];
   readonly unchanged: readonly MonitorRow[];
-  /** Of the source, not in the set, and kept. */
+  /** Monitors of the source that are not in the set, and are kept. */
   readonly unlisted: readonly MonitorRow[];
 }
 
 /**
- * Compares a set with the monitors as they are, without locking any.
- * @throws AppError conflict, where monitors of another source, or of none, have an externalId of the set; validation_failed, where
- * "(unreadable)" was sent back
+ * Compares a set with the present monitors, without locking any.
+ * @throws AppError conflict if monitors of another source, or of none, have an externalId of the set; validation_failed if it contains
+ * "(unreadable)"
  */
 export async function planSet(
   db: Queryable,
@@ -40,13 +40,13 @@ export async function planSet(
 ): Promise<SetPlan> {
   const rows = await readRows(db, accountId, set);
   const known = new Map(rows.map((row) => [row.externalId, row]));
-  refuseForeign(set, known);
+  refuseOthers(set, known);
   const create: (MonitorInput & { externalId: string })[] = [];
   const update: Rewrite[] = [];
   const unchanged: MonitorRow[] = [];
   const errors: FieldError[] = [];
   for (const [index, entry] of set.monitors.entries()) {
-    if (index % COMPARED_AT_ONCE === 0) await turn();
+    if (index % COMPARED_AT_ONCE === 0) await nextTurn();
     const input = { ...entry, source: set.source };
     const before = known.get(entry.externalId);
     if (before === undefined) create.push(input);
@@ -62,13 +62,13 @@ export async function planSet(
     throw new AppError(
       'validation_failed',
       'The header values or the bodies of some of these monitors cannot be read. Send the true values.',
-      { errors: errors.slice(0, MOST_FAULTS) },
+      { errors: errors.slice(0, MAX_ERRORS) },
     );
   }
   const wanted = new Set<string | null>(set.monitors.map(({ externalId }) => externalId));
   const others = rows.filter((row) => !wanted.has(row.externalId));
   return {
-    // In one order for all: two sets of different sources that want the same new ones never wait for each other.
+    // Sorted, so that two sets of different sources with the same new monitors do not deadlock.
     create: create.toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1)),
     update,
     unchanged,
@@ -77,7 +77,7 @@ export async function planSet(
   };
 }
 
-/** Those of the source, and whoever else has an externalId of the set. */
+/** The monitors of the source, and others with an externalId of the set. */
 async function readRows(db: Queryable, accountId: string, set: MonitorSet): Promise<MonitorRow[]> {
   const externalIds = arrayOf(
     'text',
@@ -95,7 +95,7 @@ async function readRows(db: Queryable, accountId: string, set: MonitorSet): Prom
     .orderBy(monitors.id);
 }
 
-function refuseForeign(set: MonitorSet, known: ReadonlyMap<string | null, MonitorRow>): void {
+function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, MonitorRow>): void {
   const errors = set.monitors.flatMap(({ externalId }, index): FieldError[] => {
     const row = known.get(externalId);
     if (row === undefined || row.source === set.source) return [];
@@ -110,23 +110,23 @@ function refuseForeign(set: MonitorSet, known: ReadonlyMap<string | null, Monito
       : `${errors.length} monitors of other sources, or of none, have an externalId of this set.`;
   throw new AppError(
     'conflict',
-    `${detail} No set takes over what is not its own: give the monitor this source first, or another externalId.`,
-    { errors: errors.slice(0, MOST_FAULTS) },
+    `${detail} A set does not take over monitors of others: give the monitor this source first, or another externalId.`,
+    { errors: errors.slice(0, MAX_ERRORS) },
   );
 }
 
-/** What tells a plan from every other: which monitors it makes, changes and deletes, and what those it finds are now. */
+/** Identifies a plan: the monitors it creates, changes and deletes, and the revisions of those that exist. */
 export function planVersion(plan: SetPlan): string {
   const found = [...plan.update.map(({ before }) => before), ...plan.delete];
-  const said = [
+  const content = [
     plan.create.map(({ externalId }) => externalId),
     plan.update.length,
     found.map(({ id, revision }) => [id, revision]),
   ];
-  return createHash('sha256').update(JSON.stringify(said)).digest('base64url');
+  return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
-/** What a plan does. @param createdIds of what it has made, in its order; empty before that */
+/** The result of a plan. @param createdIds of the monitors it has created, in its order; empty before that */
 export function describePlan(
   plan: SetPlan,
   { source, dryRun }: Pick<MonitorSet, 'source' | 'dryRun'>,

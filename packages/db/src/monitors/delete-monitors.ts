@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
-import { lockMonitorRow, requireVersion } from './monitor-row.ts';
+import { findMonitorRow, requireVersion } from './monitor-row.ts';
 
 /**
- * Deletes a monitor (specification "Delete a monitor"), however long its history is: see `removeMonitors`.
- * @param versions that the monitor must have one of, see `versionOf`; null: any
+ * Deletes a monitor, however long its history is: see `removeMonitors`.
+ * @param versions the monitor must have one of these, see `versionOf`; null: any
  * @throws AppError not_found, precondition_failed
  */
 export async function deleteMonitor(
@@ -15,15 +15,15 @@ export async function deleteMonitor(
   versions: ReadonlySet<string> | null = null,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    requireVersion(await lockMonitorRow(tx, accountId, id, 'update'), versions);
+    requireVersion(await findMonitorRow(tx, accountId, id, 'update'), versions);
     await removeMonitors(tx, [id]);
   });
 }
 
 /**
- * Deletes monitors whose rows the transaction has locked: the only way in which a monitor is deleted. What no API can show
- * without the monitor (events, rollups and incidents, perhaps millions of rows) is deleted afterwards, by
- * `purgeDeletedMonitors`. Status changes and deliveries stay: an alert that was due is still sent.
+ * Deletes monitors whose rows the transaction has locked. This is the only way to delete a monitor. `purgeDeletedMonitors` later deletes
+ * what no API shows without the monitor: events, rollups and incidents, perhaps millions of rows. Status changes and deliveries stay: an
+ * alert that was due is still sent.
  */
 export async function removeMonitors(tx: Transaction, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0) return;

@@ -1,21 +1,45 @@
 import type { FieldError } from '@tocsin/contracts/errors';
-import type { Monitor, MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
+import {
+  createMonitorSchema,
+  type Monitor,
+  type MonitorInput,
+  type MonitorUpdate,
+} from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { sql, type SQL } from 'drizzle-orm';
-import type { MonitorRow, monitors } from './table.ts';
+import { getTableColumns, sql, type SQL } from 'drizzle-orm';
+import { type MonitorRow, monitors } from './table.ts';
 
-/** Monitors that one statement writes. */
-export const ROWS_AT_ONCE = 500;
+/** Input fields whose column has another name. Header values and the body are sealed; every other field is stored as it is. */
+const COLUMN_OF = {
+  interval: 'intervalSeconds',
+  timeout: 'timeoutSeconds',
+  headers: 'sealedHeaders',
+  body: 'sealedBody',
+} as const;
+type RenamedField = keyof typeof COLUMN_OF;
+type InputColumn = (typeof COLUMN_OF)[RenamedField] | Exclude<keyof MonitorInput, RenamedField>;
 
-type InputColumns = Omit<
-  typeof monitors.$inferInsert,
-  'id' | 'accountId' | 'revision' | 'probeRevision' | 'status' | 'statusSince' | 'createdAt' | 'updatedAt'
->;
+const FIELDS = createMonitorSchema.keyof().options;
+const isRenamed = (field: keyof MonitorInput): field is RenamedField => Object.hasOwn(COLUMN_OF, field);
 
-/** Input fields as columns: header values and the body sealed. */
-function toColumns(input: MonitorInput, secrets: SecretBox): InputColumns {
+/** The columns of a monitor that its input fields determine, with its identity and revisions. */
+export type MonitorRecord = Pick<MonitorRow, InputColumn | 'id' | 'revision' | 'probeRevision'>;
+
+const RECORD_COLUMNS: readonly (keyof MonitorRecord)[] = [
+  'id',
+  'revision',
+  'probeRevision',
+  ...FIELDS.map((field) => (isRenamed(field) ? COLUMN_OF[field] : field)),
+];
+
+export function toRecord(
+  identity: Pick<MonitorRow, 'id' | 'revision' | 'probeRevision'>,
+  input: MonitorInput,
+  secrets: SecretBox,
+): MonitorRecord {
   const { interval, timeout, headers, body, ...same } = input;
   return {
+    ...identity,
     ...same,
     intervalSeconds: interval,
     timeoutSeconds: timeout,
@@ -24,41 +48,44 @@ function toColumns(input: MonitorInput, secrets: SecretBox): InputColumns {
   };
 }
 
-interface Identity {
-  readonly id: string;
-  readonly revision: number;
-  readonly probeRevision: number;
-}
+const columns = getTableColumns(monitors);
+const join = (parts: SQL[]): SQL => sql.join(parts, sql`, `);
+const valueOf = (key: string): SQL => sql`u.${sql.identifier(key)}`;
 
-/** The columns that an input gives, with what tells whose they are. */
-export type MonitorRecord = Identity & InputColumns;
+/** Parts of statements that write many records `u` (see `table`) at once. */
+export const RECORDS = {
+  /** The columns of an `insert`, and their values. */
+  names: join(RECORD_COLUMNS.map((key) => sql`${sql.identifier(columns[key].name)}`)),
+  values: join(RECORD_COLUMNS.map(valueOf)),
+  /** The assignments of an `update`. */
+  assignments: Object.fromEntries(
+    RECORD_COLUMNS.filter((key) => key !== 'id').map((key) => [key, valueOf(key)]),
+  ),
+  /** The records as one parameter: a table `u` whose columns have the names of `MonitorRecord`. */
+  table: (records: readonly MonitorRecord[]): SQL => {
+    const types = RECORD_COLUMNS.map(
+      (key) => sql`${sql.identifier(key)} ${sql.raw(columns[key].getSQLType())}`,
+    );
+    return sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (${join(types)})`;
+  },
+  /** Records that one statement writes. */
+  atOnce: 500,
+};
 
-export function toRecord(identity: Identity, input: MonitorInput, secrets: SecretBox): MonitorRecord {
-  return { ...identity, ...toColumns(input, secrets) };
-}
-
-/** Many records as one parameter: a table `u`, its columns named as in Drizzle, which a statement joins. */
-export function recordsOf(records: readonly MonitorRecord[]): SQL {
-  return sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (
-    id uuid, name text, url text, type text, "intervalSeconds" int, "timeoutSeconds" int, method text,
-    "sealedHeaders" jsonb, "sealedBody" text, assertions jsonb, "failureThreshold" int, regions text[],
-    "runbookUrl" text, "externalId" text, source text, revision int, "probeRevision" int)`;
-}
-
-/** What a header value or a body is shown as that no key opens. */
+/** Stands for a header value or a body that no key can decrypt. */
 const UNREADABLE = '(unreadable)';
 
-/** A monitor's row is there and cannot be used: no key opens its header values or its body. Trying again does not help. */
+/** No key decrypts the header values or the body of a monitor. A retry does not help. */
 export class UnreadableMonitorError extends Error {
   override readonly name = 'UnreadableMonitorError';
 
   constructor(monitorId: string, cause: unknown) {
-    super(`monitor ${monitorId} cannot be read`, { cause });
+    super(`Monitor ${monitorId} cannot be read`, { cause });
   }
 }
 
 /**
- * A row's input fields as the wire has them: what is read back equals what was written.
+ * The input fields of a row: what is read back equals what was written.
  * @throws UnreadableMonitorError
  */
 export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
@@ -69,7 +96,7 @@ export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   }
 }
 
-/** The same for showing and comparing: what no key opens is "(unreadable)". Never to be written back: see `placeholderErrors`. */
+/** The input fields to show or compare, with "(unreadable)" in place of secrets that no key decrypts. Never write it back. */
 export function toShownInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   return readInput(row, (sealed) => {
     try {
@@ -80,20 +107,31 @@ export function toShownInput(row: MonitorRow, secrets: SecretBox): MonitorInput 
   });
 }
 
-/** The fields that would replace what no key opens by "(unreadable)", as a client does that sends back what it got. */
+function readInput(row: MonitorRow, decrypt: (sealed: string) => string): MonitorInput {
+  const values = {
+    ...row,
+    // A later version's type is shown as it is.
+    type: row.type as MonitorInput['type'],
+    interval: row.intervalSeconds,
+    timeout: row.timeoutSeconds,
+    headers: row.sealedHeaders && mapValues(row.sealedHeaders, decrypt),
+    body: row.sealedBody === null ? null : decrypt(row.sealedBody),
+  };
+  return pick(values, FIELDS);
+}
+
+/** The fields that would replace an unreadable secret by "(unreadable)", as happens when a client sends back what it read. */
 export function placeholderErrors(
   row: MonitorRow,
   { headers, body }: Pick<MonitorUpdate, 'headers' | 'body'>,
   secrets: SecretBox,
 ): FieldError[] {
-  const paths = [
-    ...Object.entries(headers ?? {}).flatMap(([name, value]) =>
-      value === UNREADABLE ? [`headers.${name}`] : [],
-    ),
-    ...(body === UNREADABLE ? ['body'] : []),
-  ];
+  const names = Object.entries(headers ?? {}).flatMap(([name, value]) =>
+    value === UNREADABLE ? [name] : [],
+  );
+  const paths = [...names.map((name) => `headers.${name}`), ...(body === UNREADABLE ? ['body'] : [])];
   if (paths.length === 0 || isReadable(row, secrets)) return [];
-  const message = `must be the true value: ${UNREADABLE} stands for one that no key of this server opens`;
+  const message = `must be the true value: ${UNREADABLE} stands for one that no key of this server decrypts`;
   return paths.map((path) => ({ path, message }));
 }
 
@@ -107,27 +145,7 @@ function isReadable(row: MonitorRow, secrets: SecretBox): boolean {
   }
 }
 
-function readInput(row: MonitorRow, decrypt: (sealed: string) => string): MonitorInput {
-  return {
-    name: row.name,
-    url: row.url,
-    // Rows of a later version's type are shown as they are.
-    type: row.type as MonitorInput['type'],
-    interval: row.intervalSeconds,
-    timeout: row.timeoutSeconds,
-    method: row.method,
-    headers: row.sealedHeaders && mapValues(row.sealedHeaders, decrypt),
-    body: row.sealedBody === null ? null : decrypt(row.sealedBody),
-    assertions: row.assertions,
-    failureThreshold: row.failureThreshold,
-    regions: row.regions,
-    runbookUrl: row.runbookUrl,
-    externalId: row.externalId,
-    source: row.source,
-  };
-}
-
-/** The wire record of a monitor. One that no key opens is shown all the same, so that it does not take a whole list with it. */
+/** The wire record of a monitor. An unreadable one is shown too: it must not make a whole list fail. */
 export function toMonitor(row: MonitorRow, secrets: SecretBox): Monitor {
   return {
     id: row.id,
@@ -138,6 +156,10 @@ export function toMonitor(row: MonitorRow, secrets: SecretBox): Monitor {
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };
+}
+
+function pick<Value, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
+  return Object.fromEntries(keys.map((key) => [key, value[key]])) as Pick<Value, Key>;
 }
 
 function mapValues(record: Record<string, string>, map: (value: string) => string): Record<string, string> {

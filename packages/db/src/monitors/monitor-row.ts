@@ -1,52 +1,77 @@
-import { AppError } from '@tocsin/contracts/errors';
-import { and, eq } from 'drizzle-orm';
+import { AppError, type FieldError } from '@tocsin/contracts/errors';
+import { and, eq, inArray } from 'drizzle-orm';
+import { notFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
-/** An error that says the same for an unknown monitor and for another account's. */
 export function monitorNotFound(): AppError {
-  return new AppError('not_found', 'There is no monitor with this id.');
+  return notFound('monitor');
 }
 
-/** The account's monitor with this id. @throws AppError not_found */
-export async function findMonitorRow(db: Queryable, accountId: string, id: string): Promise<MonitorRow> {
-  const [row] = await db
+/**
+ * The account's monitor with this id.
+ * @param lock locks the row until the transaction ends: everything that happens to a monitor happens in the order of this lock
+ * @throws AppError not_found
+ */
+export async function findMonitorRow(
+  db: Queryable,
+  accountId: string,
+  id: string,
+  lock?: 'update' | 'no key update',
+): Promise<MonitorRow> {
+  const query = db
     .select()
     .from(monitors)
     .where(and(eq(monitors.id, id), eq(monitors.accountId, accountId)));
-  if (!row) throw monitorNotFound();
-  return row;
-}
-
-/** The same, locked until the transaction ends: what happens to a monitor happens in the order of this lock. */
-export async function lockMonitorRow(
-  tx: Queryable,
-  accountId: string,
-  id: string,
-  strength: 'update' | 'no key update',
-): Promise<MonitorRow> {
-  const [row] = await tx
-    .select()
-    .from(monitors)
-    .where(and(eq(monitors.id, id), eq(monitors.accountId, accountId)))
-    .for(strength);
+  const [row] = await (lock === undefined ? query : query.for(lock));
   if (!row) throw monitorNotFound();
   return row;
 }
 
 /**
- * What tells one state of a monitor's fields from every other: another one after each change that was asked for, and none after a
- * check. With the time, so that a monitor restored from a backup does not come back to a version that it had.
+ * The version of a monitor's fields: it changes with every requested change, and never with a check. It contains the time, so that a
+ * monitor that is restored from a backup does not get a version that it had before.
  */
 export function versionOf({ revision, updatedAt }: Pick<MonitorRow, 'revision' | 'updatedAt'>): string {
   return `${revision}-${updatedAt.getTime().toString(36)}`;
 }
 
-/** @param versions those the caller knows; null: it asks for none. @throws AppError precondition_failed */
+/** @param versions those the caller knows; null: any version will do. @throws AppError precondition_failed */
 export function requireVersion(row: MonitorRow, versions: ReadonlySet<string> | null): void {
   if (versions === null || versions.has(versionOf(row))) return;
   throw new AppError(
     'precondition_failed',
-    'The monitor is not as it was when you read it: read it again, and send If-Match with its ETag.',
+    'The monitor has changed since you read it. Read it again, and send If-Match with its ETag.',
   );
+}
+
+/**
+ * Which of these ids are not those of monitors of the account.
+ * @param lock keeps the others from being deleted until the transaction ends
+ */
+export async function findUnknownMonitors(
+  db: Queryable,
+  accountId: string,
+  monitorIds: readonly string[],
+  lock?: 'key share',
+): Promise<string[]> {
+  if (monitorIds.length === 0) return [];
+  const query = db
+    .select({ id: monitors.id })
+    .from(monitors)
+    .where(and(eq(monitors.accountId, accountId), inArray(monitors.id, [...monitorIds])))
+    .orderBy(monitors.id);
+  const known = new Set((await (lock === undefined ? query : query.for(lock))).map(({ id }) => id));
+  return monitorIds.filter((id) => !known.has(id));
+}
+
+/** The errors of the field `monitorIds` for ids that `findUnknownMonitors` returned. */
+export function unknownMonitorErrors(
+  monitorIds: readonly string[],
+  unknown: readonly string[],
+): FieldError[] {
+  return unknown.map((id) => ({
+    path: `monitorIds.${monitorIds.indexOf(id)}`,
+    message: 'is not a monitor of this account',
+  }));
 }

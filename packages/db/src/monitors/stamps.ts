@@ -1,8 +1,9 @@
 import { sql, type SQL } from 'drizzle-orm';
+import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { columnOf } from '../database/sql.ts';
+import { epochMs, firstOf, query, tableOf, timestamptz } from '../database/sql.ts';
 
-/** What is wanted of one monitor's records: those stamped after one instant, up to another, in epoch milliseconds. */
+/** Which records of one monitor to read: those stamped after one instant, up to another, in epoch milliseconds. */
 export interface StampRange {
   readonly monitorId: string;
   /** Exclusive; null: from the first. */
@@ -12,38 +13,32 @@ export interface StampRange {
 
 /** The ranges as a table `r (monitor_id, after, up_to)`. */
 export function stampRanges(ranges: readonly StampRange[]): SQL {
-  return sql`unnest(
-    ${columnOf(ranges, 'uuid', (range) => range.monitorId)},
-    ${columnOf(ranges, 'timestamptz', ({ after }) => toTimestamp(after))},
-    ${columnOf(ranges, 'timestamptz', ({ upTo }) => toTimestamp(upTo))}
-  ) as r (monitor_id, after, up_to)`;
+  return tableOf('r', ranges, {
+    monitor_id: ['uuid', ({ monitorId }) => monitorId],
+    after: ['timestamptz', ({ after }) => after ?? -Infinity],
+    up_to: ['timestamptz', ({ upTo }) => upTo],
+  });
 }
 
-/**
- * Whether a stamp is in the range of its row. The bounds of all ranges together say so to the planner, too: it leaves out
- * the partitions of other days.
- */
+/** Whether a stamp is in the range of its row. The bounds of all ranges together let the planner skip the partitions of other days. */
 export function isInRange(ranges: readonly StampRange[], stamp: SQL): SQL {
-  const starts = ranges.map(({ after }) => after ?? -Infinity);
-  const earliest = starts.reduce((one, other) => Math.min(one, other), Infinity);
+  const earliest = ranges.reduce((least, { after }) => Math.min(least, after ?? -Infinity), Infinity);
   const latest = ranges.reduce((most, { upTo }) => Math.max(most, upTo), 0);
   return sql`${stamp} > r.after and ${stamp} <= r.up_to
-    and ${stamp} > ${toTimestamp(earliest)}::timestamptz and ${stamp} <= ${toTimestamp(latest)}::timestamptz`;
-}
-
-function toTimestamp(time: number | null): string {
-  return time === null || time === -Infinity ? '-infinity' : new Date(time).toISOString();
+    and ${stamp} > ${timestamptz(earliest)} and ${stamp} <= ${timestamptz(latest)}`;
 }
 
 export interface MonitorStamps {
-  /** Postgres' clock just before the read, epoch milliseconds: whatever is not in it was committed later. */
+  /** Postgres' clock just before the read, epoch milliseconds. Whatever the read missed was committed later. */
   readonly now: number;
   /** Each monitor's last stamp, epoch milliseconds. */
   readonly stamps: ReadonlyMap<string, number>;
 }
 
+const stampRow = z.object({ now: z.number(), id: z.string().nullable(), stamp: z.number().nullable() });
+
 /**
- * How far the clocks of the account's monitors have come (design §3 "Events and tailing"). Monitors without a stamp are left out.
+ * The last stamp of each of the account's monitors. Monitors without a stamp are left out.
  * @param since only stamps after this, epoch milliseconds; null: all
  */
 export async function listMonitorStamps(
@@ -51,15 +46,11 @@ export async function listMonitorStamps(
   accountId: string,
   since: number | null,
 ): Promise<MonitorStamps> {
-  const after = since === null ? '-infinity' : new Date(since).toISOString();
-  const { rows } = await db.execute<{ now: number; id: string | null; stamp: number | null }>(sql`
-    select floor(extract(epoch from c.now) * 1000)::float8 as now, m.id,
-      (extract(epoch from m.last_timestamp) * 1000)::float8 as stamp
+  const rows = await query(db, stampRow)`
+    select floor(${epochMs(sql`c.now`)}) as now, m.id, ${epochMs(sql`m.last_timestamp`)} as stamp
     from (select statement_timestamp() as now) c
-    left join monitors m on m.account_id = ${accountId} and m.last_timestamp > ${after}::timestamptz`);
-  const [first] = rows;
-  if (!first) throw new Error('the clock returned no row');
+    left join monitors m on m.account_id = ${accountId} and m.last_timestamp > ${timestamptz(since ?? -Infinity)}`;
   const stamps = new Map<string, number>();
   for (const { id, stamp } of rows) if (id !== null && stamp !== null) stamps.set(id, stamp);
-  return { now: first.now, stamps };
+  return { now: firstOf(rows).now, stamps };
 }

@@ -1,21 +1,28 @@
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import type { HttpMethod, MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { sql } from 'drizzle-orm';
-import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { type NotNull, sql } from 'drizzle-orm';
+import {
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  type PgUUIDBuilderInitial,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
-import { accounts } from '../users/table.ts';
+import { accountId } from '../users/table.ts';
 
 /**
- * Monitors: what is wanted, and the status. The row's lock orders everything that happens to a monitor; whoever writes
- * its status, regions, incidents or events holds it. Header values and the body are sealed one by one (design §5).
+ * Monitors with their settings and status. The lock of a row orders everything that happens to the monitor: a transaction that writes its
+ * status, regions, incidents or events holds it. Header values and the body are sealed one by one.
  */
 export const monitors = pgTable(
   'monitors',
   {
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     name: text('name').notNull(),
     url: text('url').notNull(),
     type: text('type').notNull(),
@@ -37,10 +44,10 @@ export const monitors = pgTable(
     probeRevision: integer('probe_revision').notNull().default(1),
     status: text('status').$type<MonitorStatus>().notNull().default('PENDING'),
     statusSince: instant('status_since').notNull().default(clockNow),
-    /** What maintenance covers; null while there is none. */
+    /** The status that maintenance covers; null without maintenance. */
     statusBeforeMaintenance: text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
     lastCheckedAt: instant('last_checked_at'),
-    /** The monitor's clock: the last stamp given to an event or a webhook event (design §3). */
+    /** The monitor's clock: the last stamp of an event or a webhook event. */
     lastTimestamp: instant('last_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
@@ -50,7 +57,7 @@ export const monitors = pgTable(
     index('monitors_source_idx')
       .on(table.accountId, table.source)
       .where(sql`${table.source} is not null`),
-    // The maintenance clock looks for these twice a second.
+    // The maintenance clock reads these twice a second.
     index('monitors_maintenance_idx')
       .on(table.id)
       .where(sql`${table.status} = 'MAINTENANCE'`),
@@ -59,6 +66,13 @@ export const monitors = pgTable(
       .where(sql`${table.externalId} is not null`),
   ],
 );
+/** The monitor that a row belongs to, and is deleted with. */
+export function monitorId(): NotNull<PgUUIDBuilderInitial<'monitor_id'>> {
+  return uuid('monitor_id')
+    .notNull()
+    .references(() => monitors.id, { onDelete: 'cascade' });
+}
+
 export type MonitorRow = typeof monitors.$inferSelect;
 
 /** Deleted monitors that may have left events, rollups or incidents: there may be too many of those for one transaction. */

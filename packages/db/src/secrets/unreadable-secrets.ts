@@ -1,19 +1,22 @@
-import { sql } from 'drizzle-orm';
+import { z } from 'zod';
 import type { DbContext, Queryable } from '../database/open.ts';
+import { query } from '../database/sql.ts';
 
-/** How many secrets each key has sealed, by the key's name (`SecretBox`). */
+const sealedCount = z.object({ keyId: z.string(), secrets: z.number() });
+
+/** How many secrets each key has sealed, by the key's id. */
 export async function countSealed(db: Queryable): Promise<Map<string, number>> {
-  const { rows } = await db.execute<{ key_id: string; secrets: number }>(sql`
-    select split_part(sealed, '.', 2) as key_id, count(*)::int as secrets from (
+  const rows = await query(db, sealedCount)`
+    select split_part(sealed, '.', 2) as "keyId", count(*)::int as secrets from (
       select h.value as sealed from monitors m cross join lateral jsonb_each_text(m.sealed_headers) h
       union all select sealed_body from monitors where sealed_body is not null
       union all select sealed_secret from channels
       union all select sealed_previous_secret from channels where sealed_previous_secret is not null) s
-    group by 1`);
-  return new Map(rows.map(({ key_id, secrets }) => [key_id, secrets]));
+    group by 1`;
+  return new Map(rows.map(({ keyId, secrets }) => [keyId, secrets]));
 }
 
-/** Those of them that none of these keys opens. */
+/** The counts of `countSealed` for keys that are not among these. */
 export async function countUnreadable(
   db: Queryable,
   keyIds: readonly string[],
@@ -24,8 +27,8 @@ export async function countUnreadable(
 }
 
 /**
- * Tells of secrets that no key of ours opens, in a sentence for each missing key: what they belong to fails until it is back.
- * Never rejects: a database that is away is told of by others.
+ * Reports each missing key that has sealed secrets: what they belong to fails until the key is back. Never rejects: other code reports
+ * that the database is unavailable.
  */
 export async function reportUnreadable(
   { db, secrets }: DbContext,

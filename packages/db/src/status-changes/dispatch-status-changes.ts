@@ -1,41 +1,44 @@
 import { sql } from 'drizzle-orm';
+import { z } from 'zod';
 import type { Database } from '../database/open.ts';
-import { arrayOf } from '../database/sql.ts';
+import { arrayOf, query, queryOne } from '../database/sql.ts';
 import { monitorIfDue } from './table.ts';
 
-/** Which status changes to dispatch: one that a job named, or the oldest ones due. */
+/** Which status changes to dispatch: one that a job named, or the oldest due ones. */
 export type DispatchScope = { readonly statusChangeId: string } | { readonly limit: number };
 
 export interface DispatchedStatusChanges {
   readonly statusChanges: number;
+  /** Deliveries that are due now. */
   readonly deliveryIds: string[];
+  /** Of the status changes that belong to a trace. */
   readonly traceparents: string[];
 }
 
+const dueRow = z.object({ id: z.string(), traceparent: z.string().nullable() });
+const madeRow = z.object({ id: z.string(), state: z.string() });
+
 /**
- * Fans status changes out to deliveries and marks them dispatched, in one transaction. Idempotent: a status change, event
- * kind and channel make one delivery however often this runs (design §4 "Outbox"). A disabled channel's are `held`.
- * @returns the deliveries that are due now, and of the status changes that belong to a trace its `traceparent`
+ * Fans status changes out to deliveries and marks them dispatched, in one transaction. Idempotent: a status change, event kind and channel
+ * make one delivery, however often this runs. The deliveries of a disabled channel are `held`.
  */
 export async function dispatchStatusChanges(
   db: Database,
   scope: DispatchScope,
 ): Promise<DispatchedStatusChanges> {
   return db.transaction(async (tx) => {
-    const { rows: due } = await tx.execute<{ id: string; traceparent: string | null }>(sql`
+    const due = await query(tx, dueRow)`
       select id, webhook_events -> 0 ->> 'traceparent' as traceparent from status_changes
       where ${monitorIfDue()} is not null
         ${'statusChangeId' in scope ? sql`and id = ${scope.statusChangeId}` : sql``}
       order by ${monitorIfDue()}, timestamp
       limit ${'limit' in scope ? scope.limit : 1}
-      for update skip locked`);
+      for update skip locked`;
     if (due.length === 0) return { statusChanges: 0, deliveryIds: [], traceparents: [] };
-    const ids = arrayOf(
-      'uuid',
-      due.map((row) => row.id),
-    );
+    const dueIds = due.map(({ id }) => id);
+    const ids = arrayOf('uuid', dueIds);
     // The share lock makes a channel that is being disabled hold these too.
-    const { rows: made } = await tx.execute<{ id: string; state: string }>(sql`
+    const made = await query(tx, madeRow)`
       with assigned as materialized (
         select c.id, c.enabled from channels c
         where c.id in (select unnest(s.channel_ids) from status_changes s where s.id = any(${ids}))
@@ -52,20 +55,28 @@ export async function dispatchStatusChanges(
       join assigned a on a.id = any(s.channel_ids)
       where s.id = any(${ids})
       on conflict (status_change_id, event, channel_id) do nothing
-      returning id, state`);
+      returning id, state`;
     await tx.execute(sql`update status_changes set dispatched_at = now() where id = any(${ids})`);
     return {
       statusChanges: due.length,
-      deliveryIds: made.filter((row) => row.state === 'pending').map((row) => row.id),
+      deliveryIds: made.filter(({ state }) => state === 'pending').map(({ id }) => id),
       traceparents: due.flatMap(({ traceparent }) => traceparent ?? []),
     };
   });
 }
 
-/** How many status changes wait for their deliveries to be made, and the age of the oldest in seconds (0 without any). */
-export async function outboxAge(db: Database): Promise<{ count: number; oldestSeconds: number }> {
-  const { rows } = await db.execute<{ count: number; oldest: number | null }>(sql`
-    select count(*)::int as count, extract(epoch from now() - min(created_at))::float8 as oldest
-    from status_changes where ${monitorIfDue()} is not null`);
-  return { count: rows[0]?.count ?? 0, oldestSeconds: Math.max(0, rows[0]?.oldest ?? 0) };
+const outbox = z.object({
+  count: z.number(),
+  /** 0 without any. */
+  oldestSeconds: z
+    .number()
+    .nullable()
+    .transform((seconds) => Math.max(0, seconds ?? 0)),
+});
+
+/** How many status changes wait for their deliveries to be made, and the age of the oldest. */
+export async function outboxAge(db: Database): Promise<z.output<typeof outbox>> {
+  return queryOne(db, outbox)`
+    select count(*)::int as count, extract(epoch from now() - min(created_at))::float8 as "oldestSeconds"
+    from status_changes where ${monitorIfDue()} is not null`;
 }

@@ -2,19 +2,19 @@ import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
 import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import { clockNow, instant } from '../database/sql.ts';
-import { accounts } from '../users/table.ts';
+import { accountId } from '../users/table.ts';
 
-/** One webhook event of a status change: `payload` is the very bytes that every attempt sends. */
+/** One webhook event of a status change: `payload` is the exact text that every attempt sends. */
 export interface FrozenWebhookEvent {
   readonly event: WebhookEvent;
   readonly payload: string;
-  /** Of the trace that the deliveries go on with; never sent. Absent where there is none. */
+  /** Of the trace that the deliveries continue; never sent. Absent without one. */
   readonly traceparent?: string | undefined;
 }
 
 /**
- * The monitor of a status change whose deliveries are still to be made; null for every other. As `channelIf` of deliveries: only one
- * index can serve a query for it, and it holds no history.
+ * The monitor of a status change whose deliveries are still to be made; null for every other. As with `channelIf` of deliveries, only one
+ * index can serve a query for it, and that index holds no history.
  * @param row the name of the status change's row in the query
  */
 export function monitorIfDue(row = 'status_changes'): SQL {
@@ -23,16 +23,14 @@ export function monitorIfDue(row = 'status_changes'): SQL {
 }
 
 /**
- * The outbox: each status change commits with the check that caused it and freezes what its deliveries need. Nothing here
- * goes away with the monitor: an alert that was due stays due (design §4 "Outbox").
+ * The outbox: each status change commits with the check that caused it, and freezes what its deliveries need. Rows outlive their monitor:
+ * an alert that was due stays due.
  */
 export const statusChanges = pgTable(
   'status_changes',
   {
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     monitorId: uuid('monitor_id').notNull(),
     fromStatus: text('from_status').$type<MonitorStatus>().notNull(),
     toStatus: text('to_status').$type<MonitorStatus>().notNull(),
@@ -41,15 +39,11 @@ export const statusChanges = pgTable(
     webhookEvents: jsonb('webhook_events').$type<readonly FrozenWebhookEvent[]>().notNull(),
     /** The channels assigned when the status changed. */
     channelIds: uuid('channel_ids').array().notNull(),
-    /** When its deliveries were made; null while that is due. */
+    /** When its deliveries were made; null until then. */
     dispatchedAt: instant('dispatched_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
   },
   (table) => [
-    // Only services of the previous release use this one. They still run after the migration, so the next release drops it.
-    index('status_changes_due_idx')
-      .on(table.monitorId, table.timestamp)
-      .where(sql`${table.dispatchedAt} is null`),
     index('status_changes_undispatched_idx')
       .on(monitorIfDue(), table.timestamp)
       .where(sql`${monitorIfDue()} is not null`),

@@ -2,16 +2,17 @@ import type { StatusChange } from '@tocsin/contracts/monitors/events';
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
+import { toWire } from '../database/sql.ts';
 import { isInRange, type StampRange, stampRanges } from '../monitors/stamps.ts';
 import { monitors } from '../monitors/table.ts';
 import { statusChanges } from './table.ts';
 
-/** Only the frozen webhook events know the reason; a silent change has none. */
+/** The frozen webhook events contain the reason; a silent change has none. */
 const errorReason = sql<ErrorReason | null>`(${statusChanges.webhookEvents} -> 0 ->> 'payload')::jsonb ->> 'errorReason'`;
 
 /**
- * The first status changes in these ranges of the account's monitors, by timestamp, then monitor: announced and silent ones,
- * those of maintenance too. A monitor that is not the account's, or gone, has none.
+ * The first status changes in these ranges of the account's monitors, by timestamp, then monitor: announced and silent ones, also those of
+ * maintenance. A monitor of another account, or one that was deleted, has none.
  */
 export async function tailStatusChanges(
   db: Database,
@@ -44,14 +45,5 @@ export async function tailStatusChanges(
     .crossJoinLateral(tail)
     .orderBy(asc(tail.timestamp), asc(tail.monitorId))
     .limit(limit);
-  return rows.map(({ change, monitorName }) => ({
-    id: change.id,
-    monitorId: change.monitorId,
-    monitorName,
-    previousStatus: change.previousStatus,
-    status: change.status,
-    timestamp: change.timestamp.toISOString(),
-    region: change.region,
-    errorReason: change.errorReason,
-  }));
+  return rows.map(({ change, monitorName }) => toWire({ ...change, monitorName }));
 }

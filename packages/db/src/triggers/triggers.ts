@@ -6,7 +6,7 @@ import type { MonitorRow } from '../monitors/table.ts';
 import { triggers } from './table.ts';
 
 /**
- * Asks for one check of a monitor, in its first region, that must start within `startWithinMs` (design §4 "Trigger").
+ * Requests one check of a monitor in its first region. The check must start within `startWithinMs`.
  * @param url replaces the monitor's URL for this check; null: the monitor's own
  */
 export async function createTrigger(
@@ -17,13 +17,8 @@ export async function createTrigger(
 ): Promise<{ id: string; region: string }> {
   const region = monitor.regions[0] ?? (await onlyRegion(db, monitor.id));
   const id = uuidv7();
-  await db.insert(triggers).values({
-    id,
-    monitorId: monitor.id,
-    region,
-    url,
-    notAfter: sql`now() + make_interval(secs => ${startWithinMs / 1_000}::float8)`,
-  });
+  const notAfter = sql`now() + make_interval(secs => ${startWithinMs / 1_000}::float8)`;
+  await db.insert(triggers).values({ id, monitorId: monitor.id, region, url, notAfter });
   return { id, region };
 }
 
@@ -39,8 +34,8 @@ async function onlyRegion(db: Database, monitorId: string): Promise<string> {
 }
 
 /**
- * Takes a trigger to run it: of all who ask one gets it, and nobody after its time. By Postgres' clock, so a process whose
- * clock is off starts nothing late. Null where it was taken, is too late, or is gone.
+ * Takes a trigger to run it: one process gets it, and none after its time, by Postgres' clock. Null if it was taken, is too late, or does
+ * not exist.
  */
 export async function takeTrigger(
   db: Database,
@@ -54,10 +49,7 @@ export async function takeTrigger(
   return taken ?? null;
 }
 
-/**
- * What a trigger has come to: the stamp of its event, null while there is none yet, undefined where trigger and monitor are
- * gone.
- */
+/** The stamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
 export async function findTriggerEvent(db: Database, id: string): Promise<Date | null | undefined> {
   const [row] = await db
     .select({ eventTimestamp: triggers.eventTimestamp })

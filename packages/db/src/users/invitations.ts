@@ -5,11 +5,15 @@ import { generateInvitationToken, hashInvitationToken } from '@tocsin/core/secre
 import { and, desc, eq, gt, isNull, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { clockNow } from '../database/sql.ts';
-import { invitations, users } from './table.ts';
-import { createUser, ensureAccount, findUserByEmail, liftTombstone, lockUsers } from './users.ts';
+import { clockNow, firstOf, toWire } from '../database/sql.ts';
+import { invitations } from './table.ts';
+import { createUser, ensureAccount, findUserByEmail, hasUsers, liftTombstone, lockUsers } from './users.ts';
 
-const invitationColumns = {
+/** How long the link of an invitation works. */
+const VALID_FOR = sql`interval '7 days'`;
+
+/** The columns of an invitation's wire record. */
+const wireColumns = {
   id: invitations.id,
   role: invitations.role,
   email: invitations.email,
@@ -17,49 +21,39 @@ const invitationColumns = {
   createdAt: invitations.createdAt,
 };
 
-type InvitationRow = Omit<Invitation, 'expiresAt' | 'createdAt'> & { expiresAt: Date; createdAt: Date };
+const isUnused = isNull(invitations.acceptedAt);
+const isOpen = and(isUnused, gt(invitations.expiresAt, sql`now()`));
 
-function toInvitation(row: InvitationRow): Invitation {
-  return { ...row, expiresAt: row.expiresAt.toISOString(), createdAt: row.createdAt.toISOString() };
-}
-
-/** An error that says the same for an unknown invitation and for another account's. */
 export function invitationNotFound(): AppError {
   return new AppError('not_found', 'There is no such invitation.');
+}
+
+function gone(): AppError {
+  return new AppError('gone', 'This invitation was used or has expired: ask for another one.');
 }
 
 /** The open invitations of the account, newest first. */
 export async function listInvitations(db: Queryable, accountId: string): Promise<Invitation[]> {
   const rows = await db
-    .select(invitationColumns)
+    .select(wireColumns)
     .from(invitations)
-    .where(
-      and(
-        eq(invitations.accountId, accountId),
-        eq(invitations.isSetup, false),
-        isNull(invitations.acceptedAt),
-        gt(invitations.expiresAt, sql`now()`),
-      ),
-    )
+    .where(and(eq(invitations.accountId, accountId), eq(invitations.isSetup, false), isOpen))
     .orderBy(desc(invitations.createdAt), desc(invitations.id));
-  return rows.map(toInvitation);
+  return rows.map(toWire);
 }
-
-/** How long the link of an invitation works. */
-const VALID_FOR = sql`interval '7 days'`;
 
 export interface NewInvitation {
   readonly accountId: string;
   readonly role: UserRole;
-  /** Null: whoever has the link chooses one. */
+  /** Null: the person who has the link chooses one. */
   readonly email: string | null;
-  /** The owner who invites; null: the set-up link of an account without users. */
+  /** The owner who invites; null: the setup link of an account without users. */
   readonly createdBy: string | null;
 }
 
 /**
- * Creates an invitation; the token cannot be had again.
- * @throws AppError conflict where the address is a user's of the same account (another account's is not told)
+ * Creates an invitation. Its token cannot be read again.
+ * @throws AppError conflict if a user of the same account has the address; users of other accounts are not revealed
  */
 export async function createInvitation(
   db: Queryable,
@@ -73,7 +67,7 @@ export async function createInvitation(
     });
   }
   const token = generateInvitationToken();
-  const [row] = await db
+  const rows = await db
     .insert(invitations)
     .values({
       id: uuidv7(),
@@ -83,87 +77,57 @@ export async function createInvitation(
       expiresAt: sql`now() + ${VALID_FOR}`,
       isSetup: input.createdBy === null,
     })
-    .returning(invitationColumns);
-  if (!row) throw new Error('no row came back');
-  return { invitation: toInvitation(row), token };
+    .returning(wireColumns);
+  return { invitation: toWire(firstOf(rows)), token };
 }
 
-/**
- * The token of a new link that makes the first owner (design §2); the one before stops working. Null where the first account has a
- * user: then there is nothing to set up.
- */
+/** A new token of the setup link, which makes the first owner; the former one stops working. Null if the first account has a user. */
 export async function renewSetupInvitation(db: Database): Promise<string | null> {
   const { id: accountId } = await ensureAccount(db);
   return db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     await tx
       .delete(invitations)
-      .where(
-        and(
-          eq(invitations.accountId, accountId),
-          eq(invitations.isSetup, true),
-          isNull(invitations.acceptedAt),
-        ),
-      );
-    const [user] = await tx
-      .select({ id: users.id })
-      .from(users)
-      .where(eq(users.accountId, accountId))
-      .limit(1);
-    if (user) return null;
-    const { token } = await createInvitation(tx, {
-      accountId,
-      role: 'owner',
-      email: null,
-      createdBy: null,
-    });
-    return token;
+      .where(and(eq(invitations.accountId, accountId), eq(invitations.isSetup, true), isUnused));
+    if (await hasUsers(tx, accountId)) return null;
+    const input = { accountId, role: 'owner', email: null, createdBy: null } as const;
+    return (await createInvitation(tx, input)).token;
   });
+}
+
+type OpenInvitation = Pick<
+  typeof invitations.$inferSelect,
+  'id' | 'accountId' | 'role' | 'email' | 'isSetup'
+>;
+
+/** The open invitation of a token. @throws AppError not_found; gone if it was used or has expired */
+export async function findOpenInvitation(db: Queryable, token: string): Promise<OpenInvitation> {
+  const { id, accountId, role, email, isSetup } = invitations;
+  const [row] = await db
+    .select({ invitation: { id, accountId, role, email, isSetup }, isOpen: sql<boolean>`${isOpen}` })
+    .from(invitations)
+    .where(eq(invitations.tokenHash, hashInvitationToken(token)));
+  if (!row) throw invitationNotFound();
+  if (!row.isOpen) throw gone();
+  return row.invitation;
 }
 
 export interface Acceptance {
   readonly token: string;
   readonly name: string;
-  /** Counts only where the invitation names no address. */
+  /** Used only if the invitation names no address. */
   readonly email: string | null;
   readonly passwordHash: string;
 }
 
-interface OpenInvitation {
-  readonly id: string;
-  readonly accountId: string;
-  readonly role: UserRole;
-  readonly email: string | null;
-  readonly isSetup: boolean;
-}
-
-/** The open invitation of a token. @throws AppError not_found; gone where it was used or has expired */
-export async function findOpenInvitation(db: Queryable, token: string): Promise<OpenInvitation> {
-  const [row] = await db
-    .select({
-      id: invitations.id,
-      accountId: invitations.accountId,
-      role: invitations.role,
-      email: invitations.email,
-      isSetup: invitations.isSetup,
-      isOpen: sql<boolean>`${invitations.acceptedAt} is null and ${invitations.expiresAt} > now()`,
-    })
-    .from(invitations)
-    .where(eq(invitations.tokenHash, hashInvitationToken(token)));
-  if (!row) throw invitationNotFound();
-  const { isOpen, ...invitation } = row;
-  if (!isOpen) throw gone();
-  return invitation;
-}
-
 /**
- * Makes a user of whoever holds the token; of several at once one gets it.
- * @throws AppError not_found; gone; conflict where the address is taken; validation_failed where there is none
+ * Makes a user of the person who has the token. Of several at once one succeeds.
+ * @throws AppError not_found; gone; conflict if the address is taken; validation_failed without an address
  */
 export async function acceptInvitation(db: Database, input: Acceptance): Promise<User> {
   return db.transaction(async (tx) => {
     const { accountId } = await findOpenInvitation(tx, input.token);
-    // Whoever waited here sees what the one before did.
+    // Read again under the lock: it may have waited for another request with the same token.
     await lockUsers(tx, accountId);
     const invitation = await findOpenInvitation(tx, input.token);
     if (invitation.isSetup && (await hasUsers(tx, accountId))) throw gone();
@@ -184,12 +148,17 @@ export async function acceptInvitation(db: Database, input: Acceptance): Promise
 }
 
 /**
- * Accepts the newest open invitation for a proven address, for who signs in by single sign-on.
- * @returns false where there is none, or the address is a user's already
+ * Accepts the newest open invitation for a verified address, when its owner signs in by single sign-on.
+ * @returns false without such an invitation, or if a user has the address already
  */
 export async function acceptInvitationOf(db: Database, email: string, name: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const found = await findNewestOf(tx, email);
+    const [found] = await tx
+      .select()
+      .from(invitations)
+      .where(and(eq(invitations.email, email.toLowerCase()), isOpen))
+      .orderBy(desc(invitations.createdAt), desc(invitations.id))
+      .limit(1);
     if (!found) return false;
     await lockUsers(tx, found.accountId);
     if ((await findUserByEmail(tx, email)) !== null || !(await claimInvitation(tx, found.id))) return false;
@@ -198,32 +167,16 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
   });
 }
 
-async function findNewestOf(tx: Transaction, email: string): Promise<OpenInvitation | undefined> {
-  const [found] = await tx
-    .select()
-    .from(invitations)
-    .where(
-      and(
-        eq(invitations.email, email.toLowerCase()),
-        isNull(invitations.acceptedAt),
-        gt(invitations.expiresAt, sql`now()`),
-      ),
-    )
-    .orderBy(desc(invitations.createdAt), desc(invitations.id))
-    .limit(1);
-  return found;
-}
-
-/** @returns false where it was accepted, or taken back, since it was read */
+/** @returns false if it was accepted, or withdrawn, since it was read */
 async function claimInvitation(tx: Transaction, id: string): Promise<boolean> {
   const { rowCount } = await tx
     .update(invitations)
     .set({ acceptedAt: clockNow })
-    .where(and(eq(invitations.id, id), isNull(invitations.acceptedAt)));
+    .where(and(eq(invitations.id, id), isUnused));
   return rowCount === 1;
 }
 
-/** Makes a user by a claimed invitation. Every other one for the address goes: none may bring back who is removed later. */
+/** Makes a user by a claimed invitation, and deletes every other one for the address: after a removal none may bring the user back. */
 async function admit(
   tx: Transaction,
   { accountId, role }: OpenInvitation,
@@ -235,24 +188,15 @@ async function admit(
   return user;
 }
 
-async function hasUsers(tx: Transaction, accountId: string): Promise<boolean> {
-  const [user] = await tx.select({ id: users.id }).from(users).where(eq(users.accountId, accountId)).limit(1);
-  return user !== undefined;
-}
-
-function gone(): AppError {
-  return new AppError('gone', 'This invitation was used or has expired: ask for another one.');
-}
-
-/** Takes an invitation back: its link stops working at once. @throws AppError not_found, also where it was accepted */
+/** Withdraws an invitation: its link stops working at once. @throws AppError not_found, also if it was accepted */
 export async function deleteInvitation(db: Queryable, accountId: string, id: string): Promise<void> {
   const deleted = await db
     .delete(invitations)
-    .where(and(eq(invitations.id, id), eq(invitations.accountId, accountId), isNull(invitations.acceptedAt)));
+    .where(and(eq(invitations.id, id), eq(invitations.accountId, accountId), isUnused));
   if (deleted.rowCount !== 1) throw invitationNotFound();
 }
 
-/** Takes back every invitation of the account for this address. */
+/** Withdraws every invitation of the account for this address. */
 export async function deleteOpenInvitationsOf(
   db: Queryable,
   accountId: string,
@@ -260,11 +204,5 @@ export async function deleteOpenInvitationsOf(
 ): Promise<void> {
   await db
     .delete(invitations)
-    .where(
-      and(
-        eq(invitations.accountId, accountId),
-        eq(invitations.email, email.toLowerCase()),
-        isNull(invitations.acceptedAt),
-      ),
-    );
+    .where(and(eq(invitations.accountId, accountId), eq(invitations.email, email.toLowerCase()), isUnused));
 }

@@ -1,10 +1,11 @@
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { sql } from 'drizzle-orm';
+import { type NotNull, sql } from 'drizzle-orm';
 import {
   boolean,
   check,
   index,
   pgTable,
+  type PgUUIDBuilderInitial,
   primaryKey,
   text,
   unique,
@@ -14,26 +15,31 @@ import {
 import { v7 as uuidv7 } from 'uuid';
 import { clockNow, instant } from '../database/sql.ts';
 
-/** Everything belongs to an account; one account never sees another's. */
+/** Every record belongs to an account. An account never sees the records of another. */
 export const accounts = pgTable('accounts', {
   id: uuid('id').primaryKey(),
   name: text('name').notNull(),
   createdAt: instant('created_at').notNull().default(clockNow),
 });
 
-/** The people of an account, who sign in to the dashboard. */
+/** The account that a row belongs to, and is deleted with. */
+export function accountId(): NotNull<PgUUIDBuilderInitial<'account_id'>> {
+  return uuid('account_id')
+    .notNull()
+    .references(() => accounts.id, { onDelete: 'cascade' });
+}
+
+/** The users of an account, who sign in to the dashboard. */
 export const users = pgTable(
   'users',
   {
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     role: text('role').$type<UserRole>().notNull(),
     name: text('name').notNull(),
-    /** In lower case. Unique in all accounts: it is what people sign in with. */
+    /** In lower case. Unique in all accounts, since users sign in with it. */
     email: text('email').notNull(),
-    /** Whether somebody else than the user vouched for the address: only then may single sign-on take the user over. */
+    /** Whether someone other than the user has confirmed the address: only then may single sign-on sign in as the user. */
     emailVerified: boolean('email_verified').notNull().default(false),
     image: text('image'),
     createdAt: instant('created_at').notNull().default(clockNow),
@@ -46,13 +52,11 @@ export const users = pgTable(
   ],
 );
 
-/** Addresses of people who were removed: a set-up that still names one must not bring that person back (design §2). */
+/** Addresses of removed users: a setup that still names one must not create the user again. */
 export const userTombstones = pgTable(
   'user_tombstones',
   {
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
+    accountId: accountId(),
     /** In lower case. */
     email: text('email').notNull(),
     deletedAt: instant('deleted_at').notNull().default(clockNow),
@@ -71,9 +75,9 @@ export const userLogins = pgTable(
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
     providerId: text('provider_id').notNull(),
-    /** Who the user is to the provider; of a password: the user's own id. */
+    /** The provider's id of the user; for a password: the user's own id. */
     subject: text('subject').notNull(),
-    /** scrypt, salted; null where the provider is another. */
+    /** scrypt, salted; null for any other provider. */
     passwordHash: text('password_hash'),
     accessToken: text('access_token'),
     refreshToken: text('refresh_token'),
@@ -86,12 +90,12 @@ export const userLogins = pgTable(
   },
   (table) => [
     unique('user_logins_subject_key').on(table.providerId, table.subject),
-    // Whoever else has the address of a linked user at the provider, by another subject, is not that user.
+    // At the provider, another subject with the address of a linked user is another person.
     uniqueIndex('user_logins_user_provider_key').on(table.userId, table.providerId),
   ],
 );
 
-/** Who is signed in. Looked up at every request, so that deleting a row signs out at once. */
+/** Signed-in users. Every request reads the row, so deleting it signs out at once. */
 export const sessions = pgTable(
   'sessions',
   {
@@ -101,7 +105,7 @@ export const sessions = pgTable(
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** Worth nothing by itself: the cookie also carries a signature made with a key that is not in the database. */
+    /** Useless by itself: the cookie also has a signature by a key that is not in the database. */
     token: text('token').notNull().unique(),
     expiresAt: instant('expires_at').notNull(),
     ipAddress: text('ip_address'),
@@ -112,7 +116,7 @@ export const sessions = pgTable(
   (table) => [index('sessions_user_idx').on(table.userId), index('sessions_expires_idx').on(table.expiresAt)],
 );
 
-/** What better-auth must remember for a few minutes: the state of a single sign-on under way. */
+/** State that better-auth keeps for a few minutes during a single sign-on. */
 export const verifications = pgTable(
   'verifications',
   {
@@ -131,25 +135,23 @@ export const verifications = pgTable(
   ],
 );
 
-/** Links that let one person each become a user of the account, by the SHA-256 of their token. */
+/** Links that each let one person become a user of the account, by the SHA-256 of their token. */
 export const invitations = pgTable(
   'invitations',
   {
     id: uuid('id').primaryKey(),
-    accountId: uuid('account_id')
-      .notNull()
-      .references(() => accounts.id, { onDelete: 'cascade' }),
-    /** SHA-256 of the token, hexadecimal; the token is stored nowhere. */
+    accountId: accountId(),
+    /** SHA-256 of the token, hexadecimal; the token is not stored. */
     tokenHash: text('token_hash').notNull().unique(),
     role: text('role').$type<UserRole>().notNull(),
-    /** In lower case; null: whoever has the link chooses one. */
+    /** In lower case; null: the person who has the link chooses one. */
     email: text('email'),
     expiresAt: instant('expires_at').notNull(),
-    /** Null until it is used, which it can be once. */
+    /** Null until it is used. It works once. */
     acceptedAt: instant('accepted_at'),
-    /** Null for the set-up link, which nobody made. Who is removed takes the links along: they are known to that person. */
+    /** Null for the setup link. Removing a user deletes the user's links, which that person knows. */
     createdBy: uuid('created_by').references(() => users.id, { onDelete: 'cascade' }),
-    /** The link that sets up an account which has no user yet (design §2). */
+    /** The link that sets up an account without users. */
     isSetup: boolean('is_setup').notNull().default(false),
     createdAt: instant('created_at').notNull().default(clockNow),
   },

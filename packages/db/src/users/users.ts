@@ -1,13 +1,14 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { and, asc, count, eq, sql } from 'drizzle-orm';
+import { and, asc, count, eq, type SQL, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
-import { brokenUniqueConstraint } from '../database/errors.ts';
+import { brokenUniqueConstraint, notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
+import { firstOf, toWire } from '../database/sql.ts';
 import { accounts, userLogins, users, userTombstones } from './table.ts';
 
-/** The first account, made if there is none; several processes that start at once agree on one. */
+/** The first account, made if there is none. Several processes that start at once agree on one. */
 export async function ensureAccount(db: Database): Promise<{ id: string }> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`lock table ${accounts} in share row exclusive mode`);
@@ -23,6 +24,7 @@ export async function ensureAccount(db: Database): Promise<{ id: string }> {
   });
 }
 
+/** The columns of a user's wire record. */
 export const userColumns = {
   id: users.id,
   name: users.name,
@@ -31,13 +33,8 @@ export const userColumns = {
   createdAt: users.createdAt,
 };
 
-export function toUser(row: Omit<User, 'createdAt'> & { createdAt: Date }): User {
-  return { ...row, createdAt: row.createdAt.toISOString() };
-}
-
-/** An error that says the same for an unknown user and for another account's. */
 export function userNotFound(): AppError {
-  return new AppError('not_found', 'There is no user with this id.');
+  return notFound('user');
 }
 
 /** The user with the account. @throws AppError not_found */
@@ -52,10 +49,15 @@ export async function findUserWithAccount(
     .innerJoin(accounts, eq(accounts.id, users.accountId))
     .where(and(eq(users.id, id), eq(users.accountId, accountId)));
   if (!row) throw userNotFound();
-  return { user: toUser(row.user), account: row.account };
+  return { user: toWire(row.user), account: row.account };
 }
 
-/** The user, of whatever account, with this address in any case; null where there is none. */
+/** An address is compared in lower case. It is unique in all accounts. */
+function hasEmail(email: string): SQL {
+  return eq(sql`lower(${users.email})`, email.toLowerCase());
+}
+
+/** The user with this address, in any account; null without one. */
 export async function findUserByEmail(
   db: Queryable,
   email: string,
@@ -63,28 +65,33 @@ export async function findUserByEmail(
   const [user] = await db
     .select({ id: users.id, accountId: users.accountId })
     .from(users)
-    .where(eq(sql`lower(${users.email})`, email.toLowerCase()));
+    .where(hasEmail(email));
   return user ?? null;
 }
 
-/** The hash of the password of the user with this address, in any case; null where there is no such user, or no password. */
+/** The password hash of the user with this address; null without such a user, or without a password. */
 export async function findPasswordHash(db: Queryable, email: string): Promise<string | null> {
   const [login] = await db
     .select({ passwordHash: userLogins.passwordHash })
     .from(users)
     .innerJoin(userLogins, and(eq(userLogins.userId, users.id), eq(userLogins.providerId, 'credential')))
-    .where(eq(sql`lower(${users.email})`, email.toLowerCase()));
+    .where(hasEmail(email));
   return login?.passwordHash ?? null;
 }
 
-/** The people of the account, the longest-standing first. */
+/** The users of the account, oldest first. */
 export async function listUsers(db: Queryable, accountId: string): Promise<User[]> {
   const rows = await db
     .select(userColumns)
     .from(users)
     .where(eq(users.accountId, accountId))
     .orderBy(asc(users.createdAt), asc(users.id));
-  return rows.map(toUser);
+  return rows.map(toWire);
+}
+
+export async function hasUsers(db: Queryable, accountId: string): Promise<boolean> {
+  const [user] = await db.select({ id: users.id }).from(users).where(eq(users.accountId, accountId)).limit(1);
+  return user !== undefined;
 }
 
 export interface NewUser {
@@ -92,15 +99,15 @@ export interface NewUser {
   readonly role: UserRole;
   readonly name: string;
   readonly email: string;
-  /** Whether somebody else than the user vouches for the address. */
+  /** Whether someone other than the user has confirmed the address. */
   readonly emailVerified: boolean;
   /** Null: signs in by single sign-on only. */
   readonly passwordHash: string | null;
 }
 
 /**
- * Creates a user, with a password where there is one. Belongs into a transaction.
- * @throws AppError conflict where somebody, in whatever account, has the address
+ * Creates a user, with a password if there is one. Runs in a transaction of its own or of the caller.
+ * @throws AppError conflict if a user of any account has the address
  */
 export async function createUser(db: Queryable, input: NewUser): Promise<User> {
   const { passwordHash, ...fields } = input;
@@ -116,9 +123,7 @@ export async function createUser(db: Queryable, input: NewUser): Promise<User> {
     if (passwordHash !== null) {
       await tx.insert(userLogins).values({ userId: id, providerId: 'credential', subject: id, passwordHash });
     }
-    const [row] = rows;
-    if (!row) throw new Error('no row came back');
-    return toUser(row);
+    return toWire(firstOf(rows));
   });
 }
 
@@ -128,28 +133,28 @@ function emailTaken(): AppError {
   });
 }
 
-/** Holds off every other change of who belongs to the account, until the transaction ends. */
+/** Locks the set of the account's users until the transaction ends. */
 export async function lockUsers(tx: Transaction, accountId: string): Promise<void> {
   await tx.select({ id: accounts.id }).from(accounts).where(eq(accounts.id, accountId)).for('no key update');
 }
 
-/** Behind `lockUsers`: an account without an owner could never get one again. @throws AppError conflict */
+/** Call it after `lockUsers`: an account without an owner could never get one again. @throws AppError conflict */
 export async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
   const [owners] = await tx
     .select({ count: count() })
     .from(users)
     .where(and(eq(users.accountId, accountId), eq(users.role, 'owner')));
-  if ((owners?.count ?? 0) < 2) {
-    throw new AppError(
-      'conflict',
-      'This is the last owner of the account: make somebody else an owner first.',
-    );
-  }
+  if ((owners?.count ?? 0) >= 2) return;
+  throw new AppError('conflict', 'This is the last owner of the account: make somebody else an owner first.');
 }
 
-/** Whether the account's user with this address was removed, and nobody invited that person again. */
+function isTombstoneOf(accountId: string, email: string): SQL | undefined {
+  return and(eq(userTombstones.accountId, accountId), eq(userTombstones.email, email.toLowerCase()));
+}
+
+/** Whether the account's user with this address was removed, and has not been invited again. */
 export async function wasRemoved(db: Queryable, accountId: string, email: string): Promise<boolean> {
-  const [tombstone] = await db.select().from(userTombstones).where(isOf(accountId, email));
+  const [tombstone] = await db.select().from(userTombstones).where(isTombstoneOf(accountId, email));
   return tombstone !== undefined;
 }
 
@@ -158,11 +163,7 @@ export async function addTombstone(db: Queryable, accountId: string, email: stri
   await db.insert(userTombstones).values({ accountId, email: email.toLowerCase() }).onConflictDoNothing();
 }
 
-/** Who was invited again is welcome again. */
+/** Forgets the removal of a user who was invited again. */
 export async function liftTombstone(db: Queryable, accountId: string, email: string): Promise<void> {
-  await db.delete(userTombstones).where(isOf(accountId, email));
-}
-
-function isOf(accountId: string, email: string): ReturnType<typeof and> {
-  return and(eq(userTombstones.accountId, accountId), eq(userTombstones.email, email.toLowerCase()));
+  await db.delete(userTombstones).where(isTombstoneOf(accountId, email));
 }

@@ -4,7 +4,7 @@ import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError } from '@tocsin/contracts/errors';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
-import { findForeignMonitors } from '@tocsin/db/channels/read-channels';
+import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { deleteChannel } from '@tocsin/db/channels/write-channels';
 import { channelNotFound, findChannelRow } from '@tocsin/db/channels/read-channels';
@@ -14,7 +14,7 @@ import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
 import { rotateChannelSecret } from '@tocsin/db/channels/write-channels';
 import { updateChannel } from '@tocsin/db/channels/write-channels';
 import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
-import { findTestOutcome, giveUpTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
+import { findTestOutcome, abandonTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { invalidFields, unavailable } from '../http/errors.ts';
@@ -78,7 +78,7 @@ async function testChannel(
   });
   if (outcome) return outcome;
   if (outcome === undefined) throw channelNotFound();
-  await giveUpTestDelivery(db, id);
+  await abandonTestDelivery(db, id);
   if (res.destroyed) return SENT;
   if (shutdown.aborted) throw unavailable('This server is stopping. Try again soon.');
   throw new AppError(
@@ -127,7 +127,7 @@ async function validateMonitorIds(
   if (!Array.isArray(given)) return [];
   const ids = given.map((id: unknown) => monitorId.safeParse(id).data?.toLowerCase() ?? null);
   const wellFormed = ids.filter((id) => id !== null);
-  const unknown = new Set(await findForeignMonitors(db, accountId, wellFormed));
+  const unknown = new Set(await findUnknownMonitors(db, accountId, wellFormed));
   return ids.flatMap((id, index) =>
     id !== null && unknown.has(id)
       ? [{ path: `monitorIds.${index}`, message: 'is not a monitor of this account' }]

@@ -294,21 +294,6 @@ describe('housekeeping', () => {
     }
   });
 
-  test('deletes the incidents of a monitor that a service of the previous release deleted', async () => {
-    const { pool } = api.database;
-    const { id } = await commitMonitor(api);
-    await pool.query(
-      `insert into incidents (id, account_id, monitor_id, opened_at, region)
-       values (gen_random_uuid(), $1, $2, now(), 'default')`,
-      [api.account.id, id],
-    );
-    // Without a tombstone, as it relied on a foreign key that deleted incidents too.
-    await pool.query('delete from monitors where id = $1', [id]);
-    await runMaintenanceTasks(options);
-    expect((await pool.query('select from incidents where monitor_id = $1', [id])).rowCount).toBe(0);
-    expect((await pool.query('select from deleted_monitors')).rowCount).toBe(0);
-  });
-
   test('is done by the leader only', async () => {
     await api.database.pool.query(`drop table ${nameOf(6)}`);
     const standby = startHousekeeping({ ...options, isLeader: () => false });

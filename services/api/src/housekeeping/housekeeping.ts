@@ -6,7 +6,7 @@ import {
   deleteOldTriggers,
 } from '@tocsin/db/database/delete-expired';
 import type { Database } from '@tocsin/db/database/open';
-import { markOrphanedIncidents, purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
+import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import type { Logger } from '@tocsin/runtime/logger';
@@ -82,7 +82,6 @@ function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: Abort
     byAge('delete old idempotency keys', () => deleteOldIdempotencyKeys(db, signal)),
     byAge('delete expired sessions', () => deleteExpiredSessions(db, signal)),
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
-    always('mark orphaned incidents', () => markOrphanedIncidents(db, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
     // Last, so that no other task waits for a partition in use, which a later round drops.
     byAge('drop expired events', (now) =>

@@ -21,7 +21,7 @@ import {
   createMaintenanceWindow,
   deleteMaintenanceWindow,
   endMaintenance,
-  findWindowFaults,
+  validateWindow,
   mergeSchedule,
   updateMaintenanceWindow,
 } from '@tocsin/db/maintenance-windows/write-windows';
@@ -89,7 +89,7 @@ async function parseCreate(db: Database, accountId: string, body: RawBody): Prom
   const readable = result.success ? result.data : withoutNull(readableFields(body));
   const errors = [
     ...(result.success ? [] : toFieldErrors(result.error.issues, createMaintenanceWindowSchema)),
-    ...(await findWindowFaults(db, accountId, readable)),
+    ...(await validateWindow(db, accountId, readable)),
   ];
   if (!result.success || errors.length > 0) throw invalidFields(errors);
   return result.data;
@@ -106,7 +106,7 @@ async function parsePreview(
   const isStored = body['maintenanceWindowId'] !== undefined;
   const errors = [
     ...(result.success ? [] : toFieldErrors(result.error.issues, previewMaintenanceWindowSchema)),
-    ...(await findWindowFaults(db, accountId, schedule, isStored)),
+    ...(await validateWindow(db, accountId, schedule, isStored)),
   ];
   if (!result.success || errors.length > 0) throw invalidFields(errors);
   return result.data;
@@ -130,7 +130,7 @@ async function parseUpdate(
   const merged = { ...mergeSchedule(before, schedule), ...(monitorIds && { monitorIds }) };
   throw invalidFields([
     ...toFieldErrors(result.error.issues, createMaintenanceWindowSchema),
-    ...(await findWindowFaults(db, accountId, merged, true)),
+    ...(await validateWindow(db, accountId, merged, true)),
   ]);
 }
 
@@ -145,6 +145,6 @@ function readableFields(body: RawBody): MaintenanceWindowUpdate {
 }
 
 /** Without a null rule: there is nothing to validate. */
-function withoutNull(fields: MaintenanceWindowUpdate): Parameters<typeof findWindowFaults>[2] {
+function withoutNull(fields: MaintenanceWindowUpdate): Parameters<typeof validateWindow>[2] {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

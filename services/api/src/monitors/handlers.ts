@@ -15,12 +15,11 @@ import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
 import { listEvents } from '@tocsin/db/events/read-events';
 import { listRecentChecks } from '@tocsin/db/events/read-events';
 import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
-import { createMonitor } from '@tocsin/db/monitors/create-monitor';
-import { createMonitorOnce } from '@tocsin/db/monitors/create-monitor';
+import { createMonitor, createMonitorOnce } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { getMonitor } from '@tocsin/db/monitors/read-monitors';
 import { listMonitors } from '@tocsin/db/monitors/read-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
 import { invalidFields } from '../http/errors.ts';
@@ -39,17 +38,17 @@ export function monitorHandlers(context: ApiContext): Handlers<typeof monitorRou
       handle: async ({ caller, headers, body, location }) => {
         const { accountId } = caller;
         const key = headers['Idempotency-Key'];
-        const { monitor, version, schedule } =
+        const { monitor, version, regions } =
           key === undefined
             ? await createMonitor(context, accountId, body, defaultRegion)
             : await createMonitorOnce(context, accountId, body, defaultRegion, key);
-        if (schedule !== null) schedules.touch(schedule.monitorId, schedule.regions);
+        if (regions !== null) schedules.touch(monitor.id, regions);
         return {
           body: { monitor },
           headers: {
             Location: location(monitor.id),
             ETag: etagOf(version),
-            ...(schedule === null && { 'Idempotency-Replayed': 'true' }),
+            ...(regions === null && { 'Idempotency-Replayed': 'true' }),
           },
         };
       },
@@ -63,7 +62,7 @@ export function monitorHandlers(context: ApiContext): Handlers<typeof monitorRou
       handle: async ({ caller, id, body, headers }) => {
         const versions = versionsOf(headers['If-Match']);
         const updated = await updateMonitor(context, caller.accountId, id, body, defaultRegion, versions);
-        if (updated.changed) schedules.touch(id, updated.schedule.regions);
+        if (updated.changed) schedules.touch(id, updated.regions);
         if (updated.statusChange?.due === true) hintStatusChanges(context, [updated.statusChange.id]);
         return { body: { monitor: updated.monitor }, headers: { ETag: etagOf(updated.version) } };
       },

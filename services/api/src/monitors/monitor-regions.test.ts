@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { monitorRegionSchema } from '@tocsin/contracts/monitors/events';
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type TestAgent from 'supertest/lib/agent.js';
 import { z } from 'zod';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';

@@ -3,7 +3,7 @@ import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listWaveMembers } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import { startJobWorker } from '@tocsin/queue/job-worker';
 import type { JobWorker } from '@tocsin/queue/job-worker';

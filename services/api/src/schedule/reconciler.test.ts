@@ -4,7 +4,7 @@ import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { Producers } from '@tocsin/queue/producers';
 import { createLogger } from '@tocsin/runtime/logger';
 import type { Logger } from '@tocsin/runtime/logger';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import type { LeaderLoop } from '@tocsin/runtime/leader';

@@ -1,5 +1,5 @@
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { Database } from '@tocsin/db/database/open';
 import { takeTrigger } from '@tocsin/db/triggers/triggers';
 import { startJobWorker } from '@tocsin/queue/job-worker';

@@ -1,6 +1,6 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { TestApi } from './test-api.ts';
 
 export const MONITORS = '/api/cli/monitors';

@@ -7,7 +7,7 @@ import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { DbContext } from '@tocsin/db/database/open';
 import { loadCheckTargets } from '@tocsin/db/monitors/check-targets';
-import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { createTrigger, takeTrigger } from '@tocsin/db/triggers/triggers';
 import { ensureAccount } from '@tocsin/db/users/users';

@@ -1,4 +1,4 @@
-import type { CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { JobReturnedError } from '@tocsin/queue/job-worker';
 import type { Producers } from '@tocsin/queue/producers';

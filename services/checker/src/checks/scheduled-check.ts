@@ -5,7 +5,7 @@ import {
   isPlannedSlot,
   isTooLate,
   mayOverlap,
-  MOST_LATE_MS,
+  MAX_LATENESS_MS,
   slotOfJob,
 } from '@tocsin/core/schedule/slots';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
@@ -212,5 +212,5 @@ export class ScheduledChecks {
 
 /** How long a check may wait for a permit: until it would be too late, and never longer than the maximum lateness of any check. */
 function maxWaitMs({ intervalSeconds }: CheckTarget, { slot }: CheckJob): number {
-  return Math.min(slot + intervalSeconds * 1_000 + GRACE_MS - Date.now(), MOST_LATE_MS);
+  return Math.min(slot + intervalSeconds * 1_000 + GRACE_MS - Date.now(), MAX_LATENESS_MS);
 }

@@ -2,7 +2,7 @@ import type { Timings } from '@tocsin/contracts/monitors/events';
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { CheckStatus, ErrorReason, HttpMethod } from '@tocsin/contracts/vocabulary';
-import { followsRedirects, judgeResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
+import { followsRedirects, evaluateResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
 import { sanitiseDetail, type Failure } from '@tocsin/core/checks/error-reason';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
@@ -176,7 +176,7 @@ function judgedResult(
   latencyMs: number,
 ): ProbeResult {
   const response = { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now: new Date() };
-  const judgement = judgeResponse(response, target.assertions);
+  const judgement = evaluateResponse(response, target.assertions);
   return { ...judgement, latencyMs, statusCode, timings: clock.timings(), certificateExpiresAt };
 }
 

@@ -1,4 +1,4 @@
-import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 
 /** Batches start this far apart: a transaction costs about the same for one result as for thirty. */
 export const BATCH_EVERY_MS = 25;

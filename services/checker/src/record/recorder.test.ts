@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/record-checks';
+import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { DatabaseError } from 'pg';

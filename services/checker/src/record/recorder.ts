@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { CheckOutcome, CheckRecord, RecordOptions } from '@tocsin/db/checks/record-checks';
+import type { CheckOutcome, CheckRecord } from '@tocsin/db/checks/check-record';
+import type { RecordOptions } from '@tocsin/db/checks/record-checks';
 import { isDataError, isMissingPartition, isRefusal, isTimeout } from '@tocsin/db/database/errors';
 import type { Logger } from '@tocsin/runtime/logger';
 import { withSpan } from '@tocsin/runtime/tracing';

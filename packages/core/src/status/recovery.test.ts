@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
 import { PROPERTY_PARAMETERS } from '../testing/property-parameters.ts';
-import { evaluateStatus, judgeStatus, type RegionVerdict } from './evaluate-status.ts';
+import { impliedStatus, evaluateStatus, type RegionVerdict } from './evaluate-status.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 
@@ -24,7 +24,7 @@ test.each<[string, RegionVerdict[], 'UP' | 'DOWN' | null]>([
   ['still a majority fails', [failing, failing, passing], 'DOWN'],
   ['all stale', [region(0, FRESH_FOR_MS)], null],
 ])('from DOWN: %s', (_, regions, expected) => {
-  expect(judgeStatus(rules, 'DOWN', regions, NOW)).toBe(expected);
+  expect(evaluateStatus(rules, 'DOWN', regions, NOW)).toBe(expected);
 });
 
 const anyRegion = fc.record({
@@ -36,25 +36,25 @@ const anyRegion = fc.record({
 test('recovery needs a fresh check that passed; everything else is as the regions imply', () => {
   fc.assert(
     fc.property(fc.array(anyRegion), (regions) => {
-      const implied = evaluateStatus(rules, regions, NOW);
-      expect(judgeStatus(rules, 'UP', regions, NOW)).toBe(implied);
-      const judged = judgeStatus(rules, 'DOWN', regions, NOW);
-      if (implied !== 'UP') expect(judged).toBe(implied);
+      const implied = impliedStatus(rules, regions, NOW);
+      expect(evaluateStatus(rules, 'UP', regions, NOW)).toBe(implied);
+      const status = evaluateStatus(rules, 'DOWN', regions, NOW);
+      if (implied !== 'UP') expect(status).toBe(implied);
       const passed = regions.some(
         ({ consecutiveFailures, lastResultAt }) =>
           consecutiveFailures === 0 && lastResultAt !== null && NOW - lastResultAt < FRESH_FOR_MS,
       );
-      if (!passed) expect(judged).not.toBe('UP');
+      if (!passed) expect(status).not.toBe('UP');
     }),
   );
 });
 
-test('what a region that has not reported would say makes nobody recover', () => {
+test('a region that has not reported makes no monitor recover', () => {
   fc.assert(
     fc.property(fc.array(anyRegion), fc.nat(3), (regions, added) => {
       const more = [...regions, ...Array.from({ length: added }, () => unreported)];
-      if (judgeStatus(rules, 'DOWN', regions, NOW) !== 'UP') {
-        expect(judgeStatus(rules, 'DOWN', more, NOW)).not.toBe('UP');
+      if (evaluateStatus(rules, 'DOWN', regions, NOW) !== 'UP') {
+        expect(evaluateStatus(rules, 'DOWN', more, NOW)).not.toBe('UP');
       }
     }),
   );

@@ -1,1 +1,0 @@
-CREATE INDEX "monitors_maintenance_idx" ON "monitors" USING btree ("id") WHERE "monitors"."status" = 'MAINTENANCE';

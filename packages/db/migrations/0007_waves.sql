@@ -1,1 +1,0 @@
-CREATE INDEX "schedule_spans_wave_idx" ON "schedule_spans" USING btree ("region","interval_seconds","phase_ms","monitor_id") WHERE "schedule_spans"."ends_at" is null;

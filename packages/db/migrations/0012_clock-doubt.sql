@@ -1,1 +1,0 @@
-ALTER TABLE "check_rollup_state" ADD COLUMN "clock_doubted_ms" integer DEFAULT 0 NOT NULL;

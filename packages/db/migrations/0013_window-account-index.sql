@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "maintenance_windows_account_due_idx" ON "maintenance_windows" USING btree ("account_id","occurrence_starts_at","occurrence_ends_at") WHERE "maintenance_windows"."state" <> 'ended';

@@ -1,0 +1,58 @@
+import type { Timings } from '@tocsin/contracts/monitors/events';
+import type { CheckSource } from '@tocsin/contracts/vocabulary';
+import type { SlotGap } from '@tocsin/core/schedule/slots';
+import type { CheckVerdict, RegionState } from '@tocsin/core/status/apply-check';
+
+/** The complete result of one check, ready to be recorded. */
+export interface CheckRecord extends CheckVerdict {
+  readonly monitorId: string;
+  readonly source: CheckSource;
+  /** The trigger that asked for this check; null for a scheduled one. */
+  readonly triggerId: string | null;
+  readonly statusCode: number | null;
+  readonly errorDetail: string | null;
+  readonly timings: Timings;
+  /** Null if the check saw no certificate. */
+  readonly certificateExpiresAt: Date | null;
+  /** Of the check's trace, for the deliveries that may follow; absent without tracing. */
+  readonly traceparent?: string;
+}
+
+/**
+ * The outcome of one result: `recorded` as an event; dropped as a `duplicate` of a recorded slot, or because its monitor is `gone`;
+ * `busy` if another session, or an earlier result of the batch, holds the monitor: try again.
+ */
+export type CheckOutcome =
+  | {
+      readonly kind: 'recorded';
+      /** The event's stamp, epoch milliseconds. */
+      readonly timestamp: number;
+      /** A status change whose deliveries are due, or null. */
+      readonly statusChangeId: string | null;
+      /** Whether the check ran with an older revision than the monitor now has. */
+      readonly outdated: boolean;
+      /** Planned slots of its region just before this one without a recorded result; null: none is known. */
+      readonly gap: SlotGap | null;
+    }
+  | DroppedCheck;
+
+export interface DroppedCheck {
+  readonly kind: 'duplicate' | 'gone' | 'busy';
+}
+
+/** What a batch changes about one region of a monitor. */
+export interface RegionUpdate {
+  readonly monitorId: string;
+  readonly state: RegionState;
+  readonly certificateExpiresAt: Date | null;
+}
+
+/** A result that becomes an event. */
+export interface RecordedCheck {
+  readonly kind: 'recorded';
+  readonly check: CheckRecord;
+  readonly timestamp: number;
+  readonly outdated: boolean;
+  readonly gap: SlotGap | null;
+  readonly regions: readonly RegionUpdate[];
+}

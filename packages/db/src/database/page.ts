@@ -1,0 +1,27 @@
+import { AppError } from '@tocsin/contracts/errors';
+import { and, eq, sql, type SQL } from 'drizzle-orm';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import type { Queryable } from './open.ts';
+import { epochMs, timestamptz } from './sql.ts';
+
+/**
+ * The condition for the next page of a list that is ordered by time, then id, descending.
+ * @param before the id of the last row of the page before; undefined: the first page
+ * @throws AppError validation_failed where `before` is not a row of the list
+ */
+export async function pageAfter(
+  db: Queryable,
+  list: { table: PgTable; time: PgColumn; id: PgColumn; scope: SQL | undefined; message: string },
+  before: string | undefined,
+): Promise<SQL | undefined> {
+  if (before === undefined) return undefined;
+  const { table, time, id, scope, message } = list;
+  const [cursor] = await db
+    .select({ time: epochMs(time) })
+    .from(table)
+    .where(and(eq(id, before), scope));
+  if (cursor) return sql`(${time}, ${id}) < (${timestamptz(cursor.time)}, ${before}::uuid)`;
+  throw new AppError('validation_failed', 'These fields are not valid: before.', {
+    errors: [{ path: 'before', message }],
+  });
+}

@@ -1,0 +1,119 @@
+import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
+import type { RegionState } from '@tocsin/core/status/apply-check';
+import {
+  type DecidingCheck,
+  leaveMaintenance as decideExit,
+  maintenanceEntry,
+} from '@tocsin/core/status/maintenance';
+import { MonitorClock } from '@tocsin/core/status/webhook-events';
+import { sql } from 'drizzle-orm';
+import { z } from 'zod';
+import type { Transaction } from '../database/open.ts';
+import { prepared } from '../database/preparing-client.ts';
+import { arrayOf, epochMs, query } from '../database/sql.ts';
+import { HAS_BEGUN, readCovered } from '../maintenance-windows/coverage.ts';
+import { toRegionState } from '../monitor-regions/read-regions.ts';
+import { monitorRegions } from '../monitor-regions/table.ts';
+
+const monitorState = z.object({
+  id: z.string(),
+  accountId: z.string(),
+  name: z.string(),
+  runbookUrl: z.string().nullable(),
+  /** As given; empty means the default region. */
+  namedRegions: z.array(z.string()),
+  status: z.enum(MONITOR_STATUSES),
+  /** The status that maintenance covers; null without maintenance. */
+  statusBeforeMaintenance: z.enum(['PENDING', 'UP', 'DOWN']).nullable(),
+  failureThreshold: z.number(),
+  intervalSeconds: z.number(),
+  timeoutSeconds: z.number(),
+  revision: z.number(),
+  probeRevision: z.number(),
+  lastTimestamp: z.number().nullable(),
+  now: z.number(),
+  mayBeCovered: z.boolean(),
+});
+
+/** A status change of a locked monitor, with the check that caused it. */
+export interface PendingChange extends DecidingCheck {
+  readonly from: LockedMonitor['status'];
+  readonly to: LockedMonitor['status'];
+  /** Whether it makes webhook events. A silent change is stamped with the clock's last stamp. */
+  readonly announced: boolean;
+  /** Of the trace of that check, if there is one. */
+  readonly traceparent?: string | undefined;
+}
+
+/** A monitor whose row this transaction has locked, with what the transaction has decided so far: `writeStatuses` writes it. */
+export interface LockedMonitor extends Omit<
+  z.output<typeof monitorState>,
+  'lastTimestamp' | 'now' | 'mayBeCovered'
+> {
+  readonly clock: MonitorClock;
+  readonly regions: readonly RegionState[];
+  /** Whether a maintenance window covers the monitor now, whether or not it already has that status. */
+  readonly covered: boolean;
+  /** Epoch milliseconds; null: unchanged. */
+  lastCheckedAt: number | null;
+  /** A transaction changes the status at most once. */
+  change: PendingChange | null;
+  /** Whether the row has to be written. */
+  touched: boolean;
+}
+
+/** Locks the monitors that are free and reads what decides their status. A missing one is locked by another session, or gone. */
+export async function lockMonitors(
+  tx: Transaction,
+  ids: readonly string[],
+): Promise<Map<string, LockedMonitor>> {
+  const rows = await query(tx, monitorState)`${prepared}
+    select id, account_id as "accountId", name, runbook_url as "runbookUrl", regions as "namedRegions", status,
+      status_before_maintenance as "statusBeforeMaintenance", failure_threshold as "failureThreshold",
+      interval_seconds as "intervalSeconds", timeout_seconds as "timeoutSeconds", revision, probe_revision as "probeRevision",
+      ${epochMs(sql`last_timestamp`)} as "lastTimestamp", floor(${epochMs(sql`clock_timestamp()`)}) as now,
+      exists (select from maintenance_windows w where ${HAS_BEGUN}) as "mayBeCovered"
+    from monitors where id = any(${arrayOf('uuid', ids)}) order by id
+    for no key update skip locked`;
+  if (rows.length === 0) return new Map();
+  const covered = rows.some((row) => row.mayBeCovered) ? await readCovered(tx, rows) : new Set<string>();
+  const regions = new Map<string, RegionState[]>(rows.map(({ id }) => [id, []]));
+  const regionRows = await tx
+    .select()
+    .from(monitorRegions)
+    .where(sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', [...regions.keys()])})`);
+  for (const row of regionRows) regions.get(row.monitorId)?.push(toRegionState(row));
+  return new Map(
+    rows.map((row): [string, LockedMonitor] => {
+      const clock = new MonitorClock(row.lastTimestamp, row.now);
+      const state = { clock, regions: regions.get(row.id) ?? [], covered: covered.has(row.id) };
+      const undecided = { lastCheckedAt: null, change: null, touched: false };
+      return [row.id, Object.assign(row, state, undecided)];
+    }),
+  );
+}
+
+/** Gives a monitor another status. */
+export function changeStatus(monitor: LockedMonitor, change: Omit<PendingChange, 'from'>): void {
+  monitor.change = { ...change, from: monitor.status };
+  monitor.status = change.to;
+  monitor.touched = true;
+}
+
+/** Puts a monitor that is not in maintenance into it. */
+export function enterMaintenance(monitor: LockedMonitor): void {
+  if (monitor.status === 'MAINTENANCE') throw new Error('The monitor is already in maintenance');
+  monitor.statusBeforeMaintenance = monitor.status;
+  const cause = maintenanceEntry(monitor.namedRegions, monitor.regions);
+  changeStatus(monitor, { to: 'MAINTENANCE', announced: true, ...cause });
+}
+
+/** Gives a monitor in maintenance the status that follows from its regions now. */
+export function leaveMaintenance(monitor: LockedMonitor): void {
+  const before = monitor.statusBeforeMaintenance ?? 'PENDING';
+  const { to, announced, check } = decideExit(monitor, before, monitor.regions, monitor.clock.now);
+  monitor.statusBeforeMaintenance = null;
+  // A silent change has no webhook event to stamp. It happens now, not at the last check.
+  if (!announced) monitor.clock.next();
+  changeStatus(monitor, { to, announced, ...check });
+}

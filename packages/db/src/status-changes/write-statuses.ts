@@ -1,0 +1,185 @@
+import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
+import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
+import { and, inArray, isNull, sql } from 'drizzle-orm';
+import { v7 as uuidv7 } from 'uuid';
+import { z } from 'zod';
+import type { Transaction } from '../database/open.ts';
+import { prepared } from '../database/preparing-client.ts';
+import { arrayOf, query, tableOf } from '../database/sql.ts';
+import { incidents } from '../incidents/table.ts';
+import type { LockedMonitor, PendingChange } from './locked-monitor.ts';
+import { statusChanges } from './table.ts';
+
+/** A status change that was written. */
+export interface WrittenChange {
+  readonly id: string;
+  /** When the monitor took its new status, epoch milliseconds. */
+  readonly timestamp: number;
+  /** Whether its deliveries still have to be made. */
+  readonly due: boolean;
+}
+
+/**
+ * Writes what a transaction has decided about monitors: status changes with their incidents and frozen webhook events, then the rows of
+ * the monitors. The only place that writes statuses. The number of statements does not depend on the number of monitors.
+ * @returns the status changes by monitor
+ */
+export async function writeStatuses(
+  tx: Transaction,
+  locked: Iterable<LockedMonitor>,
+): Promise<Map<string, WrittenChange>> {
+  const touched = [...locked].filter((monitor) => monitor.touched);
+  if (touched.length === 0) return new Map();
+  const written = await writeChanges(
+    tx,
+    touched.flatMap((monitor) => (monitor.change === null ? [] : [{ monitor, change: monitor.change }])),
+  );
+  await tx.execute(sql`${prepared}
+    update monitors m set
+      status = u.status,
+      status_since = coalesce(u.status_since, m.status_since),
+      status_before_maintenance = u.status_before,
+      last_checked_at = coalesce(u.checked_at, m.last_checked_at),
+      last_timestamp = u.last_timestamp
+    from ${tableOf('u', touched, {
+      id: ['uuid', (monitor) => monitor.id],
+      status: ['text', (monitor) => monitor.status],
+      status_since: ['timestamptz', (monitor) => written.get(monitor.id)?.timestamp ?? null],
+      status_before: ['text', (monitor) => monitor.statusBeforeMaintenance],
+      checked_at: ['timestamptz', (monitor) => monitor.lastCheckedAt],
+      last_timestamp: ['timestamptz', (monitor) => monitor.clock.last],
+    })}
+    where m.id = u.id`);
+  return written;
+}
+
+interface Change {
+  readonly monitor: LockedMonitor;
+  readonly change: PendingChange;
+}
+
+async function writeChanges(
+  tx: Transaction,
+  changes: readonly Change[],
+): Promise<Map<string, WrittenChange>> {
+  if (changes.length === 0) return new Map();
+  const monitorIds = changes.map(({ monitor }) => monitor.id);
+  const open = await findOpenIncidents(tx, monitorIds);
+  const channels = await findAssignedChannels(tx, monitorIds);
+  const rows = changes.map(({ monitor, change }) => ({
+    monitor,
+    change,
+    row: toRow(monitor, change, open.has(monitor.id), channels.get(monitor.id) ?? []),
+  }));
+  // An incident opens with the announcement of DOWN: a DOWN that silently returns after maintenance is not new.
+  const opened = rows.filter(
+    ({ monitor, change }) => change.to === 'DOWN' && change.announced && !open.has(monitor.id),
+  );
+  if (opened.length > 0) {
+    await tx.insert(incidents).values(
+      opened.map(({ monitor: { id, accountId }, change, row }) => ({
+        id: uuidv7(),
+        accountId,
+        monitorId: id,
+        openedAt: row.timestamp,
+        cause: change.errorReason ?? ('UNKNOWN_ERROR' as const),
+        region: change.region,
+      })),
+    );
+  }
+  const resolved = rows.filter(({ monitor, change }) => change.to === 'UP' && open.has(monitor.id));
+  if (resolved.length > 0) {
+    await tx.execute(sql`
+      update incidents i set resolved_at = u.resolved_at
+      from ${tableOf('u', resolved, {
+        monitor_id: ['uuid', ({ monitor }) => monitor.id],
+        resolved_at: ['timestamptz', ({ row }) => row.timestamp],
+      })}
+      where i.monitor_id = u.monitor_id and i.resolved_at is null`);
+  }
+  await tx.insert(statusChanges).values(rows.map(({ row }) => row));
+  return new Map(
+    rows.map(({ row: { id, monitorId, timestamp, dispatchedAt } }) => [
+      monitorId,
+      { id, timestamp: timestamp.getTime(), due: dispatchedAt === null },
+    ]),
+  );
+}
+
+type NewStatusChange = Required<Omit<typeof statusChanges.$inferInsert, 'createdAt'>>;
+
+function toRow(
+  monitor: LockedMonitor,
+  change: PendingChange,
+  incidentOpen: boolean,
+  channelIds: string[],
+): NewStatusChange {
+  const stamps: number[] = [];
+  const webhookEvents = webhookEventsOf(change.to, change.announced, incidentOpen).map((event) => {
+    const stamp = monitor.clock.next();
+    stamps.push(stamp);
+    const payload = JSON.stringify(payloadOf(monitor, change, event, stamp));
+    return { event, payload, traceparent: change.traceparent };
+  });
+  const timestamp = new Date(stamps[0] ?? monitor.clock.last);
+  const due = webhookEvents.length > 0 && channelIds.length > 0;
+  return {
+    id: uuidv7(),
+    accountId: monitor.accountId,
+    monitorId: monitor.id,
+    fromStatus: change.from,
+    toStatus: change.to,
+    region: change.region,
+    timestamp,
+    webhookEvents,
+    channelIds,
+    dispatchedAt: due ? null : timestamp,
+  };
+}
+
+function payloadOf(
+  monitor: LockedMonitor,
+  change: PendingChange,
+  event: WebhookEvent,
+  timestamp: number,
+): WebhookPayload {
+  if (change.to === 'PENDING') throw new Error('PENDING is never announced');
+  return {
+    event,
+    monitorId: monitor.id,
+    monitorName: monitor.name,
+    status: change.to,
+    previousStatus: change.from,
+    latency: change.latencyMs,
+    errorReason: change.to === 'DOWN' ? (change.errorReason ?? 'UNKNOWN_ERROR') : null,
+    region: change.region,
+    timestamp: new Date(timestamp).toISOString(),
+    runbookUrl: monitor.runbookUrl,
+  };
+}
+
+async function findOpenIncidents(tx: Transaction, monitorIds: string[]): Promise<Set<string>> {
+  const rows = await tx
+    .select({ monitorId: incidents.monitorId })
+    .from(incidents)
+    .where(and(inArray(incidents.monitorId, monitorIds), isNull(incidents.resolvedAt)));
+  return new Set(rows.map((row) => row.monitorId));
+}
+
+const assignment = z.object({ monitorId: z.string(), channelIds: z.array(z.string()) });
+
+async function findAssignedChannels(
+  tx: Transaction,
+  monitorIds: readonly string[],
+): Promise<Map<string, string[]>> {
+  const rows = await query(tx, assignment)`
+    select m.id as "monitorId", array_agg(c.id::text order by c.id) as "channelIds"
+    from monitors m
+    join channels c on c.account_id = m.account_id
+      and (c.all_monitors or exists (
+        select from channel_monitors a where a.channel_id = c.id and a.monitor_id = m.id))
+    where m.id = any(${arrayOf('uuid', monitorIds)})
+    group by m.id`;
+  return new Map(rows.map(({ monitorId, channelIds }) => [monitorId, channelIds]));
+}
