@@ -2,12 +2,12 @@ import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defaultClientConditions, defineConfig } from 'vite';
 
-/** Where `npm start` has the api. */
+/** The API that `npm start` runs. */
 const API = process.env['API_URL'] ?? 'http://localhost:3000';
 
 export default defineConfig({
   plugins: [react()],
-  // The contracts are read as source: nothing needs to be built before.
+  // Reads the contracts from source, so that nothing has to be built first.
   resolve: {
     conditions: ['tocsin-source', ...defaultClientConditions],
     alias: [
@@ -16,11 +16,11 @@ export default defineConfig({
   },
   build: {
     target: 'es2022',
-    // The first that know light-dark(), which would otherwise be rewritten for a colour scheme that is set in another way.
+    // The first browsers with light-dark(). For older ones it would be compiled into styles that ignore the chosen color scheme.
     cssTarget: ['chrome123', 'edge123', 'firefox120', 'safari17.5'],
     manifest: true,
     sourcemap: true,
     chunkSizeWarningLimit: 800,
   },
-  server: { proxy: { '/api': API } },
+  server: { proxy: { '/api': API, '/docs': API } },
 });

@@ -1,9 +1,18 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { findChromium } from '@tocsin/embedded/executables';
-import { type Browser, chromium } from 'playwright-core';
-import type { BrowserContext, BrowserContextOptions, ConsoleMessage, Page } from 'playwright-core';
+import type { AxeResults, RunOptions } from 'axe-core';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type ConsoleMessage,
+  type Page,
+} from 'playwright-core';
 
-/** Where a browser finds the dashboard, whatever port the api has. As `localhost` it counts as secure, as https would. */
+/** The origin of the dashboard, whatever the port of the api. Browsers treat names below `localhost` as secure, like https. */
 export const ORIGIN = 'http://tocsin.localhost';
 
 const LAUNCH_TIMEOUT_MS = 120_000;
@@ -18,15 +27,12 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/**
- * Starts Chromium. It knows `ORIGIN` and reaches nothing else.
- * @throws EmbeddedError where there is none
- */
+/** Starts Chromium, which can reach only `ORIGIN`. @throws EmbeddedError if it is not installed */
 export function launchBrowser(apiPort: number): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null)
     throw new EmbeddedError(
-      'There is no Chromium: install it so that it is on the PATH (e.g. apt-get install chromium), or set CHROMIUM_PATH',
+      'Chromium is missing: install it on the PATH (such as by apt-get install chromium), or set CHROMIUM_PATH',
     );
   const { hostname } = new URL(ORIGIN);
   return chromium.launch({
@@ -37,16 +43,16 @@ export function launchBrowser(apiPort: number): Promise<Browser> {
   });
 }
 
-/** Ends a wait for what never comes. It is no statement about speed. */
+/** Only ends tests that hang. */
 const HANG_MS = 120_000;
 
-/** Whoever looks: the same everywhere, whatever the machine is set to. */
+/** The same on every machine. */
 const READER = { locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' } as const;
 
-/** A browser profile of its own whose pages are watched for what no page may do. */
+/** A browser profile of its own. */
 export interface WatchedContext {
   readonly context: BrowserContext;
-  /** Errors in the console or thrown, violations of the Content-Security-Policy, requests to other hosts; in words. */
+  /** What no page may do: errors, violations of the Content-Security-Policy, and requests to other hosts. */
   readonly problems: readonly string[];
 }
 
@@ -57,17 +63,20 @@ export async function openContext(
   const context = await browser.newContext({ ...READER, baseURL: ORIGIN, ...options });
   context.setDefaultTimeout(HANG_MS);
   const problems: string[] = [];
-  // Chromium says so in the console by itself, but not for each kind of violation.
+  // Chromium logs only some kinds of violations by itself.
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
-      // oxlint-disable-next-line no-console -- in the page, whose console is watched
+      // oxlint-disable-next-line no-console -- runs in the page
       console.error(`Content-Security-Policy: ${violatedDirective} forbids ${blockedURI}`);
     });
   });
   context.on('console', (message) => {
     if (message.type() === 'error' && !isExpected(message)) problems.push(`console: ${message.text()}`);
   });
-  context.on('weberror', (error) => problems.push(`uncaught: ${describe(error.error())}`));
+  context.on('weberror', (event) => {
+    const { stack, message } = event.error();
+    problems.push(`uncaught: ${stack ?? message}`);
+  });
   context.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());
     if (origin !== ORIGIN && protocol !== 'data:' && protocol !== 'blob:')
@@ -76,22 +85,23 @@ export async function openContext(
   return { context, problems };
 }
 
-/**
- * Chromium logs every failed request as an error. These tell a page that nobody is signed in, that the password is wrong, or that the
- * notifier, on a busy machine, did not send a test event in time.
- */
+const PREVIEW = /^\/api\/dashboard\/maintenance-windows\/preview$/;
+/** Error responses that pages handle, by path and status code. Chromium logs each of them as an error. */
+const EXPECTED_ERRORS: readonly (readonly [RegExp, string])[] = [
+  [/^\/api\/dashboard\/me$/, '401'],
+  [/^\/api\/auth\/sign-in\/email$/, '401'],
+  // On a busy machine the notifier may not send a test event in time.
+  [/^\/api\/dashboard\/channels\/[^/]+\/test$/, '504'],
+  [PREVIEW, '400'],
+  [PREVIEW, '503'],
+];
+
 function isExpected(message: ConsoleMessage): boolean {
   const { pathname } = new URL(message.location().url || ORIGIN);
-  const isAsked = pathname === '/api/dashboard/me' || pathname === '/api/auth/sign-in/email';
-  const isTest = /^\/api\/dashboard\/channels\/[^/]+\/test$/.test(pathname);
-  return (isAsked && message.text().includes('401')) || (isTest && message.text().includes('504'));
+  return EXPECTED_ERRORS.some(([path, status]) => path.test(pathname) && message.text().includes(status));
 }
 
-function describe(error: Error): string {
-  return error.stack ?? error.message;
-}
-
-/** Waits until the page shows what it was opened for: its heading, no placeholder any more, nothing that still moves. */
+/** Waits until the page shows its heading, no placeholder and no animation. */
 export async function settle(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
   await page.waitForFunction(() => {
@@ -107,7 +117,7 @@ export async function settle(page: Page): Promise<void> {
   });
 }
 
-/** Shows the open page in light or dark, as a change of the system's setting would. */
+/** Switches the page between light and dark, like a change of the system's setting. */
 export async function showScheme(page: Page, scheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme: scheme });
   await page.waitForFunction(
@@ -117,7 +127,33 @@ export async function showScheme(page: Page, scheme: 'light' | 'dark'): Promise<
   await settle(page);
 }
 
-/** When the document of this page was loaded: another after each reload, the same while the dashboard changes pages by itself. */
+/** When the document was loaded. Stays the same when the dashboard changes pages without a reload. */
 export function documentTime(page: Page): Promise<number> {
   return page.evaluate(() => performance.timeOrigin);
+}
+
+const SCRIPT = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+/** WCAG 2.1, A and AA. */
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'];
+
+interface WithAxe {
+  readonly axe: { run(context: Document, options: RunOptions): Promise<AxeResults> };
+}
+
+/** The violations of WCAG 2.1 AA on the page. @param only these rules */
+export async function findViolations(page: Page, only?: readonly string[]): Promise<string[]> {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(SCRIPT, 'utf8'));
+  const options: RunOptions = {
+    runOnly: only ? { type: 'rule', values: [...only] } : { type: 'tag', values: TAGS },
+    resultTypes: ['violations'],
+  };
+  const { violations } = await page.evaluate(
+    (given) => (globalThis as unknown as WithAxe).axe.run(document, given),
+    options,
+  );
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ target, html, failureSummary }) =>
+      [`${id}: ${help}`, target.join(' '), html.slice(0, 200), failureSummary ?? ''].join('\n  '),
+    ),
+  );
 }

@@ -2,119 +2,121 @@ import type { Page } from 'playwright-core';
 import type { Filled } from './fill/fill-system.ts';
 import { UNSERVED_REGION } from './fill/monitors.ts';
 
-/** A page of the dashboard, as somebody may see it. */
+/** A page of the dashboard in one state. */
 export interface DashboardPage {
   /** Unique; the name of its screenshots. */
   readonly name: string;
-  /** As the router has it. */
+  /** The path in the router. */
   readonly route: string;
-  /** Where to go. @param filled null where the system has no data */
-  readonly path: (filled: Filled) => string;
-  /** Opened by somebody who is not signed in. */
-  readonly isEntrance?: boolean;
-  /** Another page without data than with it. */
+  /** The query and fragment, or another path. @default the route with its ids */
+  readonly path?: string;
+  readonly isSignedOut?: boolean;
+  /** Whether the page looks different without data. */
   readonly isAlsoEmpty?: boolean;
-  /** What to do there first: a part of the page that has to be opened. */
+  /** Opens a part of the page. */
   readonly open?: (page: Page) => Promise<void>;
-  /** A status that its console speaks of by design. */
-  readonly refusal?: number;
+  /** The error status of a response to this page, which the browser logs. */
+  readonly errorStatus?: number;
 }
 
-/** From now on the api does not answer requests for this path. */
-async function takeAway(page: Page, path: string): Promise<void> {
+/** The path of a page, with ids of a filled system. */
+export function pathOf({ route, path = route }: DashboardPage, filled: Filled): string {
+  return path
+    .replace('$monitorId', filled.monitorId)
+    .replace('$channelId', filled.channelId)
+    .replace('$windowId', filled.windowId)
+    .replace('$token', filled.invitationToken);
+}
+
+/** Lets requests for this path fail from now on. */
+async function failRequests(page: Page, path: string): Promise<void> {
   await page.route(`**${path}`, (route) => route.fulfill({ status: 503, body: '' }));
 }
 
-/** Every page: a test holds that each route has one. */
+/** Every page. A test compares them with the routes of the router. */
 export const PAGES: readonly DashboardPage[] = [
-  { name: 'sign-in', route: '/sign-in', path: () => '/sign-in', isEntrance: true },
-  { name: 'set-up', route: '/setup', path: () => '/setup?token=none', isEntrance: true },
+  { name: 'sign-in', route: '/sign-in', isSignedOut: true },
+  { name: 'set-up', route: '/setup', path: '/setup?token=none', isSignedOut: true },
   {
     name: 'invitation',
     route: '/invitation',
-    path: ({ invitationToken }) => `/invitation?token=${invitationToken}`,
-    isEntrance: true,
+    path: '/invitation?token=$token',
+    isSignedOut: true,
   },
-  { name: 'monitors', route: '/', path: () => '/', isAlsoEmpty: true },
-  { name: 'monitors-none-found', route: '/', path: () => '/?q=nothing+like+it' },
-  { name: 'monitors-of-a-region', route: '/', path: () => `/?region=${UNSERVED_REGION}` },
+  { name: 'monitors', route: '/', isAlsoEmpty: true },
+  { name: 'monitors-none-found', route: '/', path: '/?q=nothing+like+it' },
+  { name: 'monitors-of-a-region', route: '/', path: `/?region=${UNSERVED_REGION}` },
   {
     name: 'monitors-not-live',
     route: '/',
-    path: () => '/',
     open: async (page) => {
-      await takeAway(page, '/api/dashboard/stream*');
+      await failRequests(page, '/api/dashboard/stream*');
       await page.reload();
       await page.getByText('Not live', { exact: true }).waitFor();
     },
-    refusal: 503,
+    errorStatus: 503,
   },
-  { name: 'new-monitor', route: '/monitors/new', path: () => '/monitors/new' },
-  { name: 'monitor', route: '/monitors/$monitorId', path: ({ monitorId }) => `/monitors/${monitorId}` },
-  { name: 'monitor-gone', route: '/monitors/$monitorId', path: () => '/monitors/none', refusal: 404 },
+  { name: 'new-monitor', route: '/monitors/new' },
+  { name: 'monitor', route: '/monitors/$monitorId' },
+  { name: 'monitor-gone', route: '/monitors/$monitorId', path: '/monitors/none', errorStatus: 404 },
   {
     name: 'edit-monitor',
     route: '/monitors/$monitorId/edit',
-    path: ({ monitorId }) => `/monitors/${monitorId}/edit`,
   },
-  { name: 'incidents', route: '/incidents', path: () => '/incidents', isAlsoEmpty: true },
-  { name: 'maintenance', route: '/maintenance', path: () => '/maintenance', isAlsoEmpty: true },
-  { name: 'new-maintenance', route: '/maintenance/new', path: () => '/maintenance/new' },
+  { name: 'incidents', route: '/incidents', isAlsoEmpty: true },
+  { name: 'maintenance', route: '/maintenance', isAlsoEmpty: true },
+  { name: 'new-maintenance', route: '/maintenance/new' },
   {
     name: 'maintenance-window',
     route: '/maintenance/$windowId',
-    path: ({ windowId }) => `/maintenance/${windowId}`,
   },
-  { name: 'channels', route: '/channels', path: () => '/channels', isAlsoEmpty: true },
-  { name: 'new-channel', route: '/channels/new', path: () => '/channels/new' },
-  { name: 'channel', route: '/channels/$channelId', path: ({ channelId }) => `/channels/${channelId}` },
+  { name: 'channels', route: '/channels', isAlsoEmpty: true },
+  { name: 'new-channel', route: '/channels/new' },
+  { name: 'channel', route: '/channels/$channelId' },
   {
     name: 'delivery',
     route: '/channels/$channelId',
-    path: ({ channelId }) => `/channels/${channelId}`,
     open: async (page) => {
       await page.getByRole('button', { name: 'Monitor down' }).first().click();
       await page.getByRole('dialog').getByRole('heading', { name: 'Attempts' }).waitFor();
     },
   },
-  { name: 'regions', route: '/regions', path: () => '/regions', isAlsoEmpty: true },
+  { name: 'regions', route: '/regions', isAlsoEmpty: true },
   {
     name: 'regions-not-refreshed',
     route: '/regions',
-    path: () => '/regions',
     open: async (page) => {
-      await takeAway(page, '/api/dashboard/regions');
+      await failRequests(page, '/api/dashboard/regions');
       await page.getByText('it could not be refreshed, trying again').waitFor();
       await page.getByRole('row').filter({ hasText: UNSERVED_REGION }).waitFor();
     },
-    refusal: 503,
+    errorStatus: 503,
   },
-  { name: 'api-keys', route: '/api-keys', path: () => '/api-keys', isAlsoEmpty: true },
+  { name: 'api-keys', route: '/api-keys', isAlsoEmpty: true },
   {
     name: 'new-api-key',
     route: '/api-keys',
-    path: () => '/api-keys',
     open: async (page) => {
       await page.getByRole('button', { name: 'New API key' }).first().click();
       await page.getByRole('dialog').getByLabel('Name').waitFor();
     },
   },
-  { name: 'people', route: '/people', path: () => '/people' },
-  { name: 'profile', route: '/profile', path: () => '/profile' },
-  { name: 'docs', route: '/docs', path: () => '/docs' },
-  { name: 'docs-of-a-stranger', route: '/docs', path: () => '/docs', isEntrance: true },
+  { name: 'people', route: '/people' },
+  { name: 'profile', route: '/profile' },
+  { name: 'docs', route: '/docs' },
+  { name: 'docs-of-a-stranger', route: '/docs', isSignedOut: true },
   {
     name: 'docs-operation',
     route: '/docs',
-    path: () => '/docs#createMonitor',
+    path: '/docs#createMonitor',
     open: async (page) => {
       await page.getByRole('heading', { name: 'Answers' }).waitFor();
     },
   },
-  { name: 'not-found', route: '', path: () => '/no/such/page' },
+  { name: 'not-found', route: '', path: '/no/such/page' },
 ];
 
-/** Those that a system without data shows otherwise. */
+/** The pages that look different without data. */
 export const EMPTY_PAGES = PAGES.filter(({ isAlsoEmpty }) => isAlsoEmpty);
 
 export const DESKTOP = { width: 1_280, height: 800 };
@@ -124,7 +126,7 @@ interface Router {
   readonly routesByPath: Readonly<Record<string, unknown>>;
 }
 
-/** The path of every route of the open dashboard. Its router says where it is, for its developer tools. */
+/** The path of every route of the open dashboard, from the global of the router's developer tools. */
 export function readRoutes(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const router: unknown = Reflect.get(globalThis, '__TSR_ROUTER__');

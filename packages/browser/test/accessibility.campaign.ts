@@ -1,36 +1,50 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openContext, settle, showScheme, type WatchedContext } from '@tocsin/browser/browser';
+import {
+  findViolations,
+  openContext,
+  settle,
+  showScheme,
+  type WatchedContext,
+} from '@tocsin/browser/browser';
 import { createDashboardSystem, type DashboardSystem } from '@tocsin/browser/dashboard-system';
-import type { DashboardClient } from '@tocsin/browser/dashboard-system';
+import type { DashboardUser } from '@tocsin/browser/dashboard-system';
 import { type Filled, fillSystem } from '@tocsin/browser/fill/fill-system';
-import { findViolations } from '@tocsin/browser/find-violations';
-import { type DashboardPage, DESKTOP, EMPTY_PAGES, PAGES, PHONE, readRoutes } from '@tocsin/browser/pages';
+
+import {
+  type DashboardPage,
+  DESKTOP,
+  EMPTY_PAGES,
+  PAGES,
+  pathOf,
+  PHONE,
+  readRoutes,
+} from '@tocsin/browser/pages';
 import type { Page } from 'playwright-core';
 
-/** Of all the rules, this one alone depends on the colours. */
+/** The only rules that depend on colours. */
 const COLOUR_RULES = ['color-contrast'];
 const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
 
 let dashboard: DashboardSystem;
-let owner: DashboardClient;
+let owner: DashboardUser;
 let signedIn: Visitor;
-let stranger: Visitor;
+let signedOut: Visitor;
 let filled: Filled | null = null;
 beforeAll(async () => {
   dashboard = await createDashboardSystem();
   owner = await dashboard.createOwner();
   signedIn = await visit(owner.cookies);
-  stranger = await visit([]);
+  signedOut = await visit([]);
 });
 afterAll(() => dashboard.close());
 
-/** Somebody with a browser, who goes from page to page in one tab. */
+/** A tab of a browser profile. */
 interface Visitor {
   readonly page: Page;
   readonly problems: WatchedContext['problems'];
 }
 
-async function visit(cookies: DashboardClient['cookies']): Promise<Visitor> {
+async function visit(cookies: DashboardUser['cookies']): Promise<Visitor> {
   const { context, problems } = await openContext(dashboard.browser);
   await context.addCookies([...cookies]);
   return { page: await context.newPage(), problems };
@@ -70,18 +84,19 @@ function overflowOf(page: Page): Promise<string[]> {
   });
 }
 
-async function check({ path, isEntrance, open, refusal }: DashboardPage): Promise<void> {
-  const { page, problems } = isEntrance ? stranger : signedIn;
+async function check(dashboardPage: DashboardPage): Promise<void> {
+  const { isSignedOut, open, errorStatus } = dashboardPage;
+  const { page, problems } = isSignedOut ? signedOut : signedIn;
   const before = problems.length;
   try {
     await page.setViewportSize(DESKTOP);
-    await page.goto(path(filled ?? NO_IDS));
+    await page.goto(pathOf(dashboardPage, filled ?? NO_IDS));
     await settle(page);
     await open?.(page);
     expect(await violationsOf(page)).toEqual(NONE);
     const told = problems
       .slice(before)
-      .filter((problem) => refusal === undefined || !problem.includes(String(refusal)));
+      .filter((problem) => errorStatus === undefined || !problem.includes(String(errorStatus)));
     expect(told).toEqual([]);
   } finally {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
@@ -120,16 +135,13 @@ describe('by keyboard alone', () => {
     await tabTo(page, 'Create monitor');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Typed' }).waitFor();
-    const { monitors } = await owner.request<{ monitors: { id: string; name: string }[] }>(
-      'GET',
-      '/monitors',
-    );
+    const { monitors } = await owner.call('GET /api/dashboard/monitors');
     expect(monitors).toMatchObject([{ name: 'Typed' }]);
-    for (const { id } of monitors) await owner.request('DELETE', `/monitors/${id}`);
+    for (const { id } of monitors) await owner.call('DELETE /api/dashboard/monitors/:id', { id });
   });
 });
 
-/** The name of what has the focus, as a screen reader would say it; what has it must be seen to have it. */
+/** The accessible name of the focused element, with a note if its focus is not visible. */
 async function focusedName(page: Page): Promise<string> {
   return page.evaluate(() => {
     const element = document.activeElement;
@@ -144,7 +156,7 @@ async function focusedName(page: Page): Promise<string> {
     const calm = getComputedStyle(element);
     const isSeen = outlineStyle !== 'none' || borderColor !== calm.borderColor;
     element.focus();
-    return isSeen ? text.replace(/\s*\*$/, '').trim() : `${text} (not seen to be focused)`;
+    return isSeen ? text.replace(/\s*\*$/, '').trim() : `${text} (focus not visible)`;
   });
 }
 

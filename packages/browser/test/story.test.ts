@@ -159,6 +159,30 @@ step('its webhook is in the delivery log, and goes out again', async () => {
   await channel.close();
 });
 
+step('the form of a maintenance window previews its occurrences', async () => {
+  const form = await watched.context.newPage();
+  await form.goto('/maintenance/new');
+  const starts = form.getByRole('table', { name: 'Occurrences' }).locator('tbody tr');
+  await until('one occurrence', async () => (await starts.count()) === 1);
+  await form.getByRole('combobox', { name: 'Repeats' }).click();
+  await form.getByRole('option', { name: 'Custom rule (RRULE)' }).click();
+  const rule = field(form, 'Rule');
+  await rule.fill('FREQ=NEVER');
+  await form.getByText(/^FREQ must be/i).waitFor();
+  await rule.fill('FREQ=DAILY');
+  await until('five occurrences', async () => (await starts.count()) === 5);
+
+  const preview = '**/api/dashboard/maintenance-windows/preview';
+  await form.route(preview, (route) => route.fulfill({ status: 503, body: '' }));
+  await rule.fill('FREQ=DAILY;COUNT=2');
+  await form.getByRole('alert').waitFor();
+  // The last preview stays while the server is unavailable.
+  expect(await starts.count()).toBe(5);
+  await form.unroute(preview);
+  await until('two occurrences', async () => (await starts.count()) === 2);
+  await form.close({ runBeforeUnload: false });
+});
+
 step('a maintenance window covers the monitor', async () => {
   await row(MONITOR).getByRole('link', { name: MONITOR }).click();
   await heading(page, MONITOR).waitFor();
@@ -212,7 +236,7 @@ step('a person who is removed takes along the keys that they created, unless tol
   const grace = await acceptInvitation(dashboard.api.port, token, person);
   const names = ['CI', 'terraform'];
   const keys = await Promise.all(
-    names.map((name) => grace.request<{ key: string }>('POST', '/api-keys', { name })),
+    names.map((name) => grace.call('POST /api/dashboard/api-keys', { body: { name } })),
   );
   const list = await watched.context.newPage();
   await list.goto('/api-keys');

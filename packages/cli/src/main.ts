@@ -5,7 +5,23 @@ import { processTerminal } from './terminal/process-terminal.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { plain } from './terminal/text.ts';
 
-/** Runs one command. Never rejects: what goes wrong is told. @param args without `node` and the script */
+/** Runs the command line of this process. */
+export async function main(args: readonly string[]): Promise<void> {
+  const stop = new AbortController();
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.once(signal, () => {
+      stop.abort();
+      // The exit code of a process that the signal ends, even if something hangs.
+      process.exit(code);
+    });
+  }
+  process.exitCode = await run(args, processTerminal(stop.signal));
+}
+
+/** Runs one command. Never rejects: errors are written to stderr. @param args without `node` and the script */
 export async function run(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let code: ExitCode = EXIT.ok;
   try {
@@ -15,36 +31,22 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    return tell(error, terminal);
+    return reportError(error, terminal);
   }
 }
 
-function tell(error: unknown, { note, signal, env }: Terminal): ExitCode {
-  // Told already, or help that was asked for.
+function reportError(error: unknown, { note, signal, env }: Terminal): ExitCode {
+  // Commander has printed the error already, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.failed;
   if (signal.aborted) return EXIT.failed;
   if (error instanceof CliError) {
-    // What the API said of monitors holds names that others gave them.
+    // Errors of the API contain names of monitors, which are untrusted.
     note(`tocsin: ${plain(error.message)}`);
     for (const line of error.lines) note(plain(line));
     return EXIT.failed;
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  note(`tocsin: something went wrong: ${plain(message)}`);
-  if (env['TOCSIN_DEBUG'] !== undefined) note(stack ?? '');
-  else note('TOCSIN_DEBUG=1 shows where.');
+  note(`tocsin: unexpected error: ${plain(message)}`);
+  note(env['TOCSIN_DEBUG'] === undefined ? 'Set TOCSIN_DEBUG=1 to print the stack.' : (stack ?? ''));
   return EXIT.failed;
-}
-
-/** Runs what the command line of this process says. */
-export async function main(args: readonly string[]): Promise<void> {
-  const stop = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => {
-      stop.abort();
-      // As a process that a signal ends, whatever still hangs.
-      process.exit(name === 'SIGINT' ? 130 : 143);
-    });
-  }
-  process.exitCode = await run(args, processTerminal(stop.signal));
 }

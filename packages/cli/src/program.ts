@@ -2,127 +2,119 @@ import { readFileSync } from 'node:fs';
 import { MONITOR_STATUSES } from '@tocsin/contracts/vocabulary';
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { apply, type ApplyFlags } from './commands/apply.ts';
-import { type EventsFlags, listEvents } from './commands/events.ts';
-import { type ExportFlags, exportMonitors } from './commands/export.ts';
-import { type ImportFlags, importMonitors, type Tool, TOOL_NAMES } from './commands/import.ts';
-import { type ListFlags, listMonitors } from './commands/monitors.ts';
+import { listEvents, type EventsFlags } from './commands/events.ts';
+import { exportMonitors, type ExportFlags } from './commands/export.ts';
+import { importMonitors, TOOL_NAMES, type ImportFlags, type Tool } from './commands/import.ts';
+import { listMonitors, type ListFlags } from './commands/monitors.ts';
 import { tail, type TailFlags } from './commands/tail.ts';
 import { trigger, type TriggerFlags } from './commands/trigger.ts';
-import { type ApiClient, createApiClient } from './http/api-client.ts';
+import { createApiClient, type ApiClient } from './http/api-client.ts';
 import { readSettings, type ServerFlags } from './http/settings.ts';
 import type { ExitCode } from './terminal/cli-error.ts';
 import type { Terminal } from './terminal/terminal.ts';
 import { plain } from './terminal/text.ts';
 
-const json = (): Option => new Option('--json', 'print JSON');
-const files = (): Option =>
-  new Option('-f, --file <path...>', 'files, or folders of them (default: tocsin.yaml here)');
-const source = (): Option => new Option('--source <name>', 'the source of files that name none');
-const output = (): Option => new Option('-o, --output <file>', 'write to this new file, not to stdout');
-const secrets = (): Option =>
-  new Option('--secrets', 'write the values of headers, and bodies, into the file');
+const HELP = `
+Environment:
+  TOCSIN_URL            URL of Tocsin (default: http://localhost:3000)
+  TOCSIN_API_KEY        API key
+  TOCSIN_API_KEY_FILE   file that contains the API key
+  NO_COLOR              disables colors
 
-const status = (): Option =>
-  new Option('--status <status>', 'with this status').choices(MONITOR_STATUSES).argParser((text: string) => {
-    const word = text.toUpperCase();
-    if ((MONITOR_STATUSES as readonly string[]).includes(word)) return word;
-    throw new InvalidArgumentError(`It must be one of ${MONITOR_STATUSES.join(', ')}.`);
-  });
-
-const EXAMPLES = `
-Settings:
-  TOCSIN_URL            where Tocsin is (http://localhost:3000)
-  TOCSIN_API_KEY        an API key; TOCSIN_API_KEY_FILE: a file that holds it
-  NO_COLOR              no colours
-
-Exit codes: 0 done; 1 failed; 2 the answer is no: files and monitors differ, or a monitor is DOWN.
+Exit codes:
+  0  success
+  1  failure
+  2  files and monitors differ, or a monitor is DOWN
 
 Examples:
   tocsin apply -f monitors/ --dry-run
   tocsin trigger shop-front --wait 120
   tocsin tail -f`;
 
-/** The commands with their flags. @param onExit told how a command ends */
-export function createProgram(terminal: Terminal, onExit: (code: ExitCode) => void): Command {
+type Connect = () => Promise<ApiClient>;
+type OnExit = (code: ExitCode) => void;
+
+/** The command line. @param onExit called with the exit code of the command */
+export function createProgram(terminal: Terminal, onExit: OnExit): Command {
   const program = new Command('tocsin')
-    .description('Monitors of Tocsin as code: apply files, see what differs, run checks, follow results.')
+    .description('Manage Tocsin monitors as code: apply files, show differences, run checks, follow results.')
     .version(readVersion(), '--version', 'print the version')
-    .option('--server <url>', 'where Tocsin is (TOCSIN_URL)')
-    .option('--api-key-file <file>', 'a file that holds the API key (TOCSIN_API_KEY_FILE)')
-    .addHelpText('after', EXAMPLES)
-    .showHelpAfterError('(tocsin --help tells more)')
+    .option('--server <url>', 'URL of Tocsin (TOCSIN_URL)')
+    .option('--api-key-file <file>', 'file that contains the API key (TOCSIN_API_KEY_FILE)')
+    .addHelpText('after', HELP)
+    .showHelpAfterError('(run tocsin --help for help)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
       writeErr: (text) => terminal.note(text.trimEnd()),
     });
   const connect = async (): Promise<ApiClient> => {
-    const settings = await readSettings(program.opts<ServerFlags>(), terminal);
-    let told = '';
+    let lastReason = '';
     return createApiClient({
-      ...settings,
+      ...(await readSettings(program.opts<ServerFlags>(), terminal)),
       signal: terminal.signal,
       onRetry: (reason, inSeconds) => {
-        // An outage while results are followed would fill the screen.
-        if (reason === told) return;
-        told = reason;
-        terminal.note(`${plain(reason)}; trying again${inSeconds > 0 ? ` in ${inSeconds} s` : ''} …`);
+        // `tail -f` would print the same reason again and again during an outage.
+        if (reason === lastReason) return;
+        lastReason = reason;
+        terminal.note(`${plain(reason)}. Trying again${inSeconds > 0 ? ` in ${inSeconds} s` : ''} …`);
       },
     });
   };
-  addSetCommands(program, terminal, connect, onExit);
   addFileCommands(program, terminal, connect, onExit);
-  addLiveCommands(program, terminal, connect, onExit);
+  addMonitorCommands(program, terminal, connect, onExit);
   return program;
 }
 
-/** Of `packages/cli` and of the published package alike: both have `package.json` beside the folder of this file. */
+/** Both this package and the published one have `package.json` beside the folder of this file. */
 function readVersion(): string {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
-type Connect = () => Promise<ApiClient>;
-type OnExit = (code: ExitCode) => void;
+const json = (): Option => new Option('--json', 'print JSON');
 
-function addSetCommands(program: Command, terminal: Terminal, connect: Connect, onExit: OnExit): void {
+function addFileCommands(program: Command, terminal: Terminal, connect: Connect, onExit: OnExit): void {
+  const files = (): Option =>
+    new Option('-f, --file <path...>', 'files, or folders with files (default: tocsin.yaml)');
+  const defaultSource = (): Option => new Option('--source <name>', 'source of files that do not name one');
+  const secrets = (): Option =>
+    new Option('--secrets', 'write bodies and the values of headers into the file');
+  const output = (): Option => new Option('-o, --output <file>', 'write to a new file instead of stdout');
   program
     .command('apply')
-    .description('make the monitors what files say')
+    .description('make the monitors match the files')
     .addOption(files())
-    .addOption(source())
-    .option('--prune', 'delete monitors of the files’ sources that are in no file')
-    .option('--dry-run', 'only say what would be done; exit code 2 if anything')
-    .option('-y, --yes', 'do not ask')
+    .addOption(defaultSource())
+    .option('--prune', 'delete monitors of the same source that are not in the files')
+    .option('--dry-run', 'only show the changes; exit code 2 if there are any')
+    .option('-y, --yes', 'do not ask for confirmation')
     .addOption(json())
     .action(async (flags: ApplyFlags) => onExit(await apply(await connect(), terminal, flags)));
   program
     .command('diff')
-    .description('say how files and monitors differ, as apply --dry-run does; exit code 2 if they do')
+    .description('show the changes that apply would make; exit code 2 if there are any')
     .addOption(files())
-    .addOption(source())
-    .option('--prune', 'tell of monitors that are in no file, too')
+    .addOption(defaultSource())
+    .option('--prune', 'include monitors of the same source that are not in the files')
     .addOption(json())
     .action(async (flags: ApplyFlags) =>
       onExit(await apply(await connect(), terminal, { ...flags, dryRun: true })),
     );
-}
-
-function addFileCommands(program: Command, terminal: Terminal, connect: Connect, onExit: OnExit): void {
   program
     .command('export')
-    .description('write the monitors of a source as a file')
-    .option('--source <name>', 'the source; not needed where there is one only')
-    .option('--adopt', 'first give the monitors that have no source this one, and an externalId')
+    .description('write the monitors of a source to a file')
+    .option('--source <name>', 'source to export; optional if there is only one')
+    .option('--adopt', 'first assign the source and an externalId to monitors without a source')
     .addOption(secrets())
     .addOption(output())
     .action(async (flags: ExportFlags) => onExit(await exportMonitors(await connect(), terminal, flags)));
   program
     .command('import')
-    .description('write the monitors of another tool as a file, and say what could not be taken over')
-    .addArgument(new Argument('<tool>', 'whose file it is').choices(TOOL_NAMES))
-    .argument('<file>', 'the backup of Uptime Kuma 1.x (JSON; 2.0 has none), or Gatus’ configuration (YAML)')
-    .option('--source <name>', 'the source that the file names (default: the tool)')
+    .description('convert the configuration of another tool to a file')
+    .addArgument(new Argument('<tool>', 'the other tool').choices(TOOL_NAMES))
+    .argument('<file>', 'backup of Uptime Kuma 1.x (JSON; 2.0 has none) or configuration of Gatus (YAML)')
+    .option('--source <name>', 'source to write into the file (default: the name of the tool)')
     .addOption(secrets())
     .addOption(output())
     .action(async (tool: Tool, file: string, flags: ImportFlags) =>
@@ -130,21 +122,25 @@ function addFileCommands(program: Command, terminal: Terminal, connect: Connect,
     );
 }
 
-function addLiveCommands(program: Command, terminal: Terminal, connect: Connect, onExit: OnExit): void {
-  const monitor = 'an id, an externalId, or a name';
+function addMonitorCommands(program: Command, terminal: Terminal, connect: Connect, onExit: OnExit): void {
+  const monitor = 'id, externalId or name';
   program
     .command('monitors')
     .description('list the monitors')
-    .option('--source <name>', 'of this source alone')
-    .addOption(status())
+    .option('--source <name>', 'only monitors of this source')
+    .addOption(
+      new Option('--status <status>', 'only monitors with this status')
+        .choices(MONITOR_STATUSES)
+        .argParser(parseStatus),
+    )
     .addOption(json())
     .action(async (flags: ListFlags) => onExit(await listMonitors(await connect(), terminal, flags)));
   program
     .command('events')
     .description('print the history of a monitor')
     .argument('<monitor>', monitor)
-    .addOption(count('-n, --limit <count>', 'how many events', 1, 50))
-    .option('--since <timestamp>', 'the first ones after it, such as 2026-01-31T12:00:00Z')
+    .addOption(count('-n, --limit <count>', 'number of events', 1, 50))
+    .option('--since <timestamp>', 'print the first events after this time, such as 2026-01-31T12:00:00Z')
     .addOption(json())
     .action(async (word: string, flags: EventsFlags) =>
       onExit(await listEvents(await connect(), terminal, word, flags)),
@@ -152,12 +148,12 @@ function addLiveCommands(program: Command, terminal: Terminal, connect: Connect,
   program
     .command('tail')
     .description('print the latest results, and with -f each new one')
-    .argument('[monitor...]', `${monitor}; none: all`)
-    .option('-f, --follow', 'go on until Ctrl-C')
-    .addOption(count('-n, --limit <count>', 'how many to begin with', 0, 10))
-    .option('--since <timestamp>', 'begin with all after it')
-    .addOption(count('--every <seconds>', 'how often to ask', 1, 2))
-    .option('--json', 'print a line of JSON for each')
+    .argument('[monitor...]', `${monitor} (default: all monitors)`)
+    .option('-f, --follow', 'follow new results until Ctrl-C')
+    .addOption(count('-n, --limit <count>', 'number of results to start with', 0, 10))
+    .option('--since <timestamp>', 'start with all results after this time')
+    .addOption(count('--every <seconds>', 'polling interval', 1, 2))
+    .option('--json', 'print one line of JSON per result')
     .action(async (words: string[], flags: TailFlags) =>
       onExit(await tail(await connect(), terminal, words, flags)),
     );
@@ -165,12 +161,18 @@ function addLiveCommands(program: Command, terminal: Terminal, connect: Connect,
     .command('trigger')
     .description('check monitors now; exit code 2 if one is DOWN')
     .argument('<monitor...>', monitor)
-    .option('--url <url>', 'check this URL instead, once; moves no status')
-    .addOption(count('--wait <seconds>', 'check again until it is UP, at most so long', 0))
+    .option('--url <url>', 'check this URL instead, once, without changing the status')
+    .addOption(count('--wait <seconds>', 'repeat the check until it is UP, for at most this time', 0))
     .addOption(json())
     .action(async (words: string[], flags: TriggerFlags) =>
       onExit(await trigger(await connect(), terminal, words, flags)),
     );
+}
+
+function parseStatus(text: string): string {
+  const status = text.toUpperCase();
+  if ((MONITOR_STATUSES as readonly string[]).includes(status)) return status;
+  throw new InvalidArgumentError(`It must be one of ${MONITOR_STATUSES.join(', ')}.`);
 }
 
 function count(flags: string, description: string, min: number, byDefault?: number): Option {

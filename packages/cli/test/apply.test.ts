@@ -30,7 +30,7 @@ async function keysOf(source: string): Promise<(string | null)[]> {
   return rows.map((row) => row.external_id);
 }
 
-test('the way of a file: what would be done, doing it, nothing left to do, a change, another pruned', async () => {
+test('a file is compared, applied, applied again without changes, changed and pruned', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('way', entry('way-a'), entry('way-b')) });
   const dry = await tocsin(folder, ['apply', '--dry-run']);
   expect([dry.code, dry.out]).toEqual([
@@ -68,7 +68,7 @@ test('the way of a file: what would be done, doing it, nothing left to do, a cha
   expect(await keysOf('way')).toEqual(['way-a']);
 });
 
-test('what comes from a variable is not shown: plans stand in logs', async () => {
+test('values of variables are not shown, because logs contain plans', async () => {
   const defaults = 'defaults: { assertions: { bodyContains: "${WORD}" } }';
   const monitor = '{ externalId: veil-a, name: a, url: "https://a.example/?token=${TOKEN}" }';
   const folder = await folderWith({
@@ -90,17 +90,21 @@ test('what comes from a variable is not shown: plans stand in logs', async () =>
   expect(text).not.toContain('hush');
 });
 
-test('where somebody is there, they are asked; --yes spares it', async () => {
+test('apply asks for confirmation on a terminal, unless --yes is given', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('ask', entry('ask-a')) });
   const refused = await tocsin(folder, ['apply'], false);
-  expect([refused.code, refused.questions, refused.err]).toEqual([1, ['Do this?'], 'Nothing was changed.']);
+  expect([refused.code, refused.questions, refused.err]).toEqual([
+    1,
+    ['Apply these changes?'],
+    'Nothing was changed.',
+  ]);
   expect(await keysOf('ask')).toEqual([]);
   expect((await tocsin(folder, ['apply', '--yes'], false)).questions).toEqual([]);
   expect(await keysOf('ask')).toEqual(['ask-a']);
   expect((await tocsin(folder, ['apply'], true)).questions).toEqual([]);
 });
 
-test('what somebody agreed to is done, or nothing: not what came in between', async () => {
+test('a confirmed apply is refused if the plan has changed', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('agreed', entry('agreed-a')) });
   const meanwhile = async (): Promise<void> => {
     await newMonitor(api, { externalId: 'agreed-b', source: 'agreed' });
@@ -108,14 +112,16 @@ test('what somebody agreed to is done, or nothing: not what came in between', as
   const ran = await tocsin(folder, ['apply', '--prune'], meanwhile);
   expect([ran.code, ran.err]).toEqual([
     1,
-    expect.stringContaining('Monitors of source agreed have changed since they were compared.'),
+    expect.stringContaining(
+      'The plan for source agreed has changed since it was shown. Review it and apply again.',
+    ),
   ]);
   expect(await keysOf('agreed')).toEqual(['agreed-b']);
   expect((await tocsin(folder, ['apply', '--prune'], true)).code).toBe(0);
   expect(await keysOf('agreed')).toEqual(['agreed-a']);
 });
 
-test('where one of several sources fails, what was done before is told', async () => {
+test('if one of several sources fails, the results of the earlier ones are printed', async () => {
   const folder = await folderWith();
   for (const [at, flags] of [
     [1, []],
@@ -129,7 +135,7 @@ test('where one of several sources fails, what was done before is told', async (
     const ran = await tocsin(folder, ['apply', '-f', '.', ...flags], meanwhile);
     expect([ran.code, ran.err]).toEqual([
       1,
-      expect.stringContaining(`Not finished: part-b${at}, part-c${at}.`),
+      expect.stringContaining(`Not applied: part-b${at}, part-c${at}.`),
     ]);
     expect(await keysOf(`part-a${at}`)).toHaveLength(1);
     expect(await keysOf(`part-c${at}`)).toEqual([]);
@@ -141,13 +147,13 @@ test('where one of several sources fails, what was done before is told', async (
   }
 });
 
-test('what the api refuses is told with its place in the file', async () => {
+test('errors of the API have positions in the file', async () => {
   const { id } = await newMonitor(api, { externalId: 'place-b', name: 'By hand' });
   const folder = await folderWith({ 'm/a.yaml': fileOf('place', entry('place-a', ', regions: [mars]')) });
   const region = await tocsin(folder, ['apply', '-f', 'm']);
   expect([region.code, region.err]).toEqual([
     1,
-    `tocsin: There is a fault in what the files say:\n  m/a.yaml:3:85: regions.0 must be one of default, eu`,
+    `tocsin: 1 error in the files:\n  m/a.yaml:3:85: regions.0 must be one of default, eu`,
   ]);
   await writeFile(join(folder, 'm/a.yaml'), fileOf('place', entry('place-a'), entry('place-b')));
   const conflict = await tocsin(folder, ['apply', '-f', 'm']);
@@ -159,7 +165,7 @@ test('what the api refuses is told with its place in the file', async () => {
   expect(await keysOf('place')).toEqual([]);
 });
 
-test('export writes a file that changes nothing, and adopts what has no source', async () => {
+test('an exported file changes nothing, and --adopt includes monitors without a source', async () => {
   const folder = await folderWith({ 'tocsin.yaml': fileOf('out', entry('out-a')) });
   await tocsin(folder, ['apply']);
   const headers = { 'X-Key': 'geheim ${x}', Accept: '*/*' };
@@ -170,12 +176,12 @@ test('export writes a file that changes nothing, and adopts what has no source',
     body: 'a\n "b" ${c}\n',
   });
   const several = await tocsin(folder, ['export']);
-  expect([several.code, several.err]).toEqual([1, expect.stringContaining('name one with --source')]);
+  expect([several.code, several.err]).toEqual([1, expect.stringContaining('Select one with --source')]);
   expect((await tocsin(folder, ['export', '--source', 'out', '-o', 'one.yaml'])).code).toBe(0);
   expect((await tocsin(folder, ['diff', '-f', 'one.yaml', '--prune'])).code).toBe(0);
 
   const taken = await tocsin(folder, ['export', '--source', 'out', '--adopt', '-o', 'one.yaml']);
-  expect([taken.code, taken.err]).toEqual([1, 'tocsin: one.yaml is there already: name another file.']);
+  expect([taken.code, taken.err]).toEqual([1, 'tocsin: one.yaml already exists. Choose another file.']);
   expect(await keysOf('out')).toEqual(['out-a']);
   const hidden = await tocsin(folder, ['export', '--source', 'out', '--adopt', '-o', 'two.yaml']);
   expect(hidden.err).toMatch(
@@ -193,7 +199,7 @@ test('export writes a file that changes nothing, and adopts what has no source',
   expect(sets[0]?.unchanged).toContainEqual({ id: free.id, externalId: 'free-bird-1' });
 });
 
-test('no monitor makes an exported file read other variables of the environment', async () => {
+test('no monitor makes an exported file read other environment variables', async () => {
   const placeholder = 'a$${AWS_SECRET_ACCESS_KEY} ${AWS_SECRET_ACCESS_KEY} $';
   const monitors = [
     { externalId: 'aws-secret', headers: { 'Access-Key': 'x', 'User-Agent': placeholder } },
@@ -218,14 +224,14 @@ test('no monitor makes an exported file read other variables of the environment'
   const read = [...written.matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name]) => name);
   expect(read).toHaveLength(3);
   expect(read.filter((name) => name?.startsWith('TOCSIN_SECRET_') !== true)).toEqual([]);
-  // With their values in it, the file names no variable at all: it changes nothing.
+  // With the values in it, the file contains no variable, and applying it changes nothing.
   await tocsin(folder, ['export', '--source', 'hostile ${HOME}', '--secrets', '-o', 'shown.yaml']);
   const applied = await tocsin(folder, ['apply', '-f', 'shown.yaml', '--prune', '--json']);
   const { sets } = JSON.parse(applied.out) as { sets: MonitorSetResult[] };
   expect(sets).toEqual([expect.objectContaining({ changed: false })]);
 });
 
-test('monitors and events are listed for people, and as the api tells them', async () => {
+test('monitors and events are listed as text and as JSON', async () => {
   const monitor = await newMonitor(api, { externalId: 'seen', name: 'Seen \u001b[2J', source: 'seen' });
   await recordCheck(api, monitor.id);
   await recordCheck(api, monitor.id, true);
@@ -249,7 +255,7 @@ test('monitors and events are listed for people, and as the api tells them', asy
   expect(JSON.parse(out)).toEqual({ events: [expect.objectContaining({ status: 'UP' })] });
 });
 
-test('what others named cannot command the terminal, nor look like lines of ours', async () => {
+test('untrusted names cannot control the terminal or imitate lines of the command', async () => {
   const evil = 'a\n  0 to delete\r[0m\u001b[8m\u009b2J\u202Eb';
   const control = /[\p{Cc}\p{Bidi_Control}]/u;
   const { id } = await newMonitor(api, { externalId: 'evil', source: 'evil', name: evil });
@@ -282,10 +288,10 @@ test.each([
   [['events', 'sen'], 'tocsin: There is no monitor "sen". Did you mean "seen"?'],
   [['aply'], /unknown command 'aply'/],
   [['tail', '--every', '0'], /It must be a whole number from 1/],
-  [['tail', '-n', '501'], /Without --since, -n can be 500 at most/],
-  [['events', 'seen', '-n', '501'], /Without --since, -n can be 500 at most/],
+  [['tail', '-n', '501'], /Without --since, -n must be 500 at most/],
+  [['events', 'seen', '-n', '501'], /Without --since, -n must be 500 at most/],
   [['monitors', '--status', 'broken'], /must be one of PENDING, UP/],
-  [['--server', 'http://me:hush@localhost:1', 'monitors'], /must hold no user name or password/],
+  [['--server', 'http://me:hush@localhost:1', 'monitors'], /must not contain a user name or password/],
   [['trigger'], /missing required argument 'monitor'/],
   [['--server', 'localhost', 'monitors'], /must be a URL such as/],
 ])('%j: a clear error', async (args, message) => {
@@ -296,16 +302,16 @@ test.each([
   expect(ran.err).not.toContain('hush');
 });
 
-test('a bad key, and none at all, say what to do', async () => {
+test('an invalid and a missing API key are reported with a hint', async () => {
   const folder = await folderWith({ key: `${api.account.key}\n` });
   const url = `http://127.0.0.1:${api.port}`;
   const bad = await runIn(folder, ['monitors'], { TOCSIN_URL: url, TOCSIN_API_KEY: 'x' });
   expect([bad.code, bad.err]).toEqual([
     1,
-    expect.stringContaining('Set TOCSIN_API_KEY to a key of this server'),
+    expect.stringContaining('Set TOCSIN_API_KEY to an API key of this server'),
   ]);
   expect((await runIn(folder, ['monitors'], { TOCSIN_URL: url })).err).toContain(
-    'No API key: set TOCSIN_API_KEY',
+    'No API key. Set TOCSIN_API_KEY',
   );
   expect((await runIn(folder, ['monitors', '--server', url, '--api-key-file', 'key'])).code).toBe(0);
 });

@@ -14,7 +14,7 @@ export interface FakeTerminal extends Terminal {
   stop(): void;
 }
 
-/** What somebody says to every question, or does before they say yes; null: nobody is there. */
+/** The answer to every question, or what to do before answering yes; null: not interactive. */
 type Answer = boolean | (() => Promise<void>) | null;
 
 export function fakeTerminal(

@@ -14,7 +14,7 @@ async function load(
   return loadSets(paths, undefined, { cwd: await folderWith(files), env });
 }
 
-/** What is wrong, each fault in a line. */
+/** The errors, one per line. */
 async function faultsOf(files: Record<string, string>, env: Record<string, string> = {}): Promise<string[]> {
   const error: unknown = await load(files, env).catch((failure: unknown) => failure);
   return [...(error as { lines: readonly string[] }).lines].map((line) => line.trim());
@@ -23,12 +23,12 @@ async function faultsOf(files: Record<string, string>, env: Record<string, strin
 const fieldsOf = (sets: readonly FileSet[]): unknown[] =>
   sets.flatMap(({ monitors }) => monitors.map(({ fields }) => fields));
 
-test('the schema for editors is the one that files are judged by', () => {
+test('the schema for editors is the one that validates files', () => {
   const published: unknown = JSON.parse(readFileSync('packages/cli/tocsin.schema.json', 'utf8'));
   expect(published).toEqual(JSON.parse(JSON.stringify(monitorFileJsonSchema())));
 });
 
-test('the example has 20 monitors, for this machine alone, and needs no variable', async () => {
+test('the example has 20 monitors of this machine and needs no variable', async () => {
   const [set] = await loadSets(['examples/tocsin.yaml'], undefined, { cwd: process.cwd(), env: {} });
   expect([set?.source, set?.monitors.length]).toEqual(['example', 20]);
   for (const { fields } of set?.monitors ?? []) expect(fields['url']).toMatch(/^http:\/\/localhost:3000\//);
@@ -36,7 +36,7 @@ test('the example has 20 monitors, for this machine alone, and needs no variable
   expect(text).toContain('# yaml-language-server: $schema=../packages/cli/tocsin.schema.json\n');
 });
 
-test('defaults stand where a monitor says nothing; its own fields replace them whole', async () => {
+test('fields of a monitor replace defaults as a whole', async () => {
   const sets = await load({
     'tocsin.yaml': `
 source: shop
@@ -66,7 +66,7 @@ monitors:
   ]);
 });
 
-test('files of a folder make one set for each source, whatever else lies there', async () => {
+test('the files of a folder make one set per source; other files are ignored', async () => {
   const file = (source: string, key: string): string =>
     `source: ${source}\nmonitors: [{ externalId: ${key}, name: ${key}, url: "https://x.example" }]\n`;
   const sets = await load({
@@ -83,7 +83,7 @@ test('files of a folder make one set for each source, whatever else lies there',
   ]);
 });
 
-test('of a folder, what is linked counts too: a mounted ConfigMap is made of links', async () => {
+test('links in a folder are followed, as in a mounted ConfigMap', async () => {
   const file = (key: string): string =>
     `source: shop\nmonitors: [{ externalId: ${key}, name: ${key}, url: "https://x.example" }]\n`;
   const cwd = await folderWith({
@@ -96,12 +96,12 @@ test('of a folder, what is linked counts too: a mounted ConfigMap is made of lin
   await symlink('../elsewhere', join(cwd, 'mounted/linked'));
   await symlink('..', join(cwd, 'elsewhere/back'));
   const [set] = await loadSets(['mounted'], undefined, { cwd, env: {} });
-  // What clears up after the tests goes round in it for ever.
+  // The cleanup after the tests would follow it for ever.
   await rm(join(cwd, 'elsewhere/back'));
   expect(set?.monitors.map(({ externalId }) => externalId).toSorted()).toEqual(['one', 'three', 'two']);
   await rm(join(cwd, 'mounted/..2026_01/one.yaml'));
   await expect(loadSets(['mounted'], undefined, { cwd, env: {} })).rejects.toThrow(
-    'mounted/one.yaml cannot be read.',
+    'Could not read mounted/one.yaml.',
   );
 });
 
@@ -124,17 +124,17 @@ describe('variables', () => {
   test.each([
     ['${MISSING}', /^tocsin\.yaml:4:5: the environment variable MISSING is not set/],
     ['${EMPTY}', /^tocsin\.yaml:4:5: the environment variable EMPTY is empty/],
-    ['"${not a name}"', /^tocsin\.yaml:4:5: \$\{not a name\} names no variable: write \$\$\{not a name\}/],
-    ["'${NAME'", /names no variable/],
-    ['"${MISSING:-${NAME}}"', /^tocsin\.yaml:4:5: the default of MISSING holds another variable/],
-    ['"${NAME:-${MISSING}}"', /the default of NAME holds another variable/],
-  ])('%s is a fault', async (text, message) => {
+    ['"${not a name}"', /^tocsin\.yaml:4:5: \$\{not a name\} is not a variable; write \$\$\{not a name\}/],
+    ["'${NAME'", /is not a variable/],
+    ['"${MISSING:-${NAME}}"', /^tocsin\.yaml:4:5: the default of MISSING contains another variable/],
+    ['"${NAME:-${MISSING}}"', /the default of NAME contains another variable/],
+  ])('%s is an error', async (text, message) => {
     expect((await faultsOf(file(text), { EMPTY: '', NAME: 'x' }))[0]).toMatch(message);
   });
 });
 
-describe('faults', () => {
-  test('are told at once, each with file, line and column, those of defaults too', async () => {
+describe('errors', () => {
+  test('are reported together, each with file, line and column, also those of defaults', async () => {
     const faults = await faultsOf({
       'tocsin.yaml': `source: shop
 defaults:
@@ -166,7 +166,7 @@ monitors:
     ]);
   });
 
-  test('a default that breaks a rule of a monitor is told where it stands', async () => {
+  test('a default that is invalid for a monitor is reported at its own position', async () => {
     const faults = await faultsOf({
       'tocsin.yaml':
         'source: s\ndefaults:\n  assertions:\n    bodyContains: x\nmonitors:\n  - { externalId: a, name: A, url: "https://a.example", method: HEAD }\n',
@@ -176,19 +176,19 @@ monitors:
     ]);
   });
 
-  test('one externalId in two places names both', async () => {
+  test('a repeated externalId is reported with both positions', async () => {
     const file = (source: string): string =>
       `source: ${source}\nmonitors:\n  - externalId: same\n    name: A\n    url: https://a.example\n`;
     expect(await faultsOf({ 'a.yaml': file('one'), 'b.yaml': file('two') })).toEqual([
-      'b.yaml:3:5: externalId "same" is that of the monitor at a.yaml:3:5 too',
+      'b.yaml:3:5: externalId "same" is already used at a.yaml:3:5',
     ]);
   });
 
   test.each([
     ['source: [', /^tocsin\.yaml:1:\d+: /],
     ['source: a\nsource: b\nmonitors: []', /^tocsin\.yaml:2:1: Map keys must be unique/],
-    ['', /^tocsin\.yaml:1:1: must hold source and monitors/],
-    ['monitors: []', /^tocsin\.yaml:1:1: names no source/],
+    ['', /^tocsin\.yaml:1:1: must contain source and monitors/],
+    ['monitors: []', /^tocsin\.yaml:1:1: has no source/],
     ['source: a\nmonitor: []', /^tocsin\.yaml:2:1: monitor is not a known field \(did you mean `monitors`/m],
     ['source: a\nmonitors: [5]', /^tocsin\.yaml:2:12: must be an object with the fields of a monitor/],
     ['a: 1\n---\nb: 2', /^tocsin\.yaml:2:1: /],
@@ -197,7 +197,7 @@ monitors:
     expect((await faultsOf({ 'tocsin.yaml': text })).join('\n')).toMatch(message);
   });
 
-  test('an anchor serves every monitor of a large set; a few lines that stand for millions are refused', async () => {
+  test('an anchor can be used by every monitor of a large set; aliases that expand to millions are refused', async () => {
     const monitor = (index: number): string =>
       `  - { <<: *base, externalId: k${index}, headers: *headers }\n`;
     const monitors = Array.from({ length: 500 }, (_, index) => monitor(index)).join('');
@@ -217,8 +217,8 @@ monitors:
   test.each([
     [['missing.yaml'], 'There is no file or folder missing.yaml.'],
     [['.'], 'There is no .yaml file in ..'],
-    [[], 'There is no tocsin.yaml here: name a file or a folder with -f.'],
-  ])('%j names nothing', async (paths, message) => {
+    [[], 'There is no tocsin.yaml in this folder. Name a file or a folder with -f.'],
+  ])('%j matches no file', async (paths, message) => {
     await expect(load({ 'x.txt': '' }, {}, paths)).rejects.toThrow(message);
   });
 });

@@ -4,7 +4,7 @@ import { loadSets, type FileSet } from '@tocsin-monitor/cli/files/load-sets';
 import { expect, test } from '@jest/globals';
 import { folderWith, runIn, type Ran } from './fake-terminal.ts';
 
-/** Imports a sample, and reads what came out as `apply` does. */
+/** Imports a sample and reads the result as `apply` does. */
 async function importSample(
   tool: string,
   sample: string,
@@ -20,7 +20,7 @@ async function importSample(
   return { ran, set, text: printed.out };
 }
 
-test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay out of the file', async () => {
+test('Uptime Kuma: monitors are converted, the rest is reported, and secrets stay out of the file', async () => {
   const env = {
     TOCSIN_SECRET_SHOP_2_X_API_KEY_EAFE5F5E8A6210F8: 's3cret',
     TOCSIN_SECRET_SHOP_2_AUTHORIZATION_28889D9247AB5997: 'Basic x',
@@ -52,18 +52,18 @@ test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay 
   ]);
   expect(text).not.toMatch(/s3cret|hunter2|cHJvYmU|ping/);
   for (const remark of [
-    'Taken over: 3. Left out: 6.',
-    '  Shop: expiry of its certificate: add',
-    '  Shop: retries come after 60 s, not 30 s',
-    '  Shop: timeout of 12.5 s became 13 s',
-    '  Shop: errors of TLS are no longer ignored',
-    '  No errors: accepted statuses 200-299, 404 became',
-    '  No errors: its headers are not an object of JSON',
-    '  No errors: signing in by ntlm is not taken over',
-    '  DB port: left out: type port: Tocsin checks HTTP',
-    '  Paused: left out: it is paused',
-    '  Delete: left out: method DELETE is not one of',
-    '  Bad URL: left out: url must not contain a user name',
+    'Imported: 3. Skipped: 6.',
+    '  Shop: not imported: certificate expiry notification; to get DOWN instead, add',
+    '  Shop: retry interval changed from 30 s to 60 s',
+    '  Shop: timeout changed from 12.5 s to 13 s',
+    '  Shop: TLS errors are no longer ignored',
+    '  No errors: accepted status codes changed from 200-299, 404 to 200-399',
+    '  No errors: not imported: headers, which are not a JSON object',
+    '  No errors: not imported: authentication with ntlm',
+    '  DB port: skipped: type port is not supported',
+    '  Paused: skipped: it is paused',
+    '  Delete: skipped: method DELETE is not supported',
+    '  Bad URL: skipped: url must not contain a user name',
     'set: TOCSIN_SECRET_SHOP_2_X_API_KEY_EAFE5F5E8A6210F8, TOCSIN_SECRET_SHOP_2_AUTHORIZATION_28889D9247AB5997, TOCSIN_SECRET_SHOP_2_BODY_084F0CD239284833. --secrets',
   ])
     expect(ran.err).toContain(remark);
@@ -73,7 +73,7 @@ test('Uptime Kuma: what maps is mapped, and what does not is told; secrets stay 
   });
 });
 
-test('Gatus: what maps is mapped, and what does not is told', async () => {
+test('Gatus: endpoints are converted, and the rest is reported', async () => {
   const env = { API_TOKEN: 't', TOCSIN_SECRET_CORE_BACK_END_BODY_B049605F07C239B6: '{"check": "all"}' };
   const { ran, set } = await importSample('gatus', 'gatus.yaml', env, ['--source', 'old']);
   expect(set?.source).toBe('old');
@@ -105,18 +105,18 @@ test('Gatus: what maps is mapped, and what does not is told', async () => {
     },
   ]);
   for (const remark of [
-    'Taken over: 2. Left out: 3.',
-    '  core / back-end: timeout of 90 s became 60 s',
-    '  core / back-end: the condition [STATUS] < 300 is not taken over',
-    '  core / back-end: the condition [BODY].status == UP is not taken over',
-    '  core / back-end: errors of TLS are no longer ignored',
-    '  ping: left out: icmp: Tocsin checks HTTP',
-    '  off: left out: it is not enabled',
+    'Imported: 2. Skipped: 3.',
+    '  core / back-end: timeout changed from 90 s to 60 s',
+    '  core / back-end: not imported: condition [STATUS] < 300',
+    '  core / back-end: not imported: condition [BODY].status == UP',
+    '  core / back-end: TLS errors are no longer ignored',
+    '  ping: skipped: icmp is not supported',
+    '  off: skipped: it is disabled',
   ])
     expect(ran.err).toContain(remark);
 });
 
-test('Gatus: its variables stay variables, and what it does besides is told', async () => {
+test('Gatus: variables stay variables, and unsupported settings are reported', async () => {
   const folder = await folderWith({
     'gatus.yaml': `
 endpoints:
@@ -146,12 +146,12 @@ suites:
     failureThreshold: 4,
   });
   for (const remark of [
-    'Taken over: 1. Left out: 2.',
-    '  token: signing in by OAuth 2 is not taken over',
-    '  token: its client certificate is not taken over',
-    '  token: no condition is about the status',
-    '  pushed: left out: ',
-    '  flow: left out: ',
+    'Imported: 1. Skipped: 2.',
+    '  token: not imported: OAuth 2 authentication',
+    '  token: not imported: client certificate',
+    '  token: no condition for the status',
+    '  pushed: skipped: ',
+    '  flow: skipped: ',
   ])
     expect(ran.err).toContain(remark);
 });
@@ -176,10 +176,10 @@ test('Gatus: a URL may hold variables anywhere, as in tocsin.yaml', async () => 
   const folder = await folderWith({ 'gatus.yaml': JSON.stringify({ endpoints }) });
   const ran = await runIn(folder, ['import', 'gatus', 'gatus.yaml', '-o', 'tocsin.yaml']);
   expect(ran.err.split('\n').slice(1, -1)).toEqual([
-    'Taken over: 6. Left out: 3.',
-    expect.stringContaining('  login: left out: url must not contain a user name'),
-    expect.stringContaining('  space: left out: url '),
-    '  other: left out: tcp: Tocsin checks HTTP',
+    'Imported: 6. Skipped: 3.',
+    expect.stringContaining('  login: skipped: url must not contain a user name'),
+    expect.stringContaining('  space: skipped: url '),
+    '  other: skipped: tcp is not supported, only HTTP',
   ]);
   const env = { SHOP_URL: 'https://s.example', SCHEME: 'http', HOST: 'h.example', PORT: '81', QUERY: 'q' };
   const [set] = await loadSets([], undefined, { cwd: folder, env });
@@ -195,14 +195,14 @@ test('Gatus: a URL may hold variables anywhere, as in tocsin.yaml', async () => 
   expect(text).toContain('url: ${SHOP_URL}/health\n');
 });
 
-test('Uptime Kuma: what stands in a URL like a variable is none', async () => {
+test('Uptime Kuma: text that looks like a variable is not one', async () => {
   const monitorList = [{ name: 'odd', type: 'http', url: '${SHOP_URL}/health' }];
   const folder = await folderWith({ 'kuma.json': JSON.stringify({ monitorList }) });
   const ran = await runIn(folder, ['import', 'uptime-kuma', 'kuma.json']);
-  expect(ran.err).toContain('  odd: left out: url ');
+  expect(ran.err).toContain('  odd: skipped: url ');
 });
 
-test('Uptime Kuma: what it says of a body is said, and what Tocsin has no place for is told', async () => {
+test('Uptime Kuma: the content type of a body is converted, and unsupported settings are reported', async () => {
   const monitor = (name: string, more: object): object => ({
     name,
     type: 'http',
@@ -227,24 +227,24 @@ test('Uptime Kuma: what it says of a body is said, and what Tocsin has no place 
     undefined,
   ]);
   for (const remark of [
-    '  plain: its tags are not taken over',
-    '  plain: its group is not taken over',
-    '  plain: its description is not taken over',
-    '  odd: its headers are not an object of JSON with texts',
+    '  plain: not imported: tags',
+    '  plain: not imported: group',
+    '  plain: not imported: description',
+    '  odd: not imported: headers, which are not a JSON object',
   ])
     expect(ran.err).toContain(remark);
 });
 
-test('what is no such file, or would be overwritten, is told in a line', async () => {
+test('an invalid file, or one that would be overwritten, is reported in one line', async () => {
   const folder = await folderWith({ 'x.json': '{}', 'bad.json': '{', 'taken.yaml': 'mine' });
   for (const [args, message] of [
-    [['uptime-kuma', 'x.json'], 'tocsin: This is no backup of Uptime Kuma: it has no `monitorList`.'],
-    [['uptime-kuma', 'bad.json'], 'tocsin: bad.json is not JSON.'],
-    [['gatus', 'x.json'], 'tocsin: This is no configuration of Gatus: it has no `endpoints`.'],
-    [['gatus', 'missing.yaml'], 'tocsin: missing.yaml cannot be read.'],
+    [['uptime-kuma', 'x.json'], 'tocsin: The file is not a backup of Uptime Kuma: it has no `monitorList`.'],
+    [['uptime-kuma', 'bad.json'], 'tocsin: bad.json is not valid JSON.'],
+    [['gatus', 'x.json'], 'tocsin: The file is not a Gatus configuration: it has no `endpoints`.'],
+    [['gatus', 'missing.yaml'], 'tocsin: Could not read missing.yaml.'],
   ] as const)
     expect(await runIn(folder, ['import', ...args])).toMatchObject({ code: 1, out: '', err: message });
   await copyFile('packages/cli/test/samples/gatus.yaml', join(folder, 'gatus.yaml'));
   const taken = await runIn(folder, ['import', 'gatus', 'gatus.yaml', '-o', 'taken.yaml']);
-  expect([taken.code, taken.err]).toEqual([1, 'tocsin: taken.yaml is there already: name another file.']);
+  expect([taken.code, taken.err]).toEqual([1, 'tocsin: taken.yaml already exists. Choose another file.']);
 });

@@ -43,7 +43,7 @@ function eventOf(monitorId: string, second: number, status: 'UP' | 'DOWN' = 'UP'
   };
 }
 
-/** An API in memory whose events are recorded between one look and the next. @param fails what a look finds instead */
+/** An API in memory whose events are recorded between polls. */
 class FakeApi implements Pick<ApiClient, 'listMonitors' | 'listEvents'> {
   readonly events = new Map<string, Event[]>();
   looks = 0;
@@ -88,7 +88,7 @@ async function idsOf(api: FakeApi, flags: Partial<TailFlags>, words: string[] = 
   return terminal.printed.map((line) => (JSON.parse(line) as Event).id);
 }
 
-test('tail: the latest events of all, the oldest first, and no more without -f', async () => {
+test('tail prints the latest events of all monitors, oldest first', async () => {
   const api = new FakeApi();
   api.add('a', 1, 4, 6);
   api.add('b', 2, 3, 5);
@@ -97,7 +97,7 @@ test('tail: the latest events of all, the oldest first, and no more without -f',
   expect(await idsOf(api, { limit: 0 })).toEqual([]);
 });
 
-test('tail -f: each event once, through outages, more than a page, and monitors that come and go', async () => {
+test('tail -f prints each event once, through outages, several pages, and created and deleted monitors', async () => {
   const api = new FakeApi();
   api.add('a', 1);
   api.add('b', 2);
@@ -123,7 +123,7 @@ test('tail -f: each event once, through outages, more than a page, and monitors 
   ]);
 });
 
-test('tail of many monitors asks those that have something to show', async () => {
+test('tail asks only monitors that may have an event to print', async () => {
   const api = new FakeApi();
   for (let index = 0; index < 500; index += 1) api.add(`m${index}`, index, index + 0.5);
   const ids = await idsOf(api, { limit: 3 });
@@ -136,7 +136,7 @@ test('tail of many monitors asks those that have something to show', async () =>
   expect(await idsOf(api, { limit: 1, follow: true })).toEqual(['m499-499.5', 'm7-9000']);
 });
 
-test('tail -f of a monitor that is deleted says so, and ends with the last of them', async () => {
+test('tail -f reports deleted monitors and ends with the last one', async () => {
   const api = new FakeApi();
   api.add('a', 1);
   api.add('b', 2);
@@ -152,7 +152,7 @@ test('tail -f of a monitor that is deleted says so, and ends with the last of th
   expect(terminal.printed).toHaveLength(3);
 });
 
-test('tail -f ends where going on is in vain: a key that was deleted', async () => {
+test('tail -f ends after a permanent error, such as a deleted API key', async () => {
   const api = new FakeApi();
   api.add('a', 1);
   api.onLook = (look) => {
@@ -171,7 +171,7 @@ test('trigger: the exit code is the result', async () => {
   expect([await ask(['a']), await ask(['a']), await ask(['a', 'b'])]).toEqual([0, 2, 2]);
 });
 
-test('trigger: where a later one fails, the results before are told all the same', async () => {
+test('trigger prints earlier results if a later check fails', async () => {
   const api = {
     listMonitors: () => Promise.resolve([monitorOf('a', null), monitorOf('b', null)]),
     trigger: (id: string) =>
@@ -182,7 +182,7 @@ test('trigger: where a later one fails, the results before are told all the same
   expect(terminal.printed).toEqual([expect.stringContaining('  a')]);
 });
 
-test('trigger --wait: each is checked before one of them is checked again', async () => {
+test('trigger --wait checks each monitor before it repeats one', async () => {
   const results = new Map([
     ['a', ['DOWN', 'DOWN', 'UP']],
     ['b', ['UP']],
@@ -213,7 +213,7 @@ afterEach(() => {
   }
 });
 
-/** A server that answers one request after the other. */
+/** A server with one handler per request. */
 async function clientOf(
   answers: ((req: IncomingMessage, res: ServerResponse) => void)[],
 ): Promise<{ client: ApiClient; url: string; retries: string[]; seen: IncomingMessage[]; bodies: string[] }> {
@@ -244,7 +244,7 @@ async function clientOf(
   return { client, url, retries, seen, bodies };
 }
 
-test('what the API cannot do now is asked again', async () => {
+test('requests are repeated after temporary errors', async () => {
   const { client, retries, seen } = await clientOf([
     (_, res) => res.writeHead(429, { 'Retry-After': '0.05' }).end('{}'),
     (_, res) => res.writeHead(503).end('{}'),
@@ -256,15 +256,15 @@ test('what the API cannot do now is asked again', async () => {
   expect(await client.trigger('a', null)).toMatchObject({ id: 'a-1' });
   expect(await client.listMonitors()).toEqual([]);
   expect(retries.map((line) => line.replace(/ \(.*\)/, ''))).toEqual([
-    'http://127.0.0.1 answered 429 0.05',
-    'http://127.0.0.1 answered 503 0',
+    'http://127.0.0.1 responded with 429 0.05',
+    'http://127.0.0.1 responded with 503 0',
     'http://127.0.0.1 cannot be reached 0',
-    'http://127.0.0.1 answered 502 0',
+    'http://127.0.0.1 responded with 502 0',
   ]);
   expect(seen).toHaveLength(6);
 });
 
-test('a trigger with a time is tried no longer than that, whatever the server asks for', async () => {
+test('a trigger is not repeated after its deadline, whatever the server asks for', async () => {
   const { client, retries } = await clientOf([
     (_, res) => res.writeHead(503, { 'Retry-After': '60' }).end('{}'),
   ]);
@@ -272,18 +272,18 @@ test('a trigger with a time is tried no longer than that, whatever the server as
   expect(retries).toEqual([]);
 });
 
-test('a trigger that may have been heeded is told, and not sent again', async () => {
+test('a trigger that may have run is reported and not repeated', async () => {
   const { client, retries, seen } = await clientOf([
     (req) => req.socket.destroy(),
     (_, res) => res.writeHead(502).end('<html>'),
   ]);
-  const text = 'cannot be reached.*The check may have been made all the same';
+  const text = 'cannot be reached.*The check may have run nevertheless';
   await expect(client.trigger('a', null)).rejects.toThrow(new RegExp(text));
   await expect(client.trigger('a', null)).rejects.toMatchObject({ status: 502 });
   expect([seen.length, retries]).toEqual([2, []]);
 });
 
-test('no coding is asked for, and none is decoded', async () => {
+test('no content coding is requested, and none is decoded', async () => {
   const answer = Buffer.from(JSON.stringify({ monitors: [] }));
   const { client, seen } = await clientOf(
     [brotliCompressSync(answer), gzipSync(answer)].map(
@@ -292,11 +292,11 @@ test('no coding is asked for, and none is decoded', async () => {
     ),
   );
   for (let request = 0; request < 2; request += 1)
-    await expect(client.listMonitors()).rejects.toThrow(/is TOCSIN_URL right\?/);
+    await expect(client.listMonitors()).rejects.toThrow(/Check TOCSIN_URL\./);
   expect(seen.map(({ headers }) => headers['accept-encoding'])).toEqual([undefined, undefined]);
 });
 
-test('what is no Tocsin is told so, and gets the key once', async () => {
+test('another server is reported, and gets the key only once', async () => {
   const { client, seen } = await clientOf([
     (_, res) => res.writeHead(301, { Location: 'https://elsewhere.example' }).end(),
     (_, res) => res.writeHead(404).end('<html>'),
@@ -306,9 +306,9 @@ test('what is no Tocsin is told so, and gets the key once', async () => {
     (_, res) => res.writeHead(504).end('<html>'),
   ]);
   for (let request = 0; request < 4; request += 1)
-    await expect(client.listMonitors()).rejects.toThrow(/is TOCSIN_URL right\?/);
-  await expect(client.listMonitors()).rejects.toThrow(/as a proxy does that takes no body of this size/);
-  await expect(client.listMonitors()).rejects.toThrow(/as a proxy does that Tocsin does not answer in time/);
+    await expect(client.listMonitors()).rejects.toThrow(/Check TOCSIN_URL\./);
+  await expect(client.listMonitors()).rejects.toThrow(/A proxy probably limits the size of requests/);
+  await expect(client.listMonitors()).rejects.toThrow(/A proxy probably got no response from Tocsin in time/);
   expect(seen).toHaveLength(6);
 });
 
@@ -339,7 +339,7 @@ function setOf(changed: boolean): object {
 }
 const planned = json(setOf(true), { ETag: '"1"' });
 
-/** An apply that somebody has agreed to, against a server that answers so. */
+/** A confirmed apply against a server with these responses. */
 async function applyTo(
   answers: Answer[],
   flags: { json?: boolean } = {},
@@ -358,45 +358,48 @@ async function applyTo(
 }
 
 test.each([
-  ['a connection that broke', [lost]],
+  ['a broken connection', [lost]],
   ['a 502', [badGateway]],
-  ['a 503, as of a COMMIT that nobody heard of', [unavailable]],
+  ['a 503, as after a COMMIT whose response was lost', [unavailable]],
   ['one of several', [lost, tooMany]],
-])('an apply whose answer was lost (%s), and that was heeded, says that it is done', async (_, failures) => {
+])('an apply whose response was lost (%s), and that succeeded, reports success', async (_, failures) => {
   const ran = await applyTo([...failures, otherVersion, json(setOf(false))]);
   expect([ran.error, ran.code]).toEqual([null, 0]);
-  expect(ran.out).toMatch(/\nsource lost: done; the first answer was lost$/);
+  expect(ran.out).toMatch(/\nsource lost: applied; the first response was lost$/);
   expect(ran.told).not.toContain('Nothing');
   const asked = ran.bodies.map((body) => (JSON.parse(body) as { dryRun: boolean }).dryRun);
   expect(asked).toEqual([true, ...failures.map(() => false), false, true]);
 });
 
-test('the same with --json: stdout has what the api says of the set now', async () => {
+test('the same with --json: stdout has the current result of the API', async () => {
   const ran = await applyTo([lost, otherVersion, json(setOf(false))], { json: true });
   expect(ran.code).toBe(0);
   expect(JSON.parse(ran.out)).toEqual({ sets: [{ ...setOf(false), dryRun: false }] });
-  expect(ran.told).toContain('source lost: done; the first answer was lost');
+  expect(ran.told).toContain('source lost: applied; the first response was lost');
 });
 
 test.each([
   ['something differs still', json(setOf(true))],
   ['it cannot be asked', (_, res) => res.writeHead(500).end('{}')],
-] as [string, Answer][])('an apply whose answer was lost says that it does not know: %s', async (_, now) => {
-  const ran = await applyTo([lost, otherVersion, now]);
-  expect(String(ran.error)).toMatch(/source lost.*not known.*Run diff or apply again/);
-  expect(ran.told).not.toContain('Nothing');
-});
+] as [string, Answer][])(
+  'an apply whose response was lost reports that the result is unknown: %s',
+  async (_, now) => {
+    const ran = await applyTo([lost, otherVersion, now]);
+    expect(String(ran.error)).toMatch(/source lost.*not known.*Run diff or apply again/);
+    expect(ran.told).not.toContain('Nothing');
+  },
+);
 
-test('an apply that was refused at once, or before it was heeded, says so, and asks no more', async () => {
+test('an apply that was refused reports that and sends nothing more', async () => {
   for (const before of [[], [tooMany]]) {
     const ran = await applyTo([...before, otherVersion]);
-    expect(String(ran.error)).toContain('have changed since they were compared');
+    expect(String(ran.error)).toContain('has changed since it was shown');
     expect(ran.told).not.toContain('not known');
     expect(ran.bodies).toHaveLength(2 + before.length);
   }
 });
 
-test('export --adopt whose answer was lost looks whether the monitor was adopted', async () => {
+test('export --adopt whose response was lost checks whether the monitor was adopted', async () => {
   const monitor = monitorOf('a', null);
   const adopted = { ...monitor, source: 'lost', name: 'Renamed since' };
   const read = json({ monitor }, { ETag: '"1"' });
@@ -423,7 +426,7 @@ const checked =
     void setTimeout(() => res.end(JSON.stringify({ event: eventOf('a', 1, status) })), afterMs);
 const hanging: Answer = () => undefined;
 
-test('trigger --wait: the first check that passes ends it', async () => {
+test('trigger --wait ends with the first check that passes', async () => {
   const { url, bodies } = await clientOf([monitors, checked('UP')]);
   const env = { TOCSIN_URL: url, TOCSIN_API_KEY: 'key' };
   const target = 'http://localhost:3000/readyz';
@@ -432,29 +435,29 @@ test('trigger --wait: the first check that passes ends it', async () => {
   expect(bodies).toEqual(['', JSON.stringify({ url: target })]);
 });
 
-test('trigger --wait begins no check when its time is over', async () => {
+test('trigger --wait begins no check after its deadline', async () => {
   const { client, seen } = await clientOf([monitors, checked('DOWN'), checked('UP')]);
   // The next one would be due as the time is over.
   expect(await trigger(client, fakeTerminal('/'), ['a'], { wait: 600 }, 600_000)).toBe(2);
   expect(seen).toHaveLength(2);
 });
 
-test('an answer is waited for no longer than until the time that was given', async () => {
+test('a response is not awaited after the deadline', async () => {
   const [one, other, retried] = [
     await clientOf([hanging]),
     await clientOf([hanging]),
     await clientOf([tooMany, hanging]),
   ];
-  const inTime = /did not answer in time/;
+  const inTime = /did not respond in time/;
   await expect(one.client.listMonitors(performance.now() + 50)).rejects.toThrow(inTime);
   await expect(other.client.trigger('a', null, performance.now() + 50)).rejects.toThrow(inTime);
-  // Where no time is left for the second request, the first answer is told.
+  // If no time is left for the second request, the error of the first one is thrown.
   await expect(retried.client.listMonitors(performance.now() + 300)).rejects.toThrow(ApiError);
 });
 
 /**
- * An API with two monitors on a clock that stands still, but for checks that are not answered: such a one ends when the clock is a minute on.
- * @param answers of one check after the other; null: none
+ * An API with two monitors on a fake clock. A check without a response takes a minute.
+ * @param answers of the checks in turn; null: no response
  */
 function unpunctualApi(answers: ('DOWN' | null)[]): Pick<ApiClient, 'listMonitors' | 'trigger'> & {
   readonly asked: [string, number | undefined][];
@@ -477,7 +480,7 @@ function unpunctualApi(answers: ('DOWN' | null)[]): Pick<ApiClient, 'listMonitor
   };
 }
 
-test('trigger --wait has one time for all that is asked, and begins no check after it', async () => {
+test('trigger --wait has one deadline for all requests, and begins no check after it', async () => {
   const api = unpunctualApi([null]);
   const until = performance.now() + 60_000;
   const running = trigger(api, fakeTerminal('/'), ['a', 'b'], { wait: 60 }, 1);
@@ -488,7 +491,7 @@ test('trigger --wait has one time for all that is asked, and begins no check aft
   ]);
 });
 
-test('trigger --wait: a check that its time cuts off leaves the result before it; what had no check is told', async () => {
+test('trigger --wait: a check that ends at the deadline keeps the earlier result; an unchecked monitor is an error', async () => {
   expect(await trigger(unpunctualApi(['DOWN', null]), fakeTerminal('/'), ['a'], { wait: 60 }, 1)).toBe(2);
   const terminal = fakeTerminal('/');
   const late = trigger(unpunctualApi(['DOWN', null]), terminal, ['a', 'b', 'a'], { wait: 60 }, 1);

@@ -52,7 +52,7 @@ async function countOf(source: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Has the api stand still in the middle of writing a set, until `resume`. */
+/** Blocks the API in the middle of writing a set, until `resume`. */
 async function holdUp(
   source: string,
 ): Promise<{ reached: () => Promise<void>; resume: () => Promise<void> }> {
@@ -89,7 +89,7 @@ async function holdUp(
   };
 }
 
-test('an apply whose server is killed in the middle leaves nothing, and the next one completes', async () => {
+test('an apply whose server is killed changes nothing, and the next one completes', async () => {
   const folder = await folderWith({ 'a.yaml': fileOf('server') });
   const held = await holdUp('server');
   const running = start(folder, ['apply']);
@@ -98,7 +98,7 @@ test('an apply whose server is killed in the middle leaves nothing, and the next
   await api.signal('SIGKILL');
   await held.resume();
   await api.start();
-  // Sent again to the port that was, where nobody listens any more.
+  // It repeats its request to the old port, where no server listens.
   running.kill('SIGKILL');
   await ended;
   expect(await countOf('server')).toBe(0);
@@ -108,7 +108,7 @@ test('an apply whose server is killed in the middle leaves nothing, and the next
   expect((await finish(start(folder, ['diff', '--prune']))).code).toBe(0);
 });
 
-test('an apply that is killed itself leaves all or nothing, and the next one completes', async () => {
+test('a killed apply changes everything or nothing, and the next one completes', async () => {
   const folder = await folderWith({ 'a.yaml': fileOf('client') });
   const held = await holdUp('client');
   const running = start(folder, ['apply']);
@@ -122,7 +122,7 @@ test('an apply that is killed itself leaves all or nothing, and the next one com
   expect((await finish(start(folder, ['diff', '--prune']))).code).toBe(0);
 });
 
-test('two at once: both end well, each monitor once; stdout has data alone', async () => {
+test('two concurrent applies both succeed and create each monitor once; stdout has only data', async () => {
   const folder = await folderWith({ 'a.yaml': fileOf('both') });
   const both = await Promise.all([1, 2].map(() => finish(start(folder, ['apply', '--json']))));
   expect(both.map(({ code, err }) => [code, err])).toEqual([

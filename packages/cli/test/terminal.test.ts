@@ -8,7 +8,7 @@ import { confirm, showProgress } from '@tocsin-monitor/cli/terminal/process-term
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
 
-/** A terminal that keeps what it was sent. */
+/** A terminal that records its output. */
 function fakeTty(): { stream: NodeJS.WriteStream; said: () => string } {
   const chunks: string[] = [];
   const commands = { cursorTo: () => true, clearLine: () => true, moveCursor: () => true };
@@ -17,7 +17,7 @@ function fakeTty(): { stream: NodeJS.WriteStream; said: () => string } {
   return { stream: stream as unknown as NodeJS.WriteStream, said: () => chunks.join('') };
 }
 
-test('where it is known how much there is to do, a bar says how far it is', () => {
+test('a bar shows the progress if the total is known', () => {
   const { stream, said } = fakeTty();
   const progress = showProgress(stream, 'Adopting', 40);
   progress.update('Adopting shop', 10);
@@ -39,7 +39,7 @@ test.each([
   expect(await confirm('Do this?', input, new PassThrough(), new AbortController().signal)).toBe(answer);
 });
 
-test('who reads no further ends the command, which says that it may not have been done', async () => {
+test('a reader that stops reading ends the command with the exit code of SIGPIPE', async () => {
   const child = spawn(process.execPath, ['packages/cli/bin/tocsin.js', 'apply', '--help'], {
     env: { ...process.env, NODE_OPTIONS: '' },
     cwd: process.cwd(),

@@ -12,20 +12,22 @@ export function readRepositoryFile(path: string): Promise<string> {
   return readFile(ROOT + path, 'utf8');
 }
 
-/**
- * Reads a block of commands of a document, as a reader copies them. Blocks with a language are none.
- * @param command that the block contains
- * @throws Error where no block does
- */
+/** The text of the built `rollout/outside.ts`. */
+export function readOutsideProgram(): Promise<string> {
+  return readRepositoryFile('packages/infra/dist/rollout/outside.js');
+}
+
+/** Reads the block of commands in a document that contains this command. A block with a language is none. @throws Error if there is none */
 export async function readCommands(document: string, command: string): Promise<string> {
   const blocks = (await readRepositoryFile(document)).matchAll(/^```(\w*)\n(.*?)^```$/gms);
   for (const [, language, text = ''] of blocks) if (language === '' && text.includes(command)) return text;
   throw new Error(`${document} has no block with \`${command}\``);
 }
 
-/** Copies what git would commit of the work tree, so that a build sees what a clone would have. */
+/** Copies the files that a clone would have if everything in the work tree were committed. */
 export async function copyWorkTree(folder: string): Promise<void> {
-  const { stdout } = await git('ls-files', '-z', '--cached', '--others', '--exclude-standard');
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const { stdout } = await runTool('git', args, { cwd: ROOT });
   for (const file of stdout.split('\0')) {
     if (file === '') continue;
     await mkdir(dirname(join(folder, file)), { recursive: true });
@@ -42,28 +44,43 @@ export async function copyCommit(ref: string, folder: string): Promise<void> {
   await runTool('sh', ['-euc', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, ref, folder]);
 }
 
-/**
- * The commit to upgrade from: the last release before this one, else the last commit before a migration was added, so that the upgrade has
- * something to migrate.
- * @throws UsageError where the history is too short
- */
-export async function findPreviousCommit(): Promise<string> {
-  try {
-    const release = await git('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1').catch(
-      () => null,
-    );
-    if (release !== null) return release.stdout.trim();
-    const migrations = 'packages/db/migrations/*.sql';
-    const added = await git('log', '-1', '--diff-filter=A', '--format=%H', '--', migrations);
-    const { stdout } = await git('rev-parse', '--verify', `${added.stdout.trim()}~1`);
-    return stdout.trim();
-  } catch (cause) {
-    const message =
-      'The history has no commit to upgrade from. Run `git fetch --unshallow --tags`, or pass --previous COMMIT';
-    throw new UsageError(message, { cause });
-  }
+/** A commit to upgrade from. */
+export interface PreviousCommit {
+  readonly commit: string;
+  /** A noun phrase. */
+  readonly description: string;
 }
 
-function git(...args: string[]): Promise<{ readonly stdout: string }> {
-  return runTool('git', args, { cwd: ROOT });
+/**
+ * Finds the commit to upgrade from. Only a database that was created with the same first migration can be upgraded. In this order: the last
+ * release, the commit before the last migration, so that there is something to migrate, and the commit that wrote the first migration.
+ * @throws UsageError if there is none
+ */
+export async function findPreviousCommit(): Promise<PreviousCommit> {
+  const migrations = 'packages/db/migrations/*.sql';
+  const [first = ''] = (await git('ls-files', migrations)).split('\n');
+  const content = await git('hash-object', first);
+  const added = await git('log', '-1', '--diff-filter=A', '--format=%H', '--', migrations);
+  const candidates = [
+    ['the last release', await git('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1')],
+    ['the commit before the last migration', await git('rev-parse', '--verify', `${added}~1`)],
+    [
+      'the commit that wrote the first migration: it has the same schema',
+      await git('log', '-1', '--format=%H', '--', first),
+    ],
+  ] as const;
+  for (const [description, commit] of candidates)
+    if (commit !== '' && (await git('rev-parse', '--verify', `${commit}:${first}`)) === content)
+      return { commit, description };
+  throw new UsageError(
+    'The history has no commit to upgrade from. Run `git fetch --unshallow --tags`, or pass --previous COMMIT',
+  );
+}
+
+/** The output of git without the line break at its end; empty if git fails. */
+async function git(...args: string[]): Promise<string> {
+  return runTool('git', args, { cwd: ROOT }).then(
+    ({ stdout }) => stdout.trim(),
+    () => '',
+  );
 }

@@ -1,24 +1,12 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { findExecutable } from '@tocsin/embedded/executables';
 
-/** The path of a program on the PATH, else null. */
-export function findProgram(name: string, searchPath = process.env['PATH'] ?? ''): string | null {
-  for (const folder of searchPath.split(delimiter)) {
-    if (folder === '') continue;
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return join(folder, name);
-    } catch {
-      // Not here.
-    }
-  }
-  return null;
+export function isOnPath(program: string): boolean {
+  return findExecutable([program], process.env['PATH'] ?? '') !== null;
 }
 
-/** Of the output of a program that failed, so that an error stays readable. */
+/** The end of the output, so that an error stays readable. */
 const SHOWN_LINES = 40;
-/** From SIGTERM to SIGKILL. */
 const END_WITHIN_MS = 10_000;
 
 export interface ToolOptions {
@@ -31,19 +19,19 @@ export interface ToolOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A program failed, could not be started, was cancelled, or took too long. The message has the end of its output. */
+/** A program failed, could not be started, was cancelled, or took too long. */
 class ToolError extends Error {
   override readonly name = 'ToolError';
 }
 
-/** Runs a program. Resolves, or rejects, when it has ended. Returns what it wrote. @throws ToolError */
+/** Runs a program. Settles when it has ended. @throws ToolError with the end of its output */
 export function runTool(
   file: string,
   args: readonly string[],
   { input = '', timeoutSeconds = 600, signal, ...options }: ToolOptions = {},
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   return new Promise((resolve, reject) => {
-    // A process group of its own, so that a signal reaches what it starts, too.
+    // A process group of its own, so that signals also reach what the program starts.
     const detached = signal !== undefined;
     const child = spawn(file, args, { ...options, detached, stdio: 'pipe' });
     let [stdout, stderr] = ['', ''];
@@ -52,38 +40,34 @@ export function runTool(
     // A program that ends without reading its input closes it.
     child.stdin.on('error', () => undefined).end(input);
 
-    let ended: string | null = null;
-    let killing: NodeJS.Timeout | undefined;
-    const end = (reason: string): void => {
-      ended ??= reason;
-      kill('SIGTERM');
-      killing ??= setTimeout(kill, END_WITHIN_MS, 'SIGKILL');
-    };
+    const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
+    const stop = AbortSignal.any([timeout, ...(signal ? [signal] : [])]);
     const kill = (name: NodeJS.Signals): void => {
-      if (child.pid === undefined) return;
       try {
-        process.kill(detached ? -child.pid : child.pid, name);
+        if (child.pid !== undefined) process.kill(detached ? -child.pid : child.pid, name);
       } catch {
-        // It has just ended.
+        // It has already ended.
       }
     };
-    const cancel = (): void => end('was cancelled');
-    const timer = setTimeout(() => end(`took more than ${timeoutSeconds} s`), timeoutSeconds * 1_000);
-    signal?.addEventListener('abort', cancel);
-    if (signal?.aborted === true) cancel();
+    let killing: NodeJS.Timeout | undefined;
+    const end = (): void => {
+      kill('SIGTERM');
+      killing = setTimeout(kill, END_WITHIN_MS, 'SIGKILL');
+    };
+    if (stop.aborted) end();
+    else stop.addEventListener('abort', end);
 
-    let startError: Error | null = null;
-    child.on('error', (error) => (startError = error));
+    let cause: Error | undefined;
+    child.on('error', (error) => (cause = error));
     child.on('close', (code) => {
-      clearTimeout(timer);
+      stop.removeEventListener('abort', end);
       clearTimeout(killing);
-      signal?.removeEventListener('abort', cancel);
-      if (code === 0 && ended === null) return resolve({ stdout, stderr });
+      if (code === 0 && !stop.aborted) return resolve({ stdout, stderr });
       const output = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
       const command = [file, ...args].join(' ').slice(0, 200);
-      const cause = startError ?? undefined;
+      const cancelled = timeout.aborted ? `took more than ${timeoutSeconds} s` : 'was cancelled';
       const detail = output || String(cause ?? `exit code ${code ?? 'none'}`);
-      reject(new ToolError(`${command} ${ended ?? 'failed'}:\n${detail}`, { cause }));
+      reject(new ToolError(`${command} ${stop.aborted ? cancelled : 'failed'}:\n${detail}`, { cause }));
     });
   });
 }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CHART, HelmError, renderChart } from '@tocsin/infra/helm';
-import { findProblems, readManifests } from '@tocsin/infra/manifests';
+import { findProblems, readManifests } from './manifests.ts';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';

@@ -2,14 +2,7 @@ import { BlockList } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { DENIED_IPV4 } from '@tocsin/egress/denied-ranges';
 import { CHART, lintChart, renderChart, renderNotes } from '@tocsin/infra/helm';
-import {
-  findManifest,
-  findProblems,
-  type Manifest,
-  type Pod,
-  podsOf,
-  readManifests,
-} from '@tocsin/infra/manifests';
+import { findManifest, findProblems, type Manifest, type Pod, podsOf, readManifests } from './manifests.ts';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { queueUrlVariable, settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { CHART, renderChart } from '@tocsin/infra/helm';
-import { findManifest, findProblems, readManifests } from '@tocsin/infra/manifests';
+import { findManifest, findProblems, readManifests } from './manifests.ts';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 
 test.each(['argocd-application', 'apply-monitors'])('the example %s matches its schemas', async (name) => {

@@ -1,13 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { renderChart } from '@tocsin/infra/helm';
-import { findManifest, readManifests } from '@tocsin/infra/manifests';
-import { findUnknown, hasPromtool, readDocumentedMetrics, runPromtool } from '@tocsin/infra/prometheus';
+import { findManifest, readManifests } from './manifests.ts';
+import { checkExpressions, findUnknown, readDocumentedMetrics, testWithPromtool } from './prometheus.ts';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { stringify } from 'yaml';
 import { MINIMAL } from './chart-variants.ts';
 
 const DASHBOARD = 'infra/helm/tocsin/files/tocsin-dashboard.json';
@@ -32,7 +28,7 @@ beforeAll(async () => {
 });
 
 describe('the Grafana dashboard', () => {
-  test('asks for metrics, series and labels that there are', async () => {
+  test('uses existing metrics, series and labels', async () => {
     const documented = await readDocumentedMetrics();
     const own = createMetrics();
     const ofProcess = new Set((await own.getMetricsAsJSON()).map(({ name }) => name));
@@ -44,10 +40,10 @@ describe('the Grafana dashboard', () => {
     expect(expressions.length).toBeGreaterThan(20);
   });
 
-  test('shows every metric that says how checks and alerts keep up', async () => {
+  test('shows every metric about the state of checks and alerts', async () => {
     const all = expressions.join('\n');
     const documented = [...(await readDocumentedMetrics()).keys()];
-    // Of what only explains another one, the page of the metrics tells.
+    // These explain other metrics. docs/metrics.md describes them.
     const others = [
       'tocsin_region_monitors',
       'tocsin_leader',
@@ -63,7 +59,7 @@ describe('the Grafana dashboard', () => {
     expect(documented.filter((name) => !all.includes(name)).toSorted()).toEqual(others.toSorted());
   });
 
-  test('has panels that do not overlap, each with an id of its own, and variables that there are', () => {
+  test('has panels with unique ids that do not overlap, and uses only its own variables', () => {
     const cells = new Map<string, number>();
     for (const { id, gridPos } of dashboard.panels) {
       expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
@@ -82,22 +78,13 @@ describe('the Grafana dashboard', () => {
     expect(known).toEqual(expect.arrayContaining(used));
   });
 
-  (hasPromtool() ? test : test.skip)('has expressions that Prometheus takes', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'tocsin-grafana-'));
-    try {
-      const file = join(folder, 'rules.yaml');
-      const rules = expressions.map((expr, at) => ({
-        record: `panel:${at}`,
-        expr: expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$\w+/g, '.*'),
-      }));
-      await writeFile(file, stringify({ groups: [{ name: 'panels', rules }] }));
-      expect(await runPromtool('check', 'rules', file)).toMatchObject({ content: true });
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  });
+  testWithPromtool('has expressions that Prometheus accepts', () =>
+    checkExpressions(
+      expressions.map((expr) => expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$\w+/g, '.*')),
+    ),
+  );
 
-  test('comes with the chart as it is', async () => {
+  test('is part of the chart, unchanged', async () => {
     const chart = await renderChart({ ...MINIMAL, grafanaDashboard: { enabled: true } });
     const found = findManifest(readManifests(chart), 'ConfigMap', 'up-tocsin-grafana');
     expect(found.metadata.labels).toMatchObject({ grafana_dashboard: '1' });

@@ -1,17 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { renderChart } from '@tocsin/infra/helm';
-import { chartValues, storeObjects } from '@tocsin/infra/kubernetes/kubernetes-system';
-import { findProblems, type Manifest, readManifests } from '@tocsin/infra/manifests';
+import { chartValues, STORES_CHART, storesValues } from '@tocsin/infra/kubernetes/kubernetes-system';
+import { findManifest, findProblems, podsOf, readManifests } from './manifests.ts';
 import { ROOT } from '@tocsin/infra/repository';
 
-const STORES = {
+const OPTIONS = {
+  registry: 'registry.example.com',
+  from: '1.2.3',
+  to: '1.2.3',
   postgresImage: 'postgres:18',
   redisImage: 'redis:7',
-  nodeImage: 'registry.example.com/tocsin/checker:1.2.3',
-  postgresPassword: 'x',
-  redisPassword: 'x',
-  outsideFiles: { 'outside.mjs': '' },
 };
 
 /** As `npm run test:kubernetes` does, without building first. */
@@ -23,11 +22,24 @@ function runProgram(env: Readonly<Record<string, string>>): { status: number | n
   });
 }
 
-test('the stores of the cluster test are valid manifests', async () => {
-  expect(await findProblems(storeObjects(STORES) as Manifest[])).toEqual([]);
+test('the stores of the cluster test are valid manifests, with what the chart expects', async () => {
+  const values = await storesValues(OPTIONS, 'tocsin_live_x');
+  const manifests = readManifests(await renderChart(values, STORES_CHART));
+  expect(await findProblems(manifests)).toEqual([]);
+  expect(podsOf(manifests).map(({ name, spec }) => [name, spec.containers[0]?.image])).toEqual([
+    ['outside', 'registry.example.com/tocsin/checker:1.2.3'],
+    ['postgres', 'postgres:18'],
+    ['redis', 'redis:7'],
+  ]);
+  const outside = findManifest(manifests, 'ConfigMap', 'outside')['data'];
+  expect(Object.keys(outside as object).toSorted()).toEqual(['ca.pem', 'cert.pem', 'key.pem', 'outside.mjs']);
+  expect(findManifest(manifests, 'Secret', 'tocsin-settings')['stringData']).toMatchObject({
+    DATABASE_URL: expect.stringMatching(/^postgres:/),
+    BOOTSTRAP_API_KEY: 'tocsin_live_x',
+  });
 });
 
-test('the chart takes the values of the cluster test, and another rollout replaces every pod', async () => {
+test('the chart accepts the values of the cluster test, and another rollout replaces every pod', async () => {
   const [first, second] = await Promise.all(
     [1, 2].map(async (rollout) =>
       readManifests(await renderChart(chartValues('registry.example.com', '1.2.3', rollout))).filter(
@@ -48,7 +60,7 @@ test.each([
   ['No cluster: set KUBECONFIG', {}],
   ['No images: set IMAGE_REGISTRY', { KUBECONFIG: '/does/not/exist' }],
   ['No cluster: ', { KUBECONFIG: '/does/not/exist', IMAGE_REGISTRY: 'registry.example.com' }],
-])('without what it needs, it says so and exits with 2: %s', (message, env) => {
+])('a missing requirement is explained, and the exit code is 2: %s', (message, env) => {
   const { status, stdout } = runProgram(env);
   expect(stdout).toContain(message);
   expect(status).toBe(2);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { findProblems, readManifests } from '@tocsin/infra/manifests';
+import { findProblems, readManifests } from './manifests.ts';
 
 /*
  * The judge of the manifests judged: what it must refuse, as Kubernetes' own strict decoding does.

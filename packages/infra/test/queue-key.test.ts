@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { renderChart } from '@tocsin/infra/helm';
-import { readManifests } from '@tocsin/infra/manifests';
+import { readManifests } from './manifests.ts';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { Producers } from '@tocsin/queue/producers';
 import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';

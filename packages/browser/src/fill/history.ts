@@ -5,10 +5,10 @@ const DAYS = 90;
 const DAY_MS = 86_400_000;
 
 /**
- * Writes what the checks of these monitors would have been: events of the last day, figures of 90 days, and incidents that are
- * over. They break at the same times each, and are slower by day.
+ * Inserts past results of these monitors: events of the last day, hourly figures of 90 days, and resolved incidents. Each monitor fails at
+ * fixed times, and is slower by day.
  */
-export async function fillHistory(databaseUrl: string, monitorIds: readonly string[]): Promise<void> {
+export async function insertHistory(databaseUrl: string, monitorIds: readonly string[]): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -26,7 +26,7 @@ export async function fillHistory(databaseUrl: string, monitorIds: readonly stri
   }
 }
 
-/** Months of the figures: the api makes only those that it needs. */
+/** Creates the past months' partitions of the figures: the api creates only those that it needs. */
 async function createPartitions(client: Client): Promise<void> {
   const months = new Set(
     Array.from({ length: DAYS + 1 }, (_, day) =>
@@ -50,7 +50,7 @@ function nextMonth(month: string): string {
   return new Date(Date.UTC(year, number)).toISOString().slice(0, 7);
 }
 
-/** A curve over the day, with noise that differs by monitor. */
+/** A curve over the day, with noise that differs per monitor. */
 const LATENCY = `(70 + 15 * number + 40 * sin(extract(epoch from moment) / 13750) + 30 * random())::int`;
 
 const EVENTS = `
@@ -82,7 +82,7 @@ const ROLLUPS = `
   ) as planned
   on conflict do nothing`;
 
-/** All but the hour that runs. */
+/** Everything except the current hour is rolled up. */
 const ROLLED = `
   insert into check_rollup_state (singleton, rolled_until) values (true, date_trunc('hour', now()))
   on conflict (singleton) do update set rolled_until = greatest(check_rollup_state.rolled_until, excluded.rolled_until)`;

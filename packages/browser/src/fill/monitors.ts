@@ -2,12 +2,12 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { Client } from 'pg';
 import type { DashboardSystem } from '../dashboard-system.ts';
 
-/** What a monitor of a filled system is to be. */
+/** A monitor of a filled system. */
 interface MonitorPlan {
   readonly name: string;
   readonly target: 'up' | 'down';
   readonly regions: readonly string[];
-  /** The address that people see where addresses are made presentable. */
+  /** The URL in screenshots. */
   readonly address: string;
   readonly settings?: Partial<
     Pick<Monitor, 'runbookUrl' | 'headers' | 'assertions' | 'externalId' | 'source'>
@@ -16,12 +16,12 @@ interface MonitorPlan {
 
 const EU = ['eu-west'];
 const BOTH = ['eu-west', 'us-east'];
-/** Nobody checks from here. */
+/** A region without a checker. */
 export const UNSERVED_REGION = 'ap-south';
 export const SERVED_REGIONS = 'default,eu-west,us-east';
 
-/** Each status, several regions, every field somewhere. */
-export const MONITOR_PLANS: readonly MonitorPlan[] = [
+/** Every status, several regions, and every field at least once. */
+export const MONITORS: readonly MonitorPlan[] = [
   {
     name: 'Shop',
     target: 'up',
@@ -67,34 +67,27 @@ export const MONITOR_PLANS: readonly MonitorPlan[] = [
     address: 'https://support.example.in/health',
   },
 ];
-/** That of the maintenance window that runs. */
+/** The monitor of the active maintenance window. */
 export const IN_MAINTENANCE = 'Warehouse';
-/** The one that has a page, an open incident and a delivery to look at. */
+/** The monitor with an open incident and deliveries. */
 export const DOWN = 'Payments';
 
-/** @returns the monitors by name; nothing checks them yet, unless a checker runs */
-export async function createMonitors(dashboard: DashboardSystem): Promise<ReadonlyMap<string, Monitor>> {
-  const { system, target, broken } = dashboard;
+/** Creates `MONITORS`. @returns them by name */
+export async function createMonitors({
+  system,
+  target,
+  broken,
+}: DashboardSystem): Promise<ReadonlyMap<string, Monitor>> {
   const monitors = new Map<string, Monitor>();
-  for (const [number, { name, target: wanted, regions, settings }] of MONITOR_PLANS.entries()) {
-    const server = wanted === 'up' ? target : broken;
-    const monitor = await system.createMonitor({
-      name,
-      url: server.url(`/${number}`),
-      interval: 10,
-      timeout: 4,
-      regions,
-      ...settings,
-    });
-    monitors.set(name, monitor);
+  for (const [number, { name, target: wanted, regions, settings }] of MONITORS.entries()) {
+    const url = (wanted === 'up' ? target : broken).url(`/${number}`);
+    const fields = { name, url, interval: 10, timeout: 4, regions, ...settings };
+    monitors.set(name, await system.createMonitor(fields));
   }
   return monitors;
 }
 
-/**
- * Puts addresses that people would have in the place of those on this machine, for pictures. What is checked stays the same:
- * checkers know a monitor by its revision, which this leaves as it is.
- */
+/** Shows presentable URLs in screenshots. Checkers keep the real ones: they read a monitor again only when its revision changes. */
 export async function showAddresses({ system }: DashboardSystem): Promise<void> {
   const client = new Client({ connectionString: system.databaseUrl });
   await client.connect();
@@ -102,7 +95,7 @@ export async function showAddresses({ system }: DashboardSystem): Promise<void> 
     await client.query(
       `update monitors m set url = shown.url from unnest($1::text[], $2::text[]) as shown (name, url)
        where m.name = shown.name`,
-      [MONITOR_PLANS.map(({ name }) => name), MONITOR_PLANS.map(({ address }) => address)],
+      [MONITORS.map(({ name }) => name), MONITORS.map(({ address }) => address)],
     );
     await client.query(
       `update channels set url = 'https://hooks.example.com' || regexp_replace(url, '^https://[^/]*', '')`,

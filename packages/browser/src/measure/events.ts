@@ -4,12 +4,12 @@ import { until } from '@tocsin/embedded/testing/until';
 import type { Client } from 'pg';
 
 const INTERVAL_SECONDS = 60;
-/** As many as the bars of a row show. */
+/** As many as a row has bars. */
 const EVENTS_EACH = 30;
 
 /**
- * Monitors that have been checked for half an hour, with names that sort and search. Resolves once the api has made their
- * schedules, so that it does nothing else while something is measured. @returns their ids
+ * Inserts monitors with half an hour of events, and names to sort and search. Resolves when the api has scheduled them, so that it is idle during
+ * the measurements. @returns their ids
  */
 export async function insertMonitors(client: Client, accountId: string, count: number): Promise<string[]> {
   const { rows } = await client.query(
@@ -57,7 +57,7 @@ async function areScheduled(client: Client): Promise<boolean> {
 
 const EVERY_MS = 100;
 
-/** What a checker records, without the checks: events, and the clock of their monitors, in one statement. */
+/** Records events like a checker, and advances the clocks of their monitors. */
 const RECORD = `
   with stamped as (
     update monitors set last_checked_at = clock_timestamp(),
@@ -69,22 +69,22 @@ const RECORD = `
     20, 40
   from stamped`;
 
-/** Records so many events a second, of one monitor after the other. @returns how many it were */
-export async function pourEvents(
+/** Records events of one monitor after the other. @returns how many */
+export async function recordEvents(
   client: Client,
   monitorIds: readonly string[],
   perSecond: number,
   seconds: number,
 ): Promise<number> {
   const start = performance.now();
-  let poured = 0;
+  let recorded = 0;
   for (;;) {
     const elapsed = performance.now() - start;
-    if (elapsed >= seconds * 1_000) return poured;
-    const due = Math.min(Math.floor((elapsed / 1_000) * perSecond) - poured, monitorIds.length);
-    const ids = Array.from({ length: due }, (_, index) => monitorIds[(poured + index) % monitorIds.length]);
+    if (elapsed >= seconds * 1_000) return recorded;
+    const due = Math.min(Math.floor((elapsed / 1_000) * perSecond) - recorded, monitorIds.length);
+    const ids = Array.from({ length: due }, (_, index) => monitorIds[(recorded + index) % monitorIds.length]);
     await client.query(RECORD, [ids]);
-    poured += due;
+    recorded += due;
     await wait(EVERY_MS);
   }
 }

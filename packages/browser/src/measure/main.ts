@@ -5,10 +5,9 @@ import { describeMachine } from '@tocsin/bench/report/machine';
 import { tableOf } from '@tocsin/bench/report/table';
 import { Client } from 'pg';
 import { openContext } from '../browser.ts';
-import { runWithSystem, say } from '../dashboard-system.ts';
-import type { DashboardSystem } from '../dashboard-system.ts';
+import { runWithSystem, say, type DashboardSystem } from '../dashboard-system.ts';
 import { DESKTOP } from '../pages.ts';
-import { insertMonitors, pourEvents } from './events.ts';
+import { insertMonitors, recordEvents } from './events.ts';
 import { installProbes, measureList, measureLive, measurePaint, measureScroll } from './page.ts';
 
 interface Options {
@@ -72,7 +71,7 @@ async function measure(
   const list = await measureList(page);
   const scroll = await measureScroll(page);
   say(`${rate} events a second for ${seconds} s …`);
-  const live = await measureLive(page, seconds, () => pourEvents(client, ids, rate, seconds));
+  const live = await measureLive(page, seconds, () => recordEvents(client, ids, rate, seconds));
   for (const problem of problems) say(`Problem: ${problem}`);
   return [...paint, ...list, ...scroll, ...live];
 }

@@ -3,15 +3,15 @@ import { distributionOf } from '@tocsin/bench/measure/percentiles';
 import { figure, type Figure } from '@tocsin/bench/report/figure';
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { openContext, settle } from '../browser.ts';
-import type { DashboardClient } from '../dashboard-system.ts';
+import type { DashboardUser } from '../dashboard-system.ts';
 
-/** What is noted in a page while it is measured. */
+/** Values that a page collects during a measurement. */
 interface Probes {
-  /** When the first row of the list was there and the page free to react; milliseconds after navigation, 0 before. */
+  /** When the first row of the list was painted and the page idle, in milliseconds after navigation; 0 before. */
   firstRowAt: number;
-  /** Checks that the live stream brought. */
+  /** Checks received by the live stream. */
   records: number;
-  /** Tasks of the page's thread above 50 ms, in milliseconds. */
+  /** Durations of tasks of the main thread above 50 ms, in milliseconds. */
   longTasks: number[];
 }
 
@@ -19,7 +19,7 @@ interface WithProbes {
   readonly probes: Probes;
 }
 
-/** Puts the probes into every page of the context, before anything of its own runs. */
+/** Installs the probes in every page of the context, before its own scripts. */
 export async function installProbes(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     const probes: Probes = { firstRowAt: 0, records: 0, longTasks: [] };
@@ -31,7 +31,7 @@ export async function installProbes(context: BrowserContext): Promise<void> {
     const rows = new MutationObserver(() => {
       if (document.querySelector('tbody tr[aria-rowindex] a') === null) return;
       rows.disconnect();
-      // Painted, and the thread has come to something else.
+      // After the paint, when the thread is idle.
       requestAnimationFrame(() => setTimeout(() => (probes.firstRowAt = performance.now())));
     });
     rows.observe(document, { childList: true, subtree: true });
@@ -46,7 +46,7 @@ export async function installProbes(context: BrowserContext): Promise<void> {
 }
 
 const SCROLL_MS = 5_000;
-const PIXELS_A_FRAME = 240;
+const PIXELS_PER_FRAME = 240;
 
 /** Opens the list: from the last byte of its data until one can work with it. */
 export async function measureList(page: Page): Promise<Figure[]> {
@@ -94,7 +94,7 @@ export async function measureScroll(page: Page): Promise<Figure[]> {
         };
         requestAnimationFrame(onFrame);
       }),
-    { scrollMs: SCROLL_MS, step: PIXELS_A_FRAME },
+    { scrollMs: SCROLL_MS, step: PIXELS_PER_FRAME },
   );
   const { p50, p95, p99, max, count } = distributionOf(frames);
   return [
@@ -109,7 +109,7 @@ export async function measureScroll(page: Page): Promise<Figure[]> {
 const RUNS = 7;
 
 /** First paint of what a browser sees for the first time: nothing is cached. */
-export async function measurePaint(browser: Browser, owner: DashboardClient): Promise<Figure[]> {
+export async function measurePaint(browser: Browser, owner: DashboardUser): Promise<Figure[]> {
   const paints: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
     const { context } = await openContext(browser);
@@ -135,11 +135,11 @@ const SAMPLE_EVERY_MS = 5_000;
 /** What comes after the last record was written: the stream looks about once a second. */
 const LAST_RECORDS_MS = 3_000;
 
-/** The page's memory, and how free its thread is, while `pour` records events. */
+/** The page's memory, and how free its thread is, while `record` records events. */
 export async function measureLive(
   page: Page,
   seconds: number,
-  pour: () => Promise<number>,
+  record: () => Promise<number>,
 ): Promise<Figure[]> {
   const session = await page.context().newCDPSession(page);
   await session.send('HeapProfiler.enable');
@@ -149,10 +149,10 @@ export async function measureLive(
     probes.records = 0;
   });
   const heap = [await heapMegabytes(session)];
-  const pouring = pour().then((count) => ({ count }));
-  let poured: { count: number } | null = null;
-  while (poured === null) {
-    poured = await Promise.race([pouring, wait(SAMPLE_EVERY_MS, null)]);
+  const recording = record().then((count) => ({ count }));
+  let recorded: { count: number } | null = null;
+  while (recorded === null) {
+    recorded = await Promise.race([recording, wait(SAMPLE_EVERY_MS, null)]);
     heap.push(await heapMegabytes(session));
   }
   await wait(LAST_RECORDS_MS);
@@ -165,9 +165,9 @@ export async function measureLive(
   const half = heap[Math.floor(heap.length / 2)] ?? Number.NaN;
   const last = heap.at(-1) ?? Number.NaN;
   return [
-    figure('live-poured', 'events recorded', poured.count / seconds, '/s'),
+    figure('live-poured', 'events recorded', recorded.count / seconds, '/s'),
     {
-      ...figure('live-lost', 'events that did not reach the page', poured.count - records, ''),
+      ...figure('live-lost', 'events that did not reach the page', recorded.count - records, ''),
       bar: { atMost: 0 },
     },
     figure('live-heap-before', 'JS heap before', heap[0] ?? Number.NaN, 'MB'),

@@ -4,12 +4,13 @@ import { openContext, settle, showScheme, type WatchedContext } from '../browser
 import { runWithSystem, say } from '../dashboard-system.ts';
 import { type Filled, fillSystem } from '../fill/fill-system.ts';
 import { showAddresses } from '../fill/monitors.ts';
-import { type DashboardPage, DESKTOP, EMPTY_PAGES, PAGES, PHONE } from '../pages.ts';
+import { type DashboardPage, DESKTOP, EMPTY_PAGES, PAGES, pathOf, PHONE } from '../pages.ts';
 
 const NO_IDS: Filled = { monitorId: '', channelId: '', windowId: '', invitationToken: 'none' };
 
 /**
- * `npm run screenshots -- <folder> [page …]`: every page, or those named, with data and without, desktop and phone, light and dark.
+ * `npm run screenshots -- <folder> [page …]`: takes screenshots of all or some pages, with and without data, on desktop and phone, in light
+ * and dark.
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
@@ -29,11 +30,11 @@ export async function main(args: readonly string[]): Promise<void> {
     const owner = await dashboard.createOwner();
     const signedIn = await openContext(dashboard.browser);
     await signedIn.context.addCookies([...owner.cookies]);
-    const stranger = await openContext(dashboard.browser);
+    const signedOut = await openContext(dashboard.browser);
     const take = async (pages: readonly DashboardPage[], filled: Filled, prefix: string): Promise<void> => {
       for (const one of pages.filter(wanted)) {
-        const context = one.isEntrance ? stranger : signedIn;
-        await takePage(context, one, one.path(filled), join(folder, `${prefix}${one.name}`)).catch(
+        const context = one.isSignedOut ? signedOut : signedIn;
+        await takePage(context, one, pathOf(one, filled), join(folder, `${prefix}${one.name}`)).catch(
           (error: unknown) => say(`${prefix}${one.name}: ${String(error)}`),
         );
       }
@@ -43,8 +44,8 @@ export async function main(args: readonly string[]): Promise<void> {
     const filled = await fillSystem(dashboard, owner);
     await showAddresses(dashboard);
     await take(PAGES, filled, '');
-    for (const problem of [...signedIn.problems, ...stranger.problems]) say(`Problem: ${problem}`);
-    say(`The pictures are in ${folder}`);
+    for (const problem of [...signedIn.problems, ...signedOut.problems]) say(`Problem: ${problem}`);
+    say(`The screenshots are in ${folder}`);
   });
 }
 
@@ -67,7 +68,7 @@ async function takePage(
       for (const scheme of ['light', 'dark'] as const) {
         await showScheme(page, scheme);
         const picture = `${file}-${device}-${scheme}.png`;
-        // What lies over the page is where the screen is.
+        // A dialog covers the screen, not the whole page.
         await page.screenshot({ path: picture, fullPage: open === undefined });
         say(picture);
       }

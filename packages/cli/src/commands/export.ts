@@ -1,9 +1,9 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { keyFor, type PlainMonitor, tellVariables, writeMonitors } from '../files/write-monitors.ts';
+import { keyFor, noteVariables, writeMonitors } from '../files/write-monitors.ts';
 import type { ApiClient } from '../http/api-client.ts';
 import { ApiError } from '../http/api-error.ts';
 import { CliError, EXIT, type ExitCode } from '../terminal/cli-error.ts';
-import { deliverText, requireNewFile } from '../terminal/output-file.ts';
+import { requireNewFile, writeOutput } from '../terminal/output-file.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { plain } from '../terminal/text.ts';
 
@@ -15,8 +15,8 @@ export interface ExportFlags {
 }
 
 /**
- * Writes the monitors of a source as a file that, applied, changes nothing. With `adopt` the monitors that have no source are made the
- * source's own first: otherwise no file could ever name them.
+ * Writes the monitors of a source as a file. Applying the file changes nothing. `adopt` first assigns the source to monitors without
+ * one, because a file can only contain monitors of its source.
  */
 export async function exportMonitors(
   api: ApiClient,
@@ -27,31 +27,31 @@ export async function exportMonitors(
   const all = await api.listMonitors();
   const source = flags.source ?? onlySource(all);
   const owned = all.filter((monitor) => monitor.source === source);
-  const free = flags.adopt === true ? all.filter((monitor) => monitor.source === null) : [];
+  const unowned = flags.adopt === true ? all.filter((monitor) => monitor.source === null) : [];
   const unkeyed = owned.filter(({ externalId }) => externalId === null);
-  if (owned.length + free.length === 0) throw new CliError(`No monitor is of source "${source}".`);
-  const adopted = flags.adopt === true ? await adopt(api, terminal, source, all, [...free, ...unkeyed]) : [];
-  const adoptedIds = new Set(adopted.map(({ id }) => id));
+  if (owned.length + unowned.length === 0) throw new CliError(`There are no monitors of source "${source}".`);
+  const adopted =
+    flags.adopt === true ? await adopt(api, terminal, source, all, [...unowned, ...unkeyed]) : [];
   if (flags.adopt !== true && unkeyed.length > 0)
-    terminal.note(`Left out for want of an externalId, which --adopt gives: ${unkeyed.length}.`);
+    terminal.note(
+      `Skipped monitors without an externalId: ${unkeyed.length}. --adopt gives each monitor an externalId.`,
+    );
+  const adoptedIds = new Set(adopted.map(({ id }) => id));
   const monitors = [...owned.filter(({ id }) => !adoptedIds.has(id)), ...adopted]
-    .flatMap(toPlain)
+    .flatMap((monitor) =>
+      monitor.externalId === null ? [] : [{ externalId: monitor.externalId, fields: { ...monitor } }],
+    )
     .toSorted((one, other) => (one.externalId < other.externalId ? -1 : 1));
   const { text, variables } = writeMonitors(source, monitors, {
     withSecrets: flags.secrets === true,
     schemaOf: api.url,
   });
-  await deliverText(text, flags.output, terminal);
-  tellVariables(variables, terminal);
+  await writeOutput(text, flags.output, terminal);
+  noteVariables(variables, terminal);
   return EXIT.ok;
 }
 
-function toPlain(monitor: Monitor): PlainMonitor[] {
-  const { externalId } = monitor;
-  return externalId === null ? [] : [{ externalId, fields: { ...monitor } }];
-}
-
-/** @throws CliError where there is none, or more than one */
+/** @throws CliError if there is none, or more than one */
 function onlySource(monitors: readonly Monitor[]): string {
   const counts = new Map<string, number>();
   for (const { source } of monitors) if (source !== null) counts.set(source, (counts.get(source) ?? 0) + 1);
@@ -59,16 +59,16 @@ function onlySource(monitors: readonly Monitor[]): string {
   if (only !== undefined && counts.size === 1) return only;
   if (only === undefined) {
     throw new CliError(
-      `None of the ${monitors.length} monitors has a source. To make them those of a file: tocsin export --adopt --source <name>`,
+      `None of the ${monitors.length} monitors has a source. To assign one: tocsin export --adopt --source <name>`,
     );
   }
   throw new CliError(
-    'Several sources have monitors: name one with --source.',
+    'There are monitors of several sources. Select one with --source:',
     [...counts].map(([source, count]) => `  ${source}: ${count}`),
   );
 }
 
-/** Gives monitors the source, and an externalId where they have none. */
+/** Assigns the source to monitors, and an externalId to those without one. */
 async function adopt(
   api: ApiClient,
   terminal: Terminal,
@@ -93,7 +93,7 @@ async function adopt(
   return adopted;
 }
 
-/** @throws CliError where an answer was lost and it cannot be told whether the monitor was adopted */
+/** @throws CliError if a response was lost and it is not known whether the monitor was adopted */
 async function adoptOne(
   api: ApiClient,
   id: string,
@@ -103,11 +103,11 @@ async function adoptOne(
   try {
     return await api.updateMonitor(id, { source, externalId }, etag);
   } catch (error) {
-    if (!(error instanceof ApiError && error.status === 412 && error.followsLostAnswer)) throw error;
+    if (!(error instanceof ApiError && error.status === 412 && error.followsLostResponse)) throw error;
     const { monitor } = await api.getMonitor(id);
     if (monitor.source === source && monitor.externalId === externalId) return monitor;
     throw new CliError(
-      `An answer was lost, and it is not known whether "${name}" was adopted: run export --adopt again.`,
+      `A response was lost, and it is not known whether "${name}" was adopted. Run export --adopt again.`,
       [],
       error,
     );

@@ -1,17 +1,17 @@
 import type { MonitorSetResult } from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { Colors } from 'picocolors/types.js';
-import type { FileSet } from '../files/load-sets.ts';
+import type { FileMonitor, FileSet } from '../files/load-sets.ts';
 import { plain } from '../terminal/text.ts';
 
-/** Longer values say nothing at a glance. */
-const MOST_CHARACTERS = 60;
-/** Monitors of one kind that are listed one by one. */
-const MOST_LISTED = 200;
+const MAX_VALUE_CHARACTERS = 60;
+/** Monitors per kind of change that are listed one by one. */
+const MAX_LISTED = 200;
+const MAX_UNLISTED = 5;
 
 /**
- * What is to be done with the monitors of a source, for people.
- * @param before the monitors as they are, by id; those missing are told by the names of their fields alone
+ * The planned changes of a source as text.
+ * @param before the current monitors by id; for missing ones only the names of the changed fields are shown
  */
 export function planText(
   result: MonitorSetResult,
@@ -19,73 +19,53 @@ export function planText(
   before: ReadonlyMap<string, Monitor>,
   colors: Colors,
 ): string {
-  const wanted = new Map(monitors.map((monitor) => [monitor.externalId, monitor]));
-  const lines = [
-    ...listed(result.created, ({ externalId }) => {
-      const monitor = wanted.get(externalId);
-      const url = monitor?.hidden.get('url') ?? monitor?.fields['url'];
+  const { source, created, updated, deleted, unchanged, unlisted } = result;
+  const after = new Map(monitors.map((monitor) => [monitor.externalId, monitor]));
+  const unlistedNames = unlisted.slice(0, MAX_UNLISTED).map(({ id, externalId }) => externalId ?? id);
+  const more = unlisted.length > MAX_UNLISTED ? ', …' : '';
+  return [
+    colors.bold(plain(`source ${source}`)),
+    ...list(created, ({ externalId }) => {
+      const monitor = after.get(externalId);
+      const url = monitor?.hidden.get('url') ?? monitor?.fields.url;
       return colors.green(plain(`  + ${externalId}${typeof url === 'string' ? `  ${url}` : ''}`));
     }),
-    ...listed(result.updated, ({ id, externalId, fields }) => {
-      const changes = fields.map((field) => changeText(field, before.get(id), wanted.get(externalId)));
+    ...list(updated, ({ id, externalId, fields }) => {
+      const changes = fields.map((field) => changeText(field, before.get(id), after.get(externalId)));
       return colors.yellow(plain(`  ~ ${externalId}  ${changes.join(', ')}`));
     }),
-    ...listed(result.deleted, ({ id, externalId }) => colors.red(plain(`  - ${externalId ?? id}`))),
-  ];
-  const counts = [
-    `${result.created.length} to create`,
-    `${result.updated.length} to change`,
-    `${result.deleted.length} to delete`,
-    `${result.unchanged.length} unchanged`,
-  ];
-  return [
-    colors.bold(plain(`source ${result.source}`)),
-    ...lines,
-    `  ${counts.join(', ')}`,
-    ...unlistedText(result),
+    ...list(deleted, ({ id, externalId }) => colors.red(plain(`  - ${externalId ?? id}`))),
+    `  ${created.length} to create, ${updated.length} to change, ${deleted.length} to delete, ${unchanged.length} unchanged`,
+    ...(unlisted.length === 0
+      ? []
+      : [plain(`  ${unlisted.length} in no file, kept without --prune: ${unlistedNames.join(', ')}${more}`)]),
   ].join('\n');
 }
 
-/** What was done, in a line. */
-export function resultText(result: MonitorSetResult): string {
-  const { created, updated, deleted, unchanged } = result;
+/** The applied changes in one line. */
+export function resultText({ source, created, updated, deleted, unchanged }: MonitorSetResult): string {
   return plain(
-    `source ${result.source}: ${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`,
+    `source ${source}: ${created.length} created, ${updated.length} changed, ${deleted.length} deleted, ${unchanged.length} unchanged`,
   );
 }
 
-function unlistedText({ unlisted }: MonitorSetResult): string[] {
-  if (unlisted.length === 0) return [];
-  const shown = unlisted
-    .slice(0, 5)
-    .map(({ id, externalId }) => externalId ?? id)
-    .join(', ');
-  return [
-    plain(
-      `  ${unlisted.length} in no file, kept without --prune: ${shown}${unlisted.length > 5 ? ', …' : ''}`,
-    ),
-  ];
+function list<Item>(items: readonly Item[], toText: (item: Item) => string): string[] {
+  const lines = items.slice(0, MAX_LISTED).map(toText);
+  return items.length > MAX_LISTED ? [...lines, `  … and ${items.length - MAX_LISTED} more`] : lines;
 }
 
-function listed<Item>(items: readonly Item[], toText: (item: Item) => string): string[] {
-  const lines = items.slice(0, MOST_LISTED).map(toText);
-  return items.length > MOST_LISTED ? [...lines, `  … and ${items.length - MOST_LISTED} more`] : lines;
-}
-
-function changeText(
-  field: string,
-  before: Monitor | undefined,
-  after: FileSet['monitors'][number] | undefined,
-): string {
-  // What may be secret is not shown.
+function changeText(field: string, before: Monitor | undefined, after: FileMonitor | undefined): string {
+  // Values that may be secret are not shown.
   const isSecret = field === 'headers' || field === 'body' || after?.hidden.has(field) === true;
   if (before === undefined || isSecret) return field;
-  const [old, next] = [valueText(before[field as keyof Monitor]), valueText(after?.fields[field])];
+  const old = valueText(before[field as keyof Monitor]);
+  const next = valueText(after?.fields[field as keyof FileMonitor['fields']]);
   return old === null || next === null ? field : `${field} ${old} → ${next}`;
 }
 
+/** Null if the text is too long. */
 function valueText(value: unknown): string | null {
   if (value === undefined || value === null) return 'default';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > MOST_CHARACTERS ? null : text;
+  return text.length > MAX_VALUE_CHARACTERS ? null : text;
 }

@@ -9,9 +9,8 @@ import { jsonText, plain } from '../terminal/text.ts';
 import { eventsAfter, eventText, requireOnePage } from './events.ts';
 import { findMonitors } from './monitors.ts';
 
-const LONGEST_BACKOFF_MS = 15_000;
-/** Monitors that are asked at once. */
-const AT_ONCE = 8;
+const MAX_BACKOFF_MS = 15_000;
+const CONCURRENT_REQUESTS = 8;
 
 export interface TailFlags {
   readonly follow?: boolean;
@@ -22,12 +21,12 @@ export interface TailFlags {
 }
 
 type Api = Pick<ApiClient, 'listMonitors' | 'listEvents'>;
+type OnProgress = (done: number) => void;
 
 /**
- * Prints the latest events of monitors and, with `follow`, each new one, until it is ended. By the timestamp of the last event that it
- * has of each monitor it asks for what came after (specification "List monitor events"): nothing is missed and nothing comes twice,
- * however long the API was away.
- * @param words no monitor: all of them, later ones too
+ * Prints the latest events of monitors and, with `follow`, each new event until the command is stopped. It asks for the events after the
+ * last printed event of each monitor, so no event is missed or repeated, however long the API is unavailable.
+ * @param words monitors to follow; empty: all, including later ones
  */
 export async function tail(
   api: Api,
@@ -36,77 +35,76 @@ export async function tail(
   flags: TailFlags,
 ): Promise<ExitCode> {
   if (flags.since === undefined) requireOnePage(flags.limit);
-  const named =
+  /** The names of the wanted monitors by id; null: all monitors. */
+  const wanted =
     words.length === 0
       ? null
       : new Map((await findMonitors(api, words)).map(({ id, name }) => [id, name] as const));
-  /** By monitor: the last event that was printed, or the instant before all that are to come. */
+  /** By monitor: the time of the last printed event, or the time after which its events are printed. */
   const cursors = new Map<string, string>();
+  const isWanted = ({ id }: Monitor): boolean => wanted === null || wanted.has(id);
   const print = (events: readonly Event[]): void => {
     for (const event of events.toSorted(byTime)) {
       cursors.set(event.monitorId, event.timestamp);
       terminal.print(flags.json === true ? jsonText(event) : eventText(event, terminal.colors));
     }
   };
-  const look = async (): Promise<boolean> => {
+  const poll = async (): Promise<boolean> => {
     const all = await api.listMonitors();
-    if (named !== null) forgetDeleted(named, all, terminal);
-    const monitors = all.filter(({ id }) => named === null || named.has(id));
-    const moved = monitors.filter((monitor) => named !== null || hasNews(monitor, cursors.get(monitor.id)));
-    print(await gather(moved, ({ id, createdAt }) => eventsAfter(api, id, cursors.get(id) ?? createdAt)));
-    return named === null || named.size > 0;
+    if (wanted !== null) forgetDeleted(wanted, all, terminal);
+    const monitors = all
+      .filter(isWanted)
+      .filter((monitor) => wanted !== null || hasNewEvents(monitor, cursors.get(monitor.id)));
+    print(await readAll(monitors, ({ id, createdAt }) => eventsAfter(api, id, cursors.get(id) ?? createdAt)));
+    return wanted === null || wanted.size > 0;
   };
-  print(await begin(api, terminal, cursors, named, flags));
-  if (flags.follow === true) await repeat(look, terminal, flags.every * 1_000);
+  const monitors = (await api.listMonitors()).filter(isWanted);
+  print(await readFirst(api, terminal, monitors, cursors, flags));
+  if (flags.follow === true) await repeat(poll, terminal, flags.every * 1_000);
   return EXIT.ok;
 }
 
-/** @returns the events until now that are to be shown. @param cursors takes where to go on from, of every monitor */
-async function begin(
+/** The events to print first. @param cursors receives the cursor of every monitor */
+async function readFirst(
   api: Api,
   terminal: Terminal,
+  monitors: readonly Monitor[],
   cursors: Map<string, string>,
-  named: ReadonlyMap<string, string> | null,
   { limit, since }: TailFlags,
 ): Promise<Event[]> {
-  const monitors = (await api.listMonitors()).filter(({ id }) => named === null || named.has(id));
   const progress = terminal.progress('Reading events …', monitors.length);
-  const onGroup = (done: number): void => progress.update('Reading events …', done);
+  const onProgress: OnProgress = (done) => progress.update('Reading events …', done);
   try {
     if (since !== undefined) {
       for (const { id } of monitors) cursors.set(id, since);
-      return await gather(monitors, ({ id }) => eventsAfter(api, id, since), onGroup);
+      return await readAll(monitors, ({ id }) => eventsAfter(api, id, since), onProgress);
     }
     for (const { id, lastCheckedAt } of monitors) if (lastCheckedAt !== null) cursors.set(id, lastCheckedAt);
-    return await readLatest(api, monitors, cursors, limit, onGroup);
+    return limit === 0 ? [] : await readLatest(api, monitors, cursors, limit, onProgress);
   } finally {
     progress.stop();
   }
 }
 
-/**
- * The latest events of all together. Those that were checked last are asked first, and others only while they may have one of these: of
- * thousands of monitors not each is asked.
- */
+/** The latest events of all monitors together. Only monitors that may have one of them are asked, those checked last first. */
 async function readLatest(
   api: Api,
   monitors: readonly Monitor[],
   cursors: Map<string, string>,
   limit: number,
-  onGroup: (done: number) => void,
+  onProgress: OnProgress,
 ): Promise<Event[]> {
-  if (limit === 0) return [];
   const byCheck = monitors.toSorted((one, other) => checkedAt(other) - checkedAt(one));
   let latest: Event[] = [];
-  for (let from = 0; from < byCheck.length; from += AT_ONCE) {
+  for (let from = 0; from < byCheck.length; from += CONCURRENT_REQUESTS) {
     const oldest = latest.length < limit ? -Infinity : Date.parse(latest[0]?.timestamp ?? '');
-    const group = byCheck.slice(from, from + AT_ONCE);
+    const group = byCheck.slice(from, from + CONCURRENT_REQUESTS);
     if (group.every((monitor) => checkedAt(monitor) < oldest)) break;
-    const events = (await gather(group, ({ id }) => api.listEvents(id, { limit }))).toSorted(byTime);
-    // Where nothing of a monitor is shown, its latest event still is the one to go on from.
+    const events = (await readAll(group, ({ id }) => api.listEvents(id, { limit }))).toSorted(byTime);
+    // Also if no event of a monitor is printed, its next events are those after its latest one.
     for (const event of events) cursors.set(event.monitorId, event.timestamp);
     latest = [...latest, ...events].toSorted(byTime).slice(-limit);
-    onGroup(from);
+    onProgress(from);
   }
   return latest;
 }
@@ -115,66 +113,65 @@ function checkedAt({ lastCheckedAt }: Monitor): number {
   return lastCheckedAt === null ? 0 : Date.parse(lastCheckedAt);
 }
 
-/** Says so: whoever waits for their results would wait for ever. */
+/** Reports deleted monitors: otherwise a user would wait for their results for ever. */
 function forgetDeleted(
-  named: Map<string, string>,
+  wanted: Map<string, string>,
   monitors: readonly Monitor[],
   { note }: Pick<Terminal, 'note'>,
 ): void {
-  const there = new Set(monitors.map(({ id }) => id));
-  for (const [id, name] of named) {
-    if (there.has(id)) continue;
-    named.delete(id);
+  const existing = new Set(monitors.map(({ id }) => id));
+  for (const [id, name] of wanted) {
+    if (existing.has(id)) continue;
+    wanted.delete(id);
     note(plain(`The monitor "${name}" was deleted.`));
   }
 }
 
-/** A test run against another URL does not show in `lastCheckedAt`: it is printed with the next event. */
-function hasNews({ lastCheckedAt }: Monitor, cursor: string | undefined): boolean {
+/** A triggered check of another URL does not change `lastCheckedAt`: it is printed with the next event. */
+function hasNewEvents({ lastCheckedAt }: Monitor, cursor: string | undefined): boolean {
   return lastCheckedAt !== null && (cursor === undefined || Date.parse(lastCheckedAt) > Date.parse(cursor));
 }
 
-/** @param onGroup told how many were asked by now */
-async function gather(
+/** Reads the events of monitors in small groups. A monitor that was deleted in the meantime has none. */
+async function readAll(
   monitors: readonly Monitor[],
   read: (monitor: Monitor) => Promise<Event[]>,
-  onGroup: (done: number) => void = () => undefined,
+  onProgress: OnProgress = () => undefined,
 ): Promise<Event[]> {
   const events: Event[] = [];
-  for (let from = 0; from < monitors.length; from += AT_ONCE) {
-    onGroup(from);
-    const group = monitors.slice(from, from + AT_ONCE);
-    const pages = await Promise.all(group.map((monitor) => read(monitor).catch(noneOfDeleted)));
+  const readOne = (monitor: Monitor): Promise<Event[]> =>
+    read(monitor).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return [];
+      throw error;
+    });
+  for (let from = 0; from < monitors.length; from += CONCURRENT_REQUESTS) {
+    onProgress(from);
+    const pages = await Promise.all(monitors.slice(from, from + CONCURRENT_REQUESTS).map(readOne));
     for (const page of pages) events.push(...page);
   }
   return events;
 }
 
-function noneOfDeleted(error: unknown): Event[] {
-  if (error instanceof ApiError && error.status === 404) return [];
-  throw error;
-}
-
-/** Until the terminal's signal, or there is no more to look for; while the API is away, less and less often. */
+/** Polls until the command is stopped or `poll` returns false, with growing delays while the API is unavailable. */
 async function repeat(
-  look: () => Promise<boolean>,
+  poll: () => Promise<boolean>,
   { signal, note }: Pick<Terminal, 'signal' | 'note'>,
   everyMs: number,
 ): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
-    const waitMs = failures === 0 ? everyMs : Math.min(everyMs * 2 ** failures, LONGEST_BACKOFF_MS);
+    const waitMs = failures === 0 ? everyMs : Math.min(everyMs * 2 ** failures, MAX_BACKOFF_MS);
     await delay(waitMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      const goesOn = await look();
-      if (failures > 0) note('The API answers again.');
+      const continues = await poll();
+      if (failures > 0) note('The API is available again.');
       failures = 0;
-      if (!goesOn) return;
+      if (!continues) return;
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof ApiError) || !error.isPassing) throw error;
-      if (failures === 0) note(plain(`${error.message} Going on as soon as it answers.`));
+      if (!(error instanceof ApiError) || !error.isTemporary) throw error;
+      if (failures === 0) note(plain(`${error.message} Waiting until the API is available again.`));
       failures += 1;
     }
   }

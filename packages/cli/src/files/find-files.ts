@@ -1,4 +1,3 @@
-import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { CliError } from '../terminal/cli-error.ts';
@@ -7,33 +6,31 @@ const DEFAULT_FILES = ['tocsin.yaml', 'tocsin.yml'];
 const YAML = /\.ya?ml$/i;
 
 /**
- * The files that paths name, by name: of a folder those that end in .yaml or .yml, at any depth, without hidden ones.
- * @param paths none: `tocsin.yaml` of the working directory
- * @throws CliError where there is none
+ * The files to read, sorted by name. A folder stands for its .yaml and .yml files at any depth, except hidden ones.
+ * @param paths empty: `tocsin.yaml` in the working directory
+ * @throws CliError if there is none
  */
 export async function findFiles(paths: readonly string[], cwd: string): Promise<string[]> {
-  if (paths.length === 0) return [await findDefault(cwd)];
+  if (paths.length === 0) {
+    for (const name of DEFAULT_FILES) if ((await kindOf(join(cwd, name))) === 'file') return [name];
+    throw new CliError('There is no tocsin.yaml in this folder. Name a file or a folder with -f.');
+  }
   const found = await Promise.all(paths.map((path) => findIn(resolve(cwd, path), path)));
   return [...new Set(found.flat())].map((file) => relative(cwd, file) || file);
 }
 
-async function findDefault(cwd: string): Promise<string> {
-  for (const name of DEFAULT_FILES) if ((await kindOf(join(cwd, name))) === 'file') return name;
-  throw new CliError('There is no tocsin.yaml here: name a file or a folder with -f.');
-}
-
-async function findIn(path: string, named: string): Promise<string[]> {
+async function findIn(path: string, shown: string): Promise<string[]> {
   const kind = await kindOf(path);
-  if (kind === null) throw new CliError(`There is no file or folder ${named}.`);
+  if (kind === null) throw new CliError(`There is no file or folder ${shown}.`);
   if (kind === 'file') return [path];
   const files = (await walk(path, new Set())).toSorted((one, other) => (one < other ? -1 : 1));
-  if (files.length === 0) throw new CliError(`There is no .yaml file in ${named}.`);
+  if (files.length === 0) throw new CliError(`There is no .yaml file in ${shown}.`);
   return files;
 }
 
 /**
- * Links are followed, each folder once: a mounted ConfigMap is made of nothing else. One that leads nowhere is said when it is read: what
- * is left out in silence would be pruned.
+ * Follows links, because a mounted ConfigMap consists of them, and visits each folder once. A broken link counts as a file, so that
+ * reading it fails: skipping it would prune its monitors.
  */
 async function walk(folder: string, seen: Set<string>): Promise<string[]> {
   const real = await realpath(folder);
@@ -43,25 +40,16 @@ async function walk(folder: string, seen: Set<string>): Promise<string[]> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (/^\.|^node_modules$/.test(entry.name)) continue;
     const path = join(folder, entry.name);
-    const kind = await kindOfEntry(entry, path);
+    const kind = entry.isSymbolicLink() ? await kindOf(path) : entry.isDirectory() ? 'folder' : null;
     if (kind === 'folder') files.push(...(await walk(path, seen)));
-    else if (kind === 'file' && YAML.test(entry.name)) files.push(path);
+    else if ((entry.isFile() || entry.isSymbolicLink()) && YAML.test(entry.name)) files.push(path);
   }
   return files;
 }
 
-type Kind = 'file' | 'folder';
-
-async function kindOfEntry(entry: Dirent, path: string): Promise<Kind | null> {
-  if (entry.isSymbolicLink()) return (await kindOf(path)) ?? 'file';
-  if (entry.isDirectory()) return 'folder';
-  return entry.isFile() ? 'file' : null;
-}
-
-async function kindOf(path: string): Promise<Kind | null> {
-  try {
-    return (await stat(path)).isDirectory() ? 'folder' : 'file';
-  } catch {
-    return null;
-  }
+async function kindOf(path: string): Promise<'file' | 'folder' | null> {
+  return stat(path).then(
+    (found) => (found.isDirectory() ? 'folder' : 'file'),
+    () => null,
+  );
 }

@@ -3,45 +3,55 @@ type Env = Readonly<Record<string, string | undefined>>;
 const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const VARIABLE = /^([A-Za-z_]\w*)(?::-(.*))?$/s;
 
-/** What was wrong with a placeholder of a text. */
-export type OnFault = (message: string) => void;
-
 /**
- * Puts variables of the environment in the place of `${NAME}`, and of `${NAME:-default}` where it is not set or empty; `$${` is a
- * `${` as it stands. What stands in a variable is never read as YAML.
+ * Replaces `${NAME}` by the environment variable, and `${NAME:-default}` by the default if the variable is not set or empty. `$${` is an
+ * escaped `${`. The value of a variable is never parsed as YAML.
  */
-export function interpolate(text: string, env: Env, onFault: OnFault): string {
+export function interpolate(text: string, env: Env, onError: (message: string) => void): string {
   return text.replaceAll(PLACEHOLDER, (placeholder: string, inner: string | undefined) => {
     if (placeholder === '$${') return '${';
     const [, name, fallback] = VARIABLE.exec(inner ?? '') ?? [];
     if (name === undefined) {
-      onFault(`${placeholder} names no variable: write $${placeholder} for this text itself`);
+      onError(`${placeholder} is not a variable; write $${placeholder} for this text itself`);
       return '';
     }
-    // It would end at the first brace, and what is left of it would be sent as it stands.
+    // The default would end at the first brace, and the rest would be sent as text.
     if (fallback?.includes('${') === true) {
-      onFault(`the default of ${name} holds another variable, which is not read`);
+      onError(`the default of ${name} contains another variable, which is not supported`);
       return '';
     }
     const value = env[name];
     if (value !== undefined && value !== '') return value;
     if (fallback === undefined) {
-      const what = value === undefined ? 'is not set' : 'is empty';
-      onFault(
-        `the environment variable ${name} ${what} (\${${name}:-…} gives a default, $\${ a literal \${)`,
+      const state = value === undefined ? 'is not set' : 'is empty';
+      onError(
+        `the environment variable ${name} ${state}; \${${name}:-text} sets a default, $\${ is a literal \${`,
       );
     }
     return fallback ?? '';
   });
 }
 
-/** Whether something comes from the environment: in a text, or in any text of an object or list. */
-export function holdsVariable(value: unknown): boolean {
+/** Whether a text, or any text in an object or list, contains a variable. */
+export function containsVariable(value: unknown): boolean {
   if (typeof value === 'string') return [...value.matchAll(PLACEHOLDER)].some(([found]) => found !== '$${');
-  return typeof value === 'object' && value !== null && Object.values(value).some(holdsVariable);
+  return typeof value === 'object' && value !== null && Object.values(value).some(containsVariable);
 }
 
-/** `text` as it must be written so that it is read as itself. */
 export function escapePlaceholders(text: string): string {
   return text.replaceAll('${', () => '$${');
+}
+
+/** Replaces every text of a value, except keys. The path of each text is passed along. */
+export function mapTexts(
+  value: unknown,
+  map: (text: string, path: readonly string[]) => string,
+  path: readonly string[] = [],
+): unknown {
+  if (typeof value === 'string') return map(value, path);
+  if (Array.isArray(value)) return value.map((item, index) => mapTexts(item, map, [...path, String(index)]));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [key, mapTexts(part, map, [...path, key])]),
+  );
 }

@@ -1,53 +1,48 @@
 import type { FieldError, Problem } from '@tocsin/contracts/errors';
 import { CliError } from '../terminal/cli-error.ts';
 
-/** What the API answered instead of what was asked for. */
+/** A failed request to the API. */
 export class ApiError extends CliError {
-  /** Null where no answer came. */
+  /** Null if no response arrived. */
   readonly status: number | null;
   readonly errors: readonly FieldError[];
-  /** Whether the request was sent before with an answer that was lost: it may have been heeded then. */
-  readonly followsLostAnswer: boolean;
+  /** Whether the response to an earlier attempt was lost: that attempt may have succeeded. */
+  readonly followsLostResponse: boolean;
 
   constructor(
     message: string,
     status: number | null,
     errors: readonly FieldError[] = [],
     cause?: unknown,
-    followsLostAnswer = false,
+    followsLostResponse = false,
   ) {
-    super(
-      message,
-      errors.map(({ path, message: fault }) => `  ${path === '' ? 'body' : path}: ${fault}`),
-      cause,
-    );
+    const lines = errors.map(({ path, message: text }) => `  ${path === '' ? 'body' : path}: ${text}`);
+    super(message, lines, cause);
     this.status = status;
     this.errors = errors;
-    this.followsLostAnswer = followsLostAnswer;
+    this.followsLostResponse = followsLostResponse;
   }
 
-  /** Whether the same request may work later. */
-  get isPassing(): boolean {
+  /** Whether the same request may succeed later. */
+  get isTemporary(): boolean {
     return this.status === null || this.status === 429 || this.status >= 500;
   }
 }
 
-/** @param body what came, JSON or not */
-export function toApiError(status: number, body: unknown, url: string, followsLostAnswer: boolean): ApiError {
+/** @param body the parsed response; null if it is not JSON */
+export function responseError(
+  status: number,
+  body: unknown,
+  url: string,
+  followsLostResponse: boolean,
+): ApiError {
   if (!isProblem(body)) {
-    const guess = `${url} answered ${status}, ${guessOf(status)}`;
-    return new ApiError(guess, status, [], undefined, followsLostAnswer);
+    const message = `${url} responded with ${status}. ${hintForProxy(status)}`;
+    return new ApiError(message, status, [], undefined, followsLostResponse);
   }
   const reference = status >= 500 ? ` (request ${body.instance})` : '';
-  const message = `${body.detail}${reference}${adviceOf(status)}`;
-  return new ApiError(message, status, body.errors ?? [], undefined, followsLostAnswer);
-}
-
-/** What stands before the API answers in its own way. */
-function guessOf(status: number): string {
-  if (status === 413) return 'as a proxy does that takes no body of this size: have it take 32 MiB.';
-  if (status >= 502 && status <= 504) return 'as a proxy does that Tocsin does not answer in time.';
-  return 'and not as Tocsin does: is TOCSIN_URL right?';
+  const message = `${body.detail}${reference}${hintFor(status)}`;
+  return new ApiError(message, status, body.errors ?? [], undefined, followsLostResponse);
 }
 
 function isProblem(body: unknown): body is Problem {
@@ -56,8 +51,15 @@ function isProblem(body: unknown): body is Problem {
   );
 }
 
-function adviceOf(status: number): string {
-  if (status === 401) return ' Set TOCSIN_API_KEY to a key of this server.';
-  if (status === 403) return ' TOCSIN_API_KEY is a key that may only read.';
+/** For a response that is not from the API. */
+function hintForProxy(status: number): string {
+  if (status === 413) return 'A proxy probably limits the size of requests. Set its limit to 32 MiB.';
+  if (status >= 502 && status <= 504) return 'A proxy probably got no response from Tocsin in time.';
+  return 'The server is not Tocsin. Check TOCSIN_URL.';
+}
+
+function hintFor(status: number): string {
+  if (status === 401) return ' Set TOCSIN_API_KEY to an API key of this server.';
+  if (status === 403) return ' TOCSIN_API_KEY needs the scope write.';
   return '';
 }

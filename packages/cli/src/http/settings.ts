@@ -6,15 +6,15 @@ import type { Terminal } from '../terminal/terminal.ts';
 
 const DEFAULT_URL = 'http://localhost:3000';
 
-/** What every command that asks the API takes. */
+/** Flags of every command that calls the API. */
 export interface ServerFlags {
   readonly server?: string;
   readonly apiKeyFile?: string;
 }
 
 /**
- * Where the API is, and the key for it. There is no flag for the key itself: a command line is seen by every user of the machine, and
- * stays in the history of the shell.
+ * The URL of the server and the API key. There is no flag for the key itself, because all users of a machine can see command lines, and
+ * the history of the shell keeps them.
  * @throws CliError
  */
 export async function readSettings(
@@ -23,7 +23,7 @@ export async function readSettings(
 ): Promise<{ url: string; apiKey: string }> {
   const url = flags.server ?? (env['TOCSIN_URL'] || DEFAULT_URL);
   if (/^https?:[/\\]*[^/\\?#]*@/i.test(url)) {
-    throw new CliError('The URL of the server must hold no user name or password: messages tell it.');
+    throw new CliError('The server URL must not contain a user name or password, because messages show it.');
   }
   if (!/^https?:\/\//i.test(url) || parseUrl(url) === null) {
     throw new CliError(`The server must be a URL such as ${DEFAULT_URL}, not ${url}.`);
@@ -32,7 +32,7 @@ export async function readSettings(
   const apiKey = file === undefined ? env['TOCSIN_API_KEY'] : await readKey(resolve(cwd, file));
   if (apiKey === undefined || apiKey.trim() === '') {
     throw new CliError(
-      'No API key: set TOCSIN_API_KEY, or name a file that holds it with --api-key-file. `npm start` prints a key at its first start.',
+      'No API key. Set TOCSIN_API_KEY, or pass a file with the key as --api-key-file. The first `npm start` prints a key.',
     );
   }
   return { url, apiKey: apiKey.trim() };
@@ -42,6 +42,6 @@ async function readKey(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new CliError(`The API key cannot be read from ${file}.`, [], error);
+    throw new CliError(`Could not read the API key from ${file}.`, [], error);
   }
 }

@@ -1,85 +1,16 @@
-import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
+import { mapTexts } from '../files/interpolate.ts';
 import { CliError } from '../terminal/cli-error.ts';
-import { headerValues, seconds, type Translation } from './translation.ts';
+import {
+  bodyFor,
+  headerValues,
+  seconds,
+  skipped,
+  unsupportedMethod,
+  type Translation,
+} from './translation.ts';
 
-type Assertions = Record<string, string | number>;
-
-/** One condition as assertions; null: it is no such condition. */
-type Rule = (condition: string) => Assertions | null;
-
-const HOURS: Readonly<Record<string, number>> = { h: 1, m: 1 / 60, s: 1 / 3_600 };
-
-const RULES: readonly Rule[] = [
-  matching(/^\[STATUS\] == (\d{3})$/, ([code]) => ({ statusCode: Number(code) })),
-  matching(/^\[STATUS\] == any\((\d{3})\)$/, ([code]) => ({ statusCode: Number(code) })),
-  // Gatus has it strictly less, Tocsin at most.
-  matching(/^\[RESPONSE_TIME\] < (\d+)$/, ([limit]) => ({ maxLatency: Number(limit) - 1 })),
-  matching(/^\[RESPONSE_TIME\] <= (\d+)$/, ([limit]) => ({ maxLatency: Number(limit) })),
-  matching(/^\[BODY\] == pat\(\*([^*?[\]\\]+)\*\)$/s, ([part = '']) => ({ bodyContains: part })),
-  matching(/^\[BODY\] != pat\(\*([^*?[\]\\]+)\*\)$/s, ([part = '']) => ({ bodyNotContains: part })),
-  matching(/^\[CERTIFICATE_EXPIRATION\] >=? (\d+)([hms])$/, ([count, unit = '']) => ({
-    certificateMinDays: Math.max(Math.ceil((Number(count) * (HOURS[unit] ?? 0)) / 24), 1),
-  })),
-  matching(/^\[CONNECTED\] == true$/, () => ({})),
-];
-
-function matching(pattern: RegExp, toAssertions: (groups: readonly string[]) => Assertions): Rule {
-  return (condition) => {
-    const match = pattern.exec(condition);
-    return match === null ? null : toAssertions(match.slice(1));
-  };
-}
-
-/** What Gatus' conditions come to. @param remarks takes those that Tocsin has no assertion for */
-export function gatusAssertions(conditions: readonly string[], remarks: string[]): Assertions | null {
-  const assertions: Assertions = {};
-  for (const condition of conditions) {
-    const found = RULES.map((rule) => rule(condition.trim())).find((result) => result !== null);
-    if (!found) remarks.push(`the condition ${condition} is not taken over`);
-    else if (Object.keys(found).some((key) => key in assertions))
-      remarks.push(`the condition ${condition} is not taken over: there is another one of its kind`);
-    else Object.assign(assertions, found);
-  }
-  return Object.keys(assertions).length === 0 ? null : assertions;
-}
-
-/**
- * Gatus puts variables of the environment in the place of `$NAME` and `${NAME}`, and has `$$` for a `$`. @returns the text as a
- * `tocsin.yaml` has it, where `${NAME}` alone is a variable, and `$${` a `${` as it stands
- */
-function fromGatusText(text: string): string {
-  return text.replaceAll(
-    /\$\$(\{)?|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\$\{/g,
-    (found: string, brace: string | undefined, braced: string | undefined, bare: string | undefined) => {
-      if (found.startsWith('$$')) return brace === undefined ? '$' : '$${';
-      const name = braced ?? bare;
-      return name === undefined ? '$${' : `\${${name}}`;
-    },
-  );
-}
-
-/** The same of every text of a value. */
-export function fromGatusTexts(value: unknown): unknown {
-  if (typeof value === 'string') return fromGatusText(value);
-  if (Array.isArray(value)) return value.map(fromGatusTexts);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, fromGatusTexts(part)]));
-}
-
-/**
- * A URL of a `tocsin.yaml` as it may be once its variables are set, to be judged: one at the start is a scheme or begins with one, one
- * after a colon is a port.
- */
-export function withStandIns(url: string): string {
-  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) => {
-    if (found === '$${') return found;
-    if (offset === 0) return url.startsWith('://', found.length) ? 'https' : 'https://variable.invalid';
-    return url[offset - 1] === ':' ? '443' : 'variable';
-  });
-}
-
-/** Gatus' own, where an alert names none. */
+/** Gatus' default for alerts without a threshold. */
 const DEFAULT_FAILURE_THRESHOLD = 3;
 
 const alert = z.looseObject({
@@ -88,7 +19,7 @@ const alert = z.looseObject({
   'failure-threshold': z.number().nullish(),
 });
 
-/** An endpoint of Gatus' configuration, as far as it says something to Tocsin. */
+/** The supported fields of an endpoint in Gatus' configuration. */
 const endpoint = z.looseObject({
   name: z.string(),
   group: z.string().nullish(),
@@ -124,29 +55,28 @@ const configuration = z.looseObject({
 });
 type Alerting = z.infer<typeof configuration>['alerting'];
 
-/** @param content the parsed configuration. @throws CliError where it is none */
+/** @param content the parsed configuration. @throws CliError if it is not one */
 export function fromGatus(content: unknown): Translation[] {
-  const parsed = configuration.safeParse(fromGatusTexts(content));
-  const entries = parsed.data?.endpoints ?? parsed.data?.services;
-  if (!entries) throw new CliError('This is no configuration of Gatus: it has no `endpoints`.');
-  const others = [...(parsed.data?.['external-endpoints'] ?? []), ...(parsed.data?.suites ?? [])];
-  const translated = entries.map((entry, index): Translation => {
-    const one = endpoint.safeParse(entry);
-    if (one.success) return translate(one.data, parsed.data?.alerting);
-    return { name: `endpoint ${index + 1}`, fields: null, remarks: ['left out: it cannot be read'] };
+  const { data } = configuration.safeParse(mapTexts(content, toTocsinVariables));
+  const entries = data?.endpoints ?? data?.services;
+  if (!data || !entries) throw new CliError('The file is not a Gatus configuration: it has no `endpoints`.');
+  const translated = entries.map((entry, index) => {
+    const parsed = endpoint.safeParse(entry);
+    return parsed.success
+      ? translate(parsed.data, data.alerting)
+      : skipped(`endpoint ${index + 1}`, 'it cannot be parsed');
   });
-  const leftOut = others.map(({ name }): Translation => ({
-    name,
-    fields: null,
-    remarks: ['left out: it is a suite, or an external endpoint; Tocsin checks URLs by itself'],
-  }));
-  return [...translated, ...leftOut];
+  const others = [...(data['external-endpoints'] ?? []), ...(data.suites ?? [])];
+  return [
+    ...translated,
+    ...others.map(({ name }) => skipped(name, 'suites and external endpoints are not supported')),
+  ];
 }
 
 function translate(gatus: Endpoint, alerting: Alerting): Translation {
   const name = gatus.group ? `${gatus.group} / ${gatus.name}` : gatus.name;
-  const obstacle = obstacleOf(gatus);
-  if (obstacle !== null) return { name, fields: null, remarks: [`left out: ${obstacle}`] };
+  const unsupported = unsupportedReason(gatus);
+  if (unsupported !== null) return skipped(name, unsupported);
   const remarks: string[] = [];
   const method = gatus.method ?? 'GET';
   const fields = {
@@ -157,66 +87,123 @@ function translate(gatus: Endpoint, alerting: Alerting): Translation {
     timeout: seconds(durationSeconds(gatus.client?.timeout ?? '10s', remarks), 'timeout', remarks),
     failureThreshold: thresholdOf(gatus, alerting),
     headers: gatus.headers ?? null,
-    body: ['POST', 'PUT', 'PATCH'].includes(method) ? (gatus.body ?? null) : null,
-    assertions: gatusAssertions(gatus.conditions ?? [], remarks),
+    body: bodyFor(method, gatus.body),
+    assertions: assertionsOf(gatus.conditions ?? [], remarks),
   };
-  return { name, fields, remarks: [...remarks, ...losses(gatus)] };
+  return { name, fields, remarks: [...remarks, ...lossesOf(gatus)] };
 }
 
-/** What of `client` Tocsin has nothing for, and what each is. */
+function unsupportedReason({ url, method, enabled, graphql, ...rest }: Endpoint): string | null {
+  if (enabled === false) return 'it is disabled, and Tocsin has no paused monitors';
+  if (!/^(https?:\/\/|\$\{)/i.test(url)) return `${url.split(':', 1)[0]} is not supported, only HTTP`;
+  if (rest['dns'] !== undefined || rest['ssh'] !== undefined) return 'only HTTP is supported';
+  if (graphql === true) return 'GraphQL is not supported; write the body as JSON, with method POST';
+  return unsupportedMethod(method);
+}
+
+/** Settings of `client` without an equivalent. */
 const CLIENT_LOSSES: Readonly<Record<string, string>> = {
-  oauth2: 'signing in by OAuth 2 is',
-  'identity-aware-proxy': 'signing in at an identity-aware proxy is',
-  tls: 'its client certificate is',
-  'proxy-url': 'its proxy is',
-  'dns-resolver': 'its DNS resolver is',
-  tunnel: 'its tunnel is',
+  oauth2: 'OAuth 2 authentication',
+  'identity-aware-proxy': 'authentication at an identity-aware proxy',
+  tls: 'client certificate',
+  'proxy-url': 'proxy',
+  'dns-resolver': 'DNS resolver',
+  tunnel: 'tunnel',
 };
 
-/** What Tocsin has no field for, or does in another way. */
-function losses({ client, conditions, ...rest }: Endpoint): string[] {
-  const lost = Object.keys(CLIENT_LOSSES).filter((key) => client?.[key] !== undefined);
-  const judgesStatus = (conditions ?? []).some((condition) => condition.includes('[STATUS]'));
+/** Settings without an equivalent, or with another behaviour. */
+function lossesOf({ client, conditions, ...rest }: Endpoint): string[] {
+  const lost = Object.entries(CLIENT_LOSSES).filter(([key]) => client?.[key] !== undefined);
+  const hasStatusCondition = (conditions ?? []).some((condition) => condition.includes('[STATUS]'));
   return [
-    ...(client?.insecure === true
-      ? ['errors of TLS are no longer ignored: Tocsin verifies certificates']
-      : []),
-    ...(client?.['ignore-redirect'] === true ? ['redirects are followed, unless `statusCode` is a 3xx'] : []),
-    ...lost.map((key) => `${CLIENT_LOSSES[key]} not taken over`),
-    ...(rest['maintenance-windows'] === undefined ? [] : ['its maintenance windows are not taken over']),
-    ...(judgesStatus ? [] : ['no condition is about the status: in Tocsin it must be 200 to 399']),
+    ...(client?.insecure === true ? ['TLS errors are no longer ignored'] : []),
+    ...(client?.['ignore-redirect'] === true ? ['redirects are followed, unless `statusCode` is 3xx'] : []),
+    ...lost.map(([, setting]) => `not imported: ${setting}`),
+    ...(rest['maintenance-windows'] === undefined ? [] : ['not imported: maintenance windows']),
+    ...(hasStatusCondition ? [] : ['no condition for the status: Tocsin expects 200 to 399']),
   ];
 }
 
-function obstacleOf({ url, method, enabled, graphql, ...rest }: Endpoint): string | null {
-  if (enabled === false) return 'it is not enabled; Tocsin has no paused monitors';
-  if (!/^(https?:\/\/|\$\{)/i.test(url)) return `${url.split(':', 1)[0]}: Tocsin checks HTTP`;
-  if (rest['dns'] !== undefined || rest['ssh'] !== undefined) return 'Tocsin checks HTTP only';
-  if (graphql === true) return 'GraphQL: write its body as JSON, with method POST';
-  const known: readonly string[] = HTTP_METHODS;
-  return known.includes(method ?? 'GET') ? null : `method ${method} is not one of ${known.join(', ')}`;
-}
-
-/** The lowest of its alerts: Tocsin knows one threshold. */
+/** The lowest threshold of its alerts: a monitor in Tocsin has one. */
 function thresholdOf({ alerts }: Endpoint, alerting: Alerting): number {
-  const enabled = (alerts ?? []).filter((one) => one.enabled !== false);
-  const thresholds = enabled.map(
-    ({ type, ...own }) =>
-      own['failure-threshold'] ??
-      alerting?.[type]?.['default-alert']?.['failure-threshold'] ??
-      DEFAULT_FAILURE_THRESHOLD,
-  );
+  const thresholds = (alerts ?? [])
+    .filter(({ enabled }) => enabled !== false)
+    .map(
+      ({ type, ...own }) =>
+        own['failure-threshold'] ??
+        alerting?.[type]?.['default-alert']?.['failure-threshold'] ??
+        DEFAULT_FAILURE_THRESHOLD,
+    );
   return thresholds.length === 0 ? 1 : Math.min(...thresholds, 100);
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
+const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
 
-/** A duration of Go, such as `1m30s`, in seconds. */
+/** A Go duration such as `1m30s` in seconds. */
 function durationSeconds(duration: string, remarks: string[]): number | undefined {
   const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([part]) => part).join('') !== duration.trim()) {
-    remarks.push(`the duration ${duration} cannot be read`);
+    remarks.push(`not imported: duration ${duration} cannot be parsed`);
     return undefined;
   }
-  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_SECONDS[unit] ?? 0), 0);
+}
+
+type Assertions = Record<string, string | number>;
+
+const CONDITIONS: readonly (readonly [RegExp, (first: string, second: string) => Assertions])[] = [
+  [/^\[STATUS\] == (\d{3})$/, (code) => ({ statusCode: Number(code) })],
+  [/^\[STATUS\] == any\((\d{3})\)$/, (code) => ({ statusCode: Number(code) })],
+  // `maxLatency` is inclusive.
+  [/^\[RESPONSE_TIME\] < (\d+)$/, (limit) => ({ maxLatency: Number(limit) - 1 })],
+  [/^\[RESPONSE_TIME\] <= (\d+)$/, (limit) => ({ maxLatency: Number(limit) })],
+  [/^\[BODY\] == pat\(\*([^*?[\]\\]+)\*\)$/s, (part) => ({ bodyContains: part })],
+  [/^\[BODY\] != pat\(\*([^*?[\]\\]+)\*\)$/s, (part) => ({ bodyNotContains: part })],
+  [
+    /^\[CERTIFICATE_EXPIRATION\] >=? (\d+)([hms])$/,
+    (count, unit) => ({
+      certificateMinDays: Math.max(Math.ceil((Number(count) * (UNIT_SECONDS[unit] ?? 0)) / 86_400), 1),
+    }),
+  ],
+  [/^\[CONNECTED\] == true$/, () => ({})],
+];
+
+/** @param remarks receives the conditions without an equivalent */
+function assertionsOf(conditions: readonly string[], remarks: string[]): Assertions | null {
+  const assertions: Assertions = {};
+  for (const condition of conditions) {
+    const found = CONDITIONS.flatMap(([pattern, toAssertions]) => {
+      const match = pattern.exec(condition.trim());
+      return match === null ? [] : [toAssertions(match[1] ?? '', match[2] ?? '')];
+    })[0];
+    if (!found) remarks.push(`not imported: condition ${condition}`);
+    else if (Object.keys(found).some((key) => key in assertions))
+      remarks.push(`not imported: condition ${condition}, because there is another one of its kind`);
+    else Object.assign(assertions, found);
+  }
+  return Object.keys(assertions).length === 0 ? null : assertions;
+}
+
+/** Gatus has `$NAME`, `${NAME}` and `$$` for a `$`; a `tocsin.yaml` has `${NAME}` and `$${` for a `${`. */
+function toTocsinVariables(text: string): string {
+  return text.replaceAll(
+    /\$\$(\{)?|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\$\{/g,
+    (found: string, brace: string | undefined, braced: string | undefined, bare: string | undefined) => {
+      if (found.startsWith('$$')) return brace === undefined ? '$' : '$${';
+      const name = braced ?? bare;
+      return name === undefined ? '$${' : `\${${name}}`;
+    },
+  );
+}
+
+/**
+ * A URL with stand-ins for its variables, for validation. A variable at the start is a scheme or begins with one; a variable after a
+ * colon is a port.
+ */
+export function withStandIns(url: string): string {
+  return url.replaceAll(/\$\$\{|\$\{\w+\}/g, (found: string, offset: number) => {
+    if (found === '$${') return found;
+    if (offset === 0) return url.startsWith('://', found.length) ? 'https' : 'https://variable.invalid';
+    return url[offset - 1] === ':' ? '443' : 'variable';
+  });
 }

@@ -1,69 +1,79 @@
 import { LIMITS } from '@tocsin/contracts/limits';
 import { monitorSetEntrySchema } from '@tocsin/contracts/monitor-sets/monitor-set';
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
+import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
-import { keyFor } from '../files/write-monitors.ts';
-import type { PlainMonitor } from '../files/write-monitors.ts';
+import { keyFor, type PlainMonitor } from '../files/write-monitors.ts';
 
-/** Header fields of another tool's file, where numbers may stand without quotes. */
+/** Headers in the file of another tool, where numbers and booleans may have no quotes. */
 export const headerValues = z.record(
   z.string(),
   z.union([z.string(), z.number(), z.boolean()]).transform(String),
 );
 
-/** What became of one monitor of another tool. */
+/** A monitor of another tool, translated. */
 export interface Translation {
   readonly name: string;
-  /** Null: it cannot be checked by Tocsin; `remarks` say why. */
+  /** Null: Tocsin cannot check it; `remarks` say why. */
   readonly fields: Readonly<Record<string, unknown>> | null;
-  /** What could not be taken over, for people. */
+  /** What was not imported. */
   readonly remarks: readonly string[];
 }
 
-/** What another tool's file came to. */
-export interface Imported {
-  readonly monitors: readonly PlainMonitor[];
-  /** By monitor, those with something to tell. */
-  readonly remarks: readonly { readonly name: string; readonly remarks: readonly string[] }[];
-  readonly skipped: number;
+export function skipped(name: string, reason: string): Translation {
+  return { name, fields: null, remarks: [`skipped: ${reason}`] };
 }
 
 /**
- * Gives each monitor a key, and leaves out what the API would refuse.
- * @param toJudged of a URL that holds variables, which have no value yet; null: the tool has none
+ * Gives each monitor an externalId, and skips monitors that the API would refuse.
+ * @param replaceVariables makes a URL with variables valid, for validation; null: the tool has no variables
+ * @returns the remarks with the name of their monitor
  */
-export function gather(
+export function validateTranslations(
   translations: readonly Translation[],
-  toJudged: ((url: string) => string) | null,
-): Imported {
+  replaceVariables: ((url: string) => string) | null,
+): { monitors: PlainMonitor[]; remarks: string[] } {
   const taken = new Set<string>();
   const monitors: PlainMonitor[] = [];
-  const remarks: { name: string; remarks: readonly string[] }[] = [];
-  for (const { name, fields, remarks: said } of translations) {
-    const all = [...said];
-    if (fields !== null) {
-      const externalId = keyFor(name, taken);
-      const { url } = fields;
-      const judged =
-        toJudged !== null && typeof url === 'string' ? { ...fields, url: toJudged(url) } : fields;
-      const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...judged });
-      if (errors.length === 0) monitors.push({ externalId, fields });
-      else all.push(...errors.map(({ path, message }) => `left out: ${path} ${message}`));
-    }
-    if (all.length > 0) remarks.push({ name, remarks: all });
+  const remarks: string[] = [];
+  for (const { name, fields, remarks: own } of translations) {
+    remarks.push(...own.map((remark) => `${name}: ${remark}`));
+    if (fields === null) continue;
+    const externalId = keyFor(name, taken);
+    const { url } = fields;
+    const validated =
+      replaceVariables !== null && typeof url === 'string'
+        ? { ...fields, url: replaceVariables(url) }
+        : fields;
+    const { errors } = validateMonitor(monitorSetEntrySchema, { externalId, ...validated });
+    if (errors.length === 0) monitors.push({ externalId, fields });
+    else remarks.push(...errors.map(({ path, message }) => `${name}: skipped: ${path} ${message}`));
   }
-  return { monitors, remarks, skipped: translations.length - monitors.length };
+  return { monitors, remarks };
 }
 
-/** A number of seconds within the bounds of a field, in whole ones; says where it had to give way. */
+/** A whole number of seconds within the limits of a field. A remark reports a changed value. */
 export function seconds(
   given: unknown,
   field: 'interval' | 'timeout',
   remarks: string[],
 ): number | undefined {
   if (typeof given !== 'number' || !Number.isFinite(given)) return undefined;
-  const bounds = field === 'interval' ? LIMITS.intervalSeconds : LIMITS.timeoutSeconds;
-  const fitting = Math.min(Math.max(Math.round(given), bounds.min), bounds.max);
-  if (fitting !== given) remarks.push(`${field} of ${given} s became ${fitting} s`);
-  return fitting;
+  const { min, max } = field === 'interval' ? LIMITS.intervalSeconds : LIMITS.timeoutSeconds;
+  const rounded = Math.min(Math.max(Math.round(given), min), max);
+  if (rounded !== given) remarks.push(`${field} changed from ${given} s to ${rounded} s`);
+  return rounded;
+}
+
+/** Null if Tocsin supports the method. */
+export function unsupportedMethod(method: string | null | undefined): string | null {
+  const known: readonly string[] = HTTP_METHODS;
+  return known.includes(method ?? 'GET')
+    ? null
+    : `method ${method} is not supported; use ${known.join(', ')}`;
+}
+
+/** The body that a monitor with this method may have. */
+export function bodyFor(method: string, body: string | null | undefined): string | null {
+  return ['POST', 'PUT', 'PATCH'].includes(method) ? (body ?? null) : null;
 }

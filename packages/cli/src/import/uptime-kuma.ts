@@ -1,12 +1,21 @@
-import { HTTP_METHODS } from '@tocsin/contracts/vocabulary';
 import { z } from 'zod';
 import { CliError } from '../terminal/cli-error.ts';
-import { headerValues, seconds, type Translation } from './translation.ts';
+import {
+  bodyFor,
+  headerValues,
+  seconds,
+  skipped,
+  unsupportedMethod,
+  type Translation,
+} from './translation.ts';
 
 const text = z.string().nullish();
-const flag = z.union([z.boolean(), z.literal([0, 1])]).nullish();
+const flag = z
+  .union([z.boolean(), z.literal([0, 1])])
+  .nullish()
+  .transform((value) => (value === null || value === undefined ? null : Boolean(value)));
 
-/** A monitor of the backup of Uptime Kuma 1.x (Settings, Backup, Export), as far as it says something to Tocsin. */
+/** The supported fields of a monitor in a backup of Uptime Kuma 1.x (Settings, Backup, Export). */
 const kumaMonitor = z.looseObject({
   name: z.string(),
   type: z.string(),
@@ -39,28 +48,25 @@ type KumaMonitor = z.infer<typeof kumaMonitor>;
 
 const backup = z.looseObject({ monitorList: z.array(z.unknown()) });
 
-/** @param content the parsed backup. @throws CliError where it is none */
+/** @param content the parsed backup. @throws CliError if it is not one */
 export function fromUptimeKuma(content: unknown): Translation[] {
-  const parsed = backup.safeParse(content);
-  if (!parsed.success) {
-    throw new CliError('This is no backup of Uptime Kuma: it has no `monitorList`.');
-  }
-  return parsed.data.monitorList.map((entry, index) => {
-    const monitor = kumaMonitor.safeParse(entry);
-    if (monitor.success) return translate(monitor.data);
-    return { name: `monitor ${index + 1}`, fields: null, remarks: ['left out: it cannot be read'] };
+  const { data } = backup.safeParse(content);
+  if (!data) throw new CliError('The file is not a backup of Uptime Kuma: it has no `monitorList`.');
+  return data.monitorList.map((entry, index) => {
+    const parsed = kumaMonitor.safeParse(entry);
+    return parsed.success ? translate(parsed.data) : skipped(`monitor ${index + 1}`, 'it cannot be parsed');
   });
 }
 
 function translate(kuma: KumaMonitor): Translation {
   const { name } = kuma;
-  const obstacle = obstacleOf(kuma);
-  if (obstacle !== null) return { name, fields: null, remarks: [`left out: ${obstacle}`] };
+  const unsupported = unsupportedReason(kuma);
+  if (unsupported !== null) return skipped(name, unsupported);
   const remarks: string[] = [];
   const method = kuma.method ?? 'GET';
-  const body = ['POST', 'PUT', 'PATCH'].includes(method) ? kuma.body || null : null;
+  const body = bodyFor(method, kuma.body || null);
   const own = headersOf(kuma, remarks);
-  const headers = { ...contentType(kuma, own, body), ...own };
+  const headers = { ...(body !== null && contentType(kuma, own)), ...own };
   const fields = {
     name,
     url: kuma.url,
@@ -72,29 +78,25 @@ function translate(kuma: KumaMonitor): Translation {
     body,
     assertions: assertionsOf(kuma, remarks),
   };
-  remarks.push(...losses(kuma));
-  return { name, fields, remarks };
+  return { name, fields, remarks: [...remarks, ...lossesOf(kuma)] };
 }
 
-/** Why Tocsin cannot check it, or null. */
-function obstacleOf({ type, url, method, active, upsideDown }: KumaMonitor): string | null {
-  if (type !== 'http' && type !== 'keyword') return `type ${type}: Tocsin checks HTTP`;
-  if (active === false || active === 0) return 'it is paused; Tocsin has no paused monitors';
-  if (isSet(upsideDown)) return 'it is upside down: Tocsin has no such check';
-  if (!url) return 'it has no URL';
-  const known: readonly string[] = HTTP_METHODS;
-  return known.includes(method ?? 'GET') ? null : `method ${method} is not one of ${known.join(', ')}`;
+function unsupportedReason({ type, url, method, active, upsideDown }: KumaMonitor): string | null {
+  if (type !== 'http' && type !== 'keyword') return `type ${type} is not supported, only HTTP`;
+  if (active === false) return 'it is paused, and Tocsin has no paused monitors';
+  if (upsideDown === true) return 'upside down mode is not supported';
+  return url ? unsupportedMethod(method) : 'it has no URL';
 }
 
 function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   if (kuma.headers) {
-    const parsed = headerValues.safeParse(tryParse(kuma.headers));
+    const parsed = headerValues.safeParse(parseJson(kuma.headers));
     if (parsed.success) Object.assign(headers, parsed.data);
-    else remarks.push('its headers are not an object of JSON with texts: add them by hand');
+    else remarks.push('not imported: headers, which are not a JSON object with text values');
   }
   if (kuma.authMethod && kuma.authMethod !== 'basic') {
-    remarks.push(`signing in by ${kuma.authMethod} is not taken over`);
+    remarks.push(`not imported: authentication with ${kuma.authMethod}`);
   } else if (kuma.basic_auth_user) {
     const credentials = `${kuma.basic_auth_user}:${kuma.basic_auth_pass ?? ''}`;
     headers['Authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`;
@@ -102,14 +104,12 @@ function headersOf(kuma: KumaMonitor, remarks: string[]): Record<string, string>
   return headers;
 }
 
-/** Kuma says of what kind the body is, unless the monitor's own headers do. */
+/** The content type that Uptime Kuma sends, unless the monitor's own headers name one. */
 function contentType(
   { httpBodyEncoding }: KumaMonitor,
   headers: Readonly<Record<string, string>>,
-  body: string | null,
 ): Record<string, string> {
-  const isSaid = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
-  if (body === null || isSaid) return {};
+  if (Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')) return {};
   const types: Readonly<Record<string, string>> = {
     xml: 'text/xml; charset=utf-8',
     form: 'application/x-www-form-urlencoded',
@@ -120,39 +120,37 @@ function contentType(
 function assertionsOf(kuma: KumaMonitor, remarks: string[]): object | null {
   const assertions: Record<string, unknown> = {};
   if (kuma.type === 'keyword' && kuma.keyword) {
-    assertions[isSet(kuma.invertKeyword) ? 'bodyNotContains' : 'bodyContains'] = kuma.keyword;
+    assertions[kuma.invertKeyword === true ? 'bodyNotContains' : 'bodyContains'] = kuma.keyword;
   }
   const accepted = kuma.accepted_statuscodes ?? ['200-299'];
-  const [only = ''] = accepted;
-  if (accepted.length === 1 && /^\d{3}$/.test(only)) assertions['statusCode'] = Number(only);
-  else if (only !== '200-299' || accepted.length > 1)
-    remarks.push(`accepted statuses ${accepted.join(', ')} became Tocsin's own, 200 to 399`);
+  const [first = ''] = accepted;
+  if (accepted.length === 1 && /^\d{3}$/.test(first)) assertions['statusCode'] = Number(first);
+  else if (first !== '200-299' || accepted.length > 1)
+    remarks.push(`accepted status codes changed from ${accepted.join(', ')} to 200-399`);
   return Object.keys(assertions).length === 0 ? null : assertions;
 }
 
-function isSet(value: boolean | 0 | 1 | null | undefined): boolean {
-  return value === true || value === 1;
-}
-
-/** What Tocsin has no field for. */
-function losses(kuma: KumaMonitor): string[] {
-  const differs =
-    kuma.maxretries && kuma.retryInterval && kuma.interval && kuma.retryInterval !== kuma.interval;
+/** Settings without an equivalent, or with another behaviour. */
+function lossesOf(kuma: KumaMonitor): string[] {
+  const { interval, maxretries, retryInterval } = kuma;
+  const retriesDiffer = maxretries && retryInterval && interval && retryInterval !== interval;
   return [
-    ...(isSet(kuma.ignoreTls) ? ['errors of TLS are no longer ignored: Tocsin verifies certificates'] : []),
-    ...(isSet(kuma.expiryNotification)
-      ? ['expiry of its certificate: add `assertions: { certificateMinDays: 14 }` if it shall be DOWN then']
+    ...(kuma.ignoreTls === true ? ['TLS errors are no longer ignored'] : []),
+    ...(kuma.expiryNotification === true
+      ? [
+          'not imported: certificate expiry notification; to get DOWN instead, add `assertions: { certificateMinDays: 14 }`',
+        ]
       : []),
-    ...(kuma.maxredirects === 0 ? ['redirects are followed, unless `statusCode` is a 3xx'] : []),
-    ...(differs ? [`retries come after ${kuma.interval} s, not ${kuma.retryInterval} s`] : []),
-    ...(kuma.proxyId ? ['its proxy is not taken over'] : []),
-    ...(kuma.description ? ['its description is not taken over'] : []),
-    ...(kuma.parent ? ['its group is not taken over'] : []),
-    ...(kuma.tags && kuma.tags.length > 0 ? ['its tags are not taken over'] : []),
+    ...(kuma.maxredirects === 0 ? ['redirects are followed, unless `statusCode` is 3xx'] : []),
+    ...(retriesDiffer ? [`retry interval changed from ${retryInterval} s to ${interval} s`] : []),
+    ...(kuma.proxyId ? ['not imported: proxy'] : []),
+    ...(kuma.description ? ['not imported: description'] : []),
+    ...(kuma.parent ? ['not imported: group'] : []),
+    ...(kuma.tags && kuma.tags.length > 0 ? ['not imported: tags'] : []),
   ];
 }
 
-function tryParse(json: string): unknown {
+function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

@@ -1,11 +1,11 @@
-/** How the command ends: `negative` is an answer, not a failure: what was asked differs, or is DOWN. */
+/** Exit codes. `negative` is a result, not a failure: files and monitors differ, or a monitor is DOWN. */
 export const EXIT = { ok: 0, failed: 1, negative: 2 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** An error that is told to the user as it is, without a stack. */
+/** An error whose message is shown to the user without a stack. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  /** More about it, each a line of its own. */
+  /** Details, one per line. */
   readonly lines: readonly string[];
 
   constructor(message: string, lines: readonly string[] = [], cause?: unknown) {

@@ -3,25 +3,25 @@ import { resolve } from 'node:path';
 import { CliError } from './cli-error.ts';
 import type { Terminal } from './terminal.ts';
 
-/** For work that cannot be taken back, before it begins. @throws CliError where the file is there already */
+/** Checks before work that cannot be undone. @throws CliError if the file exists */
 export async function requireNewFile(
   file: string | undefined,
   { cwd }: Pick<Terminal, 'cwd'>,
 ): Promise<void> {
   if (file === undefined) return;
-  const isThere = await access(resolve(cwd, file)).then(
+  const exists = await access(resolve(cwd, file)).then(
     () => true,
     () => false,
   );
-  if (isThere) throw new CliError(isThereAlready(file));
+  if (exists) throw existsError(file);
 }
 
-function isThereAlready(file: string): string {
-  return `${file} is there already: name another file.`;
+function existsError(file: string, cause?: unknown): CliError {
+  return new CliError(`${file} already exists. Choose another file.`, [], cause);
 }
 
-/** Prints a text, or writes it to a new file. @throws CliError where the file is there already */
-export async function deliverText(
+/** Prints a text, or writes it to a new file. @throws CliError if the file exists */
+export async function writeOutput(
   text: string,
   file: string | undefined,
   { cwd, print, note }: Terminal,
@@ -33,8 +33,8 @@ export async function deliverText(
   try {
     await writeFile(resolve(cwd, file), text, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    throw new CliError(isThere ? isThereAlready(file) : `${file} cannot be written.`, [], error);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsError(file, error);
+    throw new CliError(`Could not write ${file}.`, [], error);
   }
-  note(`Written to ${file}.`);
+  note(`Wrote ${file}.`);
 }

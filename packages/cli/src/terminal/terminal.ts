@@ -1,26 +1,28 @@
 import type { Colors } from 'picocolors/types.js';
 
-/** Long work that is under way, shown on a terminal and nowhere else. */
+/** Progress of long work, shown only on a terminal. */
 export interface Progress {
-  /** @param done how much of the total is */
+  /** @param done the part of the total that is done */
   readonly update: (text: string, done?: number) => void;
   readonly stop: () => void;
 }
 
-/** What a command has of the world around it. Data goes to stdout; all else to stderr. */
+/** The environment of a command. Data goes to stdout, everything else to stderr. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Whether there is somebody to ask. */
+  /** Whether a user can answer questions. */
   readonly isInteractive: boolean;
-  /** Of what is printed; plain where stdout is no terminal, or by `NO_COLOR`. */
+  /** For `print`. Without colors if stdout is not a terminal, or with `NO_COLOR`. */
   readonly colors: Colors;
+  /** Writes a line to stdout. */
   readonly print: (text: string) => void;
+  /** Writes a line to stderr. */
   readonly note: (text: string) => void;
-  /** @param total how much there is to do, where that is known */
+  /** @param total of the work, if it is known */
   readonly progress: (text: string, total?: number) => Progress;
-  /** Asks until it is answered; an empty answer is no. */
+  /** Asks a question. An empty answer is no. */
   readonly confirm: (question: string) => Promise<boolean>;
-  /** Aborted where the command is to end. */
+  /** Aborted when the command must stop. */
   readonly signal: AbortSignal;
 }

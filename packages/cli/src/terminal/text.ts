@@ -3,14 +3,14 @@ import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { Colors } from 'picocolors/types.js';
 
 /**
- * What comes from others, such as names of monitors: without what a terminal obeys. Control characters move the cursor or hide what stands
- * there, others turn the direction of the line, and a new line could look like one of ours.
+ * Replaces control characters in untrusted text, such as names of monitors. Otherwise it could move the cursor, hide text, reverse the
+ * direction of a line, or imitate lines of the command.
  */
 export function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, '�');
 }
 
-/** JSON to print. It escapes most control characters by itself, but not all that terminals obey. */
+/** JSON for a terminal. `JSON.stringify` does not escape all control characters. */
 export function jsonText(value: unknown, space?: number): string {
   return JSON.stringify(value, null, space).replaceAll(
     /[\u007f-\u009f\p{Bidi_Control}\u2028\u2029]/gu,
@@ -18,13 +18,12 @@ export function jsonText(value: unknown, space?: number): string {
   );
 }
 
-/** A status in its colour. */
 export function statusText(status: MonitorStatus, colors: Colors): string {
   if (status === 'UP') return colors.green(status);
   return status === 'DOWN' ? colors.red(status) : colors.yellow(status);
 }
 
-/** Lines of columns, the last of which may be as long as it likes. @param rows of plain texts, coloured or not */
+/** Aligned columns. @param rows plain or colored texts */
 export function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...lines.map((row) => widthOf(row[column] ?? ''))));

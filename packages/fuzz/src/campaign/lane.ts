@@ -1,104 +1,50 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { follow, Pools } from '../oracle/model.ts';
-import { demand, expectStatus, Finding, judgeAnswer, judgeSecrets } from '../oracle/responses.ts';
-import { changedTables, type Digest, digestOf, emptyAccount, listBroken } from '../oracle/tables.ts';
-import type { Caller, Plan } from '../requests/plan.ts';
-import { AUTH_ROUTES, ROUTES } from '../requests/routes.ts';
-import type { Route } from '../requests/routes.ts';
+import { PUBLIC_URL } from '@tocsin/lab/dashboard-session';
+import { applyExchange, Model } from '../oracle/model.ts';
+import { changedTables, digestOf, emptyAccount, findBroken, type Digest } from '../oracle/tables.ts';
+import { assert, checkResponse, checkSecrets, Finding, possibleStatuses } from '../oracle/responses.ts';
+import type { BodyPlan, Caller, Plan } from '../requests/plan.ts';
+import { ROUTES, type Route } from '../requests/routes.ts';
 import { twistRequest } from '../requests/twist.ts';
-import { resolveReferences, TWICE } from '../requests/values.ts';
-import { furnish, openAccount } from '../system/account.ts';
-import type { Account } from '../system/account.ts';
-import { PUBLIC_URL } from '../system/system.ts';
+import { REPEATED_KEY, resolveReferences } from '../requests/values.ts';
+import { openAccount, populate, type Account } from '../system/account.ts';
 import type { FuzzSystem } from '../system/system.ts';
-import { type Answer, WireClient, type WireRequest } from '../wire/send.ts';
-import type { Tally } from './run.ts';
+import { WireClient, type WireRequest, type WireResponse } from '../wire/send.ts';
+import type { Tally } from './tally.ts';
 
-/** What a caller sends with a request to a path. */
-function callerHeaders(
-  account: Account,
-  caller: Caller,
-  path: string,
-  method: string,
-): Record<string, string> {
-  const isCli = path.startsWith('/api/cli');
-  const mayEndSession = path.startsWith('/api/auth') && method !== 'GET';
-  const headers: Record<string, string> = {
-    // Tries at signing in are counted by address.
-    'X-Forwarded-For': `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`,
-    ...(isCli ? byKey(account, caller) : byCookie(account, mayEndSession ? 'stale' : caller)),
-  };
-  if (!isCli && method !== 'GET') headers['Origin'] = PUBLIC_URL;
-  return headers;
-}
-
-function byKey(account: Account, caller: Caller): Record<string, string> {
-  switch (caller) {
-    case 'full':
-      return bearer(account.key);
-    case 'lesser':
-      return bearer(account.readKey);
-    case 'stale':
-      return bearer(account.deletedKey);
-    case 'garbage':
-      return bearer('tocsin_live_nonsense');
-    case 'other kind':
-      return { Cookie: account.owner.cookie };
-    case 'nobody':
-      return {};
-  }
-}
-
-function bearer(key: string): Record<string, string> {
-  return { Authorization: `Bearer ${key}` };
-}
-
-function byCookie(account: Account, caller: Caller): Record<string, string> {
-  switch (caller) {
-    case 'full':
-      return { Cookie: account.owner.cookie };
-    case 'lesser':
-      return { Cookie: account.member.cookie };
-    case 'stale':
-      return { Cookie: account.staleCookie };
-    case 'garbage':
-      return { Cookie: account.owner.cookie.replace(/\.[^.]*$/, '.bm9uc2Vuc2U%3D') };
-    case 'other kind':
-      return { Authorization: `Bearer ${account.key}` };
-    case 'nobody':
-      return {};
-  }
-}
-
-/** Of refused requests, one in so many is followed by a look at the tables; the last of a run always is. */
-const LOOK_EVERY = 3;
+/** The tables are compared after one refusal in so many, and after the last request of a run. */
+const COMPARE_EVERY = 3;
+/** Kinds whose resources the model does not know completely. */
+const UNCERTAIN_KINDS: ReadonlySet<string> = new Set(['delivery', 'incident', 'invitation']);
 
 /** A plan with ids in place of references. */
-interface Resolved {
+interface ResolvedPlan {
   readonly plan: Plan;
   readonly route: Route;
   readonly method: string;
+  /** Of the route, with `:id`. */
+  readonly pattern: string;
   readonly id: string;
   readonly query: string;
   readonly body: string | null;
   readonly wire: WireRequest;
 }
 
-/** One account that is asked for, one request after the other, beside another one that nothing may touch. */
+/** Sends the requests of one account, one after the other. Another account beside it must stay unchanged. */
 export class Lane {
   readonly #system: FuzzSystem;
   readonly #client: WireClient;
   readonly #account: Account;
-  readonly #foreign: Account;
-  readonly #pools = new Pools();
-  readonly #foreignPools = new Pools();
-  readonly #foreignMarker = `foreign-${randomBytes(8).toString('hex')}`;
+  readonly #other: Account;
+  readonly #model = new Model();
+  readonly #otherModel = new Model();
+  readonly #otherMarker = `other-${randomBytes(8).toString('hex')}`;
   readonly #tally: Tally;
-  /** Of the tables, after the last request that was to change them; null: not looked since. */
+  /** Of the tables, after the last request that changed them; null if unknown. */
   #digest: Digest | null = null;
   #refusals = 0;
-  /** Whether something was changed that the model does not know of: for the rest of the run, it is asked no more. */
-  #isLost = false;
+  /** Whether a twisted request changed something unknown. The model is then not compared for the rest of the run. */
+  #isModelStale = false;
 
   private constructor(
     system: FuzzSystem,
@@ -108,7 +54,7 @@ export class Lane {
   ) {
     this.#system = system;
     this.#client = client;
-    [this.#account, this.#foreign] = accounts;
+    [this.#account, this.#other] = accounts;
     this.#tally = tally;
   }
 
@@ -116,7 +62,7 @@ export class Lane {
     const client = new WireClient(system.api.port);
     const accounts = [await openAccount(system, client), await openAccount(system, client)] as const;
     const lane = new Lane(system, client, accounts, tally);
-    await furnish(system, lane.#foreign, lane.#foreignPools, lane.#foreignMarker);
+    await populate(system, lane.#other, lane.#otherModel, lane.#otherMarker);
     return lane;
   }
 
@@ -124,191 +70,197 @@ export class Lane {
     this.#client.close();
   }
 
-  /** Starts from a furnished account. @throws Finding */
+  /** Sends the requests of these plans from a populated account. @throws Finding */
   async run(plans: readonly Plan[]): Promise<void> {
     await emptyAccount(this.#system.database, this.#account.id, this.#account.actors);
-    this.#pools.clear();
-    await furnish(this.#system, this.#account, this.#pools, `mine-${randomBytes(4).toString('hex')}`);
+    this.#model.clear();
+    await populate(this.#system, this.#account, this.#model, `own-${randomBytes(4).toString('hex')}`);
     this.#digest = null;
-    this.#isLost = false;
+    this.#isModelStale = false;
     for (const [index, plan] of plans.entries()) {
       const resolved = this.#resolve(plan);
       try {
-        await this.#ask(resolved, index === plans.length - 1);
+        await this.#send(resolved, index === plans.length - 1);
       } catch (error) {
         if (!(error instanceof Finding)) throw error;
-        throw new Finding(`${plan.route}: ${error.message}\n  in ${JSON.stringify(shown(resolved))}`);
+        throw new Finding(`${plan.route}: ${error.message}\n  in ${JSON.stringify(printable(resolved))}`);
       }
     }
-    this.#digest ??= await this.#look();
+    this.#digest ??= await this.#readTables();
   }
 
-  async #ask(resolved: Resolved, isLast: boolean): Promise<void> {
-    const { plan, route, wire } = resolved;
-    this.#digest ??= await this.#look();
-    const answer = await this.#client.send(wire).catch((error: unknown) => {
-      throw new Finding(`no answer: ${String(error)}`);
+  async #send(resolved: ResolvedPlan, isLast: boolean): Promise<void> {
+    const { plan, route, method, wire } = resolved;
+    this.#digest ??= await this.#readTables();
+    const response = await this.#client.send(wire).catch((error: unknown) => {
+      throw new Finding(`no response: ${String(error)}`);
     });
-    this.#tally.note(plan.route, answer.status, answer.durationMs);
-    const isOurs = !Object.hasOwn(AUTH_ROUTES, plan.route);
-    const judged = isOurs ? this.#routeOf(resolved) : { ...route, response: 'any' as const };
-    const received = judgeAnswer(judged, answer, wire.method === 'HEAD');
-    judgeSecrets(route, answer.text, JSON.stringify(wire.headers) + wire.path + String(wire.body), {
-      own: [...this.#account.secrets, ...this.#pools.secrets],
-      foreignMarker: this.#foreignMarker,
+    this.#tally.add(plan.route, response.status, response.durationMs);
+    const isOurs = route.response !== 'any';
+    const answering = isOurs && isRerouted(plan) ? null : route;
+    const received = checkResponse(answering, response, wire.method === 'HEAD');
+    checkSecrets(route, response.text, JSON.stringify(wire.headers) + wire.path + String(wire.body), {
+      own: [...this.#account.secrets, ...this.#model.secrets],
+      otherMarker: this.#otherMarker,
     });
-    if (isOurs && plan.twist === null && !this.#isLost) {
-      const expected = this.#demandStatus(resolved, answer);
-      // Nothing that can be told from here forbids it.
-      if (expected[0] === route.status) this.#tally.hope(plan.route, answer.status === route.status);
+    const isKnown = isOurs && !this.#isModelStale;
+    if (isKnown && plan.twist === null) {
+      const [expected] = this.#checkStatus(resolved, response);
+      if (expected === route.status) this.#tally.addPossible(plan.route, response.status === route.status);
     }
-    const changes = answer.status < 400 && wire.method !== 'GET' && wire.method !== 'HEAD';
-    if (changes) this.#noteChange(judged);
-    else await this.#demandNothingWritten(answer, isLast);
-    if (
-      isOurs &&
-      answer.status < 300 &&
-      judged !== null &&
-      !this.#isLost &&
-      wire.method === resolved.method
-    ) {
-      await this.#follow(resolved, received);
+    if (response.status >= 400 || wire.method === 'GET' || wire.method === 'HEAD') {
+      this.#refusals += 1;
+      if (isLast || this.#refusals % COMPARE_EVERY === 0) await this.#checkNothingWritten(response.status);
+    } else {
+      this.#digest = null;
+      if (answering === null) this.#isModelStale = true;
     }
+    if (isKnown && response.status < 300 && answering !== null && wire.method === method)
+      await this.#checkWritten(resolved, received);
   }
 
-  /** @param judged null: what answered, and so what changed, is not known */
-  #noteChange(judged: Route | null): void {
-    this.#digest = null;
-    if (judged === null) this.#isLost = true;
-  }
-
-  /** The route that answers; null where the request was twisted to another. */
-  #routeOf({ plan, route }: Resolved): Route | null {
-    const { twist } = plan;
-    return twist?.kind === 'path' || (twist?.kind === 'method' && twist.method !== 'HEAD') ? null : route;
-  }
-
-  /** @returns what it could be answered with */
-  #demandStatus({ plan, route, body, id, query }: Resolved, answer: Answer): readonly number[] {
+  /** @returns the possible statuses of the response */
+  #checkStatus(
+    { plan, route, body, id, query }: ResolvedPlan,
+    { status, text }: WireResponse,
+  ): readonly number[] {
     const { resource: kind } = route;
-    const isCertain = kind !== undefined && !['delivery', 'incident', 'invitation'].includes(kind);
-    const exists = kind !== undefined && this.#pools.has(kind, id.toLowerCase());
-    const expected = expectStatus({
+    const exists = kind !== undefined && this.#model.has(kind, id.toLowerCase());
+    const isUnknown = kind === undefined || (exists && UNCERTAIN_KINDS.has(kind));
+    const possible = possibleStatuses({
       route,
       caller: plan.caller,
-      idExists: kind === undefined ? null : exists && !isCertain ? null : exists,
+      idExists: isUnknown ? null : exists,
       body,
       hasRefusedKey: plan.body !== null && hasRefusedKey(plan.body),
       query,
     });
-    demand(
-      expected.includes(answer.status),
-      `answered ${answer.status}, not ${expected.join(' or ')}: ${answer.text.slice(0, 500)}`,
+    assert(
+      possible.includes(status),
+      `answered ${status}, not ${possible.join(' or ')}: ${text.slice(0, 500)}`,
     );
-    return expected;
+    return possible;
   }
 
-  async #demandNothingWritten({ status }: Answer, isLast: boolean): Promise<void> {
-    this.#refusals += 1;
-    if (!isLast && this.#refusals % LOOK_EVERY !== 0) return;
-    const changed = changedTables(this.#digest ?? {}, await this.#look());
-    demand(
-      changed.length === 0,
-      `a ${status}, or one shortly before, left something in ${changed.join(', ')}`,
-    );
+  async #checkNothingWritten(status: number): Promise<void> {
+    const changed = changedTables(this.#digest ?? {}, await this.#readTables());
+    assert(changed.length === 0, `a ${status}, or one shortly before, changed ${changed.join(', ')}`);
   }
 
-  /** @throws Finding where what was written is not whole */
-  async #look(): Promise<Digest> {
-    const accountIds = [this.#account.id, this.#foreign.id];
-    const broken = await listBroken(this.#system.database, accountIds);
-    demand(
+  /** @throws Finding if related rows contradict each other */
+  async #readTables(): Promise<Digest> {
+    const accountIds = [this.#account.id, this.#other.id];
+    const broken = await findBroken(this.#system.database, accountIds);
+    assert(
       broken.length === 0,
-      `written by half, by this request or one shortly before: ${broken.join('; ')}`,
+      `written in part, by this request or one shortly before: ${broken.join('; ')}`,
     );
     return digestOf(this.#system.database, accountIds);
   }
 
-  async #follow(
-    { plan, route, method, id, body, wire: { body: wireBody } }: Resolved,
-    received: unknown,
-  ): Promise<void> {
-    const [, path = ''] = plan.route.split(' ');
-    const [, root = '', pattern = ''] = /^(\/api\/(?:cli|dashboard))(\/.*)$/.exec(path) ?? [];
+  /** A success shows what was written, and so does reading the resource again. */
+  async #checkWritten(resolved: ResolvedPlan, received: unknown): Promise<void> {
+    const { plan, route, method, id, body, wire } = resolved;
+    const [, root = '', pattern = ''] = /^(\/api\/(?:cli|dashboard))(\/.*)$/.exec(resolved.pattern) ?? [];
     if (root === '') return;
-    const bytes = plan.twist?.kind === 'bytes' ? wireBody : Buffer.from(body ?? '');
-    // As it was read, a byte order mark left out.
-    const sent: unknown =
-      route.body === undefined ? {} : JSON.parse(new TextDecoder().decode(bytes ?? undefined) || '{}');
-    const readBack = follow(this.#pools, { method, pattern, id: id.toLowerCase(), sent, received });
-    if (readBack === null) return;
-    const wire = {
+    const bytes = plan.twist?.kind === 'bytes' ? wire.body : Buffer.from(body ?? '');
+    // The decoder drops a byte order mark, as the api does.
+    const text = route.body === undefined ? '{}' : new TextDecoder().decode(bytes ?? undefined);
+    const exchange = { method, pattern, id: id.toLowerCase(), schema: route.body, received };
+    const path = applyExchange(this.#model, { ...exchange, sent: JSON.parse(text || '{}') });
+    if (path === null) return;
+    const response = await this.#client.send({
       method: 'GET',
-      path: root + readBack,
-      headers: this.#headers('full', root, 'GET'),
+      path: root + path,
+      headers: headersOf(this.#account, 'full', root, 'GET'),
       body: null,
       isChunked: false,
-    };
-    const answer = await this.#client.send(wire);
-    demand(
-      answer.status === 200,
-      `what was written reads back as ${answer.status}: ${answer.text.slice(0, 200)}`,
-    );
-    const idBack = readBack.split('/').at(-1) ?? '';
-    follow(this.#pools, {
+    });
+    assert(response.status === 200, `reads back as ${response.status}: ${response.text.slice(0, 200)}`);
+    applyExchange(this.#model, {
+      ...exchange,
       method: 'GET',
       pattern: pattern.replace(/^(\/[^/]+).*/, '$1/:id'),
-      id: idBack,
       sent: {},
-      received: JSON.parse(answer.text),
+      received: JSON.parse(response.text),
     });
   }
 
-  #headers(caller: Plan['caller'], path: string, method: string): Record<string, string> {
-    return callerHeaders(this.#account, caller, path, method);
-  }
-
-  #resolve(plan: Plan): Resolved {
-    const route = ROUTES[plan.route] ?? AUTH_ROUTES[plan.route];
+  #resolve(plan: Plan): ResolvedPlan {
+    const route = ROUTES[plan.route];
     if (route === undefined) throw new Error(`no such route: ${plan.route}`);
     const [method = '', pattern = ''] = plan.route.split(' ');
-    const find: Parameters<typeof resolveReferences>[1] = (source, kind, index) => {
-      if (source === 'foreign') return this.#foreignPools.pick(kind, index);
-      return source === 'own' ? this.#pools.pick(kind, index) : this.#pools.pickGone(kind, index);
-    };
-    const id = resolveReferences(plan.id, find);
-    const query = new URLSearchParams(
-      plan.query.map(([name, value]): [string, string] => [name, resolveReferences(value, find)]),
-    ).toString();
-    const body = plan.body === null ? null : resolveReferences(textOf(plan.body), find);
-    const path = pattern.replace(':id', () => id) + (query === '' ? '' : `?${query}`);
+    const resolve = (text: string): string =>
+      resolveReferences(text, (source, kind, index) => {
+        if (source === 'deleted') return this.#model.pickDeleted(kind, index);
+        return (source === 'own' ? this.#model : this.#otherModel).pick(kind, index);
+      });
+    const id = resolve(plan.id);
+    const pairs = plan.query.map(([name, value]): [string, string] => [name, resolve(value)]);
+    const query = new URLSearchParams(pairs).toString();
+    const body = plan.body === null ? null : resolve(textOf(plan.body));
     const headers = {
-      ...this.#headers(plan.caller, pattern, method),
+      ...headersOf(this.#account, plan.caller, pattern, method),
       ...(body !== null && { 'Content-Type': 'application/json' }),
     };
-    const wire = twistRequest(
-      { method, path, headers, body: body === null ? null : Buffer.from(body), isChunked: false },
-      plan.twist,
-    );
-    return { plan, route, method, id, query, body, wire };
+    const plain: WireRequest = {
+      method,
+      path: pattern.replace(':id', () => id) + (query === '' ? '' : `?${query}`),
+      headers,
+      body: body === null ? null : Buffer.from(body),
+      isChunked: false,
+    };
+    return { plan, route, method, pattern, id, query, body, wire: twistRequest(plain, plan.twist) };
   }
 }
 
-function textOf(body: NonNullable<Plan['body']>): string {
+/** Whether another route than planned may respond. */
+function isRerouted({ twist }: Plan): boolean {
+  return twist?.kind === 'path' || (twist?.kind === 'method' && twist.method !== 'HEAD');
+}
+
+function headersOf(account: Account, caller: Caller, path: string, method: string): Record<string, string> {
+  // Attempts to sign in are limited by address.
+  const address = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
+  const isCli = path.startsWith('/api/cli');
+  // A request that ends a session must not end one that the account still needs.
+  const mayEndSession = path.startsWith('/api/auth') && method !== 'GET';
+  return {
+    'X-Forwarded-For': address,
+    ...(isCli ? keyOf(account, caller) : cookieOf(account, mayEndSession ? 'stale' : caller)),
+    ...(!isCli && method !== 'GET' && { Origin: PUBLIC_URL }),
+  };
+}
+
+function keyOf({ key, readKey, deletedKey, owner }: Account, caller: Caller): Record<string, string> {
+  if (caller === 'anonymous') return {};
+  if (caller === 'other kind') return { Cookie: owner.cookie };
+  const keys = { full: key, lesser: readKey, stale: deletedKey, garbage: 'tocsin_live_nonsense' };
+  return { Authorization: `Bearer ${keys[caller]}` };
+}
+
+function cookieOf({ key, owner, member, staleCookie }: Account, caller: Caller): Record<string, string> {
+  if (caller === 'anonymous') return {};
+  if (caller === 'other kind') return { Authorization: `Bearer ${key}` };
+  const garbage = owner.cookie.replace(/\.[^.]*$/, '.bm9uc2Vuc2U%3D');
+  return { Cookie: { full: owner.cookie, lesser: member.cookie, stale: staleCookie, garbage }[caller] };
+}
+
+function textOf(body: BodyPlan): string {
   return `{${body.map(([key, json]) => `${JSON.stringify(key)}:${json}`).join(',')}}`;
 }
 
-/** Whether some object in it has a key twice, or `__proto__`; of what is generated only `TWICE` has one twice inside. */
-function hasRefusedKey(body: NonNullable<Plan['body']>): boolean {
+/** Whether an object in the body has a key twice, or `__proto__`. */
+function hasRefusedKey(body: BodyPlan): boolean {
   const keys = new Set(body.map(([key]) => key));
   if (keys.size < body.length || keys.has('__proto__')) return true;
-  return body.some(([, json]) => json === TWICE || json.includes('"__proto__":'));
+  return body.some(([, json]) => json === REPEATED_KEY || json.includes('"__proto__":'));
 }
 
-function shown({ plan, wire }: Resolved): object {
+function printable({ plan, wire }: ResolvedPlan): object {
   const body = wire.body?.toString('latin1') ?? null;
   return {
-    plan: plan.twist === null ? undefined : plan.twist.kind,
+    twist: plan.twist?.kind,
     method: wire.method,
     path: wire.path.slice(0, 300),
     headers: wire.headers,

@@ -1,26 +1,35 @@
-import { parse } from 'node:querystring';
+import { parse as parseQuery } from 'node:querystring';
 import { isDeepStrictEqual } from 'node:util';
 import { ERRORS, problemSchema } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import { z } from 'zod';
 import type { Caller } from '../requests/plan.ts';
 import type { Route } from '../requests/routes.ts';
-import type { Answer } from '../wire/send.ts';
+import type { WireResponse } from '../wire/send.ts';
 
-/** Something that must not be. */
+/** A defect of the api. */
 export class Finding extends Error {
   override readonly name = 'Finding';
 }
 
 /** @throws Finding */
-export function demand(condition: boolean, what: string): asserts condition {
-  if (!condition) throw new Finding(what);
+export function assert(condition: boolean, otherwise: string): asserts condition {
+  if (!condition) throw new Finding(otherwise);
 }
 
-/** Statuses of what Node refuses before it is a request of ours. */
-const PROTOCOL_STATUSES = new Set([400, 408, 431]);
+/** @throws Finding if a field differs; further fields of `actual` are ignored */
+export function assertFields(what: string, actual: object, expected: object): void {
+  for (const [name, value] of Object.entries(expected)) {
+    const given = (actual as Record<string, unknown>)[name];
+    assert(
+      isDeepStrictEqual(given, value),
+      `${what}: ${name} is ${JSON.stringify(given)}, not ${JSON.stringify(value)}`,
+    );
+  }
+}
 
-const TYPES = new Map(
+/** Statuses with which Node.js refuses a request before it reaches a handler. */
+const PROTOCOL_STATUSES = new Set([400, 408, 431]);
+const STATUS_BY_TYPE = new Map(
   Object.entries(ERRORS).map(([code, { status }]) => [
     `urn:tocsin:problem:${code.replaceAll('_', '-')}`,
     status,
@@ -28,62 +37,61 @@ const TYPES = new Map(
 );
 
 /**
- * What every answer must be, whatever was asked: no 5xx, and of its schema.
- * @param route null: of no route of ours that is known
- * @returns the body, where it is JSON
+ * Checks what holds for each response: no 5xx, a request id, a documented status, and a body that matches its schema.
+ * @param route null if the twist may have sent the request to another route
+ * @returns the parsed body, undefined if it is not JSON
  * @throws Finding
  */
-export function judgeAnswer(
+export function checkResponse(
   route: Route | null,
-  { status, headers, text }: Answer,
+  { status, headers, text }: WireResponse,
   isHead: boolean,
 ): unknown {
-  demand(status < 500, `answered ${status}: ${text.slice(0, 500)}`);
-  demand(headers['x-request-id'] !== undefined, `${status} without X-Request-Id`);
+  assert(status < 500, `answered ${status}: ${text.slice(0, 500)}`);
+  assert(headers['x-request-id'] !== undefined, `${status} without X-Request-Id`);
   if (isHead) {
-    demand(text === '', 'an answer to HEAD with a body');
+    assert(text === '', 'a response to HEAD with a body');
     return undefined;
   }
-  if (route?.response === 'any') return undefined;
-  // `If-None-Match: *`.
-  if (status === 304 && text === '') return undefined;
-  if (status >= 400) return judgeProblem({ status, headers, text });
-  demand(route === null || status === route.status, `answered ${status}, not ${route?.status}`);
+  // 304: `If-None-Match: *`.
+  if (route?.response === 'any' || (status === 304 && text === '')) return undefined;
+  if (status >= 400) return checkProblem(status, headers, text);
+  assert(route === null || status === route.status, `answered ${status}, not ${route?.status}`);
   if (route === null || typeof route.response === 'string') return undefined;
   if (route.response === null) {
-    demand(text === '', `a ${status} with a body`);
+    assert(text === '', `a ${status} with a body`);
     return undefined;
   }
-  demand(
-    headers['content-type'] === 'application/json; charset=utf-8',
-    `success of type ${headers['content-type']}`,
-  );
+  const type = headers['content-type'];
+  assert(type === 'application/json; charset=utf-8', `success of type ${type}`);
   const body = parseJson(text);
-  const judged = route.response.safeParse(body);
-  demand(judged.success, `a success against its schema: ${judged.error?.message}\n${text.slice(0, 1_000)}`);
+  const { success, error } = route.response.safeParse(body);
+  assert(success, `a success that does not match its schema: ${error?.message}\n${text.slice(0, 1_000)}`);
   return body;
 }
 
-function judgeProblem({ status, headers, text }: Pick<Answer, 'status' | 'headers' | 'text'>): unknown {
+function checkProblem(status: number, headers: WireResponse['headers'], text: string): unknown {
   const type = headers['content-type'];
-  demand(
+  assert(
     type === 'application/problem+json; charset=utf-8',
     `an error of type ${type}: ${text.slice(0, 200)}`,
   );
   const body = parseJson(text);
-  const problem = problemSchema.safeParse(body);
-  demand(problem.success, `an error against its schema: ${problem.error?.message}\n${text.slice(0, 500)}`);
-  const { data } = problem;
-  demand(data.status === status, `a problem of status ${data.status} in a ${status}`);
-  demand(data.instance === headers['x-request-id'], 'a problem that names another request');
-  const isDocumented =
-    TYPES.get(data.type) === status || (data.type === 'about:blank' && PROTOCOL_STATUSES.has(status));
-  demand(isDocumented, `a problem of an unknown type: ${data.type} ${status}`);
-  demand(
-    status !== 401 || headers['www-authenticate'] !== undefined || !text.includes('unauthorized'),
-    'a 401 without WWW-Authenticate',
+  const { data, error } = problemSchema.safeParse(body);
+  assert(
+    data !== undefined,
+    `an error that does not match its schema: ${error?.message}\n${text.slice(0, 500)}`,
   );
-  demand(status !== 405 || headers.allow !== undefined, 'a 405 without Allow');
+  assert(data.status === status, `a problem of status ${data.status} in a ${status}`);
+  assert(data.instance === headers['x-request-id'], 'a problem that names another request');
+  assert(
+    STATUS_BY_TYPE.get(data.type) === status ||
+      (data.type === 'about:blank' && PROTOCOL_STATUSES.has(status)),
+    `a problem of an unknown type: ${data.type} ${status}`,
+  );
+  const isUnauthorized = status === 401 && text.includes('unauthorized');
+  assert(!isUnauthorized || headers['www-authenticate'] !== undefined, 'a 401 without WWW-Authenticate');
+  assert(status !== 405 || headers.allow !== undefined, 'a 405 without Allow');
   return body;
 }
 
@@ -91,83 +99,64 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new Finding(`no JSON: ${text.slice(0, 200)}`);
+    throw new Finding(`not JSON: ${text.slice(0, 200)}`);
   }
 }
 
-/** @throws Finding where a field is not as expected; other fields are not looked at */
-export function demandFields(what: string, actual: object, expected: object): void {
-  for (const [name, value] of Object.entries(expected)) {
-    const given = (actual as Record<string, unknown>)[name];
-    demand(
-      isDeepStrictEqual(given, value),
-      `${what}: ${name} is ${JSON.stringify(given)}, not ${JSON.stringify(value)}`,
-    );
-  }
-}
-
-export interface SecretsToKeep {
-  /** Of the account that asks. */
+export interface Secrets {
+  /** Of the account that sends the requests. */
   readonly own: Iterable<string>;
-  /** Stands in everything another account has. */
-  readonly foreignMarker: string;
+  /** Part of the fields of every resource of the other account. */
+  readonly otherMarker: string;
 }
 
-/** @param sent the request, since what was sent may come back in the message of a fault. @throws Finding */
-export function judgeSecrets(route: Route | null, text: string, sent: string, keep: SecretsToKeep): void {
-  demand(
-    !text.includes(keep.foreignMarker) || sent.includes(keep.foreignMarker),
-    `something of another account: ${text.slice(0, 500)}`,
-  );
+/** @param sent the request: an error message may repeat it. @throws Finding */
+export function checkSecrets(route: Route | null, text: string, sent: string, secrets: Secrets): void {
+  const { own, otherMarker } = secrets;
+  const leaks = (secret: string): boolean => text.includes(secret) && !sent.includes(secret);
+  assert(!leaks(otherMarker), `something of another account: ${text.slice(0, 500)}`);
   if (route?.showsSecret === true) return;
-  for (const secret of keep.own) {
-    demand(
-      !text.includes(secret) || sent.includes(secret),
-      `a secret (${secret.slice(0, 12)}…) in an answer: ${text.slice(0, 300)}`,
-    );
-  }
-  demand(
+  for (const secret of own)
+    assert(!leaks(secret), `a secret (${secret.slice(0, 12)}…): ${text.slice(0, 300)}`);
+  assert(
     !/tocsin_live_[0-9a-f]{48}|whsec_/.test(text) || /tocsin_live_|whsec_/.test(sent),
-    `a key or secret in an answer: ${text.slice(0, 300)}`,
+    `a key or secret: ${text.slice(0, 300)}`,
   );
 }
 
-/** What of a request decides how it is answered. */
-export interface Asked {
+/** What decides the status of the response. */
+export interface SentRequest {
   readonly route: Route;
   readonly caller: Caller;
-  /** Whether `:id` names something that the account has; null: it cannot be told from here. */
+  /** Whether the account has what `:id` names; null: unknown, or the path has no `:id`. */
   readonly idExists: boolean | null;
   /** The text of the body; null: none. */
   readonly body: string | null;
-  /** Whether it has a key twice, or `__proto__`. */
+  /** Whether an object in the body has a key twice, or `__proto__`. */
   readonly hasRefusedKey: boolean;
   readonly query: string;
 }
 
-/** The statuses that a request made in the usual way may be answered with, by the order of errors of design §3. */
-export function expectStatus(asked: Asked): readonly number[] {
-  const { route, caller, body } = asked;
+/** The possible statuses of the response to a request without a twist, by the order of errors in docs/reference/api.md. */
+export function possibleStatuses(request: SentRequest): readonly number[] {
+  const { route, caller, body, idExists, query } = request;
   if (route.access !== 'anyone' && caller !== 'full' && caller !== 'lesser') return [401];
-  const reads = route.body !== undefined;
-  if (reads && body !== null && Buffer.byteLength(body) > (route.maxBodyBytes ?? LIMITS.apiBodyBytes))
-    return [413];
-  if (reads && asked.hasRefusedKey) return [400];
-  const fields: unknown = reads && body !== null ? JSON.parse(body) : {};
-  if (lacksScope(asked, fields)) return [403];
-  if (asked.idExists === false) return [404];
-  const isRefused = (reads && !route.body.safeParse(fields).success) || refusesQuery(asked);
-  if (isRefused) return asked.idExists === null && route.resource !== undefined ? [400, 404] : [400];
-  const missing = asked.idExists === null && route.resource !== undefined ? [404] : [];
-  return [route.status, ...(route.errorStatuses ?? []), ...missing];
+  if (route.body !== undefined) {
+    const maxBytes = route.maxBodyBytes ?? LIMITS.apiBodyBytes;
+    if (body !== null && Buffer.byteLength(body) > maxBytes) return [413];
+    if (request.hasRefusedKey) return [400];
+  }
+  const fields: unknown = route.body !== undefined && body !== null ? JSON.parse(body) : {};
+  if (caller === 'lesser' && needsMoreThanRead(route, fields)) return [403];
+  if (idExists === false) return [404];
+  const notFound = idExists === null && route.resource !== undefined ? [404] : [];
+  const isValid =
+    (route.body?.safeParse(fields).success ?? true) &&
+    (route.query?.safeParse(parseQuery(query)).success ?? true);
+  return isValid ? [route.status, ...(route.errorStatuses ?? []), ...notFound] : [400, ...notFound];
 }
 
-function lacksScope({ route, caller }: Asked, fields: unknown): boolean {
-  if (caller !== 'lesser') return false;
-  if (route.access === 'write key' || route.access === 'owner') return true;
-  return route.requiresWriteScope?.(fields as Readonly<Record<string, unknown>>) ?? false;
-}
-
-function refusesQuery({ route, query }: Asked): boolean {
-  return route.query instanceof z.ZodType && !route.query.safeParse(parse(query)).success;
+function needsMoreThanRead({ access, requiresWriteScope }: Route, fields: unknown): boolean {
+  if (access === 'write key' || access === 'owner') return true;
+  return requiresWriteScope?.(fields as Readonly<Record<string, unknown>>) ?? false;
 }

@@ -1,191 +1,144 @@
 import * as fc from 'fast-check';
-import { z } from 'zod';
-import { AUTH_ROUTES, ROUTES } from './routes.ts';
-import type { Route } from './routes.ts';
-import { type Twist, twists } from './twist.ts';
-import { anyJson, goodValuesOf, hostileText, oddJson, referenceTo, valuesOf } from './values.ts';
+import type { z } from 'zod';
+import { ROUTES, type Route } from './routes.ts';
+import { twists, type Twist } from './twist.ts';
+import { fieldValuesOf, toJsonSchema, validValuesOf, valuesOf } from './schema-values.ts';
+import { anyJson, hostileText, mostly, oddJson, referenceTo } from './values.ts';
 
-/** The keys of a JSON object with the text of each value, so that it can hold what no object can: a key twice, 1e309. */
-type BodyPlan = readonly (readonly [key: string, json: string])[];
-
-const ODD_KEYS = [
-  '__proto__',
-  'constructor',
-  'prototype',
-  'toString',
-  'hasOwnProperty',
-  '',
-  ' ',
-  'Name',
-  'NAME',
-  'id',
-  'accountId',
-  '\0',
-  '\ud800',
-  'a.b',
-  '$where',
-];
-
-type Mutation = (body: BodyPlan) => BodyPlan;
-
-/** Bodies that a schema takes, at its bounds, and with a few things wrong. @param schema null: any */
-function bodiesFor(schema: z.ZodType | null): fc.Arbitrary<BodyPlan> {
-  if (schema === null) return fc.dictionary(fc.string({ maxLength: 5 }), anyJson, { maxKeys: 3 }).map(toPlan);
-  const [edge, good] = [valuesOf(schema), goodValuesOf(schema)].map((values) =>
-    values.map((value) => toPlan(value as object)),
-  );
-  if (edge === undefined || good === undefined) throw new Error('a schema gives both');
-  const mutated = fc
-    .tuple(good, fc.array(mutations, { minLength: 1, maxLength: 3 }))
-    .map(([body, changes]) => changes.reduce((changed, mutate) => mutate(changed), body));
-  return fc.oneof(
-    { weight: 3, arbitrary: good },
-    { weight: 1, arbitrary: edge },
-    { weight: 2, arbitrary: mutated },
-  );
-}
-
-function toPlan(value: object): BodyPlan {
-  return Object.entries(value).flatMap(([key, part]) =>
-    part === undefined ? [] : [[key, JSON.stringify(part)] as const],
-  );
-}
-
-const json = fc.oneof(
-  { weight: 3, arbitrary: anyJson.map((value) => JSON.stringify(value)) },
-  { weight: 1, arbitrary: oddJson },
-);
-
-const replaced = fc.tuple(fc.nat(), json).map(([at, value]): Mutation => {
-  return (body) => body.map((entry, index) => (index === at % body.length ? [entry[0], value] : entry));
-});
-const removed = fc.nat().map(
-  (at): Mutation =>
-    (body) =>
-      body.filter((_, index) => index !== at % body.length),
-);
-const added = fc
-  .tuple(fc.constantFrom(...ODD_KEYS), json)
-  .map((entry): Mutation => (body) => [...body, entry]);
-const repeated = fc.tuple(fc.nat(), json).map(([at, value]): Mutation => {
-  return (body) => {
-    const entry = body[at % body.length];
-    return entry === undefined ? body : [...body, [entry[0], value]];
-  };
-});
-
-const mutations: fc.Arbitrary<Mutation> = fc.oneof(
-  { weight: 4, arbitrary: replaced },
-  { weight: 2, arbitrary: removed },
-  { weight: 2, arbitrary: added },
-  { weight: 1, arbitrary: repeated },
-);
-
-type Query = readonly (readonly [string, string])[];
-
-/** Parameters whose form no schema says in a way that can be read from it. */
-const PARAMETERS: Readonly<Record<string, fc.Arbitrary<string>>> = {
-  monitorIds: fc.array(referenceTo('monitor'), { maxLength: 3 }).map((ids) => ids.join(',')),
-};
-const oddNames = fc.constantFrom('__proto__', 'limit[]', 'limit[a]', 'constructor', '', 'LIMIT', 'x');
-
-/** Queries that a route takes, and others: repeated, nested and unknown parameters, hostile values. */
-function queriesFor({ query }: Route): fc.Arbitrary<Query> {
-  const odd = fc.array(fc.tuple(oddNames, hostileText.map(short)), { maxLength: 3 });
-  if (!(query instanceof z.ZodObject))
-    return fc.oneof({ weight: 9, arbitrary: fc.constant<Query>([]) }, { weight: 1, arbitrary: odd });
-  const pairs = Object.entries(query.shape).map(([name, schema]) =>
-    fc
-      .oneof(
-        { weight: 4, arbitrary: PARAMETERS[name] ?? valuesOf(schema as z.ZodType, name) },
-        { weight: 1, arbitrary: hostileText },
-      )
-      .map((value) => [name, short(String(value))] as const),
-  );
-  const some = fc.array(fc.oneof(...pairs), { maxLength: 3 });
-  return fc.oneof(
-    { weight: 2, arbitrary: fc.constant<Query>([]) },
-    { weight: 6, arbitrary: some },
-    { weight: 1, arbitrary: odd },
-  );
-}
-
-/** A head has room for 16 KiB. */
-function short(text: string): string {
-  return text.slice(0, 300);
-}
-
-/** Who asks. `stale`: a key or cookie that was one; `other kind`: a session at `/api/cli`, a key at the dashboard. */
-const CALLERS = ['full', 'lesser', 'nobody', 'garbage', 'stale', 'other kind'] as const;
+/** Who sends the request. `stale`: with a deleted key or an ended session. `other kind`: a session for the CLI API, a key for the dashboard API. */
+const CALLERS = ['full', 'lesser', 'anonymous', 'garbage', 'stale', 'other kind'] as const;
 export type Caller = (typeof CALLERS)[number];
 
-/** A request as it is to be made; what stands for ids is known when it is made. Plain data, so that it can be printed and shrunk. */
+/** The keys of a JSON object, each with the text of its value: a body can have a key twice, or the number 1e309. */
+export type BodyPlan = readonly (readonly [key: string, json: string])[];
+type Query = readonly (readonly [name: string, value: string])[];
+
+/** A request before its references are resolved. Plain data, so that fast-check can print and shrink it. */
 export interface Plan {
   readonly route: string;
   readonly caller: Caller;
-  /** What stands for `:id`; percent-encoded where it is not an id of ours. */
+  /** The `:id` of the path, percent-encoded. */
   readonly id: string;
-  readonly query: readonly (readonly [string, string])[];
+  readonly query: Query;
   readonly body: BodyPlan | null;
   readonly twist: Twist | null;
 }
 
-const callers = fc.oneof(
-  { weight: 16, arbitrary: fc.constant<Caller>('full') },
-  { weight: 2, arbitrary: fc.constant<Caller>('lesser') },
-  { weight: 2, arbitrary: fc.constantFrom(...CALLERS) },
-);
+const ODD_KEYS = [
+  ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '', ' ', 'Name', 'NAME', 'id'],
+  ['accountId', '\0', '\ud800', 'a.b', '$where'],
+].flat();
+const ODD_IDS = [
+  ['x', '%00', '%FF', '%', '%2e%2e', '..%2f..%2fusers', '__proto__', 'constructor', '0', '-1', 'null'],
+  ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '%F0%9F%98%80'],
+  ['019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c', '019a9f0e5d2e7c118f5a1c1f4d1b2a3c'],
+  [
+    '%7B019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%7D',
+    '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%0A',
+    'a'.repeat(2_000),
+  ],
+].flat();
+const ODD_PARAMETERS = ['__proto__', 'limit[]', 'limit[a]', 'constructor', '', 'LIMIT', 'x'];
 
-const oddIds = fc.constantFrom(
-  'x',
-  '%00',
-  '%FF',
-  '%',
-  '%2e%2e',
-  '..%2f..%2fusers',
-  '__proto__',
-  'constructor',
-  '0',
-  '-1',
-  'null',
-  '00000000-0000-0000-0000-000000000000',
-  'ffffffff-ffff-ffff-ffff-ffffffffffff',
-  '%7B019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%7D',
-  '019a9f0e5d2e7c118f5a1c1f4d1b2a3c',
-  '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c',
-  '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c%0A',
-  '%F0%9F%98%80',
-  'a'.repeat(2_000),
-);
+/** Mostly bodies that the schema accepts field by field; else at the bounds of the schema, or with a few mistakes. @param schema null for any */
+function bodiesFor(schema: z.ZodObject | null): fc.Arbitrary<BodyPlan> {
+  if (schema === null) return fc.dictionary(fc.string({ maxLength: 5 }), anyJson, { maxKeys: 3 }).map(toPlan);
+  const valid = validValuesOf(schema).map(toPlan);
+  return fc.oneof(
+    { weight: 3, arbitrary: valid },
+    { weight: 1, arbitrary: valuesOf(toJsonSchema(schema)).map(toPlan) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(valid, fc.array(mutations, { minLength: 1, maxLength: 3 }))
+        .map(([body, changes]) => changes.reduce(mutate, body)),
+    },
+  );
+}
+
+function toPlan(value: unknown): BodyPlan {
+  return Object.entries(value as object).flatMap(([key, part]) =>
+    part === undefined ? [] : [[key, JSON.stringify(part)] as const],
+  );
+}
+
+const mutations = fc.record({
+  kind: fc.constantFrom('replace', 'replace', 'remove', 'add', 'repeat'),
+  at: fc.nat(),
+  key: fc.constantFrom(...ODD_KEYS),
+  json: mostly(
+    anyJson.map((value) => JSON.stringify(value)),
+    oddJson,
+  ),
+});
+type Mutation = typeof mutations extends fc.Arbitrary<infer Value> ? Value : never;
+
+function mutate(body: BodyPlan, { kind, at, key, json }: Mutation): BodyPlan {
+  const chosen = at % Math.max(body.length, 1);
+  const name = body[chosen]?.[0] ?? key;
+  switch (kind) {
+    case 'replace':
+      return body.map((entry, index) => (index === chosen ? [name, json] : entry));
+    case 'remove':
+      return body.toSpliced(chosen, 1);
+    case 'repeat':
+      return [...body, [name, json]];
+    case 'add':
+      return [...body, [key, json]];
+  }
+}
+
+/** The head of a request has room for 16 KiB. */
+function short(values: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
+  return values.map((value) => String(value).slice(0, 300));
+}
+
+/** Parameters of the route, and others: repeated, nested and unknown ones, with hostile values. */
+function queriesFor({ query }: Route): fc.Arbitrary<Query> {
+  const none = fc.constant<Query>([]);
+  const odd = fc.array(fc.tuple(fc.constantFrom(...ODD_PARAMETERS), short(hostileText)), { maxLength: 3 });
+  const ids = fc.array(referenceTo('monitor'), { maxLength: 3 });
+  const pairs = Object.entries(query === undefined ? {} : fieldValuesOf(query)).map(([name, values]) =>
+    fc.tuple(fc.constant(name), short(mostly<unknown>(name === 'monitorIds' ? ids : values, hostileText))),
+  );
+  if (pairs.length === 0) return mostly(none, odd);
+  return fc.oneof(
+    { weight: 2, arbitrary: none },
+    { weight: 6, arbitrary: fc.array(fc.oneof(...pairs), { maxLength: 3 }) },
+    { weight: 1, arbitrary: odd },
+  );
+}
+
+function idsFor({ resource: kind }: Route): fc.Arbitrary<string> {
+  if (kind === undefined) return fc.constant('');
+  const upperCase = referenceTo(kind).map((reference) => `${reference}:upper`);
+  return mostly(referenceTo(kind), upperCase, fc.constantFrom(...ODD_IDS));
+}
 
 function plansFor(name: string, route: Route): fc.Arbitrary<Plan> {
-  const { resource: kind, body } = route;
-  const ids =
-    kind === undefined
-      ? fc.constant('')
-      : fc.oneof(
-          { weight: 12, arbitrary: referenceTo(kind) },
-          { weight: 1, arbitrary: referenceTo(kind).map((reference) => `${reference}:upper`) },
-          { weight: 2, arbitrary: oddIds },
-        );
+  const { body } = route;
   return fc.record({
     route: fc.constant(name),
-    caller: callers,
-    id: ids,
+    caller: fc.oneof(
+      { weight: 16, arbitrary: fc.constant<Caller>('full') },
+      { weight: 2, arbitrary: fc.constant<Caller>('lesser') },
+      { weight: 2, arbitrary: fc.constantFrom(...CALLERS) },
+    ),
+    id: idsFor(route),
     query: queriesFor(route),
-    // Where no body is asked for, one is sent now and then.
-    body: body === undefined ? mostlyNone(bodiesFor(null)) : fc.option(bodiesFor(body), { freq: 20 }),
-    twist: fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: twists }),
+    // Now and then, a body is missing, or sent to a route that reads none.
+    body: body === undefined ? oneIn(20, bodiesFor(null)) : fc.option(bodiesFor(body), { freq: 20 }),
+    twist: oneIn(6, twists),
   });
 }
 
-function mostlyNone(bodies: fc.Arbitrary<BodyPlan>): fc.Arbitrary<BodyPlan | null> {
-  return fc.oneof({ weight: 19, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: bodies });
+function oneIn<T>(weight: number, values: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
+  return fc.oneof({ weight: weight - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: values });
 }
 
-/** Requests to every route, the important ones more often. */
+/** Requests to every route, to the important ones more often. */
 export const plans: fc.Arbitrary<Plan> = fc.oneof(
-  ...Object.entries({ ...ROUTES, ...AUTH_ROUTES }).map(([name, route]) => ({
+  ...Object.entries(ROUTES).map(([name, route]) => ({
     weight: route.weight ?? 10,
     arbitrary: plansFor(name, route),
   })),

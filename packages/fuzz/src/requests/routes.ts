@@ -1,42 +1,35 @@
-import { ERRORS } from '@tocsin/contracts/errors';
-import type { ErrorCode } from '@tocsin/contracts/errors';
+import { ERRORS, type ErrorCode } from '@tocsin/contracts/errors';
 import { signInRoutes } from '@tocsin/contracts/identity/routes';
-import { statusOf } from '@tocsin/contracts/routes/route';
-import type { Route as DeclaredRoute, Routes } from '@tocsin/contracts/routes/route';
+import { statusOf, type Route as DeclaredRoute, type Routes } from '@tocsin/contracts/routes/route';
 import { API_ROUTES } from '@tocsin/contracts/routes/routes';
 
-/** A route as the fuzzer calls it and evaluates its responses. */
+/** A route of the api, with what only the fuzzer knows of it. */
 export interface Route extends Pick<
   DeclaredRoute,
   'access' | 'requiresWriteScope' | 'resource' | 'body' | 'maxBodyBytes' | 'query' | 'showsSecret'
 > {
   /** Status code of a success. */
   readonly status: number;
-  /** Null: no body. `any`: from better-auth, without a schema of ours. */
+  /** Null: no body. `any`: a route of better-auth, whose responses have no schema here. */
   readonly response: NonNullable<DeclaredRoute['response']> | null | 'any';
-  /** Status codes of errors that depend on stored state or on rules beyond the schemas. */
+  /** Status codes of errors that depend on the state, or on rules beyond the schemas. */
   readonly errorStatuses?: readonly number[];
-  /** How often it is called, relative to others. Default 10. */
+  /** How often the route is requested, compared with others; 10 if unset. */
   readonly weight?: number;
 }
 
-/** What only the fuzzer needs to know of a route. */
-export interface Trial {
-  /** How often it is called, relative to others. Default 10. */
-  readonly weight?: number;
-  /** Errors that the route does not declare: rules beyond its schemas, limits of a user. */
-  readonly errorStatuses?: readonly number[];
-  /** Its examples look like secrets. */
-  readonly showsSecret?: true;
-}
+/** What the route table does not state. */
+type Tuning = Pick<Route, 'weight' | 'errorStatuses' | 'showsSecret'>;
 
 const D = '/api/dashboard';
-const important: Trial = { weight: 30, errorStatuses: [400] };
+const important: Tuning = { weight: 30, errorStatuses: [400] };
+const frequent: Tuning = { weight: 20, errorStatuses: [400] };
+const mayFail: Tuning = { errorStatuses: [400] };
 
-/** By endpoint; the others have the defaults. */
-export const TRIALS: Readonly<Record<string, Trial>> = {
+/** Routes with another weight than 10, or with errors that the route table does not declare. */
+export const TUNING: Readonly<Record<string, Tuning>> = {
   'POST /api/cli/monitors': important,
-  'PUT /api/cli/monitors': { weight: 20, errorStatuses: [400] },
+  'PUT /api/cli/monitors': frequent,
   'PUT /api/cli/monitors/:id': important,
   'POST /api/cli/monitors/:id/trigger': { weight: 4 },
   [`POST ${D}/monitors`]: important,
@@ -45,16 +38,17 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   [`GET ${D}/monitors/:id/stats`]: { weight: 5 },
   [`GET ${D}/regions`]: { weight: 5 },
   [`GET ${D}/stream`]: { weight: 2, errorStatuses: [400, 429] },
-  [`POST ${D}/channels`]: { weight: 20, errorStatuses: [400] },
-  [`PATCH ${D}/channels/:id`]: { weight: 20, errorStatuses: [400] },
+  [`POST ${D}/channels`]: frequent,
+  [`PATCH ${D}/channels/:id`]: frequent,
   [`POST ${D}/channels/:id/test`]: { weight: 3 },
-  [`GET ${D}/channels/:id/deliveries`]: { errorStatuses: [400] },
-  [`GET ${D}/incidents`]: { errorStatuses: [400] },
-  [`GET ${D}/maintenance-windows`]: { errorStatuses: [400] },
-  [`POST ${D}/maintenance-windows`]: { weight: 20, errorStatuses: [400] },
-  [`PATCH ${D}/maintenance-windows/:id`]: { weight: 20, errorStatuses: [400] },
-  [`POST ${D}/invitations/accept`]: { errorStatuses: [400] },
+  [`GET ${D}/channels/:id/deliveries`]: mayFail,
+  [`GET ${D}/incidents`]: mayFail,
+  [`GET ${D}/maintenance-windows`]: mayFail,
+  [`POST ${D}/maintenance-windows`]: frequent,
+  [`PATCH ${D}/maintenance-windows/:id`]: frequent,
+  [`POST ${D}/invitations/accept`]: mayFail,
   [`GET ${D}/sign-in-methods`]: { weight: 3 },
+  // Its examples look like secrets.
   'GET /api/cli/openapi.json': { weight: 1, showsSecret: true },
   'GET /schemas/tocsin.json': { weight: 1 },
   'GET /healthz': { weight: 1 },
@@ -69,10 +63,7 @@ export const TRIALS: Readonly<Record<string, Trial>> = {
   'POST /api/auth/revoke-other-sessions': { weight: 2 },
 };
 
-/**
- * Errors that the fuzzer cannot cause: every monitor is of the type HTTP, a checker and a notifier always respond, and no request has an
- * `If-Match` or an `Idempotency-Key`. Scopes are evaluated separately.
- */
+/** Errors that no plan without a twist can cause. Scopes are compared on their own. */
 const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
   'not_triggerable',
@@ -83,22 +74,26 @@ const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
   'delivery_not_attempted',
 ]);
 
-/** Every route of ours by endpoint; `fuzz.test.ts` checks that none is missing. */
-export const ROUTES: Readonly<Record<string, Route>> = toRoutes(API_ROUTES);
-
-/** Routes of better-auth: their responses are held to no schema, but must not be a 5xx. */
-export const AUTH_ROUTES: Readonly<Record<string, Route>> = toRoutes(signInRoutes, 'any');
+/** Every route of the api, by endpoint. */
+export const ROUTES: Readonly<Record<string, Route>> = {
+  ...toRoutes(API_ROUTES),
+  ...toRoutes(signInRoutes, 'any'),
+};
 
 function toRoutes(table: Routes, response?: 'any'): Record<string, Route> {
   return Object.fromEntries(
     Object.values(table).map((route) => {
-      const { errorStatuses: others = [], ...trial } = TRIALS[route.endpoint] ?? {};
-      const own = (route.errors ?? []).filter((code) => !UNREACHABLE.has(code));
-      const errorStatuses = [...own.map((code) => ERRORS[code].status), ...others];
-      const status = statusOf(route);
+      const { errorStatuses = [], ...tuning } = TUNING[route.endpoint] ?? {};
+      const codes = (route.errors ?? []).filter((code) => !UNREACHABLE.has(code));
       return [
         route.endpoint,
-        { ...route, ...trial, status, errorStatuses, response: response ?? route.response ?? null },
+        {
+          ...route,
+          ...tuning,
+          status: statusOf(route),
+          errorStatuses: [...codes.map((code) => ERRORS[code].status), ...errorStatuses],
+          response: response ?? route.response ?? null,
+        },
       ];
     }),
   );

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { checkOf } from '@tocsin/api/testing/monitors';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
@@ -10,17 +10,18 @@ import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-wi
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
-import type { Pools } from '../oracle/model.ts';
+import type { Model } from '../oracle/model.ts';
 import type { WireClient } from '../wire/send.ts';
 import type { FuzzSystem } from './system.ts';
 
-/** Somebody who is signed in. */
+const PASSWORD = 'correct horse battery staple';
+
 interface Actor {
   readonly id: string;
   readonly cookie: string;
 }
 
-/** An account with everybody who asks for it. */
+/** An account with everyone who sends requests for it. */
 export interface Account {
   readonly id: string;
   readonly key: string;
@@ -28,172 +29,119 @@ export interface Account {
   readonly deletedKey: string;
   readonly owner: Actor;
   readonly member: Actor;
+  /** Of an ended session. */
   readonly staleCookie: string;
-  /** Ids of users and keys that stay when everything else goes. */
+  /** Ids of the users and keys that remain when the account is emptied. */
   readonly actors: readonly string[];
-  /** What no answer may show unasked. */
+  /** What no response may contain. */
   readonly secrets: readonly string[];
 }
 
-const PASSWORD = 'correct horse battery staple';
-
 export async function openAccount(system: FuzzSystem, client: WireClient): Promise<Account> {
-  const id = randomUUID();
-  await system.database.pool.query('insert into accounts (id, name) values ($1, $2)', [id, 'Fuzz']);
-  const { db } = system.context;
-  const founder = await createUser(db, {
-    accountId: id,
+  const { context, database, env } = system;
+  const accountId = randomUUID();
+  await database.pool.query('insert into accounts (id, name) values ($1, $2)', [accountId, 'Fuzz']);
+  const founder = await createUser(context.db, {
+    accountId,
     role: 'owner',
     name: 'Founder',
     email: `${randomUUID()}@founder.example`,
     emailVerified: true,
     passwordHash: null,
   });
-  const signedIn = (role: UserRole): Promise<Actor> =>
-    join(system, client, { accountId: id, role, createdBy: founder.id });
-  const [owner, member, leaver] = [
-    await signedIn('owner'),
-    await signedIn('member'),
-    await signedIn('member'),
+  const join = async (role: UserRole): Promise<Actor> => {
+    const invitation = { accountId, role, createdBy: founder.id, email: null };
+    return acceptInvitation(client, (await createInvitation(context.db, invitation)).token);
+  };
+  const [owner, member, former] = [await join('owner'), await join('member'), await join('member')];
+  await database.pool.query('delete from sessions where user_id = $1', [former.id]);
+  const [full, read, deleted] = [
+    await createApiKey(context.db, { accountId, name: 'full' }),
+    await createApiKey(context.db, { accountId, name: 'read', scopes: 'read' }),
+    await createApiKey(context.db, { accountId, name: 'deleted' }),
   ];
-  await system.database.pool.query('delete from sessions where user_id = $1', [leaver.id]);
-  const both = await createApiKey(db, { accountId: id, name: 'both' });
-  const read = await createApiKey(db, { accountId: id, name: 'read', scopes: 'read' });
-  const deletedKey = await useAndDeleteKey(system, client, id);
+  // Used before it is deleted, so that a cache of keys knows it.
+  const used = await client.send({
+    method: 'GET',
+    path: '/api/cli/monitors',
+    headers: { Authorization: `Bearer ${deleted.key}` },
+    body: null,
+    isChunked: false,
+  });
+  if (used.status !== 200) throw new Error(`a new key got ${used.status}`);
+  await deleteApiKey(context.db, accountId, deleted.apiKey.id);
+  const tokens = [owner, member].map(({ cookie }) => cookie.split('=')[1] ?? '');
   return {
-    id,
-    key: both.key,
+    id: accountId,
+    key: full.key,
     readKey: read.key,
-    deletedKey,
+    deletedKey: deleted.key,
     owner,
     member,
-    staleCookie: leaver.cookie,
-    actors: [founder.id, owner.id, member.id, leaver.id, both.apiKey.id, read.apiKey.id],
-    secrets: [
-      both.key,
-      read.key,
-      PASSWORD,
-      system.secretsKey,
-      ...[owner, member].map(({ cookie }) => cookie.split('=')[1] ?? ''),
-    ],
+    staleCookie: former.cookie,
+    actors: [founder.id, owner.id, member.id, former.id, full.apiKey.id, read.apiKey.id],
+    secrets: [full.key, read.key, PASSWORD, env['SECRETS_KEY'] ?? '', ...tokens],
   };
 }
 
-/** @returns a key that worked, so that whoever remembers keys has it, and was deleted then */
-async function useAndDeleteKey(
-  { context }: FuzzSystem,
-  client: WireClient,
-  accountId: string,
-): Promise<string> {
-  const { key, apiKey } = await createApiKey(context.db, { accountId, name: 'deleted' });
-  const headers = { Authorization: `Bearer ${key}` };
-  const wire = { method: 'GET', path: '/api/cli/monitors', headers, body: null, isChunked: false };
-  const { status } = await client.send(wire);
-  if (status !== 200) throw new Error(`a new key was answered ${status}`);
-  await deleteApiKey(context.db, accountId, apiKey.id);
-  return key;
-}
-
-/** As a person does it: by an invitation, whose acceptance signs in. */
-async function join(
-  { context }: FuzzSystem,
-  client: WireClient,
-  invited: { accountId: string; role: UserRole; createdBy: string },
-): Promise<Actor> {
-  const { token } = await createInvitation(context.db, { ...invited, email: null });
+/** The response signs in. */
+async function acceptInvitation(client: WireClient, token: string): Promise<Actor> {
   const fields = { token, name: 'Actor', email: `${randomUUID()}@actor.example`, password: PASSWORD };
-  const answer = await client.send({
+  const { status, text, headers } = await client.send({
     method: 'POST',
     path: '/api/dashboard/invitations/accept',
     headers: {
       'Content-Type': 'application/json',
-      'X-Forwarded-For': `10.1.${randomBytes(1)[0] ?? 0}.${randomBytes(1)[0] ?? 0}`,
+      'X-Forwarded-For': `10.1.${randomInt(256)}.${randomInt(256)}`,
     },
     body: Buffer.from(JSON.stringify(fields)),
     isChunked: false,
   });
-  if (answer.status !== 201) throw new Error(`nobody joined: ${answer.status} ${answer.text}`);
-  const [cookie = ''] = answer.headers['set-cookie'] ?? [];
-  return {
-    id: (JSON.parse(answer.text) as { user: { id: string } }).user.id,
-    cookie: cookie.split(';', 1)[0] ?? '',
-  };
+  if (status !== 201) throw new Error(`accepting an invitation: ${status} ${text}`);
+  const [cookie = ''] = headers['set-cookie'] ?? [];
+  const { user } = JSON.parse(text) as { user: { id: string } };
+  return { id: user.id, cookie: cookie.split(';', 1)[0] ?? '' };
 }
 
 /**
- * Gives an empty account one of each kind, and a monitor more.
- * @param marker stands in the fields of all of them
+ * Gives an empty account two monitors and one resource of each other kind.
+ * @param marker is part of the fields of all of them
  */
-export async function furnish(
-  system: FuzzSystem,
+export async function populate(
+  { context, database }: FuzzSystem,
   account: Account,
-  pools: Pools,
-  marker: string,
-): Promise<void> {
-  const { context, database } = system;
-  const accountId = account.id;
-  for (const headers of [null, { Authorization: `Bearer ${marker}` }]) {
-    const input = createMonitorSchema.parse({ name: marker, url: `https://${marker}.invalid/`, headers });
-    const { monitor } = await createMonitor(context, accountId, input, 'default');
-    pools.add('monitor', monitor.id, { ...monitor });
-  }
-  const [monitorId = ''] = pools.ids('monitor');
-  const url = `https://${marker}.invalid/hook`;
-  const channel = await createChannel(context, { accountId, name: marker, url, monitorIds: [monitorId] });
-  pools.add('channel', channel.id, { ...(await getChannel(context.db, accountId, channel.id)) });
-  pools.secrets.add(channel.secret);
-  const failure = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' } as const;
-  await recordChecks(context.db, [checkOf(monitorId, failure)]);
-  const { rows } = await database.pool.query<{ id: string }>(
-    'select id from incidents where account_id = $1',
-    [accountId],
-  );
-  for (const { id } of rows) pools.add('incident', id, null);
-  pools.add('delivery', await failDelivery(system, accountId, channel.id, monitorId), null);
-  await furnishPeople(system, account, pools, marker);
-  const window = await createMaintenanceWindow(context.db, accountId, {
-    name: marker,
-    startsAt: inHours(1),
-    endsAt: inHours(2),
-    monitorIds: [monitorId],
-    rrule: null,
-    timeZone: 'UTC',
-  });
-  pools.add('maintenanceWindow', window.id, { ...window });
-}
-
-/** On a whole second. */
-function inHours(hours: number): Date {
-  return new Date(Math.ceil(Date.now() / 1_000) * 1_000 + hours * 3_600_000);
-}
-
-/** Dispatching what is due would reach into other accounts, too. */
-async function failDelivery(
-  { database }: FuzzSystem,
-  accountId: string,
-  channelId: string,
-  monitorId: string,
-): Promise<string> {
-  const id = randomUUID();
-  await database.pool.query(
-    `insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state)
-     values ($1, $2, $3, $1, $4, 'monitor.down', date_trunc('milliseconds', now()), '{}', 'failed')`,
-    [id, accountId, channelId, monitorId],
-  );
-  return id;
-}
-
-async function furnishPeople(
-  { context }: FuzzSystem,
-  account: Account,
-  pools: Pools,
+  model: Model,
   marker: string,
 ): Promise<void> {
   const { db } = context;
   const accountId = account.id;
+  for (const headers of [null, { Authorization: `Bearer ${marker}` }]) {
+    const input = createMonitorSchema.parse({ name: marker, url: `https://${marker}.invalid/`, headers });
+    const { monitor } = await createMonitor(context, accountId, input, 'default');
+    model.add('monitor', monitor.id, { ...monitor });
+  }
+  const [monitorId = ''] = model.ids('monitor');
+  const url = `https://${marker}.invalid/hook`;
+  const channel = await createChannel(context, { accountId, name: marker, url, monitorIds: [monitorId] });
+  model.add('channel', channel.id, { ...(await getChannel(db, accountId, channel.id)) });
+
+  await recordChecks(db, [checkOf(monitorId, { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' })]);
+  const { rows } = await database.pool.query<{ id: string }>(
+    'select id from incidents where account_id = $1',
+    [accountId],
+  );
+  for (const { id } of rows) model.add('incident', id);
+  // Dispatching the status change would dispatch those of other accounts, too.
+  const deliveryId = randomUUID();
+  await database.pool.query(
+    `insert into deliveries (id, account_id, channel_id, status_change_id, monitor_id, event, timestamp, payload, state)
+     values ($1, $2, $3, $1, $4, 'monitor.down', date_trunc('milliseconds', now()), '{}', 'failed')`,
+    [deliveryId, accountId, channel.id, monitorId],
+  );
+  model.add('delivery', deliveryId);
+
   const { apiKey, key } = await createApiKey(db, { accountId, name: marker });
-  pools.add('apiKey', apiKey.id, null);
-  pools.secrets.add(key);
+  model.add('apiKey', apiKey.id);
   const user = await createUser(db, {
     accountId,
     role: 'member',
@@ -202,14 +150,29 @@ async function furnishPeople(
     emailVerified: false,
     passwordHash: null,
   });
-  pools.add('user', user.id, null);
+  model.add('user', user.id);
   const { invitation, token } = await createInvitation(db, {
     accountId,
     role: 'member',
     email: null,
     createdBy: account.owner.id,
   });
-  pools.add('invitation', invitation.id, null);
-  pools.add('token', token, null);
-  pools.secrets.add(token);
+  model.add('invitation', invitation.id);
+  model.add('token', token);
+  for (const secret of [channel.secret, key, token]) model.secrets.add(secret);
+
+  const window = await createMaintenanceWindow(db, accountId, {
+    name: marker,
+    startsAt: inHours(1),
+    endsAt: inHours(2),
+    monitorIds: [monitorId],
+    rrule: null,
+    timeZone: 'UTC',
+  });
+  model.add('maintenanceWindow', window.id, { ...window });
+}
+
+/** On a whole second. */
+function inHours(hours: number): Date {
+  return new Date(Math.ceil(Date.now() / 1_000) * 1_000 + hours * 3_600_000);
 }

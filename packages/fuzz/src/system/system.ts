@@ -1,139 +1,75 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { startFakeChecker } from '@tocsin/api/testing/fake-checker';
-import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
-import type { DbContext } from '@tocsin/db/database/open';
 import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { recordAttempt } from '@tocsin/db/deliveries/record-attempt';
-import { ServiceProcess } from '@tocsin/lab/service-process';
-import { createTestDatabase } from '@tocsin/embedded/testing/database';
-import { createTestRedis } from '@tocsin/embedded/testing/redis';
-import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
-import { migrateQueue } from '@tocsin/queue/migrate';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
-import type { QueueStores } from '@tocsin/queue/queue-stores';
+import type { ServiceProcess } from '@tocsin/lab/service-process';
+import { createSystem, type System } from '@tocsin/lab/system';
+import { startJobWorker, type JobWorker } from '@tocsin/queue/job-worker';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 
-/** The address that people see: the one origin that the api takes from browsers. */
-export const PUBLIC_URL = 'http://tocsin.example';
-/** The regions a monitor may name, the default one first; each has somebody who answers triggers. */
+/** The default region comes first. A fake checker runs triggered checks in each. */
 export const REGIONS = ['default', 'eu-west-1'] as const;
 
-/** An api process, and what it logs. */
+type Env = Readonly<Record<string, string>>;
+
+/** Sign-ins are limited by address: each request states an address of its own. */
+const API_ENV: Env = {
+  LOG_LEVEL: 'warn',
+  REGIONS: REGIONS.join(','),
+  DEFAULT_REGION: REGIONS[0],
+  TRUST_PROXY: '1',
+};
+
 export interface FuzzApi {
   readonly api: ServiceProcess;
-  /** What the api has logged since this was last asked, by line. */
+  /** The lines that the api has logged since the last call. */
   newLogLines(): Promise<Record<string, unknown>[]>;
 }
 
-/** An api process on stores of its own, and what stands for checkers and notifiers. */
-export interface FuzzSystem extends FuzzApi {
-  readonly context: DbContext;
-  readonly database: OpenDatabase;
-  readonly secretsKey: string;
-  /** Starts a further api process on the same stores. */
-  startApi(env: Readonly<Record<string, string>>): Promise<FuzzApi>;
+/** An api process on stores of its own, with fake checkers and a fake notifier. */
+export interface FuzzSystem extends FuzzApi, Pick<System, 'context' | 'database' | 'env'> {
+  /** Starts another api process on the same stores. */
+  startApi(env: Env): Promise<FuzzApi>;
   close(): Promise<void>;
 }
 
-/** Only where a test run's servers are up. */
-export async function openSystem(env: Readonly<Record<string, string>> = {}): Promise<FuzzSystem> {
-  const testDatabase = await createTestDatabase();
-  const queueUrl = (await createTestRedis()).url;
-  await migrateQueue(queueUrl);
-  const folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'fuzz-'));
-  const key = randomBytes(32);
-  const secretsKey = key.toString('base64');
-  const database = openDatabase({
-    url: testDatabase.url,
-    poolSize: 5,
-    applicationName: 'tocsin fuzz',
-    onIdleError: () => undefined,
-  });
-  const context = { db: database.db, secrets: new SecretBox([key]) };
-  const apis: ServiceProcess[] = [];
-  const startApi = async (changes: Readonly<Record<string, string>>): Promise<FuzzApi> => {
-    const logFile = join(folder, `api-${apis.length}.log`);
-    const api = new ServiceProcess(
-      'api',
-      {
-        DATABASE_URL: testDatabase.url,
-        QUEUE_URL: queueUrl,
-        SECRETS_KEY: secretsKey,
-        PORT: '0',
-        PUBLIC_URL,
-        LOG_LEVEL: 'warn',
-        LOG_FORMAT: 'json',
-        REGIONS: REGIONS.join(','),
-        DEFAULT_REGION: REGIONS[0],
-        API_RATE_LIMIT_PER_MINUTE: '0',
-        // Each address has its own count of sign-ins: a request says its own.
-        TRUST_PROXY: '1',
-        ...changes,
-      },
-      logFile,
-    );
-    apis.push(api);
+/** Needs the servers of a test run. */
+export async function openSystem(env: Env = {}): Promise<FuzzSystem> {
+  const system = await createSystem({ queue: 'redis', receiverCa: '', env: API_ENV });
+  const startApi = async (settings: Env): Promise<FuzzApi> => {
+    const api = system.service('api', settings);
     await api.start();
-    return { api, newLogLines: linesOf(logFile) };
+    return { api, newLogLines: readerOf(api.logFile) };
   };
   const first = await startApi(env);
-  const stores = openQueueStores(queueUrl, new Map(), () => undefined);
+  const stores = openQueueStores(system.queueUrl, new Map(), () => undefined);
   const workers = [
-    ...REGIONS.map((region) => startFakeChecker(stores, context.db, region)),
-    startFakeNotifier(stores, context, database),
+    ...REGIONS.map((region) => startFakeChecker(stores, system.context.db, region)),
+    startFakeNotifier(stores, system),
   ];
   return {
     ...first,
-    context,
-    database,
-    secretsKey,
+    context: system.context,
+    database: system.database,
+    env: system.env,
     startApi,
     close: async () => {
       await Promise.all(workers.map((worker) => worker.close()));
-      await Promise.all(apis.map((one) => one.signal('SIGKILL')));
       await stores.close();
-      await database.close();
-      await testDatabase.drop();
-      await rm(folder, { recursive: true, force: true });
+      await system.close();
     },
   };
 }
 
-/** Reads the lines that were added to a log since the last time. */
-function linesOf(logFile: string): FuzzApi['newLogLines'] {
-  let read = 0;
-  return async () => {
-    const text = await readFile(logFile, 'utf8');
-    const end = text.lastIndexOf('\n') + 1;
-    const lines = text.slice(read, end).split('\n').filter(Boolean);
-    read = end;
-    return lines.map(toLine);
-  };
-}
-
-/** What is not JSON was not logged by the logger: the process said it as it died. */
-function toLine(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return { level: 'error', message: text };
-  }
-}
-
-/** A notifier that delivers test events, for which a request waits, without sending anything; whatever else is due stays so. */
-function startFakeNotifier(stores: QueueStores, context: DbContext, { pool }: OpenDatabase): JobWorker {
+/** Delivers test events, because their requests wait for the result. Sends nothing, and leaves other deliveries alone. */
+function startFakeNotifier(stores: QueueStores, { context, database }: System): JobWorker {
   return startJobWorker(stores.main, {
     kind: 'delivery',
     region: null,
     concurrency: 5,
     process: async ({ deliveryId }) => {
-      const { rows } = await pool.query<{ test: boolean }>('select test from deliveries where id = $1', [
-        deliveryId,
-      ]);
-      if (rows[0]?.test !== true) return;
+      const query = 'select from deliveries where id = $1 and test';
+      if ((await database.pool.query(query, [deliveryId])).rowCount !== 1) return;
       const [claimed] = await claimDeliveries(context, { deliveryId });
       if (claimed === undefined) return;
       const { leaseToken, channelId, url, test } = claimed;
@@ -153,4 +89,24 @@ function startFakeNotifier(stores: QueueStores, context: DbContext, { pool }: Op
     },
     onFailed: () => undefined,
   });
+}
+
+function readerOf(logFile: string): FuzzApi['newLogLines'] {
+  let position = 0;
+  return async () => {
+    const text = await readFile(logFile, 'utf8');
+    const end = text.lastIndexOf('\n') + 1;
+    const lines = text.slice(position, end).split('\n').filter(Boolean);
+    position = end;
+    return lines.map(parseLine);
+  };
+}
+
+/** A line that is not JSON comes from Node.js itself, when the process crashes. */
+function parseLine(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return { level: 'error', message: text };
+  }
 }

@@ -2,23 +2,23 @@ import { Agent, request, type IncomingHttpHeaders, type IncomingMessage } from '
 
 export interface WireRequest {
   readonly method: string;
-  /** As it stands in the first line. */
+  /** Sent as it is in the request line. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: Buffer | null;
   readonly isChunked: boolean;
 }
 
-export interface Answer {
+export interface WireResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Of a stream, its beginning. */
+  /** Of an event stream, the first chunk. */
   readonly text: string;
   readonly durationMs: number;
 }
 
-/** No answer of the api takes longer, on a machine that does much else too: what waits for others has its own, shorter, time. */
-const ANSWER_WITHIN_MS = 30_000;
+/** Far beyond every timeout of the api, so that a busy machine does not fail a run. */
+const TIMEOUT_MS = 30_000;
 
 /** A client of one api process, with connections of its own. */
 export class WireClient {
@@ -29,32 +29,31 @@ export class WireClient {
     this.#port = port;
   }
 
-  /** @throws Error where there is no answer in time, or none at all */
-  send(wire: WireRequest): Promise<Answer> {
+  /** @throws Error if no response arrives in time */
+  send({ method, path, headers, body, isChunked }: WireRequest): Promise<WireResponse> {
     return new Promise((resolve, reject) => {
       const startedAt = performance.now();
+      // Requests may have larger heads than the api accepts.
+      const maxHeaderSize = 64 * 1024;
       const outgoing = request({
         host: '127.0.0.1',
         port: this.#port,
         agent: this.#agent,
-        method: wire.method,
-        path: wire.path,
-        // A head of ours may be larger than what the api takes.
-        maxHeaderSize: 64 * 1024,
+        method,
+        path,
+        maxHeaderSize,
       });
-      const late = setTimeout(
-        () => outgoing.destroy(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`)),
-        ANSWER_WITHIN_MS,
+      const timer = setTimeout(
+        () => outgoing.destroy(new Error(`no response within ${TIMEOUT_MS} ms`)),
+        TIMEOUT_MS,
       );
-      outgoing.once('close', () => clearTimeout(late));
+      outgoing.once('close', () => clearTimeout(timer));
       outgoing.on('error', reject);
-      outgoing.once('response', (response) => {
-        resolve(answerOf(response, startedAt));
-      });
-      for (const [name, value] of Object.entries(wire.headers)) outgoing.setHeader(name, value);
-      if (wire.body !== null && !wire.isChunked) outgoing.setHeader('Content-Length', wire.body.length);
-      if (wire.body !== null && wire.isChunked) outgoing.setHeader('Transfer-Encoding', 'chunked');
-      if (wire.body !== null) outgoing.write(wire.body);
+      outgoing.once('response', (response) => resolve(readResponse(response, startedAt)));
+      for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
+      if (body !== null && isChunked) outgoing.setHeader('Transfer-Encoding', 'chunked');
+      if (body !== null && !isChunked) outgoing.setHeader('Content-Length', body.length);
+      if (body !== null) outgoing.write(body);
       outgoing.end();
     });
   }
@@ -64,18 +63,13 @@ export class WireClient {
   }
 }
 
-async function answerOf(response: IncomingMessage, startedAt: number): Promise<Answer> {
-  const text = await read(response);
-  const { statusCode = 0, headers } = response;
-  return { status: statusCode, headers, text, durationMs: performance.now() - startedAt };
-}
-
-async function read(response: IncomingMessage): Promise<string> {
+async function readResponse(response: IncomingMessage, startedAt: number): Promise<WireResponse> {
+  const { statusCode: status = 0, headers } = response;
   const chunks: Buffer[] = [];
-  const isEndless = response.headers['content-type'] === 'text/event-stream';
   for await (const chunk of response) {
     chunks.push(chunk as Buffer);
-    if (isEndless) break;
+    if (headers['content-type'] === 'text/event-stream') break;
   }
-  return Buffer.concat(chunks).toString('utf8');
+  const text = Buffer.concat(chunks).toString('utf8');
+  return { status, headers, text, durationMs: performance.now() - startedAt };
 }

@@ -1,16 +1,18 @@
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { installByApt } from '@tocsin/embedded/test-run/programs';
 import { parse } from 'yaml';
-import { readRepositoryFile } from '../repository.ts';
-import { findProgram, runTool } from '../run-tool.ts';
+import { readRepositoryFile, ROOT } from '../repository.ts';
+import { isOnPath, runTool } from '../run-tool.ts';
 import type { Engine } from './engine.ts';
 
-/** Images built on a stand-in inherit it. */
+/** Images that are built on a stand-in inherit it. */
 export const STAND_IN_LABEL = 'dev.tocsin.stand-in';
+/** The base of the Dockerfiles in `stand-ins`. */
 const DEBIAN_IMAGE = 'tocsin-stand-in/debian:bookworm';
+const STAND_INS = join(ROOT, 'packages/infra/stand-ins');
 const PULL_SECONDS = 120;
 
 /** The images that the Dockerfile and the Compose file build on. */
@@ -20,7 +22,6 @@ export interface BaseImages {
   readonly redis: string;
 }
 
-/** Reads their names where they are stated. */
 export async function readBaseImages(): Promise<BaseImages> {
   const [, node] = /^ARG NODE_IMAGE=(\S+)$/m.exec(await readRepositoryFile('Dockerfile')) ?? [];
   const { services } = parse(await readRepositoryFile('docker-compose.yml'), { merge: true }) as {
@@ -28,13 +29,13 @@ export async function readBaseImages(): Promise<BaseImages> {
   };
   const { postgres, redis } = services;
   if (node === undefined || !postgres || !redis)
-    throw new Error('the base images are not where they are expected');
+    throw new Error('Dockerfile or docker-compose.yml does not name its base images');
   return { node, postgres: postgres.image, redis: redis.image };
 }
 
 /**
- * Makes sure that the engine has every base image. Those that cannot be pulled are built from Debian's packages and the `node` package
- * of npm, under the same name: only in an engine of our own, where nobody takes them for the real ones.
+ * Pulls the base images that the engine does not have. Images that cannot be pulled are built from packages of Debian and npm under the same
+ * name, but only in an engine that these tests alone use, where they cannot pass for the real images.
  * @returns the names of the stand-ins
  */
 export async function ensureBaseImages(
@@ -43,27 +44,20 @@ export async function ensureBaseImages(
   say: (line: string) => void,
   names: readonly (keyof BaseImages)[] = ['node', 'postgres', 'redis'],
 ): Promise<string[]> {
-  const errors = new Map<keyof BaseImages, string>();
-  await Promise.all(
-    names.map(async (name) => {
-      const error = (await isAvailable(engine, images[name])) ? null : await pull(engine, images[name]);
-      if (error !== null) errors.set(name, error);
-    }),
-  );
-  const missing = names.filter((name) => errors.has(name));
+  const errors = await Promise.all(names.map((name) => pull(engine, images[name])));
+  const missing = names.filter((_, index) => errors[index] !== null);
   if (missing.length === 0) return [];
+  if (!engine.isOwn) throw new EmbeddedError(errors.filter((error) => error !== null).join('\n'));
   const references = missing.map((name) => images[name]);
-  if (!engine.isOwn) throw new EmbeddedError([...errors.values()].join('\n'));
   say(`No registry is reachable. Building stand-ins of ${references.join(', ')} …`);
   const folder = await mkdtemp(join(tmpdir(), 'tocsin-stand-ins-'));
   try {
+    await cp(STAND_INS, folder, { recursive: true });
     await importDebian(engine, folder);
+    if (missing.includes('node')) await addNode(join(folder, 'node'), images.node);
     for (const name of missing) {
-      const context = join(folder, name);
-      await mkdir(context, { recursive: true });
-      const dockerfile = await STAND_INS[name](context, images[name]);
-      await writeFile(join(context, 'Dockerfile'), `${dockerfile}LABEL ${STAND_IN_LABEL}=true\n`);
-      await engine.docker(['build', '--tag', images[name], context]);
+      await appendFile(join(folder, name, 'Dockerfile'), `LABEL ${STAND_IN_LABEL}=true\n`);
+      await engine.docker(['build', '--tag', images[name], join(folder, name)]);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -71,96 +65,33 @@ export async function ensureBaseImages(
   return references;
 }
 
-/** Whether the engine has the image. A stand-in counts as missing: the real image may be reachable by now. */
-async function isAvailable(engine: Engine, image: string): Promise<boolean> {
-  const format = `{{ index .Config.Labels "${STAND_IN_LABEL}" }}`;
-  try {
-    const label = await engine.docker(['image', 'inspect', '--format', format, image]);
-    return label.trim() !== 'true';
-  } catch {
-    return false;
-  }
-}
-
-/** @returns why it could not be pulled, null if it was */
+/** Pulls an image that is missing or a stand-in: the real one may be reachable by now. @returns the error, null if the engine has the image */
 async function pull(engine: Engine, image: string): Promise<string | null> {
-  try {
-    await engine.docker(['pull', '--quiet', image], { timeoutSeconds: PULL_SECONDS });
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+  const format = `{{ index .Config.Labels "${STAND_IN_LABEL}" }}`;
+  const label = await engine.docker(['image', 'inspect', '--format', format, image]).catch(() => 'true');
+  if (label.trim() !== 'true') return null;
+  return engine.docker(['pull', '--quiet', image], { timeoutSeconds: PULL_SECONDS }).then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
 }
 
 async function importDebian(engine: Engine, folder: string): Promise<void> {
   if ((await engine.docker(['image', 'ls', '--quiet', DEBIAN_IMAGE])).trim() !== '') return;
-  if (findProgram('mmdebstrap') === null) installByApt('mmdebstrap', () => undefined);
+  if (!isOnPath('mmdebstrap')) installByApt('mmdebstrap', () => undefined);
   const archive = join(folder, 'debian.tar');
-  await runTool('mmdebstrap', [
-    '--variant=minbase',
-    '--include=ca-certificates,netbase',
-    'bookworm',
-    archive,
-  ]);
+  const packages = '--include=ca-certificates,netbase';
+  await runTool('mmdebstrap', ['--variant=minbase', packages, 'bookworm', archive]);
   await engine.docker(['import', archive, DEBIAN_IMAGE]);
 }
 
-/** Each writes what the build needs into the folder, and returns the Dockerfile. */
-const STAND_INS: Record<keyof BaseImages, (context: string, image: string) => Promise<string>> = {
-  async node(context, image) {
-    const [, major = ''] = /:(\d+)/.exec(image) ?? [];
-    const packages = [`node-linux-${process.arch}@${major}`, 'npm@11'];
-    await runTool('npm', ['install', '--no-save', '--prefix', context, ...packages]);
-    // A machine whose registry is behind a proxy needs the proxy's certificate authority in the build, too.
-    const authority = process.env['NODE_EXTRA_CA_CERTS'];
-    if (authority !== undefined) await copyFile(authority, join(context, 'authorities.pem'));
-    else await writeFile(join(context, 'authorities.pem'), '');
-    return `FROM ${DEBIAN_IMAGE}
-RUN useradd --uid 1000 --user-group --create-home --shell /bin/bash node
-COPY node_modules/node-linux-${process.arch}/bin/node /usr/local/bin/
-COPY node_modules/npm /usr/local/lib/node_modules/npm
-COPY authorities.pem /usr/local/share/
-RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \\
-  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx
-ENV NODE_EXTRA_CA_CERTS=/usr/local/share/authorities.pem
-CMD ["node"]
-`;
-  },
-
-  async postgres(context) {
-    await writeFile(join(context, 'start.sh'), START_POSTGRES);
-    return `FROM ${DEBIAN_IMAGE}
-RUN apt-get update && apt-get install -y --no-install-recommends postgresql && rm -rf /var/lib/apt/lists/*
-ENV PATH=/usr/lib/postgresql/15/bin:$PATH
-COPY start.sh /
-VOLUME /var/lib/postgresql
-STOPSIGNAL SIGINT
-USER postgres
-CMD ["sh", "/start.sh"]
-`;
-  },
-
-  async redis() {
-    return Promise.resolve(`FROM ${DEBIAN_IMAGE}
-RUN apt-get update && apt-get install -y --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/*
-RUN mkdir /data && chown redis:redis /data
-VOLUME /data
-WORKDIR /data
-USER redis
-CMD ["redis-server", "--protected-mode", "no"]
-`);
-  },
-};
-
-/** What the official image's entrypoint does with its variables, as far as the Compose file uses them. */
-const START_POSTGRES = `set -eu
-data=/var/lib/postgresql/data
-if [ ! -s "$data/PG_VERSION" ]; then
-  printf '%s\\n' "$POSTGRES_PASSWORD" > /tmp/password
-  initdb --pgdata="$data" --username="$POSTGRES_USER" --pwfile=/tmp/password --auth=scram-sha-256 --encoding=UTF8 --locale=C.UTF-8
-  rm /tmp/password
-  printf 'host all all all scram-sha-256\\n' >> "$data/pg_hba.conf"
-  printf 'create database "%s"' "$POSTGRES_DB" | postgres --single -D "$data" postgres
-fi
-exec postgres -D "$data" -c listen_addresses='*' -k /tmp
-`;
+/** Adds Node.js of the image's major version, npm, and certificate authorities to the context of the build. */
+async function addNode(context: string, image: string): Promise<void> {
+  const [, major = ''] = /:(\d+)/.exec(image) ?? [];
+  const packages = [`node-linux-${process.arch}@${major}`, 'npm@11'];
+  await runTool('npm', ['install', '--no-save', '--prefix', context, ...packages]);
+  // If the registry is behind a proxy with a certificate authority of its own, the build of the images needs that authority, too.
+  const authority = process.env['NODE_EXTRA_CA_CERTS'];
+  const target = join(context, 'authorities.pem');
+  await (authority === undefined ? writeFile(target, '') : copyFile(authority, target));
+}

@@ -21,13 +21,13 @@ async function write(path: string, text = ''): Promise<void> {
   await writeFile(join(folder.path, path), text);
 }
 
-test('an image with its packages and built JavaScript is in order', async () => {
+test('an image with its packages and built JavaScript has no problems', async () => {
   await write('dist/main.js', 'start();');
   expect(await inspectContents(folder.path)).toEqual([]);
 });
 
 test.each([
-  ['jest is a package of development', 'node_modules/.pnpm/jest@30.0.0/node_modules/jest/index.js', ''],
+  ['jest is a development package', 'node_modules/.pnpm/jest@30.0.0/node_modules/jest/index.js', ''],
   ['dist/main.test.js is a source or a test', 'dist/main.test.js', ''],
   ['src/main.ts is a source or a test', 'src/main.ts', ''],
   ['other is not in sbom.cdx.json', 'node_modules/.pnpm/other@1.0.0/node_modules/other/index.js', ''],

@@ -5,30 +5,16 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { STAND_IN_LABEL } from '../containers/base-images.ts';
 import type { Engine } from '../containers/engine.ts';
-import { type ImageName, type ImageNaming, imageOf, IMAGES, inspectImage } from '../containers/images.ts';
+import { IMAGES, inspectImage, type ImageName, type ImageNaming } from '../containers/images.ts';
+import { failuresOf } from '../failures.ts';
 import { CHART, helm } from '../helm.ts';
 import { runTool } from '../run-tool.ts';
 
-/**
- * Whether a registry is on this machine. Docker uses such a registry without TLS, and stand-ins of base images may be pushed there.
- * @param registry as in IMAGE_REGISTRY
- */
-export function isLoopback(registry: string): boolean {
-  const [host = ''] = registry.split(/[:/]/);
-  return host === 'localhost' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-/** The digest that `docker push` or `helm push` printed. @throws Error if it printed none */
-export function readDigest(output: string): string {
-  const [, digest] = /\bdigest: (sha256:[0-9a-f]{64})\b/i.exec(output) ?? [];
-  if (digest === undefined) throw new Error(`The push printed no digest:\n${output}`);
-  return digest;
-}
-
 const PUSH_SECONDS = 1_800;
 const LABEL = 'org.opencontainers.image';
+const CHECKSUMS = 'SHA256SUMS';
 
-/** What every image states about itself in its labels. */
+/** What the labels of every image state. */
 export interface ImageOrigin {
   readonly revision: string;
   readonly created: string;
@@ -46,19 +32,12 @@ export interface ReleaseImage {
   readonly digest: string | null;
 }
 
-const imageSchema = z.tuple([
-  z.object({
-    Id: z.string(),
-    Size: z.number(),
-    Config: z.object({ Labels: z.record(z.string(), z.string()) }),
-  }),
-]);
 const sbomSchema = z.object({
   bomFormat: z.literal('CycloneDX'),
   metadata: z.object({ component: z.object({ version: z.string() }) }),
 });
 
-/** The built images, with what is wrong with each. Copies the SBOM of each into the folder. */
+/** Inspects the built images, and copies the SBOM of each into the folder. */
 export async function collectImages(
   engine: Engine,
   naming: ImageNaming,
@@ -66,51 +45,48 @@ export async function collectImages(
   folder: string,
   temporary: string,
 ): Promise<{ readonly images: readonly ReleaseImage[]; readonly problems: readonly string[] }> {
+  const { version } = naming;
   const images: ReleaseImage[] = [];
   const problems: string[] = [];
   for (const name of IMAGES) {
-    const reference = imageOf(name, naming);
-    const [{ Id: id, Size: size, Config: config }] = imageSchema.parse(
-      JSON.parse(await engine.docker(['image', 'inspect', reference])),
-    );
-    images.push({ name, reference, id, size, labels: config.Labels, digest: null });
-    const sbom = join(folder, `tocsin-${name}-${naming.version}.cdx.json`);
-    await writeFile(sbom, await engine.docker(['run', '--rm', '--entrypoint=cat', id, '/app/sbom.cdx.json']));
-    const { metadata } = sbomSchema.parse(JSON.parse(await readFile(sbom, 'utf8')));
-    const { problems: defects } = await inspectImage(engine, name, naming, origin.base, temporary);
-    problems.push(
-      ...[
-        ...wrongLabels(config.Labels, naming.version, origin),
-        ...(metadata.component.version === naming.version
-          ? []
-          : [`its SBOM is about version ${metadata.component.version}`]),
-        ...defects,
-      ].map((problem) => `image ${name}: ${problem}`),
-    );
+    const image = await inspectImage(engine, name, naming, origin.base, temporary);
+    const { reference, Id: id, Size: size } = image;
+    const labels = image.Config.Labels;
+    images.push({ name, reference, id, size, labels, digest: null });
+    const sbom = await engine.docker(['run', '--rm', '--entrypoint=cat', id, '/app/sbom.cdx.json']);
+    await writeFile(join(folder, `tocsin-${name}-${version}.cdx.json`), sbom);
+    const described = sbomSchema.parse(JSON.parse(sbom)).metadata.component.version;
+    const found = [
+      ...wrongLabels(labels, version, origin),
+      ...failuresOf([[described === version, `its SBOM is about version ${described}`]]),
+      ...image.problems,
+    ];
+    problems.push(...found.map((problem) => `image ${name}: ${problem}`));
   }
   return { images, problems };
 }
 
-/** Which labels do not state the origin of an image. */
+/** The labels that do not state the origin of an image. */
 export function wrongLabels(
   labels: Readonly<Record<string, string>>,
   version: string,
   { revision, created, base }: ImageOrigin,
 ): string[] {
-  return Object.entries({ version, revision, created, 'base.name': base }).flatMap(([label, expected]) => {
-    const actual = labels[`${LABEL}.${label}`];
-    return actual === expected
-      ? []
-      : [`its label ${LABEL}.${label} is ${actual ?? 'missing'}, not ${expected}`];
-  });
+  const expected = Object.entries({ version, revision, created, 'base.name': base });
+  return failuresOf(
+    expected.map(([name, value]) => {
+      const actual = labels[`${LABEL}.${name}`];
+      return [actual === value, `its label ${LABEL}.${name} is ${actual ?? 'missing'}, not ${value}`];
+    }),
+  );
 }
 
-/** Whether it was built on an image that only resembles its base. */
+/** Whether the image was built on a stand-in of its base. */
 export function isStandIn({ labels }: ReleaseImage): boolean {
   return labels[STAND_IN_LABEL] === 'true';
 }
 
-/** @returns the image with the digest that the registry stored it under */
+/** @returns the image with its digest in the registry */
 export async function pushImage(engine: Engine, image: ReleaseImage): Promise<ReleaseImage> {
   const output = await engine.docker(['push', image.reference], { timeoutSeconds: PUSH_SECONDS });
   return { ...image, digest: readDigest(output) };
@@ -122,38 +98,48 @@ export async function inspectChart(tarball: string, source: string, version: str
   const chart = parse(stdout) as { version?: string; appVersion?: string };
   const listing = (await runTool('tar', ['-tvzf', tarball])).stdout.trim().split('\n');
   const packed = listing.map((line) => ({ type: line.charAt(0), path: line.split(' ').at(-1) ?? '' }));
+  const paths = new Set(packed.map(({ path }) => path));
   const root = join(source, CHART);
   const files = (await readdir(root, { recursive: true, withFileTypes: true }))
     .filter((entry) => !entry.isDirectory())
     .map((entry) => `tocsin/${relative(root, join(entry.parentPath, entry.name)).replaceAll(sep, '/')}`);
-  const paths = new Set(packed.map(({ path }) => path));
-  return [
-    ...(chart.version === version ? [] : [`its version is ${chart.version ?? 'missing'}`]),
-    ...(chart.appVersion === version ? [] : [`its appVersion is ${chart.appVersion ?? 'missing'}`]),
-    ...packed.filter(({ type }) => type !== '-').map(({ path }) => `${path} is not a regular file`),
-    ...[...paths].filter((path) => !files.includes(path)).map((path) => `${path} is not part of the chart`),
-    ...files.filter((path) => !paths.has(path)).map((path) => `${path} is missing`),
-  ];
+  return failuresOf([
+    [chart.version === version, `its version is ${chart.version ?? 'missing'}`],
+    [chart.appVersion === version, `its appVersion is ${chart.appVersion ?? 'missing'}`],
+    ...packed.map(({ type, path }) => [type === '-', `${path} is not a regular file`] as const),
+    ...[...paths].map((path) => [files.includes(path), `${path} is not part of the chart`] as const),
+    ...files.map((path) => [paths.has(path), `${path} is missing`] as const),
+  ]);
 }
 
-/** A pushed chart. `reference` is what `helm install` takes, before `--version`. */
 export interface PushedChart {
+  /** What `helm install` takes, before `--version`. */
   readonly reference: string;
   readonly digest: string;
 }
 
 export async function pushChart(tarball: string, registry: string): Promise<PushedChart> {
   const remote = `oci://${registry}/charts`;
-  const { stdout, stderr } = await helm([
-    'push',
-    tarball,
-    remote,
-    ...(isLoopback(registry) ? ['--plain-http'] : []),
-  ]);
+  const options = isLoopback(registry) ? ['--plain-http'] : [];
+  const { stdout, stderr } = await helm(['push', tarball, remote, ...options]);
   return { reference: `${remote}/tocsin`, digest: readDigest(`${stdout}${stderr}`) };
 }
 
-const CHECKSUMS = 'SHA256SUMS';
+/**
+ * Whether a registry is on this machine. Docker uses such a registry without TLS, and images on a stand-in may be pushed there.
+ * @param registry as in IMAGE_REGISTRY
+ */
+export function isLoopback(registry: string): boolean {
+  const [host = ''] = registry.split(/[:/]/);
+  return host === 'localhost' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** The digest that `docker push` or `helm push` printed. @throws Error if it printed none */
+export function readDigest(output: string): string {
+  const [, digest] = /\bdigest: (sha256:[0-9a-f]{64})\b/i.exec(output) ?? [];
+  if (digest === undefined) throw new Error(`The push printed no digest:\n${output}`);
+  return digest;
+}
 
 /** A file of the release folder. */
 export interface Artifact {
@@ -176,8 +162,6 @@ export async function listArtifacts(folder: string): Promise<Artifact[]> {
 /** Writes the file that `sha256sum --check` reads. */
 export async function writeChecksums(folder: string): Promise<void> {
   const artifacts = await listArtifacts(folder);
-  await writeFile(
-    join(folder, CHECKSUMS),
-    artifacts.map(({ sha256, file }) => `${sha256}  ${file}\n`).join(''),
-  );
+  const lines = artifacts.map(({ sha256, file }) => `${sha256}  ${file}\n`);
+  await writeFile(join(folder, CHECKSUMS), lines.join(''));
 }

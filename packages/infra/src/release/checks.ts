@@ -1,6 +1,113 @@
 import { parse } from 'yaml';
+import { failuresOf } from '../failures.ts';
 import { readRepositoryFile, ROOT } from '../repository.ts';
 import { runTool } from '../run-tool.ts';
+
+const CHART = 'infra/helm/tocsin/Chart.yaml';
+/** Without build metadata: a `+` is not allowed in the tag of an image. */
+const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
+const REGISTRY = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)*$/;
+
+/** What the repository states about its next release. */
+export interface ReleaseFacts {
+  /** Of the root's package.json. */
+  readonly version: string;
+  /** Every other statement of the version. */
+  readonly statements: readonly { readonly where: string; readonly version: string | undefined }[];
+  readonly changelog: string;
+  readonly head: string;
+  /** When the commit was made. */
+  readonly created: string;
+  /** The commit that `v<version>` points to. */
+  readonly taggedCommit: string | null;
+  /** The tags of this commit that start with `v` and a digit. */
+  readonly headTags: readonly string[];
+  /** Lines of `git status --porcelain`. */
+  readonly changes: readonly string[];
+  readonly registry: string | undefined;
+}
+
+/** @param registry the value of IMAGE_REGISTRY */
+export async function readFacts(registry: string | undefined): Promise<ReleaseFacts> {
+  const { version = '' } = await readManifest('package.json');
+  const manifests = await git('ls-files', ':(glob)packages/*/package.json', ':(glob)services/*/package.json');
+  const chart = parse(await readRepositoryFile(CHART)) as { version?: string; appVersion?: string };
+  const [head = '', seconds] = await git('show', '-s', '--format=%H%n%ct', 'HEAD');
+  return {
+    version,
+    statements: [
+      ...(await Promise.all(
+        manifests.map(async (where) => ({ where, version: (await readManifest(where)).version })),
+      )),
+      { where: `${CHART} (version)`, version: chart.version },
+      { where: `${CHART} (appVersion)`, version: chart.appVersion },
+    ],
+    changelog: await readRepositoryFile('CHANGELOG.md'),
+    head,
+    created: new Date(Number(seconds) * 1_000).toISOString(),
+    taggedCommit: await git('rev-parse', '--verify', '--quiet', `refs/tags/v${version}^{commit}`).then(
+      ([commit]) => commit ?? null,
+      () => null,
+    ),
+    headTags: await git('tag', '--points-at', 'HEAD', '--list', 'v[0-9]*'),
+    changes: await git('status', '--porcelain'),
+    registry: registry === '' ? undefined : registry,
+  };
+}
+
+/** What prevents a release. */
+export interface ReleaseChecks {
+  /** The sources contradict each other. Nothing can be built from them. */
+  readonly problems: string[];
+  /** What has to be done before a release. A dry run reports it and continues. */
+  readonly pending: string[];
+}
+
+export function checkFacts(facts: ReleaseFacts): ReleaseChecks {
+  const { version, head, taggedCommit, headTags, changes, registry } = facts;
+  const tag = `v${version}`;
+  const section = readTopSection(facts.changelog);
+  const heading = section?.heading ?? '';
+  const isUnreleased = heading === 'Unreleased';
+  const expectedHeading = `"## ${version} - YYYY-MM-DD"`;
+  const released = section?.release?.version;
+  return {
+    problems: failuresOf([
+      [VERSION.test(version), `package.json: "${version}" is not a version such as 1.2.3 or 1.2.3-rc.1`],
+      ...facts.statements.map(
+        ({ where, version: other }) =>
+          [other === version, `${where}: the version is ${other ?? 'missing'}, not ${version}`] as const,
+      ),
+      [section !== null, 'CHANGELOG.md: there is no section'],
+      [
+        section === null || isUnreleased || released !== undefined,
+        `CHANGELOG.md: the first heading is "## ${heading}", not ${expectedHeading}`,
+      ],
+      [
+        released === undefined || released === version,
+        `CHANGELOG.md: the first section is about ${released}, not ${version}`,
+      ],
+      [
+        registry === undefined || REGISTRY.test(registry),
+        `IMAGE_REGISTRY: "${registry}" is not a registry such as registry.example.com/team`,
+      ],
+    ]),
+    pending: failuresOf([
+      [!isUnreleased, `CHANGELOG.md: rename the section "## Unreleased" to ${expectedHeading}`],
+      [section?.body !== '', `CHANGELOG.md: the section "## ${heading}" is empty`],
+      [
+        taggedCommit === null || taggedCommit === head,
+        `git: the tag ${tag} belongs to another commit, ${taggedCommit?.slice(0, 12)}`,
+      ],
+      ...headTags.map(
+        (other) =>
+          [other === tag, `git: this commit is tagged ${other}, but its version is ${version}`] as const,
+      ),
+      [changes.length === 0, `git: ${changes.length} uncommitted changes: ${changes.join(', ')}`],
+      [registry !== undefined, 'IMAGE_REGISTRY is not set. It names the registry to push to'],
+    ]),
+  };
+}
 
 /** A section of CHANGELOG.md: `## Unreleased`, or `## 1.2.3 - 2026-12-01`. */
 export interface ChangelogSection {
@@ -29,110 +136,15 @@ function isDate(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-const CHART = 'infra/helm/tocsin/Chart.yaml';
-/** No build metadata: a `+` is not allowed in the tag of an image. */
-const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
-const REGISTRY = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)*$/;
-
-/** What the repository says about its next release. */
-export interface ReleaseFacts {
-  /** Of the root's package.json. */
-  readonly version: string;
-  /** Every other statement of the version. */
-  readonly statements: readonly { readonly where: string; readonly version: string | undefined }[];
-  readonly changelog: string;
-  readonly head: string;
-  /** When the commit was made. */
-  readonly created: string;
-  /** The commit that `v<version>` points to. */
-  readonly taggedCommit: string | null;
-  /** The tags of this commit that start with `v` and a digit. */
-  readonly headTags: readonly string[];
-  /** Lines of `git status --porcelain`. */
-  readonly changes: readonly string[];
-  readonly registry: string | undefined;
-}
-
-/** @param registry the value of IMAGE_REGISTRY */
-export async function readFacts(registry: string | undefined): Promise<ReleaseFacts> {
-  const { version = '' } = await readManifest('package.json');
-  const manifests = await git('ls-files', ':(glob)packages/*/package.json', ':(glob)services/*/package.json');
-  const chart = parse(await readRepositoryFile(CHART)) as { version?: string; appVersion?: string };
-  const [head = '', seconds = ''] = (await git('show', '-s', '--format=%H%n%ct', 'HEAD')).split('\n');
-  return {
-    version,
-    statements: [
-      ...(await Promise.all(
-        lines(manifests).map(async (where) => ({ where, version: (await readManifest(where)).version })),
-      )),
-      { where: `${CHART} (version)`, version: chart.version },
-      { where: `${CHART} (appVersion)`, version: chart.appVersion },
-    ],
-    changelog: await readRepositoryFile('CHANGELOG.md'),
-    head,
-    created: new Date(Number(seconds) * 1_000).toISOString(),
-    taggedCommit: await git('rev-parse', '--verify', '--quiet', `refs/tags/v${version}^{commit}`).then(
-      (commit) => commit.trim(),
-      () => null,
-    ),
-    headTags: lines(await git('tag', '--points-at', 'HEAD', '--list', 'v[0-9]*')),
-    changes: lines(await git('status', '--porcelain')),
-    registry: registry === '' ? undefined : registry,
-  };
-}
-
-/** What keeps these facts from being a release. */
-export interface Findings {
-  /** The sources contradict each other. Nothing can be built from them. */
-  readonly problems: string[];
-  /** What has to be done before a release. A dry run reports it and goes on. */
-  readonly pending: string[];
-}
-
-export function checkFacts(facts: ReleaseFacts): Findings {
-  const { version, statements, head, taggedCommit, headTags, changes, registry } = facts;
-  const tag = `v${version}`;
-  const section = readTopSection(facts.changelog);
-  const expectedHeading = `"## ${version} - YYYY-MM-DD"`;
-  const problems = [
-    ...(VERSION.test(version)
-      ? []
-      : [`package.json: "${version}" is not a version such as 1.2.3 or 1.2.3-rc.1`]),
-    ...statements
-      .filter((statement) => statement.version !== version)
-      .map(({ where, version: other }) => `${where}: the version is ${other ?? 'missing'}, not ${version}`),
-  ];
-  const pending: string[] = [];
-  if (section === null) problems.push('CHANGELOG.md: there is no section');
-  else if (section.heading === 'Unreleased')
-    pending.push(`CHANGELOG.md: rename the section "## Unreleased" to ${expectedHeading}`);
-  else if (section.release === null)
-    problems.push(`CHANGELOG.md: the first heading is "## ${section.heading}", not ${expectedHeading}`);
-  else if (section.release.version !== version)
-    problems.push(`CHANGELOG.md: the first section is about ${section.release.version}, not ${version}`);
-  if (section?.body === '') pending.push(`CHANGELOG.md: the section "## ${section.heading}" is empty`);
-  if (taggedCommit !== null && taggedCommit !== head)
-    pending.push(`git: the tag ${tag} belongs to another commit, ${taggedCommit.slice(0, 12)}`);
-  for (const other of headTags)
-    if (other !== tag) pending.push(`git: this commit is tagged ${other}, but its version is ${version}`);
-  if (changes.length > 0) pending.push(`git: ${changes.length} uncommitted changes: ${changes.join(', ')}`);
-  if (registry === undefined) pending.push('IMAGE_REGISTRY is not set. It names the registry to push to');
-  else if (!REGISTRY.test(registry))
-    problems.push(`IMAGE_REGISTRY: "${registry}" is not a registry such as registry.example.com/team`);
-  return { problems, pending };
-}
-
 async function readManifest(path: string): Promise<{ readonly version?: string }> {
   return JSON.parse(await readRepositoryFile(path)) as { version?: string };
 }
 
-function lines(text: string): string[] {
-  return text
+/** The lines of the output without empty ones. */
+async function git(...args: string[]): Promise<string[]> {
+  const { stdout } = await runTool('git', args, { cwd: ROOT });
+  return stdout
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-}
-
-async function git(...args: string[]): Promise<string> {
-  return (await runTool('git', args, { cwd: ROOT })).stdout;
 }

@@ -1,16 +1,15 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
-import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
-import { openFolder } from '@tocsin/embedded/program/teardown';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { UsageError } from '@tocsin/embedded/program/run-program';
+import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
 import { packCli } from '../cli-package/main.ts';
 import { ensureBaseImages, readBaseImages } from '../containers/base-images.ts';
-import { type Engine, NoEngineError, openEngine } from '../containers/engine.ts';
+import { openEngine, type Engine } from '../containers/engine.ts';
 import { buildImages } from '../containers/images.ts';
 import { packageChart } from '../helm.ts';
 import { copyWorkTree } from '../repository.ts';
+import { parseCommandLine, runOrExplain, say } from '../rollout/command.ts';
 import { runTool } from '../run-tool.ts';
 import {
   type Artifact,
@@ -26,9 +25,7 @@ import {
   type ReleaseImage,
   writeChecksums,
 } from './artifacts.ts';
-import { checkFacts, type Findings, readFacts, readTopSection } from './checks.ts';
-
-const NO_ENGINE = 2;
+import { checkFacts, readFacts, readTopSection, type ReleaseChecks } from './checks.ts';
 
 const HELP = `npm run release -- [options]
 
@@ -46,53 +43,40 @@ interface Options {
 }
 
 /**
- * `npm run release`. Exits with 1 if the release has problems, and with 2 where no Docker engine can be used.
+ * `npm run release`. Exits with 1 if the release has problems, and with 2 if no Docker engine can be used.
  * @public called by `bootstrap.js`
  */
-export async function main(args: readonly string[]): Promise<void> {
-  await runProgram(async (teardown) => {
+export function main(args: readonly string[]): Promise<void> {
+  return runOrExplain(async (teardown) => {
     const options = parseOptions(args, process.env);
     if (options === null) {
       say(HELP);
       return 0;
     }
-    try {
-      const { problems, pending } = await release(options, teardown);
-      for (const line of pending) say(`Before the release: ${line}`);
-      for (const problem of problems) say(`PROBLEM: ${problem}`);
-      return problems.length === 0 ? 0 : 1;
-    } catch (error) {
-      if (!(error instanceof NoEngineError)) throw error;
-      say(error.message);
-      return NO_ENGINE;
-    }
+    const { problems, pending } = await release(options, teardown);
+    for (const line of pending) say(`Before the release: ${line}`);
+    for (const problem of problems) say(`PROBLEM: ${problem}`);
+    return problems.length === 0 ? 0 : 1;
   });
 }
 
 /** Null for `--help`. @throws UsageError */
 export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): Options | null {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        help: { type: 'boolean' },
-        'dry-run': { type: 'boolean' },
-        'no-npm': { type: 'boolean' },
-        folder: { type: 'string' },
-      },
-    });
-    if (values.help === true) return null;
-    // Without `--`, npm consumes these options. Ignoring them would publish what the user wanted to keep back.
-    const dryRun = values['dry-run'] === true || env['npm_config_dry_run'] === 'true';
-    const npm = values['no-npm'] !== true && env['npm_config_npm'] === undefined;
-    return { dryRun, npm, folder: values.folder };
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
+  const values = parseCommandLine(args, {
+    help: { type: 'boolean' },
+    'dry-run': { type: 'boolean' },
+    'no-npm': { type: 'boolean' },
+    folder: { type: 'string' },
+  });
+  if (values.help === true) return null;
+  // Without `--`, npm consumes these options. Ignoring them would publish what the user wanted to keep back.
+  const dryRun = values['dry-run'] === true || env['npm_config_dry_run'] === 'true';
+  const npm = values['no-npm'] !== true && env['npm_config_npm'] === undefined;
+  return { dryRun, npm, folder: values.folder };
 }
 
 /** Publishes nothing if it finds a problem. */
-async function release(options: Options, teardown: Teardown): Promise<Findings> {
+async function release(options: Options, teardown: Teardown): Promise<ReleaseChecks> {
   const facts = await readFacts(process.env['IMAGE_REGISTRY']);
   const { version, created } = facts;
   const { problems, pending } = checkFacts(facts);
@@ -139,7 +123,7 @@ async function release(options: Options, teardown: Teardown): Promise<Findings> 
   const manifest = { version, revision, created, ...published, artifacts };
   await writeFile(join(folder, 'release.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   await writeChecksums(folder);
-  // Last, because npm never takes a version twice.
+  // Last, because npm accepts each version only once.
   if (!options.dryRun && options.npm) await publishCli(cli, version);
   say(`\n${tableOf(published.images, artifacts)}\n\n${folder}`);
   return { problems, pending };
@@ -166,21 +150,20 @@ async function publish(
   registry: string,
 ): Promise<Published> {
   const pushed: ReleaseImage[] = [];
-  for (const image of images) {
+  for (const image of images)
     pushed.push(await attempt(`Pushed ${image.reference}`, pushImage(engine, image)));
-  }
   const chart = await attempt('Pushed the chart', pushChart(tarball, registry));
   return { images: pushed, chart };
 }
 
 async function publishCli(tarball: string, version: string): Promise<void> {
-  // Without a tag of its own, a pre-release would be what everybody installs.
+  // Without a tag of its own, npm would install a pre-release by default.
   const tag = version.includes('-') ? 'next' : 'latest';
   const args = ['publish', tarball, '--tag', tag, '--loglevel', 'error'];
   await attempt(`Published ${basename(tarball)}`, runTool('npm', args));
 }
 
-/** Reports a step, or the output of the program that refused it. @throws EmbeddedError */
+/** Reports a step. @throws EmbeddedError with the output of the program that failed */
 async function attempt<Result>(success: string, step: Promise<Result>): Promise<Result> {
   try {
     const result = await step;
@@ -204,8 +187,4 @@ function tableOf(images: readonly ReleaseImage[], artifacts: readonly Artifact[]
 
 function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 2 : 0)} MB`;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

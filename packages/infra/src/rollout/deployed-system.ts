@@ -1,82 +1,115 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '@tocsin/embedded/testing/until';
+import { openSession, type DashboardRequest } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
+import { failuresOf } from '../failures.ts';
 import type { Flapping, OutsideLog } from './outside.ts';
 
-/** Tocsin as it runs in containers or pods, and everything that the tests of a rollout ask of the platform. */
-export interface DeployedSystem {
-  /** Where the API and the dashboard listen on this machine. It can change when parts are replaced. */
-  readonly port: number;
-  /** PUBLIC_URL of the api: the origin of its pages. */
-  readonly publicUrl: string;
-  /** A key with the scope `write`. */
-  readonly apiKey: string;
-  readonly admin: { readonly email: string; readonly password: string };
-  readonly outside: OutsideClient;
-  /** Runs a query on its Postgres. Returns the rows, with values as `json_agg` represents them. */
-  query(sql: string): Promise<unknown>;
-  /** Applies a file of monitors with the image of the CLI. Returns its output. */
-  apply(yaml: string): Promise<string>;
-  /** Runs a command in a part. Returns its output. */
-  exec(part: string, command: readonly string[]): Promise<string>;
-  /** Stops a part, a container or a pod, by SIGTERM. Resolves when it, or its replacement, is ready. */
-  replace(part: string): Promise<void>;
-  /** Brings every service to the new image. Resolves when all are ready. */
-  upgrade(): Promise<void>;
-}
-
-/** Where monitors and channels of the system find the targets and the receiver. */
+/** Where monitors and channels find the targets and the receiver of `outside.ts`. */
 export const TARGET_URL = 'http://outside:8080/m/';
 export const RECEIVER_URL = 'https://outside:8443/webhooks';
+/** The user whom the api creates when it starts. */
+export const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
+/** `query` in a container with PostgreSQL. */
+const PSQL =
+  'PGPASSWORD="$POSTGRES_PASSWORD" psql --host=127.0.0.1 --username=tocsin --dbname=tocsin -At -c "$1"';
 
-/** Controls the process of `outside.ts`. */
-export class OutsideClient {
-  readonly #url: () => string;
+/** Tocsin in containers or pods, with targets and a receiver in one more container. */
+export abstract class DeployedSystem {
+  /** The port of the api on this machine. It can change when parts are replaced. */
+  abstract readonly port: number;
+  abstract readonly publicUrl: string;
+  /** A key with the scope `write`. */
+  abstract readonly apiKey: string;
+  /** The port 8080 of `outside.ts`, on this machine. */
+  protected abstract readonly outsidePort: number;
+  protected abstract readonly postgres: string;
 
-  /** @param url of its port 8080, as this process reaches it; asked for with every request */
-  constructor(url: () => string) {
-    this.#url = url;
+  /** Runs a command in a part, a container or a pod. Returns its output. */
+  abstract exec(part: string, command: readonly string[]): Promise<string>;
+  /** Applies a file of monitors with the image of the CLI. */
+  abstract apply(yaml: string): Promise<unknown>;
+  /** Stops a part by SIGTERM. Resolves when it, or its replacement, is ready. */
+  abstract replace(part: string): Promise<void>;
+  /** Brings every service to the new image. Resolves when all are ready. */
+  abstract upgrade(): Promise<void>;
+
+  /** Runs a query on Postgres. Returns the rows, with values as `json_agg` represents them. */
+  async query<Row>(row: z.ZodType<Row>, sql: string): Promise<Row[]> {
+    const wrapped = `select coalesce(json_agg(rows), '[]') from (${sql}) as rows`;
+    const output = await this.exec(this.postgres, ['sh', '-c', PSQL, 'sh', wrapped]);
+    return z.array(row).parse(JSON.parse(output));
   }
 
+  /** The number of rows that a query counts. */
+  async count(sql: string): Promise<number> {
+    const [row] = await this.query(z.object({ count: z.number() }), sql);
+    return row?.count ?? 0;
+  }
+
+  /** Sends a request to the REST API. Returns the parsed body. @throws Error for another status */
+  async callApi(method: string, path: string, status: number, body?: object): Promise<unknown> {
+    const response = await fetch(`http://127.0.0.1:${this.port}/api/cli${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${this.apiKey}`,
+        ...(body && { 'Content-Type': 'application/json' }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return readBody(`${method} ${path}`, response, status);
+  }
+
+  /** Signs in to the dashboard. */
+  async signIn(): Promise<DashboardRequest> {
+    return (await openSession(this, ADMIN, this.publicUrl)).request;
+  }
+
+  /** Lets targets fail and recover in turns from now on. */
   async flap(flapping: Flapping): Promise<void> {
-    await this.#request('/flap', { method: 'POST', body: JSON.stringify(flapping) });
+    await this.#callOutside('/flap', { method: 'POST', body: JSON.stringify(flapping) });
   }
 
   /** Lets the target of this name respond with a status code from now on. */
   async setStatus(target: string, statusCode: number): Promise<void> {
-    await this.#request(`/status/${target}/${statusCode}`, { method: 'POST' });
+    await this.#callOutside(`/status/${target}/${statusCode}`, { method: 'POST' });
   }
 
-  async readLog(): Promise<OutsideLog> {
-    return (await (await this.#request('/log')).json()) as OutsideLog;
+  async readOutsideLog(): Promise<OutsideLog> {
+    return (await (await this.#callOutside('/log')).json()) as OutsideLog;
   }
 
-  async #request(path: string, init?: RequestInit): Promise<Response> {
-    const response = await fetch(this.#url() + path, init);
+  async #callOutside(path: string, init?: RequestInit): Promise<Response> {
+    const response = await fetch(`http://127.0.0.1:${this.outsidePort}${path}`, init);
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
     return response;
   }
 }
 
-/** Calls the REST API with the system's key. */
-export async function callApi(
-  { port, apiKey }: Pick<DeployedSystem, 'port' | 'apiKey'>,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<{ readonly status: number; readonly body: unknown }> {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${apiKey}`, ...(body && { 'Content-Type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-  });
+/** Returns the parsed body of a response, null without a body. @throws Error for another status */
+export async function readBody(what: string, response: Response, status: number): Promise<unknown> {
   const text = await response.text();
-  return { status: response.status, body: text === '' ? null : (JSON.parse(text) as unknown) };
+  if (response.status !== status) throw new Error(`${what}: ${response.status} ${text.slice(0, 500)}`);
+  return text === '' ? null : (JSON.parse(text) as unknown);
 }
 
-/**
- * Runs in the container and prints what it finds. Without the restrictions of Compose or the chart, its user could write two of the paths, and
- * its capabilities would be bounded by more than nothing.
- */
+/** Waits for a condition. One that throws does not hold yet: containers and pods are unreachable while they start. */
+export async function untilReachable(
+  what: string,
+  withinSeconds: number,
+  holds: () => Promise<boolean>,
+): Promise<void> {
+  let cause: unknown;
+  const isTrue = (): Promise<boolean> =>
+    holds().catch((error: unknown) => {
+      cause = error;
+      return false;
+    });
+  await until(what, isTrue, withinSeconds * 1_000).catch((error: unknown) => {
+    throw new Error(String(error), { cause });
+  });
+}
+
+/** Runs in the container of a service. Without the restrictions of Compose or the chart, its user could write two of the paths. */
 const PROBE = `
 const { readFileSync, writeFileSync } = require('node:fs');
 const status = readFileSync('/proc/1/status', 'utf8');
@@ -85,9 +118,8 @@ let written = '';
 for (const path of ['/app/probe', '/var/tmp/probe', '/home/node/probe']) {
   try { writeFileSync(path, ''); written = path; } catch {}
 }
-console.log(JSON.stringify({
-  uid: field('Uid'), capabilities: field('CapBnd'), noNewPrivileges: field('NoNewPrivs'), written, command: readFileSync('/proc/1/cmdline', 'utf8'),
-}));
+const command = readFileSync('/proc/1/cmdline', 'utf8');
+console.log(JSON.stringify({ uid: field('Uid'), capabilities: field('CapBnd'), noNewPrivileges: field('NoNewPrivs'), written, command }));
 `;
 const probeSchema = z.object({
   uid: z.string(),
@@ -97,43 +129,16 @@ const probeSchema = z.object({
   command: z.string(),
 });
 
-/**
- * Inspects a running service from inside. An empty result means that it is not root, has no capabilities, cannot write its file system, and
- * receives signals itself.
- */
+/** Inspects a running service from inside: its user, its capabilities, its file system, and whether it receives signals. */
 export async function inspectHardening(system: DeployedSystem, service: string): Promise<string[]> {
-  const probe = probeSchema.parse(JSON.parse(await system.exec(service, ['node', '-e', PROBE])));
-  return [
-    ...(probe.uid === '1000' ? [] : [`${service} runs as user ${probe.uid}`]),
-    ...(/^0+$/.test(probe.capabilities) ? [] : [`${service} can get the capabilities ${probe.capabilities}`]),
-    ...(probe.noNewPrivileges === '1' ? [] : [`${service} can gain privileges`]),
-    ...(probe.written === '' ? [] : [`${service} can write ${probe.written}`]),
+  const output = await system.exec(service, ['node', '-e', PROBE]);
+  const { uid, capabilities, noNewPrivileges, written, command } = probeSchema.parse(JSON.parse(output));
+  return failuresOf([
+    [uid === '1000', `${service} runs as user ${uid}`],
+    [/^0+$/.test(capabilities), `${service} can get the capabilities ${capabilities}`],
+    [noNewPrivileges === '1', `${service} can gain privileges`],
+    [written === '', `${service} can write ${written}`],
     // A shell as PID 1 would not forward signals.
-    ...(probe.command.startsWith('node\0') ? [] : [`${service} runs ${probe.command} as PID 1`]),
-  ];
-}
-
-const POLL_MS = 250;
-
-/**
- * Waits until a condition holds. A check that throws counts as one that does not hold: containers and pods are
- * unreachable while they start. Polls slowly, because each check starts a process.
- * @throws Error that names the condition and what the last check threw
- */
-export async function waitUntil(
-  what: string,
-  withinSeconds: number,
-  holds: () => Promise<boolean>,
-): Promise<void> {
-  const deadline = Date.now() + withinSeconds * 1_000;
-  let cause: unknown;
-  for (;;) {
-    try {
-      if (await holds()) return;
-    } catch (error) {
-      cause = error;
-    }
-    if (Date.now() > deadline) throw new Error(`not within ${withinSeconds} s: ${what}`, { cause });
-    await wait(POLL_MS);
-  }
+    [command.startsWith('node\0'), `${service} runs ${command} as PID 1`],
+  ]);
 }

@@ -1,16 +1,19 @@
-import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { openSession } from '@tocsin/lab/dashboard-session';
-import { UsageError } from '@tocsin/embedded/program/run-program';
 import { z } from 'zod';
-import { callApi, type DeployedSystem, RECEIVER_URL, TARGET_URL, waitUntil } from './deployed-system.ts';
+import {
+  readBody,
+  RECEIVER_URL,
+  TARGET_URL,
+  untilReachable,
+  type DeployedSystem,
+} from './deployed-system.ts';
+import { readFindings, type Findings } from './findings.ts';
 
-const SOURCE = 'load';
 const REGIONS = ['eu', 'us'];
 /** With a timeout of half the interval or more, checks of one monitor could overlap. */
 const TIMEOUT_SHARE = 0.4;
 const FLAPPING_SHARE = 0.01;
 /** How many intervals a flapping target is up, or down, at a time. */
-const TURN_INTERVALS = { least: 1.2, most: 3 } as const;
+const TURN_INTERVALS = { min: 1.2, max: 3 } as const;
 const SETTLE_SECONDS = 180;
 /** Until the schedules are applied and the first checks run. */
 const SETUP_SECONDS = 60;
@@ -19,17 +22,16 @@ const SETUP_SECONDS = 60;
 export interface LoadedMonitor {
   readonly id: string;
   readonly region: string;
-  readonly flaps: boolean;
 }
 
 export interface LoadOptions {
-  /** Checks a second. */
+  /** Checks per second. */
   readonly rate: number;
-  /** Of each monitor, seconds. */
+  /** Of each monitor, in seconds. */
   readonly interval: number;
 }
 
-/** Monitors of both regions that are checked at a steady rate; one in a hundred of them fails and recovers in turns. */
+/** Monitors in two regions that are checked at a steady rate. One in a hundred targets can fail and recover in turns. */
 export class Load {
   readonly monitors: readonly LoadedMonitor[];
   readonly options: LoadOptions;
@@ -43,18 +45,10 @@ export class Load {
 
   /** Creates the monitors and a channel for all of them. Resolves when each monitor has been checked twice. */
   static async start(system: DeployedSystem, options: LoadOptions): Promise<Load> {
-    const count = options.rate * options.interval;
-    const flapping = Math.ceil(count * FLAPPING_SHARE);
-    const { request } = await openSession(system, system.admin, system.publicUrl);
-    const channel = await request('POST', '/channels', {
-      name: 'Load',
-      url: RECEIVER_URL,
-      monitorIds: [],
-      allMonitors: true,
-    });
-    if (channel.status !== 201)
-      throw new Error(`creating a channel: ${channel.status} ${await channel.text()}`);
-    const monitors = Array.from({ length: count }, (_, index) => ({
+    const request = await system.signIn();
+    const channel = { name: 'Load', url: RECEIVER_URL, monitorIds: [], allMonitors: true };
+    await readBody('creating a channel', await request('POST', '/channels', channel), 201);
+    const monitors = Array.from({ length: options.rate * options.interval }, (_, index) => ({
       externalId: String(index),
       name: `Load ${index}`,
       url: TARGET_URL + String(index),
@@ -62,109 +56,61 @@ export class Load {
       timeout: Math.max(1, Math.floor(options.interval * TIMEOUT_SHARE)),
       regions: [REGIONS[index % REGIONS.length]],
     }));
-    const applied = await callApi(system, 'PUT', '/api/cli/monitors', { source: SOURCE, monitors });
-    if (applied.status !== 200)
-      throw new Error(`applying the monitors: ${JSON.stringify(applied).slice(0, 500)}`);
-    const load = new Load(system, options, await listMonitors(system, flapping));
-    if (load.monitors.length !== count) throw new Error(`${load.monitors.length} monitors, not ${count}`);
-    await load.#untilChecked(2);
+    await system.callApi('PUT', '/monitors', 200, { source: 'load', monitors });
+    const rows = await system.query(
+      z.object({ id: z.string(), region: z.string() }),
+      `select id, regions[1] as region from monitors where source = 'load'`,
+    );
+    if (rows.length !== monitors.length) throw new Error(`${rows.length} monitors, not ${monitors.length}`);
+    const load = new Load(system, options, rows);
+    await load.checkAll(2);
     return load;
   }
 
-  /** Lets the flapping targets fail and recover in turns from now on. */
-  async flap(): Promise<void> {
+  /**
+   * Disturbs the system while targets fail and recover, and compares what the targets, Postgres and the receiver have recorded. Resolves when
+   * every monitor is UP again and every webhook is delivered.
+   */
+  async measure(disturb: () => Promise<void>): Promise<Findings> {
     const intervalMs = this.options.interval * 1_000;
-    await this.#system.outside.flap({
-      count: this.monitors.filter(({ flaps }) => flaps).length,
-      leastMs: TURN_INTERVALS.least * intervalMs,
-      mostMs: TURN_INTERVALS.most * intervalMs,
+    await this.#system.flap({
+      count: Math.ceil(this.monitors.length * FLAPPING_SHARE),
+      minMs: TURN_INTERVALS.min * intervalMs,
+      maxMs: TURN_INTERVALS.max * intervalMs,
     });
-  }
-
-  /** Lets every target pass. Resolves when every monitor is UP and every webhook is delivered. */
-  async settle(): Promise<void> {
-    await this.#system.outside.flap({ count: 0, leastMs: 1, mostMs: 1 });
-    await this.#untilChecked(1);
-    await waitUntil('every monitor to be UP and every webhook to be delivered', SETTLE_SECONDS, async () => {
-      const [open] = z.tuple([z.object({ open: z.number() })]).parse(
-        await this.#system.query(
-          `select (select count(*) from monitors where source = '${SOURCE}' and status <> 'UP')
-             + (select count(*) from status_changes where dispatched_at is null)
-             + (select count(*) from deliveries where state = 'pending') as open`,
-        ),
-      );
-      return open.open === 0;
-    });
-  }
-
-  /** Waits until each monitor was checked at a slot from now on. */
-  checkOnce(): Promise<void> {
-    return this.#untilChecked(1);
+    const from = Date.now();
+    await this.checkAll();
+    await disturb();
+    await this.checkAll();
+    // Checks of the last interval may still be running.
+    const to = Date.now() - intervalMs;
+    await this.#settle();
+    return readFindings(this.#system, this, { from, to });
   }
 
   /** Waits until each monitor has recorded so many scheduled checks from now on. */
-  async #untilChecked(times: number): Promise<void> {
+  async checkAll(times = 1): Promise<void> {
     const since = new Date().toISOString();
-    await waitUntil('every monitor to be checked', SETUP_SECONDS + 3 * this.options.interval, async () => {
-      const rows = z.tuple([z.object({ checked: z.number() })]).parse(
-        await this.#system.query(
-          `select count(*) as checked from (select monitor_id from events where slot >= '${since}'
-             group by monitor_id having count(distinct slot) >= ${times}) as checked_monitors`,
-        ),
-      );
-      return rows[0].checked >= this.monitors.length;
-    });
-  }
-}
-
-async function listMonitors(system: DeployedSystem, flapping: number): Promise<LoadedMonitor[]> {
-  const rows = z
-    .array(z.object({ id: z.string(), externalId: z.string() }))
-    .parse(
-      await system.query(
-        `select id, external_id as "externalId" from monitors where source = '${SOURCE}' order by external_id`,
-      ),
+    const query = `select count(*) from (select from events where slot >= '${since}'
+      group by monitor_id having count(distinct slot) >= ${times}) as monitors`;
+    await untilReachable(
+      'every monitor to be checked',
+      SETUP_SECONDS + 3 * this.options.interval,
+      async () => (await this.#system.count(query)) >= this.monitors.length,
     );
-  return rows.map(({ id, externalId }) => {
-    const index = Number(externalId);
-    return { id, region: REGIONS[index % REGIONS.length] ?? '', flaps: index < flapping };
-  });
-}
-
-/** For `parseArgs`. */
-export const LOAD_OPTIONS = {
-  rate: { type: 'string', default: '500' },
-  interval: { type: 'string', default: '20' },
-} as const;
-
-export const LOAD_HELP = `  --rate NUMBER       checks per second (default 500)
-  --interval NUMBER   of each monitor, seconds (default 20)
-  --json FILE         writes the results there`;
-
-/** `parseArgs` of Node.js, with a message for people. @throws UsageError */
-export function parseCommandLine<Options extends NonNullable<ParseArgsConfig['options']>>(
-  args: readonly string[],
-  options: Options,
-): ReturnType<typeof parseArgs<{ options: Options }>>['values'] {
-  try {
-    return parseArgs({ args: [...args], options }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
-}
 
-/** The limit of one request that applies a set of monitors. */
-const MAX_MONITORS = 10_000;
-
-/** @throws UsageError */
-export function parseLoadOptions(values: { readonly rate: string; readonly interval: string }): LoadOptions {
-  const [rate, interval] = [Number(values.rate), Number(values.interval)];
-  if (!Number.isInteger(rate) || rate < 10) throw new UsageError('--rate takes a whole number from 10');
-  if (!Number.isInteger(interval) || interval < 5)
-    throw new UsageError('--interval takes a whole number from 5');
-  if (rate * interval > MAX_MONITORS)
-    throw new UsageError(
-      `--rate times --interval is ${rate * interval} monitors; at most ${MAX_MONITORS} are possible`,
+  /** Lets every target pass. Resolves when every monitor is UP and every webhook is delivered. */
+  async #settle(): Promise<void> {
+    await this.#system.flap({ count: 0, minMs: 1, maxMs: 1 });
+    await this.checkAll();
+    const query = `select (select count(*) from monitors where source = 'load' and status <> 'UP')
+      + (select count(*) from status_changes where dispatched_at is null)
+      + (select count(*) from deliveries where state = 'pending') as count`;
+    await untilReachable(
+      'every monitor to be UP and every webhook to be delivered',
+      SETTLE_SECONDS,
+      async () => (await this.#system.count(query)) === 0,
     );
-  return { rate, interval };
+  }
 }

@@ -3,44 +3,39 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https';
 
 /*
- * The world outside of the system under test, as one process in its network: the targets of its monitors (`/m/<name>`) and the
- * receiver of its webhooks (HTTPS, any path). It runs as a single file in a container, so it imports Node.js alone.
+ * The targets of the monitors (`/m/<name>`), and the receiver of the webhooks (HTTPS, any path), as one process in the network of the system
+ * under test. It runs as a single file in a container, so it imports Node.js alone.
  *
- * POST /flap {"count","leastMs","mostMs"}  lets the targets below `count` fail and recover in turns, and all other numbers pass
- * POST /status/<name>/<code>               lets a target respond with this status code
- * GET  /log                                shows every webhook and counts the responses of all targets
+ * POST /flap {"count","minMs","maxMs"}  lets the targets below `count` fail and recover in turns, and all other numbers pass
+ * POST /status/<name>/<code>            lets a target respond with this status code
+ * GET  /log                             shows every received webhook
  */
 
-/** One received webhook, with only the header that identifies it. */
 export interface LoggedWebhook {
+  /** The header webhook-id. */
   readonly id: string;
   readonly body: string;
 }
 
-/** What `GET /log` returns. */
+/** The body of `GET /log`. */
 export interface OutsideLog {
   readonly webhooks: readonly LoggedWebhook[];
-  /** Responses of targets with status code 200, and with any other. */
-  readonly passed: number;
-  readonly failed: number;
 }
 
-/** What `POST /flap` takes. */
+/** The body of `POST /flap`. */
 export interface Flapping {
   /** How many targets fail in turns; 0 lets all pass. */
   readonly count: number;
-  /** The length of a turn, up or down. Each target has a length of its own in between. */
-  readonly leastMs: number;
-  readonly mostMs: number;
+  /** The shortest and the longest turn, up or down. Each target has its own. */
+  readonly minMs: number;
+  readonly maxMs: number;
 }
 
 const folder = process.env['OUTSIDE_FOLDER'] ?? '/outside';
 const webhooks: LoggedWebhook[] = [];
-let passed = 0;
-let failed = 0;
-let flapping: Flapping = { count: 0, leastMs: 1_000, mostMs: 1_000 };
-let flappingSince = 0;
 const statusCodes = new Map<string, number>();
+let flapping: Flapping = { count: 0, minMs: 1_000, maxMs: 1_000 };
+let flappingSince = 0;
 
 createServer((request, response) => {
   handle(request, response).catch(() => response.destroy());
@@ -57,25 +52,26 @@ createSecureServer(
 process.on('SIGTERM', () => process.exit(0));
 
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [, root, first = '', second = ''] = (request.url ?? '/').split('/');
+  const [, root = '', name = '', code = ''] = (request.url ?? '/').split('/');
   const body = await readBody(request);
-  if (root === 'm') {
-    const statusCode = statusCodes.get(first) ?? (fails(Number(first)) ? 500 : 200);
-    if (statusCode === 200) passed += 1;
-    else failed += 1;
-    response.writeHead(statusCode, { 'Content-Type': 'text/plain' }).end('ok');
-  } else if (root === 'flap') {
-    flapping = JSON.parse(body) as Flapping;
-    flappingSince = Date.now();
-    response.writeHead(204).end();
-  } else if (root === 'status') {
-    statusCodes.set(first, Number(second));
-    response.writeHead(204).end();
-  } else if (root === 'log') {
-    const log: OutsideLog = { webhooks, passed, failed };
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(log));
-  } else {
-    response.writeHead(404).end();
+  switch (root) {
+    case 'm':
+      response.writeHead(statusCodes.get(name) ?? (fails(Number(name)) ? 500 : 200)).end('ok');
+      break;
+    case 'flap':
+      flapping = JSON.parse(body) as Flapping;
+      flappingSince = Date.now();
+      response.writeHead(204).end();
+      break;
+    case 'status':
+      statusCodes.set(name, Number(code));
+      response.writeHead(204).end();
+      break;
+    case 'log':
+      response.writeHead(200).end(JSON.stringify({ webhooks } satisfies OutsideLog));
+      break;
+    default:
+      response.writeHead(404).end();
   }
 }
 
@@ -84,11 +80,11 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   response.writeHead(200).end('ok');
 }
 
-/** A target begins with a turn that passes. */
+/** The first turn of a target passes. */
 function fails(target: number): boolean {
-  const { count, leastMs, mostMs } = flapping;
+  const { count, minMs, maxMs } = flapping;
   if (!(target < count)) return false;
-  const turnMs = leastMs + ((mostMs - leastMs) * (target + 1)) / count;
+  const turnMs = minMs + ((maxMs - minMs) * (target + 1)) / count;
   return Math.floor((Date.now() - flappingSince) / turnMs) % 2 === 1;
 }
 

@@ -1,8 +1,8 @@
-import { Badge, Skeleton, Tooltip } from '@mantine/core';
+import { Badge, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
@@ -10,7 +10,7 @@ import { IconButton, RowButton } from '../components/buttons.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time, useNow } from '../components/time.tsx';
 import { apiKeysQuery } from '../people/queries.ts';
@@ -31,7 +31,7 @@ export function ApiKeysPage(): ReactNode {
         hint="For pipelines and tools that create monitors and read results."
         actions={create}
       />
-      <Loaded query={query} pending={<Skeleton h={220} />}>
+      <Loaded query={query} pending={<Placeholder heights={[220]} />}>
         {(keys) =>
           keys.length === 0 ? (
             <EmptyState icon={IconKey} title="No API keys yet" action={create}>
@@ -49,7 +49,15 @@ export function ApiKeysPage(): ReactNode {
 }
 
 function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode {
+  const refresh = useRefresh();
   const [deleting, setDeleting] = useState<ApiKey | null>(null);
+  const remove = async (): Promise<void> => {
+    if (deleting === null) return;
+    await api('DELETE /api/dashboard/api-keys/:id', { id: deleting.id });
+    await refresh(apiKeysQuery);
+    notifications.show({ message: `API key “${deleting.name}” deleted. Requests with it are now rejected.` });
+    setDeleting(null);
+  };
   return (
     <Panel>
       <DataTable
@@ -80,7 +88,16 @@ function ApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }): ReactNode 
           },
         ]}
       />
-      <DeleteApiKey apiKey={deleting} onClose={() => setDeleting(null)} />
+      <ConfirmDialog
+        opened={deleting !== null}
+        title="Delete API key"
+        action="Delete"
+        name={deleting?.name ?? ''}
+        onConfirm={remove}
+        onClose={() => setDeleting(null)}
+      >
+        The next request with this key is rejected. You cannot restore a deleted key.
+      </ConfirmDialog>
     </Panel>
   );
 }
@@ -112,40 +129,5 @@ function Creator({ creator }: { readonly creator: ApiKey['createdBy'] }): ReactN
         </Badge>
       )}
     </>
-  );
-}
-
-interface DeleteApiKeyProps {
-  /** Null: the dialog is closed. */
-  readonly apiKey: ApiKey | null;
-  readonly onClose: () => void;
-}
-
-function DeleteApiKey({ apiKey, onClose }: DeleteApiKeyProps): ReactNode {
-  const refresh = useRefresh();
-  const remove = useMutation({
-    mutationFn: ({ id }: ApiKey) => api('DELETE /api/dashboard/api-keys/:id', { id }),
-    onSuccess: async (_, { name }) => {
-      await refresh(apiKeysQuery);
-      notifications.show({ message: `API key “${name}” deleted. Requests with it are now rejected.` });
-      onClose();
-    },
-  });
-  return (
-    <ConfirmDialog
-      title="Delete API key"
-      action="Delete"
-      name={apiKey?.name ?? ''}
-      opened={apiKey !== null}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => apiKey && remove.mutate(apiKey)}
-      onClose={() => {
-        remove.reset();
-        onClose();
-      }}
-    >
-      The next request with this key is rejected. You cannot restore a deleted key.
-    </ConfirmDialog>
   );
 }

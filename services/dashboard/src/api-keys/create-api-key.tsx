@@ -1,13 +1,12 @@
-import { Alert, Button, Group, Modal, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Alert, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { createApiKeySchema } from '@tocsin/contracts/api-keys/api-key';
-import type { z } from 'zod';
 import { type ReactNode, useId } from 'react';
+import type { z } from 'zod';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { CodeBlock } from '../components/code-block.tsx';
+import { CreateDialog } from '../components/create-dialog.tsx';
 import { useApiForm } from '../components/form.ts';
-import { SaveForm } from '../components/save-form.tsx';
 import { apiKeysQuery } from '../people/queries.ts';
 
 /** In days. */
@@ -19,8 +18,6 @@ const LIFETIMES = [
 ];
 const DAY_MS = 24 * 3_600_000;
 
-type NewApiKey = z.input<typeof createApiKeySchema>;
-
 interface CreateApiKeyProps {
   readonly opened: boolean;
   readonly onClose: () => void;
@@ -29,50 +26,6 @@ interface CreateApiKeyProps {
 /** Asks for a name and a lifetime, then shows the key once. */
 export function CreateApiKey({ opened, onClose }: CreateApiKeyProps): ReactNode {
   const refresh = useRefresh();
-  const create = useMutation({
-    mutationFn: (body: NewApiKey) => api('POST /api/dashboard/api-keys', { body }),
-    // The key must not stay in memory after the dialog is closed.
-    gcTime: 0,
-    onSuccess: () => refresh(apiKeysQuery),
-  });
-  const close = (): void => {
-    create.reset();
-    onClose();
-  };
-  return (
-    <Modal
-      opened={opened}
-      onClose={close}
-      title={create.data ? 'Your new API key' : 'New API key'}
-      size="lg"
-      // A stray key or click must not lose the key, which is shown only once.
-      closeOnClickOutside={create.isIdle}
-      closeOnEscape={create.isIdle}
-      withCloseButton={create.isIdle || create.isError}
-    >
-      {create.data ? (
-        <NewKey apiKey={create.data.key} onDone={close} />
-      ) : (
-        <ApiKeyForm
-          save={async (input) => void (await create.mutateAsync(input))}
-          onCancel={create.isPending ? null : close}
-        />
-      )}
-    </Modal>
-  );
-}
-
-function toBody({ name, lifetime }: { readonly name: string; readonly lifetime: string }): NewApiKey {
-  if (lifetime === 'never') return { name };
-  return { name, expiresAt: new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString() };
-}
-
-interface ApiKeyFormProps {
-  readonly save: (input: NewApiKey) => Promise<void>;
-  readonly onCancel: (() => void) | null;
-}
-
-function ApiKeyForm({ save, onCancel }: ApiKeyFormProps): ReactNode {
   const lifetimeLabel = useId();
   const form = useApiForm({
     schema: createApiKeySchema,
@@ -80,7 +33,22 @@ function ApiKeyForm({ save, onCancel }: ApiKeyFormProps): ReactNode {
     toBody,
   });
   return (
-    <SaveForm form={form} action="Create" save={(values) => save(toBody(values))} onCancel={onCancel} dialog>
+    <CreateDialog
+      opened={opened}
+      onClose={onClose}
+      size="lg"
+      title="New API key"
+      form={form}
+      action="Create"
+      create={async (values) => {
+        const { key } = await api('POST /api/dashboard/api-keys', { body: toBody(values) });
+        void refresh(apiKeysQuery);
+        return key;
+      }}
+      resultTitle="Your new API key"
+      renderResult={(key) => <NewKey apiKey={key} />}
+      done="I have copied it"
+    >
       <TextInput
         label="Name"
         description="What uses the key, such as “terraform production” or “CI of the shop”."
@@ -98,13 +66,24 @@ function ApiKeyForm({ save, onCancel }: ApiKeyFormProps): ReactNode {
           {...form.getInputProps('lifetime')}
         />
       </Stack>
-    </SaveForm>
+    </CreateDialog>
   );
 }
 
-function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: () => void }): ReactNode {
+function toBody({
+  name,
+  lifetime,
+}: {
+  readonly name: string;
+  readonly lifetime: string;
+}): z.input<typeof createApiKeySchema> {
+  if (lifetime === 'never') return { name };
+  return { name, expiresAt: new Date(Date.now() + Number(lifetime) * DAY_MS).toISOString() };
+}
+
+function NewKey({ apiKey }: { readonly apiKey: string }): ReactNode {
   return (
-    <Stack>
+    <>
       <Alert color="yellow" role="alert">
         Copy the key now. You cannot see it again, but you can create a new one.
       </Alert>
@@ -114,9 +93,6 @@ function NewKey({ apiKey, onDone }: { readonly apiKey: string; readonly onDone: 
         code={`curl -H 'Authorization: Bearer ${apiKey}' ${window.location.origin}/api/cli/monitors`}
         what="the command"
       />
-      <Group justify="flex-end">
-        <Button onClick={onDone}>I have copied it</Button>
-      </Group>
-    </Stack>
+    </>
   );
 }

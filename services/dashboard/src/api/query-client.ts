@@ -3,14 +3,14 @@ import { ApiError, isStatus } from './request.ts';
 
 const RETRY_AFTER_MS = 15_000;
 
-/** Whether the same question may be answered a little later: nobody answered, or the server is at fault. */
+/** Whether the same request may succeed later: there was no response, or the server failed. */
 export function isWorthRetrying(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 500);
 }
 
 /**
- * The `refetchInterval` of a query that is asked so often, and sooner after a failure that passes.
- * @param everyMs false: only after such a failure
+ * The `refetchInterval` of a query, which is shorter after a failure that is worth retrying.
+ * @param everyMs false refetches only after such a failure
  */
 export function refreshEvery(
   everyMs: number | false,
@@ -21,10 +21,10 @@ export function refreshEvery(
   };
 }
 
-const MOST_RETRIES = 2;
+const MAX_RETRIES = 2;
 const STALE_AFTER_MS = 15_000;
 
-/** @param onSignedOut called where an answer says that nobody is signed in (any more) */
+/** @param onSignedOut is called after a 401, except by queries and mutations with `meta: { session: true }` */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   const onError = (error: unknown): void => {
     if (isStatus(error, 401)) onSignedOut();
@@ -38,13 +38,13 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
         mutation.options.meta?.['session'] !== true && onError(error),
     }),
     defaultOptions: {
-      // A browser that calls itself offline may well reach a server of its own network; and what is asked for now must not happen later.
+      // An offline browser may still reach a server in its own network. A change must not be sent later.
       mutations: { networkMode: 'always' },
       queries: {
         networkMode: 'always',
         staleTime: STALE_AFTER_MS,
         refetchInterval: refreshEvery(false),
-        retry: (failures, error) => failures < MOST_RETRIES && isWorthRetrying(error),
+        retry: (failures, error) => failures < MAX_RETRIES && isWorthRetrying(error),
       },
     },
   });

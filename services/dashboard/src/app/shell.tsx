@@ -38,48 +38,119 @@ import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
 import { meQuery, signOut } from '../session/session.ts';
 import classes from './shell.module.css';
 
-export function Logo({ size = 28 }: { readonly size?: number }): ReactNode {
-  return <img src="/favicon.svg" width={size} height={size} alt="" />;
-}
+const PAGES = [
+  { to: '/', label: 'Monitors', icon: IconActivityHeartbeat },
+  { to: '/incidents', label: 'Incidents', icon: IconFlame },
+  { to: '/maintenance', label: 'Maintenance', icon: IconCalendarPause },
+  { to: '/channels', label: 'Channels', icon: IconWebhook },
+  { to: '/regions', label: 'Regions', icon: IconMapPin },
+  { to: '/api-keys', label: 'API keys', icon: IconKey },
+  { to: '/people', label: 'People', icon: IconUsers, ownersOnly: true },
+] as const;
 
-export function HomeLink(): ReactNode {
+const COLOR_SCHEMES = [
+  { value: 'light', label: 'Light', icon: IconSun },
+  { value: 'dark', label: 'Dark', icon: IconMoon },
+  { value: 'auto', label: 'System', icon: IconDeviceDesktop },
+] as const;
+
+/** The frame around every page of a signed-in user. */
+export function Shell(): ReactNode {
+  const [opened, { toggle, close }] = useDisclosure();
   return (
-    <Link to="/" className={classes['home']} aria-label="Tocsin: all monitors">
-      <Logo />
-      <Text component="span" fw={700} size="lg">
-        Tocsin
-      </Text>
-    </Link>
+    <LiveProvider>
+      <a className={classes['skip']} href="#main">
+        Skip to content
+      </a>
+      <AppShell
+        header={{ height: 56 }}
+        navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+        padding="md"
+      >
+        <AppShell.Header className={classes['header'] ?? ''}>
+          <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+            <Group gap="sm" wrap="nowrap">
+              <Burger
+                opened={opened}
+                onClick={toggle}
+                hiddenFrom="sm"
+                size="sm"
+                aria-label={opened ? 'Close the navigation' : 'Open the navigation'}
+                aria-expanded={opened}
+              />
+              <Link to="/" className={classes['home']} aria-label="Tocsin: all monitors">
+                <img src="/favicon.svg" width={28} height={28} alt="" />
+                <Text component="span" fw={700} size="lg">
+                  Tocsin
+                </Text>
+              </Link>
+            </Group>
+            <Group gap="xs" wrap="nowrap">
+              <LiveState />
+              <AccountMenu />
+            </Group>
+          </Group>
+        </AppShell.Header>
+        <AppShell.Navbar p="sm" className={classes['navbar'] ?? ''} aria-label="Pages" data-closed={!opened}>
+          <AppShell.Section grow component={ScrollArea}>
+            <PageLinks onOpen={close} />
+          </AppShell.Section>
+        </AppShell.Navbar>
+        <AppShell.Main id="main" tabIndex={-1}>
+          <NotLiveBanner />
+          <Outlet />
+        </AppShell.Main>
+      </AppShell>
+    </LiveProvider>
   );
 }
 
-/** The pages of the navigation, in its order. */
-export const PAGES = [
-  { to: '/', label: 'Monitors', icon: IconActivityHeartbeat, ownersOnly: false },
-  { to: '/incidents', label: 'Incidents', icon: IconFlame, ownersOnly: false },
-  { to: '/maintenance', label: 'Maintenance', icon: IconCalendarPause, ownersOnly: false },
-  { to: '/channels', label: 'Channels', icon: IconWebhook, ownersOnly: false },
-  { to: '/regions', label: 'Regions', icon: IconMapPin, ownersOnly: false },
-  { to: '/api-keys', label: 'API keys', icon: IconKey, ownersOnly: false },
-  { to: '/people', label: 'People', icon: IconUsers, ownersOnly: true },
-  { to: '/docs', label: 'API reference', icon: IconBook, ownersOnly: false },
-] as const;
+function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const { data: me } = useQuery(meQuery);
+  const { data: incidents = [] } = useQuery(openIncidentsQuery);
+  const pages = PAGES.filter((page) => !('ownersOnly' in page) || me?.user.role === 'owner');
+  return (
+    <>
+      {pages.map(({ to, label, icon: Icon }) => (
+        <NavLink
+          key={to}
+          component={Link}
+          to={to}
+          onClick={onOpen}
+          label={label}
+          leftSection={<Icon size={18} aria-hidden />}
+          active={to === '/' ? path === '/' || path.startsWith('/monitors') : path.startsWith(to)}
+          className={classes['page'] ?? ''}
+          rightSection={
+            to === '/incidents' && incidents.length > 0 ? (
+              <Badge color="red" size="sm" variant="filled" aria-label={`${incidents.length} open`}>
+                {incidents.length}
+              </Badge>
+            ) : null
+          }
+        />
+      ))}
+      {/* The API serves this page. */}
+      <NavLink
+        href="/docs"
+        label="API reference"
+        leftSection={<IconBook size={18} aria-hidden />}
+        className={classes['page'] ?? ''}
+      />
+    </>
+  );
+}
 
-const SCHEMES = [
-  { value: 'light', label: 'Light', icon: IconSun },
-  { value: 'dark', label: 'Dark', icon: IconMoon },
-  { value: 'auto', label: 'As the system', icon: IconDeviceDesktop },
-] as const;
-
-export function AccountMenu(): ReactNode {
+function AccountMenu(): ReactNode {
   const { data: me } = useQuery(meQuery);
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const leave = useMutation({
+  const { mutate } = useMutation({
     mutationFn: signOut,
-    // A whole new page: nothing of this session stays in memory.
+    // A page load removes everything of the session from memory.
     onSuccess: () => window.location.assign('/sign-in'),
     onError: (error) =>
-      notifications.show({ color: 'red', message: `You are still signed in: ${describeError(error)}` }),
+      notifications.show({ color: 'red', message: `Signing out failed: ${describeError(error)}` }),
   });
   return (
     <Menu width={240} position="bottom-end">
@@ -103,7 +174,7 @@ export function AccountMenu(): ReactNode {
           Profile and sessions
         </Menu.Item>
         <Menu.Divider />
-        {SCHEMES.map(({ value, label, icon: Icon }) => (
+        {COLOR_SCHEMES.map(({ value, label, icon: Icon }) => (
           <Menu.Item
             key={value}
             onClick={() => setColorScheme(value)}
@@ -115,82 +186,10 @@ export function AccountMenu(): ReactNode {
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item onClick={() => leave.mutate()} leftSection={<IconLogout size={16} aria-hidden />}>
+        <Menu.Item onClick={() => mutate()} leftSection={<IconLogout size={16} aria-hidden />}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );
-}
-
-/** What surrounds every page of somebody who is signed in. */
-export function Shell(): ReactNode {
-  const [opened, { toggle, close }] = useDisclosure();
-  const path = useRouterState({ select: (state) => state.location.pathname });
-  return (
-    <LiveProvider>
-      <a className={classes['skip']} href="#main">
-        Skip to the page
-      </a>
-      <AppShell
-        header={{ height: 56 }}
-        navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
-        padding="md"
-      >
-        <AppShell.Header className={classes['header'] ?? ''}>
-          <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-            <Group gap="sm" wrap="nowrap">
-              <Burger
-                opened={opened}
-                onClick={toggle}
-                hiddenFrom="sm"
-                size="sm"
-                aria-label={opened ? 'Close the navigation' : 'Open the navigation'}
-                aria-expanded={opened}
-              />
-              <HomeLink />
-            </Group>
-            <Group gap="xs" wrap="nowrap">
-              <LiveState />
-              <AccountMenu />
-            </Group>
-          </Group>
-        </AppShell.Header>
-        <AppShell.Navbar p="sm" className={classes['navbar'] ?? ''} aria-label="Pages" data-closed={!opened}>
-          <AppShell.Section grow component={ScrollArea}>
-            <Pages path={path} onOpen={close} />
-          </AppShell.Section>
-        </AppShell.Navbar>
-        <AppShell.Main id="main" tabIndex={-1}>
-          <NotLiveBanner />
-          <Outlet />
-        </AppShell.Main>
-      </AppShell>
-    </LiveProvider>
-  );
-}
-
-function Pages({ path, onOpen }: { readonly path: string; readonly onOpen: () => void }): ReactNode {
-  const { data: me } = useQuery(meQuery);
-  const { data: incidents } = useQuery(openIncidentsQuery);
-  const open = incidents?.length ?? 0;
-  return PAGES.filter(({ ownersOnly }) => !ownersOnly || me?.user.role === 'owner').map((page) => (
-    <NavLink
-      key={page.to}
-      component={Link}
-      to={page.to}
-      onClick={onOpen}
-      label={page.label}
-      leftSection={<page.icon size={18} aria-hidden />}
-      active={page.to === '/' ? path === '/' || path.startsWith('/monitors') : path.startsWith(page.to)}
-      className={classes['page'] ?? ''}
-      rightSection={
-        page.to === '/incidents' && open > 0 ? (
-          <Badge color="red" size="sm" variant="filled" aria-label={`${open} open`}>
-            {open}
-          </Badge>
-        ) : null
-      }
-    />
-  ));
 }

@@ -1,4 +1,4 @@
-import { Alert, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Group, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconAlertTriangle, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import type { Channel } from '@tocsin/contracts/channels/channel';
@@ -7,10 +7,10 @@ import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { showError, useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
-import { Loaded, NotFoundPage } from '../components/load-states.tsx';
+import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { IconButton } from '../components/buttons.tsx';
 import { DeleteButton } from '../components/confirm-dialog.tsx';
-import { PageHeader, Panel } from '../components/page.tsx';
+import { PageHeader } from '../components/page.tsx';
 import { Time } from '../components/time.tsx';
 import { ChannelSettings, ChannelTest } from './channel-settings.tsx';
 import { channelState, describeMonitors } from './channel-text.ts';
@@ -30,7 +30,7 @@ export function ChannelPage(): ReactNode {
   const query = useQuery(channelQuery(channelId));
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
-    <Loaded query={query} pending={<Placeholder />}>
+    <Loaded query={query} pending={<Placeholder heights={[62, 184, 144, 145, 354]} />}>
       {(channel) => (
         <>
           <PageHeader
@@ -81,27 +81,22 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
     case 'failing':
       return (
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Webhooks do not arrive">
-          {failingSince !== null && (
-            <Text size="sm">
-              Every attempt since <Time value={failingSince} /> has failed. Tocsin keeps trying and disables
-              the channel after 72 hours without a success. See the delivery log below for the responses.
-            </Text>
-          )}
+          Every attempt since {failingSince !== null && <Time value={failingSince} />} has failed. Tocsin
+          keeps trying and disables the channel after 72 hours without a success. See the delivery log below
+          for the responses.
         </Alert>
       );
     case 'disabled':
       return (
         <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Disabled by Tocsin">
-          <Text size="sm">
-            {disabledReason} New alerts are held. Fix the receiver, enable the channel, then redeliver the
-            held alerts.
-          </Text>
+          {disabledReason} New alerts are held. Fix the receiver, enable the channel, then redeliver the held
+          alerts.
         </Alert>
       );
     case 'switched-off':
       return (
         <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Disabled by hand">
-          <Text size="sm">Nothing is sent. New alerts are held until you redeliver them.</Text>
+          Nothing is sent. New alerts are held until you redeliver them.
         </Alert>
       );
   }
@@ -130,21 +125,5 @@ function EnableButton({ channel: { id, enabled } }: ChannelProps): ReactNode {
     >
       {enabled ? 'Disable' : 'Enable'}
     </IconButton>
-  );
-}
-
-function Placeholder(): ReactNode {
-  return (
-    <>
-      <Skeleton height={34} width={260} mb={8} />
-      <Skeleton height={20} width={160} mb="md" />
-      <Stack>
-        {[150, 110, 111, 320].map((height) => (
-          <Panel key={height}>
-            <Skeleton height={height} />
-          </Panel>
-        ))}
-      </Stack>
-    </>
   );
 }

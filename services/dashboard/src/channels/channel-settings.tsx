@@ -1,4 +1,3 @@
-import { DataList } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconSend } from '@tabler/icons-react';
 import type { Channel } from '@tocsin/contracts/channels/channel';
@@ -15,7 +14,7 @@ import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { ChannelForm } from './channel-form.tsx';
 import { describeMonitors } from './channel-text.ts';
-import { AttemptSummary, Fact } from './delivery-details.tsx';
+import { AttemptSummary, Facts } from './delivery-details.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { DeliveryStateBadge } from './state-badges.tsx';
 
@@ -51,16 +50,18 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
         </IconButton>
       }
     >
-      <DataList orientation="horizontal">
-        <Fact label="URL">{url}</Fact>
-        <Fact label="Monitors">
-          {describeMonitors(channel)}
-          {!allMonitors && <MonitorNames ids={monitorIds} />}
-        </Fact>
-        <Fact label="Created">
-          <Time value={channel.createdAt} />
-        </Fact>
-      </DataList>
+      <Facts
+        facts={{
+          URL: url,
+          Monitors: (
+            <>
+              {describeMonitors(channel)}
+              {!allMonitors && <MonitorNames ids={monitorIds} />}
+            </>
+          ),
+          Created: <Time value={channel.createdAt} />,
+        }}
+      />
     </Panel>
   );
 }

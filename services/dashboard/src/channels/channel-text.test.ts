@@ -26,7 +26,7 @@ test('indents JSON and leaves any other payload unchanged', () => {
   expect(prettyPayload('not {json')).toBe('not {json');
 });
 
-test('says why there is no time of a next attempt', () => {
+test('describes a delivery without a next attempt', () => {
   expect(describeNextAttempt({ state: 'pending' })).toBe('in progress');
   expect(describeNextAttempt({ state: 'held' })).toBe('when redelivered');
   expect(describeNextAttempt({ state: 'delivered' })).toBe('–');

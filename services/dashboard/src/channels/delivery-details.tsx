@@ -1,4 +1,4 @@
-import { Code, DataList, Drawer, Group, SegmentedControl, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Code, DataList, Drawer, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Attempt, Delivery, DeliveryDetail } from '@tocsin/contracts/deliveries/delivery';
@@ -6,7 +6,7 @@ import { type CSSProperties, type ReactNode, useState } from 'react';
 import { isStatus } from '../api/request.ts';
 import { CopyButton } from '../components/code-block.tsx';
 import { TextLink } from '../components/links.tsx';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
@@ -42,12 +42,7 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
   const query = useQuery(deliveryQuery(deliveryId));
   if (query.data === undefined && isStatus(query.error, 404)) return 'This delivery was deleted.';
   return (
-    <Loaded
-      query={query}
-      pending={[150, 260, 120].map((height) => (
-        <Skeleton key={height} h={height} mb="md" />
-      ))}
-    >
+    <Loaded query={query} pending={<Placeholder heights={[150, 260, 120]} />}>
       {(delivery) => (
         <Stack>
           <Group justify="space-between">
@@ -56,7 +51,17 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
             </Title>
             <DeliveryStateBadge state={delivery.state} />
           </Group>
-          <Facts delivery={delivery} />
+          <Facts
+            facts={{
+              Monitor: <MonitorName delivery={delivery} />,
+              Time: <Time value={delivery.timestamp} />,
+              Delivered: delivery.deliveredAt && <Time value={delivery.deliveredAt} />,
+              'Next attempt':
+                delivery.state === 'pending' && delivery.nextAttemptAt !== null ? (
+                  <Time value={delivery.nextAttemptAt} />
+                ) : null,
+            }}
+          />
           <RedeliverButton delivery={delivery} channel={channel} />
           <Payload payload={delivery.payload} />
           <Attempts attempts={delivery.attempts} />
@@ -66,43 +71,20 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
   );
 }
 
-function Facts({ delivery }: { readonly delivery: Delivery }): ReactNode {
-  const { timestamp, deliveredAt, nextAttemptAt, state } = delivery;
+/** Labels and their values; null values are left out. */
+export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }): ReactNode {
   return (
     <DataList orientation="horizontal">
-      <Fact label="Monitor">
-        <MonitorName delivery={delivery} />
-      </Fact>
-      <Fact label="Time">
-        <Time value={timestamp} />
-      </Fact>
-      {deliveredAt !== null && (
-        <Fact label="Delivered">
-          <Time value={deliveredAt} />
-        </Fact>
-      )}
-      {state === 'pending' && nextAttemptAt !== null && (
-        <Fact label="Next attempt">
-          <Time value={nextAttemptAt} />
-        </Fact>
+      {Object.entries(facts).map(
+        ([label, value]) =>
+          value !== null && (
+            <DataList.Item key={label}>
+              <DataList.ItemLabel>{label}</DataList.ItemLabel>
+              <DataList.ItemValue style={{ overflowWrap: 'anywhere' }}>{value}</DataList.ItemValue>
+            </DataList.Item>
+          ),
       )}
     </DataList>
-  );
-}
-
-/** An entry of a `DataList`. */
-export function Fact({
-  label,
-  children,
-}: {
-  readonly label: string;
-  readonly children: ReactNode;
-}): ReactNode {
-  return (
-    <DataList.Item>
-      <DataList.ItemLabel>{label}</DataList.ItemLabel>
-      <DataList.ItemValue style={{ overflowWrap: 'anywhere' }}>{children}</DataList.ItemValue>
-    </DataList.Item>
   );
 }
 

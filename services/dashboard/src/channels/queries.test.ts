@@ -62,7 +62,7 @@ test('one request is enough if there is no more', async () => {
   expect(requests()).toBe(1);
 });
 
-test('a request that releases nothing is the last one, and the result says that there is more', async () => {
+test('stops after a request that releases nothing, with `more` in the result', async () => {
   const { redeliverSome, requests } = fakeClient({ count: 1_000, more: true }, { count: 0, more: true });
   expect(await redeliverAll(redeliverSome)).toEqual({ count: 1_000, more: true });
   expect(requests()).toBe(2);

@@ -15,7 +15,6 @@ export const channelsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the response from it
 export const channelQuery = (id: string) =>
   queryOptions({
     queryKey: ['channel', id],
@@ -24,7 +23,6 @@ export const channelQuery = (id: string) =>
   });
 
 /** The delivery log of a channel. A refresh of the channel refreshes it, too. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const deliveriesQuery = (channelId: string, state: DeliveryState | null) =>
   infiniteQueryOptions({
     queryKey: [...channelQuery(channelId).queryKey, 'deliveries', state],
@@ -42,7 +40,6 @@ export const deliveriesQuery = (channelId: string, state: DeliveryState | null) 
     refetchInterval: ({ state: { data } }) => refreshAfterMs(data?.pages ?? [], Date.now()),
   });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const deliveryQuery = (id: string) =>
   queryOptions({
     queryKey: ['delivery', id],

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
@@ -10,7 +10,6 @@ import { CodeBlock } from '../components/code-block.tsx';
 import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
-import { TextLink } from '../components/links.tsx';
 import { Time } from '../components/time.tsx';
 import { meQuery } from '../session/session.ts';
 
@@ -45,10 +44,6 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
   const rotate = useMutation({
     mutationFn: () => api('POST /api/dashboard/channels/:id/rotate-secret', { id: channelId }),
     gcTime: 0,
-    onSuccess: () => {
-      reveal.reset();
-      close();
-    },
   });
   const secret = reveal.data?.secret;
   return (
@@ -77,9 +72,11 @@ function SecretActions({ channelId }: SigningSecretProps): ReactNode {
         opened={asking}
         title="Rotate the signing secret"
         action="Rotate"
-        busy={rotate.isPending}
-        error={rotate.error}
-        onConfirm={() => rotate.mutate()}
+        onConfirm={async () => {
+          await rotate.mutateAsync();
+          reveal.reset();
+          close();
+        }}
         onClose={close}
       >
         Webhooks are signed with a new secret from now on. The current secret stays valid for 24 hours, so
@@ -138,9 +135,9 @@ export function SecretDialog({ title, secret, children, onClose }: SecretDialogP
           <CodeBlock code={EXAMPLE} what="the example" />
           <Quiet>
             See the{' '}
-            <TextLink to="/docs" underline="always" hash="webhooks" target="_blank" rel="noopener">
+            <Anchor href="/docs" underline="always" inherit target="_blank" rel="noopener">
               webhook reference
-            </TextLink>
+            </Anchor>
             .
           </Quiet>
         </Stack>

@@ -1,22 +1,22 @@
 import {
+  type Icon,
   IconCircleCheckFilled,
   IconClockPause,
   IconProgress,
   IconSquareRoundedXFilled,
 } from '@tabler/icons-react';
-import type { Icon } from '@tabler/icons-react';
 import type { CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
 import classes from './badges.module.css';
 
-/** How a state looks; `plain` in the colour of the text around it. */
+/** How a state looks. `plain` has the color of the surrounding text. */
 export interface StateLook {
   readonly label: string;
   readonly icon: Icon;
   readonly tone: 'good' | 'bad' | 'quiet' | 'maintenance' | 'plain';
 }
 
-/** A state in words, shape and colour. */
+/** A state as an icon and a label, so that color is not the only sign. */
 export function StateBadge({ look: { label, icon: Icon, tone } }: { readonly look: StateLook }): ReactNode {
   return (
     <span className={classes['badge']} data-tone={tone}>

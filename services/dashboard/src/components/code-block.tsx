@@ -3,7 +3,7 @@ import { IconCheck, IconCopy } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import classes from './code-block.module.css';
 
-/** @param what said to screen readers, as "the key" */
+/** @param what completes "Copy …" for screen readers, such as "the key" */
 export function CopyButton({ value, what }: { readonly value: string; readonly what: string }): ReactNode {
   return (
     <Copy value={value} timeout={2_000}>
@@ -23,12 +23,11 @@ export function CopyButton({ value, what }: { readonly value: string; readonly w
   );
 }
 
-/** Text to copy. @param what said to screen readers, as "the key" */
+/** Code with a copy button. @param what names it for screen readers, such as "the key" */
 export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }): ReactNode {
   return (
     <div className={classes['block']}>
-      {/* It scrolls, so it must be reached by keyboard. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a keyboard scrolls only what has the focus */}
       <pre className={classes['code']} tabIndex={0} aria-label={what}>
         {code}
       </pre>

@@ -21,9 +21,8 @@ interface ConfirmDialogProps {
   readonly color?: string;
   /** Must be typed before the button works. */
   readonly name?: string;
-  readonly busy?: boolean;
-  readonly error?: unknown;
-  readonly onConfirm: () => void;
+  /** Its error is shown in the dialog. It closes the dialog by itself. */
+  readonly onConfirm: () => unknown;
   readonly onClose: () => void;
 }
 
@@ -36,16 +35,17 @@ export function ConfirmDialog({ opened, title, onClose, ...rest }: ConfirmDialog
   );
 }
 
-/** A component of its own, so that closing the dialog clears what was typed. */
+/** A component of its own, so that closing the dialog clears what was typed and the error. */
 function Question(props: Omit<ConfirmDialogProps, 'title' | 'opened'>): ReactNode {
-  const { children, action, cancel = 'Keep it', color = 'red', name, busy = false, error } = props;
+  const { children, action, cancel = 'Keep it', color = 'red', name, onConfirm, onClose } = props;
   const [typed, setTyped] = useState('');
+  const { mutate, error, isPending } = useMutation({ mutationFn: async () => void (await onConfirm()) });
   const confirmed = name === undefined || typed.trim() === name;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (confirmed) props.onConfirm();
+        if (confirmed) mutate();
       }}
     >
       <Stack>
@@ -65,12 +65,12 @@ function Question(props: Omit<ConfirmDialogProps, 'title' | 'opened'>): ReactNod
             data-autofocus
           />
         )}
-        {error !== null && error !== undefined && <ErrorNotice error={error} />}
+        {error !== null && <ErrorNotice error={error} />}
         <Group justify="flex-end">
-          <Button variant="default" onClick={props.onClose}>
+          <Button variant="default" onClick={onClose}>
             {cancel}
           </Button>
-          <Button type="submit" color={color} disabled={!confirmed} loading={busy}>
+          <Button type="submit" color={color} disabled={!confirmed} loading={isPending}>
             {action}
           </Button>
         </Group>
@@ -101,18 +101,16 @@ export function DeleteButton(props: DeleteButtonProps): ReactNode {
   const [opened, { open, close }] = useDisclosure();
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: remove,
-    onSuccess: async () => {
-      notifications.show({ message: `${name} is deleted.` });
-      queryClient.setQueryData<readonly { readonly id: string }[]>(list.queryKey, (resources) =>
-        resources?.filter((resource) => resource.id !== id),
-      );
-      await navigate({ to: listPath, ignoreBlocker: true });
-      queryClient.removeQueries({ queryKey: detail.queryKey });
-      void queryClient.invalidateQueries({ queryKey: list.queryKey });
-    },
-  });
+  const removeAndLeave = async (): Promise<void> => {
+    await remove();
+    notifications.show({ message: `${name} is deleted.` });
+    queryClient.setQueryData<readonly { readonly id: string }[]>(list.queryKey, (resources) =>
+      resources?.filter((resource) => resource.id !== id),
+    );
+    await navigate({ to: listPath, ignoreBlocker: true });
+    queryClient.removeQueries({ queryKey: detail.queryKey });
+    void queryClient.invalidateQueries({ queryKey: list.queryKey });
+  };
   return (
     <>
       <IconButton icon={IconTrash} onClick={open} aria-haspopup="dialog">
@@ -123,9 +121,7 @@ export function DeleteButton(props: DeleteButtonProps): ReactNode {
         title={title}
         action="Delete"
         name={name}
-        busy={isPending}
-        error={error}
-        onConfirm={() => mutate()}
+        onConfirm={removeAndLeave}
         onClose={close}
       >
         {children}

@@ -8,19 +8,19 @@ const monitors = ['Shop 10', 'Blog', 'Shop 9'].map((name, index) => ({
 }));
 const names = (found: readonly { name: string }[]): string[] => found.map(({ name }) => name);
 
-test('finds what has every word, in the name or the URL', () => {
+test('matches every word in the name or the URL', () => {
   expect(names(filterMonitors(monitors, ' SHOP '))).toEqual(['Shop 10', 'Shop 9']);
   expect(names(filterMonitors(monitors, 'shop 2.example'))).toEqual(['Shop 9']);
-  expect(filterMonitors(monitors, '')).toBe(monitors);
+  expect(filterMonitors(monitors, '')).toEqual(monitors);
   expect(filterMonitors(monitors, 'nothing')).toEqual([]);
 });
 
-test('sorts by name as people count, chosen ones first', () => {
+test('sorts by name with numeric order, selected monitors first', () => {
   expect(names(sortMonitors(monitors, new Set()))).toEqual(['Blog', 'Shop 9', 'Shop 10']);
   expect(names(sortMonitors(monitors, new Set(['0'])))).toEqual(['Shop 10', 'Blog', 'Shop 9']);
 });
 
-test('names a few and counts the rest', () => {
+test('lists a few names and counts the rest', () => {
   expect(listNames([])).toBe('');
   expect(listNames(['a'])).toBe('a');
   expect(listNames(['a', 'b', 'c'])).toBe('a, b and c');

@@ -1,23 +1,24 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 
-/** What a list to choose from needs of a monitor. */
-export type MonitorChoice = Pick<Monitor, 'id' | 'name' | 'url'>;
+/** Whether a text has every word of a search, ignoring case. An empty search matches every text. */
+export function matchesSearch(text: string, search: string): boolean {
+  const lower = text.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
+}
 
-/** Those whose name or URL has every word of the search; all for an empty one. */
-export function filterMonitors<Choice extends MonitorChoice>(
+/** The monitors whose name or URL matches the search. */
+export function filterMonitors<Choice extends Pick<Monitor, 'name' | 'url'>>(
   monitors: readonly Choice[],
   search: string,
 ): readonly Choice[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return monitors;
-  return monitors.filter(({ name, url }) => {
-    const text = `${name} ${url}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  return monitors.filter(({ name, url }) => matchesSearch(`${name} ${url}`, search));
 }
 
-/** By name, those of `first` before the others. */
-export function sortMonitors<Choice extends MonitorChoice>(
+/** Sorts by name, with the monitors of `first` before the others. */
+export function sortMonitors<Choice extends Pick<Monitor, 'id' | 'name'>>(
   monitors: readonly Choice[],
   first: ReadonlySet<string>,
 ): readonly Choice[] {
@@ -27,13 +28,13 @@ export function sortMonitors<Choice extends MonitorChoice>(
   );
 }
 
-/** As `Shop, Blog and 3 more`. */
-export function listNames(names: readonly string[], most = 3): string {
-  if (names.length <= most) return joinWords(names);
-  return `${names.slice(0, most).join(', ')} and ${names.length - most} more`;
+/** Formats as `Shop, Blog and 3 more`. */
+export function listNames(names: readonly string[], max = 3): string {
+  if (names.length <= max) return joinWords(names);
+  return `${names.slice(0, max).join(', ')} and ${names.length - max} more`;
 }
 
-/** As `a, b and c`. */
+/** Formats as `a, b and c`. */
 export function joinWords(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;

@@ -5,8 +5,8 @@ import type { z } from 'zod';
 import { ApiError } from '../api/request.ts';
 
 type Values = Record<string, unknown>;
-type ApiForm<V extends Values> = UseFormReturnType<V> & {
-  /** Shows field errors of the server at their fields. @returns whether the error has any */
+export type ApiForm<V extends Values> = UseFormReturnType<V> & {
+  /** Shows field errors of the API at their fields. @returns whether the error has any */
   readonly applyErrors: (error: unknown) => boolean;
 };
 
@@ -14,9 +14,13 @@ type ApiForm<V extends Values> = UseFormReturnType<V> & {
  * A form that is validated while people type.
  * @param options.schema validates the request body, which `toBody` makes of the values; unset: the values themselves
  * @param options.validate finds all errors by itself
+ * @param options.toField maps an error of a body's field to a field of the form; unset: they have the same path
  */
 export function useApiForm<V extends Values>(
-  options: { readonly initialValues: V } & (
+  options: {
+    readonly initialValues: V;
+    readonly toField?: (error: FieldError, values: V) => FieldError;
+  } & (
     | { readonly schema: z.ZodType; readonly toBody?: (values: V) => unknown }
     | { readonly validate: (values: V) => readonly FieldError[] }
   ),
@@ -36,7 +40,8 @@ export function useApiForm<V extends Values>(
     ...form,
     applyErrors(error) {
       if (!(error instanceof ApiError) || error.fields.length === 0) return false;
-      form.setErrors(toFormErrors(error.fields));
+      const { toField = (field: FieldError) => field } = options;
+      form.setErrors(toFormErrors(error.fields.map((field) => toField(field, form.getValues()))));
       return true;
     },
   };

@@ -4,7 +4,7 @@ import { describeCause, formatLatency, formatUtcSpan } from './format.ts';
 test.each([
   ['2026-03-01T13:00:00.000Z', '2026-03-01 12:00 to 13:00 UTC'],
   ['2026-03-02T00:00:00.000Z', '2026-03-01 12:00 to 2026-03-02 00:00 UTC'],
-])('a span until %s is %s', (until, text) => {
+])('formats a span until %s as %s', (until, text) => {
   expect(formatUtcSpan(new Date('2026-03-01T12:00:00.000Z'), new Date(until))).toBe(text);
 });
 
@@ -17,15 +17,15 @@ test.each([
   [10_000, '10 s'],
   [12_340, '12.3 s'],
   [60_000, '60 s'],
-])('%d ms read %s', (ms, text) => {
+])('formats %d ms as %s', (ms, text) => {
   expect(formatLatency(ms)).toBe(text);
 });
 
 test.each([
-  ['TIMEOUT', 'No answer in time'],
-  ['HTTP_503', 'Answered 503'],
+  ['TIMEOUT', 'Timed out'],
+  ['HTTP_503', 'HTTP 503'],
   ['UNKNOWN_ERROR', 'Check failed'],
-  [null, 'Cause not known'],
-] as const)('%s reads as "%s"', (cause, words) => {
-  expect(describeCause(cause)).toBe(words);
+  [null, 'Unknown cause'],
+] as const)('describes %s as "%s"', (cause, text) => {
+  expect(describeCause(cause)).toBe(text);
 });

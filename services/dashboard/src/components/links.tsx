@@ -5,22 +5,16 @@ import type { ComponentPropsWithRef, ReactNode } from 'react';
 
 type Props = AnchorProps & Omit<ComponentPropsWithRef<'a'>, keyof AnchorProps>;
 
-/** A link to a page of the dashboard, its path and parameters checked by their types. */
+/** A type-safe link to a page of the dashboard. */
 export const TextLink = createLink(function TextAnchor(props: Props): ReactNode {
   return <Anchor {...props} />;
 });
 
-/** A link out of the dashboard, in a new tab. */
-export function ExternalLink({
-  href,
-  children,
-}: {
-  readonly href: string;
-  readonly children: ReactNode;
-}): ReactNode {
+/** A link to another site, which opens in a new tab. */
+export function ExternalLink(props: { readonly href: string; readonly children: ReactNode }): ReactNode {
   return (
-    <Anchor href={href} target="_blank" rel="noreferrer" size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {children} <IconExternalLink size={14} style={{ verticalAlign: -2 }} aria-hidden />
+    <Anchor href={props.href} target="_blank" rel="noreferrer" size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {props.children} <IconExternalLink size={14} style={{ verticalAlign: -2 }} aria-hidden />
       <VisuallyHidden>(opens in a new tab)</VisuallyHidden>
     </Anchor>
   );

@@ -1,13 +1,13 @@
-import { Alert, Button, Center, Code, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Center, Code, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react';
 import { Link, useRouter } from '@tanstack/react-router';
-import { useState } from 'react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, describeError } from '../api/request.ts';
+import { Quiet } from './quiet.tsx';
 import { Time } from './time.tsx';
 
-/** Shown where a page takes longer than a moment to load. */
+/** A page that takes longer than a moment to load. */
 export function PendingPage(): ReactNode {
   return (
     <Center mih={240}>
@@ -16,7 +16,7 @@ export function PendingPage(): ReactNode {
   );
 }
 
-/** Shown where a page cannot be shown at all: what happened, and what to do. */
+/** A page that failed to load or to render. */
 export function ErrorPage({ error }: { readonly error: unknown }): ReactNode {
   const router = useRouter();
   return (
@@ -32,33 +32,46 @@ export function ErrorPage({ error }: { readonly error: unknown }): ReactNode {
   );
 }
 
+export function NotFoundPage(): ReactNode {
+  return (
+    <Stack align="center" p="xl" gap="sm">
+      <Title order={1}>Not found</Title>
+      <Quiet size="md" ta="center">
+        This page does not exist, or it belongs to another account.
+      </Quiet>
+      <Button component={Link} to="/">
+        All monitors
+      </Button>
+    </Stack>
+  );
+}
+
 interface ErrorNoticeProps {
   readonly error: unknown;
   readonly retry?: () => void;
-  /** The page does it, too, without being asked. */
-  readonly retriesByItself?: boolean;
+  /** Whether the page also retries without the button. */
+  readonly retriesAutomatically?: boolean;
 }
 
-/** An error in place of what it kept from being shown. */
-export function ErrorNotice({ error, retry, retriesByItself = false }: ErrorNoticeProps): ReactNode {
-  const requestId = error instanceof ApiError ? error.requestId : null;
+/** An error, in place of the content that could not be shown. */
+export function ErrorNotice({ error, retry, retriesAutomatically = false }: ErrorNoticeProps): ReactNode {
+  const isApiError = error instanceof ApiError;
   return (
     <Alert
       color="red"
-      variant="light"
       icon={<IconAlertTriangle aria-hidden />}
-      title={error instanceof ApiError ? error.title : 'Something went wrong'}
+      title={isApiError ? error.title : 'Something went wrong'}
       role="alert"
     >
       <Stack gap="xs" align="flex-start">
         <Text size="sm">
           {describeError(error)}
-          {retriesByItself && ' This page tries again by itself.'}
+          {retriesAutomatically && ' Retrying automatically.'}
         </Text>
-        {requestId !== null && (
-          <Text size="xs" c="var(--text-quiet)">
-            Request <Code>{requestId}</Code>: the log of the api says more.
-          </Text>
+        {isApiError && error.requestId !== null && (
+          <Quiet size="xs">
+            Request ID: <Code>{error.requestId}</Code>. Search for it in the logs of the API.
+          </Quiet>
         )}
         {retry && (
           <Button size="xs" variant="default" onClick={retry}>
@@ -70,58 +83,45 @@ export function ErrorNotice({ error, retry, retriesByItself = false }: ErrorNoti
   );
 }
 
-export function NotFoundPage(): ReactNode {
-  return (
-    <Stack align="center" p="xl" gap="sm">
-      <Title order={1}>Not here</Title>
-      <Text c="var(--text-quiet)" ta="center">
-        There is no such page, or it belongs to another account.
-      </Text>
-      <Button component={Link} to="/">
-        All monitors
-      </Button>
-    </Stack>
-  );
-}
-
-/** What a query answers, as far as its failing goes. */
-export interface FailingQuery {
+/** The parts of a query's result that tell whether it failed. */
+interface FallibleQuery {
   readonly data: unknown;
+  readonly dataUpdatedAt: number;
   readonly error: unknown;
   readonly isFetching: boolean;
-  /** Of lists that come in pages: what they have is as fresh as before. */
+  readonly refetch: () => Promise<unknown>;
+  /** For paged lists: the pages that are loaded stay valid. */
   readonly isFetchNextPageError?: boolean;
 }
 
 /**
- * Why a query failed the last time; null where it did not. While it is tried again, too, though the library forgets it then where there is
- * nothing to show: the page would flicker.
+ * The error of a query's last attempt, or null. It stays during the next attempt too: the library clears it then if there is no data, and
+ * the page would flicker.
  */
-export function useFailure({ data, error, isFetching, isFetchNextPageError = false }: FailingQuery): unknown {
+export function useFailure({ data, error, isFetching, isFetchNextPageError }: FallibleQuery): unknown {
   const [last, setLast] = useState<unknown>(null);
-  const known = isFetchNextPageError ? null : error;
-  const failure = known ?? (data === undefined && isFetching ? last : null);
+  const current = isFetchNextPageError === true ? null : error;
+  const failure = current ?? (data === undefined && isFetching ? last : null);
   if (failure !== last) setLast(failure);
   return failure;
 }
 
-interface StaleNoticeProps {
-  readonly error: unknown;
-  /** When what is shown was loaded, epoch milliseconds. */
-  readonly since: number;
-  readonly retry: () => void;
-}
-
-/** Above what is shown as it was, since it could not be loaded again. */
-export function StaleNotice({ error, since, retry }: StaleNoticeProps): ReactNode {
+/** Says that the data of a query is stale, or why there is none. Renders nothing if the query did not fail. */
+export function FailureNotice({ query }: { readonly query: FallibleQuery }): ReactNode {
+  const error = useFailure(query);
+  if (error === null) return null;
+  const retry = (): void => void query.refetch();
+  const retries = isWorthRetrying(error);
+  if (query.data === undefined)
+    return <ErrorNotice error={error} retry={retry} retriesAutomatically={retries} />;
   return (
     <Group gap={6} mb="xs" role="status">
       <IconCloudOff size={16} aria-hidden />
-      <Text size="xs" c="var(--text-quiet)" component="span">
-        As of <Time value={new Date(since).toISOString()} as="clock" />: it could not be refreshed
-        {isWorthRetrying(error) ? ', trying again.' : `. ${describeError(error)}`}
-      </Text>
-      {!isWorthRetrying(error) && (
+      <Quiet size="xs" inline>
+        As of <Time value={new Date(query.dataUpdatedAt).toISOString()} as="clock" />: refresh failed
+        {retries ? ', retrying.' : `. ${describeError(error)}`}
+      </Quiet>
+      {!retries && (
         <Button size="compact-xs" variant="subtle" onClick={retry}>
           Try again
         </Button>
@@ -130,38 +130,19 @@ export function StaleNotice({ error, since, retry }: StaleNoticeProps): ReactNod
   );
 }
 
-export interface FailureNoticeProps {
-  readonly query: {
-    readonly data: unknown;
-    readonly dataUpdatedAt: number;
-    readonly refetch: () => Promise<unknown>;
-  };
-  /** Of `useFailure`. */
-  readonly failure: unknown;
-}
-
-/** That what is shown is old, or why nothing is; nothing where the query did not fail. */
-export function FailureNotice({ query, failure }: FailureNoticeProps): ReactNode {
-  if (failure === null) return null;
-  const retry = (): void => void query.refetch();
-  if (query.data !== undefined)
-    return <StaleNotice error={failure} since={query.dataUpdatedAt} retry={retry} />;
-  return <ErrorNotice error={failure} retry={retry} retriesByItself={isWorthRetrying(failure)} />;
-}
-
 interface LoadedProps<Data> {
-  readonly query: FailingQuery & FailureNoticeProps['query'] & { readonly data: Data | undefined };
-  /** As tall as what comes. */
+  readonly query: FallibleQuery & { readonly data: Data | undefined };
+  /** As high as the content. */
   readonly pending: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }
 
-/** What was loaded, however old: that it could not be loaded again is said above it. Why, where there is nothing to show. */
+/** The data of a query. Data that could not be refreshed stays visible, with a notice above it. */
 export function Loaded<Data>({ query, pending, children }: LoadedProps<Data>): ReactNode {
   const failure = useFailure(query);
   return (
     <>
-      <FailureNotice query={query} failure={failure} />
+      <FailureNotice query={query} />
       {query.data === undefined ? failure === null && pending : children(query.data)}
     </>
   );
@@ -177,7 +158,7 @@ interface LoadMoreProps {
   };
 }
 
-/** The end of a list that comes in pages; nothing where all of it is there. */
+/** Loads the next page of a list. Renders nothing on the last page. */
 export function LoadMore({ query }: LoadMoreProps): ReactNode {
   if (!query.hasNextPage) return null;
   return (
@@ -192,6 +173,17 @@ export function LoadMore({ query }: LoadMoreProps): ReactNode {
           Load more
         </Button>
       </Center>
+    </Stack>
+  );
+}
+
+/** As tall as what loads, so that the page does not jump. @param heights of its blocks, in pixels; each a different one */
+export function Placeholder({ heights }: { readonly heights: readonly number[] }): ReactNode {
+  return (
+    <Stack>
+      {heights.map((height) => (
+        <Skeleton key={height} h={height} />
+      ))}
     </Stack>
   );
 }

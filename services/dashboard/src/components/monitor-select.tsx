@@ -1,129 +1,125 @@
-import { Button, Group, Input, Skeleton, Text, TextInput } from '@mantine/core';
-import { useId } from '@mantine/hooks';
-import { IconSearch } from '@tabler/icons-react';
+import { Button, Combobox, Group, Skeleton, Text, TextInput, useCombobox } from '@mantine/core';
+import { IconSearch, IconSquare, IconSquareCheckFilled } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type ReactNode, useMemo, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { filterMonitors, sortMonitors } from './filter-monitors.ts';
 import { Loaded } from './load-states.tsx';
-import { MonitorOptions } from './monitor-options.tsx';
+import classes from './monitor-select.module.css';
+
+/** More would make typing slow. */
+const MAX_OPTIONS = 200;
 
 interface MonitorSelectProps {
   readonly label: string;
   readonly description?: ReactNode;
-  /** Ids of the chosen monitors. */
+  /** IDs of the selected monitors. */
   readonly value: readonly string[];
   readonly onChange: (ids: string[]) => void;
   readonly error?: ReactNode;
 }
 
-const KEYS = new Set(['ArrowDown', 'ArrowUp', 'Home', 'End', 'Enter']);
-
-/** Chooses among all monitors of the account: searched by typing, moved in by arrow keys, chosen by Enter or a click. */
-export function MonitorSelect(props: MonitorSelectProps): ReactNode {
-  const { label, description, value, onChange, error } = props;
-  const id = useId();
+/** Selects any number of the account's monitors. Typing searches; arrow keys and Enter, or a click, select. */
+export function MonitorSelect({ label, description, value, onChange, error }: MonitorSelectProps): ReactNode {
   const [search, setSearch] = useState('');
-  const [active, setActive] = useState(0);
   const query = useQuery(monitorsQuery);
-  const { data } = query;
-  const chosen = useMemo(() => new Set(value), [value]);
-  // Chosen ones come first as they were when the list was opened: nothing moves under the pointer.
-  const [first] = useState(chosen);
-  const sorted = useMemo(() => sortMonitors(data ?? [], first), [data, first]);
+  const combobox = useCombobox({ opened: true, loop: false });
+  const { selectFirstOption, selectOption, resetSelectedOption } = combobox;
+  const selected = useMemo(() => new Set(value), [value]);
+  // Monitors that were selected when the list opened come first. Nothing moves under the pointer afterwards.
+  const [first] = useState(selected);
+  const sorted = useMemo(() => sortMonitors(query.data ?? [], first), [query.data, first]);
   const found = useMemo(() => filterMonitors(sorted, search), [sorted, search]);
-  const isWrong = error !== null && error !== undefined;
-  const toggle = (monitorId: string): void =>
-    onChange(chosen.has(monitorId) ? value.filter((one) => one !== monitorId) : [...value, monitorId]);
+  const hasMatches = found.length > 0;
+  useEffect(() => {
+    // Enter selects the first match.
+    if (search !== '' && hasMatches) selectFirstOption();
+    else resetSelectedOption();
+  }, [search, hasMatches, selectFirstOption, resetSelectedOption]);
+  const toggle = (id: string): void =>
+    onChange(selected.has(id) ? value.filter((one) => one !== id) : [...value, id]);
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (!KEYS.has(event.key)) return;
-    // Home and End move in the text while there is one.
-    if (search !== '' && (event.key === 'Home' || event.key === 'End')) return;
+    // It selects a monitor and must not submit the form.
+    if (event.key === 'Enter') event.preventDefault();
+    // Home and End move within the text, if there is any.
+    if (search !== '' || (event.key !== 'Home' && event.key !== 'End')) return;
     event.preventDefault();
-    const at = found[active];
-    if (event.key === 'Enter') {
-      if (at !== undefined) toggle(at.id);
-      return;
-    }
-    setActive(moved(event.key, active, found.length));
+    selectOption(event.key === 'Home' ? 0 : Math.min(found.length, MAX_OPTIONS) - 1);
   };
   return (
-    <div role="group" aria-labelledby={`${id}-label`} {...(isWrong && { 'aria-describedby': `${id}-error` })}>
-      <Input.Label id={`${id}-label`} htmlFor={`${id}-search`}>
-        {label}
-      </Input.Label>
-      {description !== undefined && <Input.Description>{description}</Input.Description>}
-      <TextInput
-        id={`${id}-search`}
-        mt={4}
-        placeholder="Search by name or URL"
-        value={search}
-        onChange={(event) => {
-          setSearch(event.currentTarget.value);
-          setActive(0);
-        }}
-        onKeyDown={onKeyDown}
-        leftSection={<IconSearch size={16} aria-hidden />}
-        role="combobox"
-        aria-label={`${label}: search`}
-        aria-expanded={data !== undefined}
-        aria-controls={`${id}-options`}
-        aria-autocomplete="list"
-        aria-activedescendant={found[active] && `${id}-options-${active}`}
-        error={isWrong}
-        autoComplete="off"
-      />
-      <Group justify="space-between" my={4} mih={30} gap="xs">
-        <Text size="xs" c="var(--text-quiet)" role="status" className="tabular">
-          {value.length} chosen{search !== '' && `, ${found.length} found`}
-        </Text>
-        <Group gap={4}>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            disabled={found.length === 0}
-            onClick={() => onChange([...new Set([...value, ...found.map((monitor) => monitor.id)])])}
-          >
-            {search === '' ? 'Choose all' : 'Choose those found'}
-          </Button>
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            color="gray"
-            disabled={value.length === 0}
-            onClick={() => onChange([])}
-          >
-            Choose none
-          </Button>
-        </Group>
-      </Group>
-      <Loaded query={query} pending={<Skeleton id={`${id}-options`} height={220} />}>
-        {() => (
-          <MonitorOptions
-            id={`${id}-options`}
+    <div>
+      <Combobox store={combobox} onOptionSubmit={toggle}>
+        <Combobox.EventsTarget>
+          <TextInput
             label={label}
-            monitors={found}
-            chosen={chosen}
-            active={active}
-            onToggle={(monitorId, index) => {
-              setActive(index);
-              toggle(monitorId);
-            }}
+            description={description}
+            error={error}
+            placeholder="Search by name or URL"
+            leftSection={<IconSearch size={16} aria-hidden />}
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
             onKeyDown={onKeyDown}
           />
-        )}
-      </Loaded>
-      {isWrong && (
-        <Input.Error mt={5} id={`${id}-error`}>
-          {error}
-        </Input.Error>
-      )}
+        </Combobox.EventsTarget>
+        <Group justify="space-between" my={4} mih={30} gap="xs">
+          <Text size="xs" c="var(--text-quiet)" role="status" className="tabular">
+            {value.length} selected{search !== '' && `, ${found.length} found`}
+          </Text>
+          <Group gap={4}>
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              disabled={found.length === 0}
+              onClick={() => onChange([...new Set([...value, ...found.map(({ id }) => id)])])}
+            >
+              {search === '' ? 'Select all' : 'Select found'}
+            </Button>
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              disabled={value.length === 0}
+              onClick={() => onChange([])}
+            >
+              Clear selection
+            </Button>
+          </Group>
+        </Group>
+        <Loaded query={query} pending={<Skeleton height={220} />}>
+          {() => (
+            <Combobox.Options aria-label={label} aria-multiselectable className={classes['options'] ?? ''}>
+              {found.slice(0, MAX_OPTIONS).map(({ id, name, url }) => {
+                const isSelected = selected.has(id);
+                const Icon = isSelected ? IconSquareCheckFilled : IconSquare;
+                return (
+                  <Combobox.Option
+                    key={id}
+                    value={id}
+                    active={isSelected}
+                    aria-selected={isSelected}
+                    className={classes['option'] ?? ''}
+                  >
+                    <Icon size={18} aria-hidden className={classes['box']} />
+                    <Text component="span" size="sm" truncate className={classes['name'] ?? ''}>
+                      {name}
+                    </Text>
+                    <Text component="span" size="xs" c="var(--text-quiet)" truncate>
+                      {url}
+                    </Text>
+                  </Combobox.Option>
+                );
+              })}
+              {(found.length === 0 || found.length > MAX_OPTIONS) && (
+                <Text size="sm" c="var(--text-quiet)" p="xs" role="presentation">
+                  {found.length === 0
+                    ? 'No monitor has this text in its name or URL.'
+                    : `Showing ${MAX_OPTIONS} of ${found.length.toLocaleString()}. Search to narrow the list.`}
+                </Text>
+              )}
+            </Combobox.Options>
+          )}
+        </Loaded>
+      </Combobox>
     </div>
   );
-}
-
-function moved(key: string, active: number, count: number): number {
-  if (key === 'Home') return 0;
-  if (key === 'End') return Math.max(0, count - 1);
-  return Math.max(0, Math.min(count - 1, active + (key === 'ArrowDown' ? 1 : -1)));
 }

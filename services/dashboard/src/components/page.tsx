@@ -8,27 +8,19 @@ import classes from './page.module.css';
  * Moves the focus to the heading of the page after a navigation to another path, so that keyboards and screen readers start there, as on a
  * page load. On the first page, and for links to a fragment, the browser has set the focus already.
  */
-export function focusHeadingAfter({
-  fromLocation,
-  toLocation,
-  pathChanged,
-}: RouterEvents['onRendered']): void {
+export function focusHeadingAfter(event: RouterEvents['onRendered']): void {
+  const { fromLocation, toLocation, pathChanged } = event;
   if (fromLocation !== undefined && pathChanged && toLocation.hash === '') focusHeading();
-}
-
-/** For a heading that comes later than its page: the focus waits for it where the page begins. */
-export function focusLateHeading(): void {
-  if (document.activeElement?.tagName === 'MAIN') focusHeading();
 }
 
 function focusHeading(): void {
   const main = document.querySelector('main');
   const { activeElement } = document;
-  // Not away from where the page itself has put it.
+  // A page may have moved the focus itself.
   if (main === null || (activeElement !== main && main.contains(activeElement))) return;
-  const place = main.querySelector('h1') ?? main;
-  place.tabIndex = -1;
-  place.focus({ preventScroll: true });
+  const target = main.querySelector('h1') ?? main;
+  target.tabIndex = -1;
+  target.focus({ preventScroll: true });
 }
 
 interface PageHeaderProps {
@@ -37,12 +29,15 @@ interface PageHeaderProps {
   readonly actions?: ReactNode;
 }
 
-/** The top of a page, which also names the browser's tab. */
+/** The top of a page. It also sets the title of the document. */
 export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode {
   useEffect(() => {
     document.title = `${title} · Tocsin`;
   }, [title]);
-  useEffect(focusLateHeading, []);
+  // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus.
+  useEffect(() => {
+    if (document.activeElement?.tagName === 'MAIN') focusHeading();
+  }, []);
   return (
     <Group justify="space-between" align="flex-start" mb="md">
       <Stack gap={2} miw={0} flex="1 1 300px">
@@ -66,7 +61,7 @@ interface PanelProps {
   readonly children: ReactNode;
 }
 
-/** A part of a page. */
+/** A section of a page. */
 export function Panel({ title, actions, children }: PanelProps): ReactNode {
   return (
     <Paper
@@ -91,12 +86,12 @@ export function Panel({ title, actions, children }: PanelProps): ReactNode {
 interface EmptyStateProps {
   readonly icon: Icon;
   readonly title: string;
-  /** The first step from here. */
+  /** What to do first. */
   readonly children: ReactNode;
   readonly action?: ReactNode;
 }
 
-/** What stands where there is nothing yet: why, and how to begin. */
+/** A list without entries: why it is empty, and how to add one. */
 export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps): ReactNode {
   return (
     <Stack align="center" gap="sm" className={classes['empty'] ?? ''}>
@@ -113,17 +108,17 @@ export function EmptyState({ icon: Icon, title, children, action }: EmptyStatePr
 }
 
 interface ScrollRegionProps {
-  /** Said to screen readers. */
+  /** The accessible name. */
   readonly label: string;
-  /** In pixels; without it only the width is bounded. */
+  /** In pixels. Unset: it scrolls horizontally only. */
   readonly maxHeight?: number;
   readonly children: ReactNode;
 }
 
-/** What may be larger than its place, and scrolls within it, by keyboard too. */
+/** Content that scrolls within its own container. */
 export function ScrollRegion({ label, maxHeight, children }: ScrollRegionProps): ReactNode {
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a keyboard scrolls only what has the focus
     <div role="group" aria-label={label} tabIndex={0} className={classes['scroll']} style={{ maxHeight }}>
       {children}
     </div>

@@ -1,4 +1,4 @@
-import { Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Group, Stack, Text, Title } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
@@ -6,7 +6,7 @@ import type { ReactNode } from 'react';
 import { StatusBadge } from '../components/badges.tsx';
 import { describeCause, formatLocal, formatSpan, formatUtc } from '../components/format.ts';
 import { TextLink } from '../components/links.tsx';
-import { Loaded, LoadMore } from '../components/load-states.tsx';
+import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time, useNow } from '../components/time.tsx';
@@ -35,7 +35,7 @@ export function OpenIncidents({ monitorId }: IncidentListProps): ReactNode {
   const count = ofMonitor(query.data ?? []).length;
   return (
     <Panel title={count > 0 ? `Open: ${count}` : 'Open'}>
-      <Loaded query={query} pending={<Skeleton height={44} />}>
+      <Loaded query={query} pending={<Placeholder heights={[44]} />}>
         {(incidents) => (
           <>
             {count === 0 ? (
@@ -84,7 +84,7 @@ export function ResolvedIncidents({ monitorId }: IncidentListProps): ReactNode {
   const query = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
   return (
     <Panel title="Resolved">
-      <Loaded query={query} pending={<Placeholder />}>
+      <Loaded query={query} pending={<Placeholder heights={[18, 40, 41, 42]} />}>
         {({ pages }) =>
           pages[0]?.length === 0 ? (
             <Quiet py={6}>No resolved incidents yet.</Quiet>
@@ -172,16 +172,5 @@ function ClockTime({ value, from }: ClockTimeProps): ReactNode {
     <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`}>
       {(isSameDay ? TIME : DAY_AND_TIME).format(date)}
     </time>
-  );
-}
-
-function Placeholder(): ReactNode {
-  return (
-    <Stack gap="sm">
-      <Skeleton height={18} width={120} />
-      {[0, 1, 2, 3].map((row) => (
-        <Skeleton key={row} height={40} />
-      ))}
-    </Stack>
   );
 }

@@ -14,7 +14,6 @@ export const openIncidentsQuery = queryOptions({
 });
 
 /** Resolved incidents, latest first. @param monitorId null: of all monitors */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the response from it
 export const resolvedIncidentsQuery = (monitorId: string | null) =>
   infiniteQueryOptions({
     queryKey: ['incidents', 'resolved', monitorId],

@@ -1,14 +1,14 @@
-import { Code, Grid, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Code, Grid, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconPlayerStop } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
-import { Loaded, NotFoundPage } from '../components/load-states.tsx';
+import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { IconButton } from '../components/buttons.tsx';
 import { ConfirmDialog, DeleteButton } from '../components/confirm-dialog.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
@@ -35,21 +35,9 @@ export function MaintenanceWindowPage(): ReactNode {
   const query = useQuery(windowQuery(windowId));
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
-    <Loaded query={query} pending={<Placeholder />}>
+    <Loaded query={query} pending={<Placeholder heights={[62, 254]} />}>
       {(window) => <Content key={window.id} window={window} />}
     </Loaded>
-  );
-}
-
-function Placeholder(): ReactNode {
-  return (
-    <>
-      <Skeleton height={34} width={280} mb={8} />
-      <Skeleton height={20} width={180} mb="md" />
-      <Panel>
-        <Skeleton height={220} />
-      </Panel>
-    </>
   );
 }
 
@@ -163,16 +151,14 @@ function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
 function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNode {
   const [opened, { open, close }] = useDisclosure();
   const refresh = useRefresh();
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: () => api('POST /api/dashboard/maintenance-windows/:id/end', { id }),
-    onSuccess: async () => {
-      await refresh(windowsQuery, windowQuery(id));
-      notifications.show({
-        message: 'Maintenance ended. Its monitors send alerts again within two seconds.',
-      });
-      close();
-    },
-  });
+  const end = async (): Promise<void> => {
+    await api('POST /api/dashboard/maintenance-windows/:id/end', { id });
+    await refresh(windowsQuery, windowQuery(id));
+    notifications.show({
+      message: 'Maintenance ended. Its monitors send alerts again within two seconds.',
+    });
+    close();
+  };
   return (
     <>
       {state === 'running' && (
@@ -186,9 +172,7 @@ function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNo
         action="End now"
         cancel="Keep it running"
         color="cyan"
-        busy={isPending}
-        error={error}
-        onConfirm={() => mutate()}
+        onConfirm={end}
         onClose={close}
       >
         Monitors that are down send alerts at once.{' '}

@@ -1,4 +1,4 @@
-import { Button, Skeleton, Stack } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import {
   IconCalendarEvent,
   IconCalendarPause,
@@ -16,7 +16,7 @@ import type { ReactNode } from 'react';
 import { StateBadge, type StateLook } from '../components/badges.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { TextLink } from '../components/links.tsx';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
@@ -47,14 +47,7 @@ export function MaintenanceWindowsPage(): ReactNode {
           </Button>
         }
       />
-      <Loaded
-        query={query}
-        pending={
-          <Panel>
-            <Skeleton height={180} />
-          </Panel>
-        }
-      >
+      <Loaded query={query} pending={<Placeholder heights={[214]} />}>
         {(windows) => (windows.length === 0 ? <NoWindows /> : <Windows windows={windows} />)}
       </Loaded>
     </>
@@ -72,8 +65,8 @@ function NoWindows(): ReactNode {
         </Button>
       }
     >
-      Plan a one-time or recurring window before you take a system down, so that nobody gets alerts for
-      planned work.
+      Plan a one-time or recurring window before you take a system down, so that you get no alerts for planned
+      work.
     </EmptyState>
   );
 }

@@ -10,7 +10,7 @@ interface OccurrenceTableProps {
   readonly timeZone: string;
 }
 
-/** The starts of occurrences in the zone of the window and in that of the reader; in UTC if these are the same. */
+/** The starts of occurrences in the zone of the window and the zone of the reader, or UTC if both are the same. */
 export function OccurrenceTable({ occurrences, timeZone }: OccurrenceTableProps): ReactNode {
   const reader = readerZone();
   const zones = [...new Set([timeZone, timeZone === reader ? 'UTC' : reader])];

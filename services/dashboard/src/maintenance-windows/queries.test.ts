@@ -19,6 +19,6 @@ test.each([
   ['running', ['runs', 'runs on']],
   ['scheduled', ['soon', 'late']],
   ['ended', ['just over', 'long over']],
-] as const)('%s ones: what matters next comes first', (state, ids) => {
+] as const)('sorts %s windows by what happens next', (state, ids) => {
   expect(sortWindows(windows, state).map(({ id }) => id)).toEqual(ids);
 });

@@ -41,7 +41,6 @@ export const windowsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the response from it
 export const windowQuery = (id: string) =>
   queryOptions({
     queryKey: ['maintenance-window', id],
@@ -51,7 +50,6 @@ export const windowQuery = (id: string) =>
   });
 
 /** What a window would do. @param body null: not enough is known to ask */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const previewQuery = (body: PreviewBody | null) =>
   queryOptions({
     queryKey: ['maintenance-window-preview', body],

@@ -53,7 +53,7 @@ export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode
       {repeat !== 'once' && repeat !== 'custom' && (
         <>
           <NumberInput
-            label={`Interval, in ${UNITS[repeat]}`}
+            label={`Interval (${UNITS[repeat]})`}
             min={1}
             max={1_000}
             allowDecimal={false}

@@ -17,7 +17,7 @@ const simple: [string, Partial<Recurrence>][] = [
   ['FREQ=DAILY;UNTIL=20261231T225959Z', { repeat: 'daily', ends: 'until', until: '2026-12-31' }],
 ];
 
-describe('choices and the rule that says them', () => {
+describe('choices and their rule', () => {
   test.each(simple)('%s', (rrule, choices) => {
     expect(toRrule({ ...NO_RECURRENCE, ...choices }, START, ZONE)).toBe(rrule);
     expect(readRecurrence(rrule, START, ZONE)).toMatchObject(choices);
@@ -28,7 +28,7 @@ describe('choices and the rule that says them', () => {
     expect(readRecurrence(null, START, ZONE)).toEqual(NO_RECURRENCE);
   });
 
-  test('the day of the first one is meant where none is named', () => {
+  test('the day of the first occurrence is the default', () => {
     expect(toRrule({ ...NO_RECURRENCE, repeat: 'weekly' }, START, ZONE)).toBe('FREQ=WEEKLY;BYDAY=SA');
     expect(readRecurrence('FREQ=WEEKLY', START, ZONE)).toMatchObject({ repeat: 'weekly', days: ['SA'] });
     expect(readRecurrence('FREQ=MONTHLY', START, ZONE)).toMatchObject({
@@ -37,7 +37,7 @@ describe('choices and the rule that says them', () => {
     });
   });
 
-  test('parts in another order, or that change nothing, are the same rule', () => {
+  test('the order of parts and default parts do not matter', () => {
     expect(readRecurrence('BYDAY=SA,TU;INTERVAL=1;WKST=MO;FREQ=WEEKLY', START, ZONE)).toMatchObject({
       repeat: 'weekly',
       days: ['TU', 'SA'],
@@ -50,20 +50,20 @@ test.each([
   'FREQ=HOURLY;INTERVAL=6',
   'FREQ=DAILY;BYHOUR=2,14',
   'FREQ=WEEKLY;BYDAY=SA;WKST=SU',
-  // Not the day of the first occurrence, which comes apart from the rule.
+  // Not the day of the first occurrence.
   'FREQ=MONTHLY;BYMONTHDAY=15',
   'FREQ=MONTHLY;BYDAY=3SA',
   'FREQ=MONTHLY;BYDAY=SA,SU;BYSETPOS=1',
   // Ends within a day.
   'FREQ=DAILY;UNTIL=20261231T120000Z',
   'FREQ=DAILY;INTERVAL=x',
-])('a rule that says more stays as it is written: %s', (rrule) => {
+])('a rule without matching choices stays as it is: %s', (rrule) => {
   const recurrence = readRecurrence(rrule, START, ZONE);
   expect(recurrence).toMatchObject({ repeat: 'custom', rrule });
   expect(toRrule(recurrence, START, ZONE)).toBe(rrule);
 });
 
-test('a rule that is pasted with its name loses it', () => {
+test('a pasted rule loses its RRULE prefix', () => {
   const custom = { ...NO_RECURRENCE, repeat: 'custom' as const, rrule: ' RRULE:FREQ=DAILY ' };
   expect(toRrule(custom, START, ZONE)).toBe('FREQ=DAILY');
 });

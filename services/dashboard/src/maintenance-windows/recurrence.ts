@@ -113,7 +113,7 @@ export function parseRule(rrule: string): Rule {
   return new Map(rrule.split(';').map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']));
 }
 
-/** Adds the parts that a rule implies: without a day it means that of its first occurrence. */
+/** Adds the parts that a rule implies. A rule without a day means the day of its first occurrence. */
 function withDefaults(rule: Rule, startsAt: string): Rule {
   const { day, weekday } = dayInMonth(startsAt);
   const hasDay = rule.has('BYDAY') || rule.has('BYMONTHDAY');

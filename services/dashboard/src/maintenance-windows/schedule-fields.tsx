@@ -11,7 +11,7 @@ import {
 } from './window-values.ts';
 
 const DURATIONS_MS = [30, 60, 120, 240, 480].map((minutes) => minutes * 60_000);
-const DURATION_EXAMPLES = 'such as 90 min, 2 h or 1 d 4 h';
+const DURATION_EXAMPLES = 'Examples: 90 min, 2 h, 1 d 4 h.';
 
 /** The first occurrence of a window. */
 export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
@@ -83,14 +83,14 @@ interface DurationInputProps {
 
 /** A duration to type, or one of the usual ones. */
 function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
-  /** Null while nobody types. */
+  /** Null unless somebody is typing. */
   const [typed, setTyped] = useState<string | null>(null);
   const isInvalid = typed !== null && typed !== '' && parseDuration(typed) === null;
   return (
     <div>
       <TextInput
         label="Duration"
-        description={`Sets the end, ${DURATION_EXAMPLES}.`}
+        description={`Sets the end. ${DURATION_EXAMPLES}`}
         value={typed ?? (valueMs !== null && valueMs > 0 ? formatDuration(valueMs) : '')}
         onChange={(event) => {
           const text = event.currentTarget.value;
@@ -99,7 +99,7 @@ function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
           if (durationMs !== null) onChange(durationMs);
         }}
         onBlur={() => setTyped(null)}
-        error={isInvalid && `Enter a duration, ${DURATION_EXAMPLES}.`}
+        error={isInvalid && `Enter a duration. ${DURATION_EXAMPLES}`}
         autoComplete="off"
       />
       <Group gap={4} mt={6}>

@@ -36,7 +36,7 @@ test.each([
   ['FREQ=YEARLY;BYMONTH=3,10;BYDAY=-1SU', 'Every year on the last Sunday in March and October'],
   ['FREQ=DAILY;COUNT=10', 'Every day, 10 times'],
   ['FREQ=DAILY;UNTIL=20261231T225959Z', 'Every day, until 2026-12-31'],
-])('%s reads as "%s"', (rrule, sentence) => {
+])('%s is described as "%s"', (rrule, sentence) => {
   expect(describeRrule(rrule, 'Europe/Berlin')).toBe(sentence);
 });
 

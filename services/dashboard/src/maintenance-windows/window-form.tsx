@@ -94,7 +94,7 @@ function WindowForm({ initialValues, windowId, action, save, onCancel }: WindowF
       <Grid>
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack>
-            <Panel title="Schedule">
+            <Panel title="Name and schedule">
               <Stack>
                 <TextInput
                   label="Name"
@@ -107,7 +107,7 @@ function WindowForm({ initialValues, windowId, action, save, onCancel }: WindowF
                 <RecurrenceFields form={form} errors={errors} />
               </Stack>
             </Panel>
-            <Panel title="Monitors">
+            <Panel title="Affected monitors">
               <MonitorSelect
                 label="Monitors"
                 value={form.values.monitorIds}

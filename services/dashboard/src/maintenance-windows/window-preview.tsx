@@ -67,7 +67,7 @@ export function WindowPreview({ body, preview, failure, retry }: PreviewState): 
               <Quiet>Correct the fields with errors to update the occurrences.</Quiet>
             ) : (
               failure !== null && (
-                <ErrorNotice error={failure} retry={retry} retriesByItself={isWorthRetrying(failure)} />
+                <ErrorNotice error={failure} retry={retry} retriesAutomatically={isWorthRetrying(failure)} />
               )
             )}
             {preview !== undefined ? (
@@ -110,27 +110,26 @@ function Overlaps({ overlaps, timeZone }: OverlapsProps): ReactNode {
   if (overlaps.length === 0) return null;
   return (
     <Alert color="gray" title="Overlaps with other windows">
-      <Text size="sm">A monitor stays in maintenance until the last of its windows ends.</Text>
+      A monitor stays in maintenance until the last of its windows ends.
       <Stack gap={4} component="ul" m={0} mt={4} pl="md">
-        {overlaps.slice(0, MAX_OVERLAPS).map(({ maintenanceWindowId, name, startsAt, monitorCount }) => (
-          <Text key={maintenanceWindowId} size="sm" component="li">
-            <TextLink
-              underline="always"
-              to="/maintenance/$windowId"
-              params={{ windowId: maintenanceWindowId }}
-              target="_blank"
-            >
-              {name}
-            </TextLink>
-            : {monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`}, from{' '}
-            <ZonedTime value={startsAt} zone={timeZone} />
-          </Text>
-        ))}
-        {overlaps.length > MAX_OVERLAPS && (
-          <Text size="sm" component="li">
-            and {overlaps.length - MAX_OVERLAPS} more
-          </Text>
-        )}
+        {overlaps
+          .slice(0, MAX_OVERLAPS)
+          .map(({ maintenanceWindowId: windowId, name, startsAt, monitorCount }) => (
+            <li key={windowId}>
+              <TextLink
+                underline="always"
+                to="/maintenance/$windowId"
+                params={{ windowId }}
+                size="sm"
+                target="_blank"
+              >
+                {name}
+              </TextLink>
+              : {monitorCount === 1 ? '1 monitor' : `${monitorCount} monitors`}, from{' '}
+              <ZonedTime value={startsAt} zone={timeZone} />
+            </li>
+          ))}
+        {overlaps.length > MAX_OVERLAPS && <li>and {overlaps.length - MAX_OVERLAPS} more</li>}
       </Stack>
     </Alert>
   );

@@ -24,7 +24,7 @@ const values: WindowValues = {
 const paths = (faulty: Partial<WindowValues>): string[] =>
   Object.keys(toFormErrors(findErrors({ ...values, ...faulty })));
 
-test('a new window is an hour from the next full one', () => {
+test('a new window lasts an hour from the next full hour', () => {
   expect(toBody(values)).toEqual({
     name: 'Backups',
     startsAt: '2026-03-14T11:00:00.000Z',
@@ -66,7 +66,7 @@ describe('errors are reported at their field', () => {
 });
 
 describe('an update', () => {
-  // The second 02:30 of that night.
+  // The second 02:30 of the night when the clocks go back.
   const window = {
     ...toBody(values),
     id: MONITOR,
@@ -74,7 +74,7 @@ describe('an update', () => {
     endsAt: '2026-10-25T04:00:00.000Z',
   } as MaintenanceWindow;
 
-  test('has what changed alone', () => {
+  test('contains only changed fields', () => {
     const before = valuesOf(window);
     expect(toUpdate(before, before)).toEqual({});
     expect(toUpdate(before, { ...before, name: 'Other' })).toEqual({ name: 'Other' });
@@ -106,7 +106,7 @@ test.each([
   expect(parseDuration(text)).toBe(minutes === null ? null : minutes * MINUTE_MS);
 });
 
-test('says it in full, and reads what it says', () => {
+test('formats a duration that it can parse', () => {
   for (const [minutes, text] of [
     [45, '45 min'],
     [120, '2 h'],

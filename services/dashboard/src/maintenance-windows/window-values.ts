@@ -155,8 +155,9 @@ export function parseDuration(text: string): number | null {
   return total > 0 && total <= MAX_MINUTES ? total * MINUTE_MS : null;
 }
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the type of the library with the values of this form
-export function useWindowForm(initialValues: WindowValues) {
+export type WindowFormState = ReturnType<typeof useApiForm<WindowValues>>;
+
+export function useWindowForm(initialValues: WindowValues): WindowFormState {
   const form = useApiForm<WindowValues>({ validate: findErrors, initialValues });
   const { repeat, every, days, monthlyOn, ends, until, count, startsAt, endsAt } = form.values;
   // The server's error of the rule is about all of these.
@@ -166,8 +167,6 @@ export function useWindowForm(initialValues: WindowValues) {
   );
   return form;
 }
-
-export type WindowFormState = ReturnType<typeof useWindowForm>;
 
 export interface WindowFieldsProps {
   readonly form: WindowFormState;

@@ -1,8 +1,9 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { DeleteButton } from '../components/confirm-dialog.tsx';
-import { deleteMonitor, monitorsQuery } from './queries.ts';
+import { monitorsQuery } from './queries.ts';
 
 export function DeleteMonitor({ monitor: { id, name } }: { readonly monitor: Monitor }): ReactNode {
   const refresh = useRefresh();
@@ -12,7 +13,7 @@ export function DeleteMonitor({ monitor: { id, name } }: { readonly monitor: Mon
       name={name}
       title="Delete this monitor"
       remove={async () => {
-        await deleteMonitor(id);
+        await api('DELETE /api/dashboard/monitors/:id', { id });
         void refresh({ queryKey: ['incidents'] });
       }}
       listPath="/"

@@ -1,30 +1,30 @@
 import { queryOptions } from '@tanstack/react-query';
-import type { Channel } from '@tocsin/contracts/channels/channel';
-import type { Incident } from '@tocsin/contracts/incidents/incident';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type { Event, MonitorRegion, RecentChecks } from '@tocsin/contracts/monitors/events';
-import type { Monitor, MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
-import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
+import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
+import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { refreshEvery } from '../api/query-client.ts';
-import { isStatus, request } from '../api/request.ts';
-import type { LoadEvents } from './show/tail/event-tail.ts';
+import { api, isStatus } from '../api/request.ts';
 
-const PATH = '/api/dashboard/monitors';
+/** For data that the live stream does not update. */
+const REFRESH_MS = 30_000;
+const SLOW_REFRESH_MS = 60_000;
+const PAGE_SIZE = LIMITS.eventsPerRequest.max;
+const MAX_PAGES = 5;
+export const MAX_INCIDENTS = 20;
 
 export const monitorsQuery = queryOptions({
   queryKey: ['monitors'],
-  queryFn: async ({ signal }) => (await request<{ monitors: Monitor[] }>('GET', PATH, { signal })).monitors,
+  queryFn: async ({ signal }) => (await api('GET /api/dashboard/monitors', { signal })).monitors,
   // The live stream keeps it up to date.
   staleTime: 5 * 60_000,
 });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the answer's type from it
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the data
 export const monitorQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitor', id],
-    queryFn: ({ signal }) =>
-      request<{ monitor: Monitor; events: Event[] }>('GET', `${PATH}/${id}`, { signal }),
+    queryFn: ({ signal }) => api('GET /api/dashboard/monitors/:id', { id, signal }),
   });
 
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
@@ -32,47 +32,20 @@ export const monitorStatsQuery = (id: string, window: StatsWindow) =>
   queryOptions({
     queryKey: ['monitor', id, 'stats', window],
     queryFn: async ({ signal }) =>
-      (await request<{ stats: MonitorStats }>('GET', `${PATH}/${id}/stats?window=${window}`, { signal }))
-        .stats,
+      (await api('GET /api/dashboard/monitors/:id/stats', { id, query: { window }, signal })).stats,
+    // Statistics change with every check.
+    refetchInterval: refreshEvery(60_000),
+    staleTime: 30_000,
   });
 
-export async function createMonitor(input: Partial<MonitorInput>): Promise<Monitor> {
-  return (await request<{ monitor: Monitor }>('POST', PATH, { body: input })).monitor;
-}
-
-export async function updateMonitor(id: string, update: MonitorUpdate): Promise<Monitor> {
-  return (await request<{ monitor: Monitor }>('PUT', `${PATH}/${id}`, { body: update })).monitor;
-}
-
-export async function deleteMonitor(id: string): Promise<void> {
-  await request('DELETE', `${PATH}/${id}`);
-}
-
-/** Checks once, now. @returns the result */
-export async function triggerMonitor(id: string): Promise<Event> {
-  return (await request<{ event: Event }>('POST', `${PATH}/${id}/trigger`)).event;
-}
-
-/** Statistics move with every check: often enough to be believed, seldom enough to be cheap. */
-export const STATS_REFRESH = { refetchInterval: refreshEvery(60_000), staleTime: 30_000 } as const;
-
-const API_PATH = '/api/dashboard';
-const REFRESH_MS = 30_000;
-/** Of what the live stream says nothing of, and what seldom changes. */
-const SLOW_REFRESH_MS = 60_000;
-export const MOST_INCIDENTS = 20;
-const PAGE = LIMITS.eventsPerRequest.max;
-const MOST_PAGES = 5;
-
-/** How each region sees the monitor now; null where the api cannot say it. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the answer's type from it
+/** The current state of a monitor in each region, or null if the API does not know it. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorRegionsQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitor', id, 'regions'],
-    queryFn: async ({ signal }): Promise<readonly MonitorRegion[] | null> => {
+    queryFn: async ({ signal }) => {
       try {
-        const path = `${API_PATH}/monitors/${id}/regions`;
-        return (await request<{ regions: MonitorRegion[] }>('GET', path, { signal })).regions;
+        return (await api('GET /api/dashboard/monitors/:id/regions', { id, signal })).regions;
       } catch (error) {
         if (isStatus(error, 404)) return null;
         throw error;
@@ -81,53 +54,52 @@ export const monitorRegionsQuery = (id: string) =>
     refetchInterval: refreshEvery(REFRESH_MS),
   });
 
-/** The latest incidents of one monitor, latest first. */
+/** The latest incidents of a monitor, newest first. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorIncidentsQuery = (id: string) =>
   queryOptions({
     queryKey: ['incidents', 'of-monitor', id],
     queryFn: async ({ signal }) => {
-      const path = `${API_PATH}/incidents?monitorId=${id}&limit=${MOST_INCIDENTS}`;
-      return (await request<{ incidents: Incident[] }>('GET', path, { signal })).incidents;
+      const query = { monitorId: id, limit: String(MAX_INCIDENTS) };
+      return (await api('GET /api/dashboard/incidents', { query, signal })).incidents;
     },
   });
 
 /** Every channel of the account. */
 export const allChannelsQuery = queryOptions({
   queryKey: ['channels', 'all'],
-  queryFn: async ({ signal }) =>
-    (await request<{ channels: Channel[] }>('GET', `${API_PATH}/channels`, { signal })).channels,
+  queryFn: async ({ signal }) => (await api('GET /api/dashboard/channels', { signal })).channels,
   refetchInterval: refreshEvery(SLOW_REFRESH_MS),
 });
 
-/** The account's maintenance windows, newest first. */
+/** The newest maintenance windows of the account, at most `MAX_PAGES` pages. */
 export const allWindowsQuery = queryOptions({
   queryKey: ['maintenance-windows', 'all'],
   queryFn: async ({ signal }) => {
     const windows: ListedMaintenanceWindow[] = [];
-    for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-      const last = windows.at(-1);
-      const path = `${API_PATH}/maintenance-windows?limit=${PAGE}${last ? `&before=${last.id}` : ''}`;
-      const page = await request<{ maintenanceWindows: ListedMaintenanceWindow[] }>('GET', path, { signal });
-      windows.push(...page.maintenanceWindows);
-      if (page.maintenanceWindows.length < PAGE) break;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const before = windows.at(-1)?.id;
+      const query = { limit: String(PAGE_SIZE), ...(before !== undefined && { before }) };
+      const { maintenanceWindows } = await api('GET /api/dashboard/maintenance-windows', { query, signal });
+      windows.push(...maintenanceWindows);
+      if (maintenanceWindows.length < PAGE_SIZE) break;
     }
     return windows;
   },
   refetchInterval: refreshEvery(SLOW_REFRESH_MS),
 });
 
-/** Loads events of one monitor, for its tail. */
-export function eventLoader(id: string): LoadEvents {
-  return async ({ limit, since }) => {
-    const query = since === undefined ? '' : `&since=${encodeURIComponent(since)}`;
-    const path = `${API_PATH}/monitors/${id}/events?limit=${limit}${query}`;
-    return (await request<{ events: Event[] }>('GET', path)).events;
-  };
+/** Without `since` the latest events, with it the first events after that timestamp. */
+export async function loadEvents(
+  id: string,
+  { limit, since }: { readonly limit: number; readonly since?: string },
+): Promise<readonly Event[]> {
+  const query = { limit: String(limit), ...(since !== undefined && { since }) };
+  return (await api('GET /api/dashboard/monitors/:id/events', { id, query })).events;
 }
 
 /** @param monitorIds 1 to 200 */
 export async function loadRecentChecks(monitorIds: readonly string[]): Promise<RecentChecks[]> {
-  const path = `/api/dashboard/monitors/recent-checks?monitorIds=${monitorIds.join(',')}`;
-  return (await request<{ recentChecks: RecentChecks[] }>('GET', path)).recentChecks;
+  const query = { monitorIds: monitorIds.join(',') };
+  return (await api('GET /api/dashboard/monitors/recent-checks', { query })).recentChecks;
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Radio, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
@@ -10,16 +10,14 @@ import { showError, useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
 import { CodeBlock } from '../components/code-block.tsx';
+import { CreateDialog } from '../components/create-dialog.tsx';
 import { DataTable } from '../components/data-table.tsx';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
-import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/time.tsx';
 import { useApiForm } from '../components/form.ts';
 import { invitationsQuery, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
-
-type NewInvitation = z.input<typeof createInvitationSchema>;
 
 /** The users of the account, for owners. */
 export function PeoplePage(): ReactNode {
@@ -38,7 +36,7 @@ export function PeoplePage(): ReactNode {
         }
       />
       <Stack>
-        <Loaded query={users} pending={<Skeleton h={160} />}>
+        <Loaded query={users} pending={<Placeholder heights={[160]} />}>
           {(all) => <UserTable users={all} />}
         </Loaded>
         <Loaded query={invitations} pending={null}>
@@ -95,70 +93,58 @@ interface InviteDialogProps {
 /** Creates an invitation, then shows its link once. */
 function InviteDialog({ opened, onClose }: InviteDialogProps): ReactNode {
   const refresh = useRefresh();
-  const create = useMutation({
-    mutationFn: (body: NewInvitation) => api('POST /api/dashboard/invitations', { body }),
-    // The link must not stay in memory after the dialog is closed.
-    gcTime: 0,
-    onSuccess: () => refresh(invitationsQuery),
-  });
   const form = useApiForm({
     schema: createInvitationSchema,
     initialValues: { email: '', role: 'member' },
     toBody,
   });
-  const close = (): void => {
-    create.reset();
-    form.reset();
-    onClose();
-  };
   return (
-    <Modal
+    <CreateDialog
       opened={opened}
-      onClose={close}
-      title={create.data ? 'Your invitation link' : 'Invite a person'}
-      // A stray key or click must not lose the link, which is shown only once.
-      closeOnClickOutside={create.isIdle}
-      closeOnEscape={create.isIdle}
-      withCloseButton={create.isIdle || create.isError}
-    >
-      {create.data ? (
-        <Stack>
+      onClose={onClose}
+      title="Invite a person"
+      form={form}
+      action="Create the link"
+      create={async (values) => {
+        const created = await api('POST /api/dashboard/invitations', { body: toBody(values) });
+        void refresh(invitationsQuery);
+        return created;
+      }}
+      resultTitle="Your invitation link"
+      renderResult={({ invitation, url }) => (
+        <>
           <Text size="sm">
-            Send this link to {create.data.invitation.email ?? 'the person'}. It works once, within seven
-            days, and is not shown again.
+            Send this link to {invitation.email ?? 'the person'}. It works once, within seven days, and is not
+            shown again.
           </Text>
-          <CodeBlock code={create.data.url} what="the link" />
-          <Group justify="flex-end">
-            <Button onClick={close}>Done</Button>
-          </Group>
-        </Stack>
-      ) : (
-        <SaveForm
-          form={form}
-          action="Create the link"
-          save={async (values) => void (await create.mutateAsync(toBody(values)))}
-          onCancel={create.isPending ? null : close}
-          dialog
-        >
-          <TextInput
-            label="E-mail address"
-            description="Required for single sign-on. If empty, the person who opens the link enters one."
-            type="email"
-            data-autofocus
-            {...form.getInputProps('email')}
-          />
-          <Radio.Group label="Role" {...form.getInputProps('role')}>
-            <Stack gap="xs" mt="xs">
-              <Radio value="member" label="Member: monitors, channels, maintenance and API keys" />
-              <Radio value="owner" label="Owner: people and channel secrets, too" />
-            </Stack>
-          </Radio.Group>
-        </SaveForm>
+          <CodeBlock code={url} what="the link" />
+        </>
       )}
-    </Modal>
+      done="Done"
+    >
+      <TextInput
+        label="Email address"
+        description="Required for single sign-on. If empty, the person who opens the link enters one."
+        type="email"
+        data-autofocus
+        {...form.getInputProps('email')}
+      />
+      <Radio.Group label="Role" {...form.getInputProps('role')}>
+        <Stack gap="xs" mt="xs">
+          <Radio value="member" label="Member: monitors, channels, maintenance and API keys" />
+          <Radio value="owner" label="Owner: people and channel secrets, too" />
+        </Stack>
+      </Radio.Group>
+    </CreateDialog>
   );
 }
 
-function toBody({ email, role }: { readonly email: string; readonly role: UserRole }): NewInvitation {
+function toBody({
+  email,
+  role,
+}: {
+  readonly email: string;
+  readonly role: UserRole;
+}): z.input<typeof createInvitationSchema> {
   return { role, ...(email.trim() !== '' && { email }) };
 }

@@ -35,7 +35,7 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
               </>
             ),
           },
-          { title: 'E-mail address', render: ({ email }) => email },
+          { title: 'Email address', render: ({ email }) => email },
           { title: 'Role', render: (user) => <RoleSelect user={user} /> },
           { title: 'Since', render: ({ createdAt }) => <Time value={createdAt} as="ago" /> },
           {
@@ -89,28 +89,22 @@ function RemoveUser({ user, onClose }: RemoveUserProps): ReactNode {
     setKeepsKeys(false);
     onClose();
   };
-  const remove = useMutation({
-    mutationFn: ({ id }: User) =>
-      api('DELETE /api/dashboard/users/:id', { id, query: { revokeApiKeys: keepsKeys ? 'false' : 'true' } }),
-    onSuccess: async (_, { name }) => {
-      await refresh(usersQuery, invitationsQuery, apiKeysQuery);
-      notifications.show({ message: `${name} is removed and signed out everywhere.` });
-      close();
-    },
-  });
+  const remove = async (): Promise<void> => {
+    if (user === null) return;
+    const query = { revokeApiKeys: keepsKeys ? 'false' : 'true' } as const;
+    await api('DELETE /api/dashboard/users/:id', { id: user.id, query });
+    await refresh(usersQuery, invitationsQuery, apiKeysQuery);
+    notifications.show({ message: `${user.name} is removed and signed out everywhere.` });
+    close();
+  };
   return (
     <ConfirmDialog
+      opened={user !== null}
       title="Remove from the account"
       action="Remove"
       name={user?.name ?? ''}
-      opened={user !== null}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => user && remove.mutate(user)}
-      onClose={() => {
-        remove.reset();
-        close();
-      }}
+      onConfirm={remove}
+      onClose={close}
     >
       This person is signed out at once. Their open invitations are revoked. Monitors and channels stay.
       {user && (
@@ -126,7 +120,7 @@ interface RevokeKeysProps {
   readonly onChange: (revokes: boolean) => void;
 }
 
-/** Also says how many keys have no recorded creator: this user may have created them. */
+/** Also shows how many keys have no recorded creator, since this user may have created them. */
 function RevokeKeys({ userId, revokes, onChange }: RevokeKeysProps): ReactNode {
   // Loaded anew, since these are the keys that are about to be revoked.
   const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });

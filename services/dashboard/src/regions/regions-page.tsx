@@ -1,4 +1,4 @@
-import { Alert, Skeleton, Text } from '@mantine/core';
+import { Alert } from '@mantine/core';
 import {
   IconAlertTriangleFilled,
   IconCircleCheckFilled,
@@ -13,7 +13,7 @@ import { StateBadge, type StateLook } from '../components/badges.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { formatSpan } from '../components/format.ts';
 import { TextLink } from '../components/links.tsx';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { useDefaultRegion } from '../session/session.ts';
 import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionState } from './regions.ts';
@@ -35,7 +35,7 @@ export function RegionsPage(): ReactNode {
         title="Regions"
         hint="Where checks run from. Start a checker with a region’s code to serve that region."
       />
-      <Loaded query={query} pending={<Skeleton h={200} />}>
+      <Loaded query={query} pending={<Placeholder heights={[200]} />}>
         {(regions) => (
           <>
             <UnservedAlert regions={regions.filter((region) => regionState(region) === 'unserved')} />
@@ -87,10 +87,8 @@ function UnservedAlert({ regions }: { readonly regions: readonly Region[] }): Re
       icon={<IconAlertTriangleFilled aria-hidden />}
       title={regions.length === 1 ? 'A region has no checker' : `${regions.length} regions have no checker`}
     >
-      <Text size="sm">
-        No checks run from {regions.map(({ region }) => region).join(', ')}. Start a checker with{' '}
-        <code>REGION={example.region}</code>, or remove the region from its monitors.
-      </Text>
+      No checks run from {regions.map(({ region }) => region).join(', ')}. Start a checker with{' '}
+      <code>REGION={example.region}</code>, or remove the region from its monitors.
     </Alert>
   );
 }

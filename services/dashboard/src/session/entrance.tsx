@@ -1,7 +1,6 @@
 import { Center, Paper, Stack, Text, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
-import { Logo } from '../app/shell.tsx';
-import panel from '../components/page.module.css';
+import pageClasses from '../components/page.module.css';
 
 interface EntranceProps {
   readonly title: string;
@@ -9,17 +8,17 @@ interface EntranceProps {
   readonly children: ReactNode;
 }
 
-/** What surrounds the pages before signing in. */
+/** The frame around the pages before signing in. */
 export function Entrance({ title, hint, children }: EntranceProps): ReactNode {
   useEffect(() => {
     document.title = `${title} · Tocsin`;
   }, [title]);
   return (
     <Center mih="100vh" p="md" component="main">
-      <Paper p="xl" w="100%" maw={420} className={panel['panel'] ?? ''}>
+      <Paper p="xl" w="100%" maw={420} className={pageClasses['panel'] ?? ''}>
         <Stack>
           <Stack gap={4} align="center">
-            <Logo size={48} />
+            <img src="/favicon.svg" width={48} height={48} alt="" />
             <Title order={1} size="h3">
               {title}
             </Title>

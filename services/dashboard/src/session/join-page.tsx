@@ -3,43 +3,42 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { acceptInvitationSchema } from '@tocsin/contracts/people/user';
 import type { ReactNode } from 'react';
-import { describeError } from '../api/request.ts';
+import { api, describeError } from '../api/request.ts';
 import { useApiForm } from '../components/form.ts';
 import { Entrance } from './entrance.tsx';
-import { acceptInvitation } from './session.ts';
 
 const setUpRoute = getRouteApi('/setup');
+const invitationRoute = getRouteApi('/invitation');
+const INITIAL_VALUES = { name: '', email: '', password: '' };
 
-/** The first run: who opens the printed link becomes the first owner. */
+/** The first run: the link that is printed at startup makes the first owner. */
 export function SetUpPage(): ReactNode {
   const { token } = setUpRoute.useSearch();
   return (
     <Entrance
       title="Welcome to Tocsin"
-      hint="Make the first owner of this installation. Everybody else is invited by you."
+      hint="Create the first owner of this installation. You can invite everyone else afterwards."
     >
       {token === '' ? (
-        <Text size="sm">This link is not complete. `npm start` prints a fresh one each time it starts.</Text>
+        <Text size="sm">This link is incomplete. `npm start` prints a new one at each start.</Text>
       ) : (
-        <JoinForm token={token} action="Create the owner" />
+        <JoinForm token={token} action="Create owner" />
       )}
     </Entrance>
   );
 }
 
-const invitationRoute = getRouteApi('/invitation');
-
 export function InvitationPage(): ReactNode {
   const { token } = invitationRoute.useSearch();
   return (
-    <Entrance title="You are invited" hint="Choose a name and a password, and you are in.">
+    <Entrance title="You are invited" hint="Choose a name and a password to join.">
       {token === '' ? (
-        <Text size="sm">This link is not complete. Ask who invited you for a new one.</Text>
+        <Text size="sm">This link is incomplete. Ask the person who invited you for a new one.</Text>
       ) : (
         <JoinForm
           token={token}
           action="Join"
-          emailHint="Leave it empty if the invitation was made for your address."
+          emailHint="Leave this empty if the invitation was made for your address."
         />
       )}
     </Entrance>
@@ -49,39 +48,40 @@ export function InvitationPage(): ReactNode {
 interface JoinFormProps {
   readonly token: string;
   readonly action: string;
-  /** Said of the address, where an invitation may have named it. */
+  /** Set if the invitation may already have the email address. */
   readonly emailHint?: string;
 }
 
-/** Becoming a user, by the token of a link. */
-export function JoinForm({ token, action, emailHint }: JoinFormProps): ReactNode {
+function JoinForm({ token, action, emailHint }: JoinFormProps): ReactNode {
   const router = useRouter();
   const queryClient = useQueryClient();
-  const form = useApiForm({
-    schema: acceptInvitationSchema,
-    initialValues: { name: '', email: '', password: '' },
-    toBody: ({ email, ...rest }) => ({ ...rest, token, ...(email.trim() !== '' && { email }) }),
+  const toBody = ({ name, email, password }: typeof INITIAL_VALUES) => ({
+    token,
+    name,
+    password,
+    ...(email.trim() !== '' && { email }),
   });
-  const join = useMutation({
-    mutationFn: ({ name, email, password }: typeof form.values) =>
-      acceptInvitation({ token, name, password, ...(email.trim() !== '' && { email }) }),
+  const form = useApiForm({ schema: acceptInvitationSchema, initialValues: INITIAL_VALUES, toBody });
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: (values: typeof INITIAL_VALUES) =>
+      api('POST /api/dashboard/invitations/accept', { body: toBody(values) }),
     onSuccess: async () => {
       queryClient.clear();
       await router.navigate({ to: '/', replace: true });
     },
-    onError: (error) => form.applyErrors(error),
+    onError: (failure) => form.applyErrors(failure),
   });
   return (
-    <form onSubmit={form.onSubmit((values) => join.mutate(values))} noValidate>
+    <form onSubmit={form.onSubmit((values) => mutate(values))} noValidate>
       <Stack>
-        {join.error && (
+        {error && (
           <Alert color="red" role="alert">
-            {describeError(join.error)}
+            {describeError(error)}
           </Alert>
         )}
         <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
         <TextInput
-          label="E-mail address"
+          label="Email address"
           type="email"
           autoComplete="username"
           required={emailHint === undefined}
@@ -90,12 +90,12 @@ export function JoinForm({ token, action, emailHint }: JoinFormProps): ReactNode
         />
         <PasswordInput
           label="Password"
-          description="At least 8 characters; a passphrase is best."
+          description="At least 8 characters. A passphrase is best."
           autoComplete="new-password"
           required
           {...form.getInputProps('password')}
         />
-        <Button type="submit" fullWidth loading={join.isPending}>
+        <Button type="submit" fullWidth loading={isPending}>
           {action}
         </Button>
       </Stack>

@@ -4,13 +4,15 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { ReactNode } from 'react';
-import { describeError, request } from '../api/request.ts';
+import { api, describeError } from '../api/request.ts';
 import { ErrorNotice, Loaded } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
+import { Quiet } from '../components/quiet.tsx';
 import { Time } from '../components/time.tsx';
-import { browserName, currentSessionQuery, endOtherSessions, endSession, sessionsQuery } from './session.ts';
+import { browserName, currentSessionQuery, sessionsQuery } from './session.ts';
 
-/** What people manage of themselves. */
+const { min, max } = LIMITS.passwordCharacters;
+
 export function ProfilePage(): ReactNode {
   return (
     <>
@@ -23,27 +25,29 @@ export function ProfilePage(): ReactNode {
   );
 }
 
-/** Where one is signed in, and how to end that. */
-export function Sessions(): ReactNode {
+function Sessions(): ReactNode {
   const queryClient = useQueryClient();
   const query = useQuery(sessionsQuery);
-  const { data: current } = useQuery(currentSessionQuery);
-  const end = useMutation({
-    mutationFn: (token: string | null) => (token === null ? endOtherSessions() : endSession(token)),
-    onSuccess: () => notifications.show({ message: 'Signed out there.' }),
-    onError: (failure) => notifications.show({ color: 'red', message: describeError(failure) }),
+  const currentId = useQuery(currentSessionQuery).data?.session.id;
+  const { mutate, isPending } = useMutation({
+    /** @param token of the session to end, or null for every other session */
+    mutationFn: (token: string | null) =>
+      token === null
+        ? api('POST /api/auth/revoke-other-sessions')
+        : api('POST /api/auth/revoke-session', { body: { token } }),
+    onSuccess: () => notifications.show({ message: 'Session ended' }),
+    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
     onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
   });
-  const others = query.data?.filter(({ id }) => id !== current?.session.id) ?? [];
   return (
     <Panel
-      title="Signed in"
+      title="Sessions"
       actions={
-        others.length > 0 ? (
-          <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate(null)}>
-            Sign out everywhere else
+        query.data?.some(({ id }) => id !== currentId) && (
+          <Button size="xs" variant="default" loading={isPending} onClick={() => mutate(null)}>
+            Sign out all other sessions
           </Button>
-        ) : undefined
+        )
       }
     >
       <Loaded query={query} pending={<Skeleton h={90} />}>
@@ -56,22 +60,22 @@ export function Sessions(): ReactNode {
                     <Text size="sm" fw={600}>
                       {browserName(userAgent)}
                     </Text>
-                    {id === current?.session.id && (
+                    {id === currentId && (
                       <Badge size="sm" variant="light">
-                        here
+                        This session
                       </Badge>
                     )}
                   </Group>
-                  <Text size="xs" c="var(--text-quiet)" component="div">
-                    {ipAddress !== null && ipAddress !== undefined && ipAddress !== '' && `${ipAddress} · `}
+                  <Quiet size="xs">
+                    {ipAddress ? `${ipAddress} · ` : ''}
                     since <Time value={createdAt} />
-                  </Text>
+                  </Quiet>
                 </Stack>
-                {id !== current?.session.id && (
+                {id !== currentId && (
                   <Button
                     size="xs"
                     variant="default"
-                    onClick={() => end.mutate(token)}
+                    onClick={() => mutate(token)}
                     aria-label={`Sign out ${browserName(userAgent)}`}
                   >
                     Sign out
@@ -86,35 +90,31 @@ export function Sessions(): ReactNode {
   );
 }
 
-const { min, max } = LIMITS.passwordCharacters;
-
-export function ChangePassword(): ReactNode {
+function ChangePassword(): ReactNode {
   const queryClient = useQueryClient();
   const form = useForm({
     initialValues: { currentPassword: '', newPassword: '' },
     validateInputOnChange: ['newPassword'],
     validate: {
-      newPassword: (text) =>
-        text.length < min || text.length > max ? `must have ${min} to ${max} characters` : null,
+      newPassword: ({ length }) =>
+        length < min || length > max ? `must have ${min} to ${max} characters` : null,
     },
   });
-  const change = useMutation({
+  const { mutate, error, isPending, reset } = useMutation({
     gcTime: 0,
-    mutationFn: (body: typeof form.values) => request('POST', '/api/auth/change-password', { body }),
+    mutationFn: (body: typeof form.values) => api('POST /api/auth/change-password', { body }),
     onSuccess: async () => {
       form.reset();
-      change.reset();
-      notifications.show({ message: 'The password is changed; every other session has ended.' });
+      reset();
+      notifications.show({ message: 'Password changed. All other sessions have ended.' });
       await queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey });
     },
   });
   return (
     <Panel title="Password">
-      <form noValidate onSubmit={form.onSubmit((values) => change.mutate(values))}>
+      <form noValidate onSubmit={form.onSubmit((values) => mutate(values))}>
         <Stack>
-          <Text size="sm" c="var(--text-quiet)">
-            Changing it signs you out everywhere else.
-          </Text>
+          <Quiet>Changing the password ends all other sessions.</Quiet>
           <PasswordInput
             label="Current password"
             autoComplete="current-password"
@@ -127,10 +127,10 @@ export function ChangePassword(): ReactNode {
             required
             {...form.getInputProps('newPassword')}
           />
-          {change.error && <ErrorNotice error={change.error} />}
+          {error && <ErrorNotice error={error} />}
           <Group justify="flex-end">
-            <Button type="submit" loading={change.isPending}>
-              Change the password
+            <Button type="submit" loading={isPending}>
+              Change password
             </Button>
           </Group>
         </Stack>

@@ -4,10 +4,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { ReactNode } from 'react';
-import { describeError } from '../api/request.ts';
+import { api, describeError } from '../api/request.ts';
 import { ErrorNotice } from '../components/load-states.tsx';
 import { Entrance } from './entrance.tsx';
-import { signIn, signInMethodsQuery, signInWithProvider } from './session.ts';
+import { signInMethodsQuery } from './session.ts';
 
 const route = getRouteApi('/sign-in');
 
@@ -16,7 +16,7 @@ export function SignInPage(): ReactNode {
   const { data } = useQuery(signInMethodsQuery);
   const methods = data?.methods ?? ['password'];
   return (
-    <Entrance title="Sign in" hint="to see what is up, and what is not">
+    <Entrance title="Sign in" hint="to monitor your services">
       {error !== undefined && (
         <Alert color="red" role="alert">
           {describeRefusal(error)}
@@ -33,9 +33,9 @@ function PasswordForm({ from }: { readonly from: string }): ReactNode {
   const router = useRouter();
   const queryClient = useQueryClient();
   const form = useForm({ initialValues: { email: '', password: '' } });
-  const enter = useMutation({
-    mutationFn: ({ email, password }: typeof form.values) => signIn(email, password),
-    // A 401 is a wrong password.
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: (body: typeof form.values) => api('POST /api/auth/sign-in/email', { body }),
+    // A 401 means a wrong password here.
     meta: { session: true },
     gcTime: 0,
     onSuccess: async () => {
@@ -44,15 +44,15 @@ function PasswordForm({ from }: { readonly from: string }): ReactNode {
     },
   });
   return (
-    <form onSubmit={form.onSubmit((values) => enter.mutate(values))}>
+    <form onSubmit={form.onSubmit((values) => mutate(values))}>
       <Stack>
-        {enter.error && (
+        {error && (
           <Alert color="red" role="alert">
-            {describeError(enter.error)}
+            {describeError(error)}
           </Alert>
         )}
         <TextInput
-          label="E-mail address"
+          label="Email address"
           type="email"
           autoComplete="username"
           required
@@ -64,7 +64,7 @@ function PasswordForm({ from }: { readonly from: string }): ReactNode {
           required
           {...form.getInputProps('password')}
         />
-        <Button type="submit" fullWidth loading={enter.isPending}>
+        <Button type="submit" fullWidth loading={isPending}>
           Sign in
         </Button>
       </Stack>
@@ -73,39 +73,37 @@ function PasswordForm({ from }: { readonly from: string }): ReactNode {
 }
 
 function ProviderButton({ from }: { readonly from: string }): ReactNode {
-  const leave = useMutation({ mutationFn: () => signInWithProvider(from), meta: { session: true } });
+  const { mutate, error, isPending, isSuccess } = useMutation({
+    mutationFn: () => api('POST /api/auth/sign-in/social', { body: { provider: 'oidc', callbackURL: from } }),
+    meta: { session: true },
+    onSuccess: ({ url }) => window.location.assign(url),
+  });
   return (
     <>
-      {leave.error && <ErrorNotice error={leave.error} />}
-      <Button
-        variant="default"
-        fullWidth
-        // Until the provider's page is there.
-        loading={leave.isPending || leave.isSuccess}
-        onClick={() => leave.mutate()}
-      >
+      {error && <ErrorNotice error={error} />}
+      {/* It keeps loading until the provider's page opens. */}
+      <Button variant="default" fullWidth loading={isPending || isSuccess} onClick={() => mutate()}>
         Continue with single sign-on
       </Button>
     </>
   );
 }
 
-/** Where to go after signing in: a path of this dashboard, whatever the address says. */
+/** The page to open after signing in. Only paths of this dashboard are allowed. */
 export function pathOf(from: string | undefined): string {
   if (from === undefined) return '/';
   const { origin } = window.location;
   const url = parseUrl(from, origin);
-  if (url === null) return '/';
-  const { origin: wanted, pathname, search, hash } = url;
-  // A path that begins with two slashes names a host.
-  if (wanted !== origin || pathname.startsWith('//') || pathname === '/sign-in') return '/';
-  return `${pathname}${search}${hash}`;
+  // A path that starts with two slashes would name another host.
+  if (url === null || url.origin !== origin || url.pathname.startsWith('//') || url.pathname === '/sign-in')
+    return '/';
+  return `${url.pathname}${url.search}${url.hash}`;
 }
 
 function describeRefusal(code: string): string {
   if (code === 'signup_disabled' || code === 'unable_to_create_user')
-    return 'Nobody has invited this address yet. Ask an owner of the account for an invitation.';
+    return 'This email address has no invitation. Ask an owner of the account for one.';
   if (code === 'unable_to_link_account')
-    return 'This address belongs to a user who signs in with another identity of the provider. Ask an owner of the account to remove that user and to invite you.';
-  return `The identity provider did not let you in (${code}). Try again, or ask who runs this service.`;
+    return 'This email address belongs to a user with another identity at the provider. Ask an owner of the account to remove that user and to invite you again.';
+  return `The identity provider refused the sign-in (${code}). Try again, or contact your administrator.`;
 }

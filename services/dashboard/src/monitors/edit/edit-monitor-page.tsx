@@ -4,28 +4,27 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { type ReactNode, useState } from 'react';
-import { isWorthRetrying } from '../../api/query-client.ts';
 import { isStatus } from '../../api/request.ts';
-import { ErrorNotice, NotFoundPage, useFailure } from '../../components/load-states.tsx';
+import { FailureNotice, NotFoundPage, useFailure } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
 import { DeleteMonitor } from '../delete-monitor.tsx';
 import { monitorQuery } from '../queries.ts';
 import { MonitorForm } from './monitor-form.tsx';
 
+const route = getRouteApi('/signed-in/monitors/$monitorId/edit');
+
 export function NewMonitorPage(): ReactNode {
   return (
     <>
-      <PageHeader title="New monitor" hint="A name and a URL are enough." />
+      <PageHeader title="New monitor" hint="Only a name and a URL are required." />
       <MonitorForm monitor={null} />
     </>
   );
 }
 
-const route = getRouteApi('/signed-in/monitors/$monitorId/edit');
-
 export function EditMonitorPage(): ReactNode {
   const { monitorId } = route.useParams();
-  // What the form begins with is what the server has now, not what some page had before.
+  // The form starts with fresh data of the server, not with what another page has cached.
   const query = useQuery(monitorQuery(monitorId));
   const { data, error, isFetching } = query;
   const failure = useFailure(query);
@@ -37,18 +36,13 @@ export function EditMonitorPage(): ReactNode {
   return (
     <>
       <PageHeader title="Edit monitor" hint="Loading" />
-      {failure === null ? (
+      <FailureNotice query={{ ...query, data: undefined }} />
+      {failure === null && (
         <Stack maw={760} role="status" aria-label="Loading the monitor">
           <Skeleton height={330} />
           <Skeleton height={240} />
           <Skeleton height={420} />
         </Stack>
-      ) : (
-        <ErrorNotice
-          error={failure}
-          retry={() => void query.refetch()}
-          retriesByItself={isWorthRetrying(failure)}
-        />
       )}
     </>
   );
@@ -59,9 +53,8 @@ function EditMonitor({ monitor }: { readonly monitor: Monitor }): ReactNode {
     <>
       <PageHeader title={`Edit ${monitor.name}`} actions={<DeleteMonitor monitor={monitor} />} />
       {monitor.source !== null && (
-        <Alert variant="light" icon={<IconCode aria-hidden />} title="Managed as code" maw={760} mb="md">
-          It belongs to the set “{monitor.source}”: the next sync of its files overwrites what you change
-          here.
+        <Alert icon={<IconCode aria-hidden />} title="Managed as code" maw={760} mb="md">
+          This monitor belongs to the source “{monitor.source}”. The next sync overwrites your changes.
         </Alert>
       )}
       <MonitorForm monitor={monitor} />

@@ -9,47 +9,49 @@ import {
 import type { MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import { requestHeaders } from '@tocsin/contracts/monitors/request-headers';
 import { type HttpMethod, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
-import { z } from 'zod';
+import { type ApiForm, bodyErrors } from '../../components/form.ts';
 
-/** What a field for a number holds: text while it is empty or not whole. */
-type Typed = number | string;
+/** The value of a number field: text while it is empty or not a number. */
+type NumberValue = number | string;
 
 export type HeaderRow = {
-  /** Tells the rows apart while they are edited. */
+  /** Identifies the row while it is edited. */
   key: string;
   name: string;
   value: string;
 };
 
-/** What the form's controls hold; a field that is not set is empty text. */
+/** The values of the form's fields. An unset field is an empty string. */
 export type MonitorFormValues = {
   name: string;
   url: string;
   method: HttpMethod;
   headers: HeaderRow[];
   body: string;
-  interval: Typed;
-  timeout: Typed;
+  interval: NumberValue;
+  timeout: NumberValue;
   regions: string[];
   assertions: {
-    statusCode: Typed;
-    maxLatency: Typed;
-    certificateMinDays: Typed;
+    statusCode: NumberValue;
+    maxLatency: NumberValue;
+    certificateMinDays: NumberValue;
     bodyContains: string;
     bodyNotContains: string;
   };
-  failureThreshold: Typed;
+  failureThreshold: NumberValue;
   runbookUrl: string;
   externalId: string;
   source: string;
 };
 
-/** A body of the API, not judged yet. */
+export type MonitorForm = ApiForm<MonitorFormValues>;
+
+/** A request body that is not validated yet. */
 type MonitorBody = Readonly<Record<Exclude<keyof MonitorInput, 'type'>, unknown>> & {
   readonly assertions: Readonly<Record<string, unknown>> | null;
 };
 
-/** @param monitor null: a new one, with the API's defaults */
+/** @param monitor null for a new monitor, which starts with the defaults of the API */
 export function toValues(monitor: Monitor | null): MonitorFormValues {
   const assertions: Assertions = monitor?.assertions ?? {};
   return {
@@ -75,7 +77,7 @@ export function toValues(monitor: Monitor | null): MonitorFormValues {
   };
 }
 
-/** @param stored the monitor as it is; null: a new one */
+/** @param stored the monitor that is edited, or null */
 export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> | null): MonitorBody {
   const { name, url, method, interval, timeout, regions, failureThreshold } = values;
   return {
@@ -83,7 +85,7 @@ export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> 
     url: url.trim(),
     method,
     headers: toHeaders(values.headers),
-    // Where the method sends none, the form shows none: what is stored stays.
+    // The form hides the body if the method sends none. The stored body stays.
     body: METHODS_WITH_BODY.has(method) ? textOrNull(values.body) : (stored?.body ?? null),
     interval,
     timeout,
@@ -96,19 +98,18 @@ export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> 
   };
 }
 
-/** The rows that somebody began to fill in, each with its place in the form. */
+/** The rows that are not empty, with their indexes in the form. */
 export function filledRows(headers: readonly HeaderRow[]): { name: string; value: string; index: number }[] {
   return headers
     .map(({ name, value }, index) => ({ name: name.trim(), value, index }))
     .filter(({ name, value }) => name !== '' || value !== '');
 }
 
-/** What of `after` is not in `before`: the body of an update, which leaves everything else as it is. */
+/** The fields of `after` that differ from `before`: the body of an update. */
 export function changesBetween(before: MonitorBody, after: MonitorBody): Partial<MonitorBody> {
-  const wasThere = new Map<string, unknown>(Object.entries(before));
   return Object.fromEntries(
     Object.entries(after).filter(
-      ([key, value]) => JSON.stringify(value) !== JSON.stringify(wasThere.get(key)),
+      ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof MonitorBody]),
     ),
   );
 }
@@ -127,33 +128,21 @@ function textOrNull(text: string): string | null {
   return text === '' ? null : text;
 }
 
-/** Judges the form's values as the API judges the body made of them; each problem stands at its control. */
-export function judgeWith(stored: Pick<Monitor, 'body'> | null): z.ZodType<MonitorFormValues> {
-  return z.custom<MonitorFormValues>().superRefine((values, context) => {
-    for (const { path, message } of findProblems(values, stored))
-      context.addIssue({ code: 'custom', path: path.split('.'), message });
-  });
-}
-
-/** Everything that is wrong, by the path of the control, as `headers.0.value`. */
-export function findProblems(
+/** Validates the body that the values make, as the API does. The paths are those of the form, such as `headers.0.value`. */
+export function findErrors(
   values: MonitorFormValues,
   stored: Pick<Monitor, 'body'> | null,
 ): readonly FieldError[] {
   const body = toBody(values, stored);
-  const { error } = createMonitorSchema.safeParse(body);
-  const problems = (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
-  const assertions = body.assertions as Assertions | null;
+  const conflicts = monitorConflicts({ method: values.method, assertions: body.assertions });
   return [
-    ...[...problems, ...monitorConflicts({ method: values.method, assertions })].map((problem) =>
-      atControl(problem, values),
-    ),
+    ...[...bodyErrors(createMonitorSchema, body), ...conflicts].map((error) => toFormField(error, values)),
     ...repeatedNames(values.headers),
   ];
 }
 
-/** A problem of a body's field, at the control that made the field. */
-export function atControl({ path, message }: FieldError, values: MonitorFormValues): FieldError {
+/** Maps an error of a body's field to the field of the form. */
+export function toFormField({ path, message }: FieldError, values: MonitorFormValues): FieldError {
   const [field = '', ...rest] = path.split('.');
   const key = rest.join('.');
   if (field === 'regions' && rest.length > 0) {
@@ -167,13 +156,13 @@ export function atControl({ path, message }: FieldError, values: MonitorFormValu
   return { path: `headers.${row.index}.${isOfValue ? 'value' : 'name'}`, message };
 }
 
-/** Two rows of exactly one name, which a body cannot hold. */
+/** A body cannot have two headers of the same name. */
 function repeatedNames(headers: readonly HeaderRow[]): FieldError[] {
   const rows = filledRows(headers);
   return rows
     .filter(({ name }, position) => rows.findIndex((row) => row.name === name) < position)
     .map(({ index }) => ({
       path: `headers.${index}.name`,
-      message: 'is given twice (header names ignore case)',
+      message: 'is a duplicate (header names ignore case)',
     }));
 }

@@ -1,65 +1,74 @@
-import { Button, Group, Stack } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
-import { type ReactNode, useId } from 'react';
-import { LeaveGuard } from '../../components/leave-guard.tsx';
-import { ErrorNotice } from '../../components/load-states.tsx';
-import { AdvancedSection, UpSection } from './assertion-fields.tsx';
-import classes from './monitor-form.module.css';
-import { WhatSection } from './request-fields.tsx';
-import { WhenSection } from './schedule-fields.tsx';
-import { useMonitorForm, useSaveMonitor } from './use-monitor-form.ts';
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { createMonitorSchema, type Monitor, updateMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { type ReactNode, useState } from 'react';
+import { api } from '../../api/request.ts';
+import { useApiForm } from '../../components/form.ts';
+import { SaveForm } from '../../components/save-form.tsx';
+import { monitorQuery, monitorsQuery } from '../queries.ts';
+import { AdvancedFields, AssertionFields, ScheduleFields } from './check-fields.tsx';
+import {
+  changesBetween,
+  findErrors,
+  type MonitorFormValues,
+  toBody,
+  toFormField,
+  toValues,
+} from './form-values.ts';
+import { RequestFields } from './request-fields.tsx';
 
-interface MonitorFormProps {
-  /** As it was when the form opened; null: a new one. */
-  readonly monitor: Monitor | null;
+/** @param monitor as it was when the form opened, or null for a new monitor */
+export function MonitorForm({ monitor }: { readonly monitor: Monitor | null }): ReactNode {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const [initialValues] = useState(() => toValues(monitor));
+  const form = useApiForm({
+    initialValues,
+    validate: (values) => findErrors(values, monitor),
+    toField: toFormField,
+  });
+  const openMonitor = (monitorId: string, ignoreBlocker: boolean): Promise<void> =>
+    navigate({ to: '/monitors/$monitorId', params: { monitorId }, ignoreBlocker });
+  const save = async (values: MonitorFormValues): Promise<void> => {
+    const saved = await createOrUpdate(monitor, values);
+    queryClient.setQueryData(
+      monitorsQuery.queryKey,
+      (monitors) => monitors && [saved, ...monitors.filter(({ id }) => id !== saved.id)],
+    );
+    queryClient.setQueryData(
+      monitorQuery(saved.id).queryKey,
+      (cached) => cached && { ...cached, monitor: saved },
+    );
+    void queryClient.invalidateQueries({ queryKey: ['regions'] });
+    notifications.show({ message: `${saved.name} was ${monitor === null ? 'created' : 'updated'}` });
+    await openMonitor(saved.id, true);
+  };
+  return (
+    <SaveForm
+      long
+      form={form}
+      action={monitor === null ? 'Create monitor' : 'Save changes'}
+      save={save}
+      onCancel={() => void (monitor === null ? navigate({ to: '/' }) : openMonitor(monitor.id, false))}
+    >
+      <RequestFields form={form} />
+      <ScheduleFields form={form} />
+      <AssertionFields form={form} />
+      <AdvancedFields form={form} />
+    </SaveForm>
+  );
 }
 
-/** Everything a monitor can be told. */
-export function MonitorForm({ monitor }: MonitorFormProps): ReactNode {
-  const id = useId();
-  const form = useMonitorForm(monitor);
-  const focusProblem = (): void => {
-    // Once the problems are drawn.
-    setTimeout(() =>
-      document.getElementById(id)?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(),
-    );
-  };
-  const save = useSaveMonitor(monitor, (error) => {
-    if (form.applyErrors(error)) focusProblem();
-  });
-  return (
-    <form
-      id={id}
-      className={classes['form']}
-      onSubmit={form.onSubmit((values) => save.mutate(values), focusProblem)}
-      noValidate
-    >
-      <LeaveGuard isDirty={() => form.isDirty() && !save.isSuccess} />
-      <Stack>
-        <WhatSection form={form} />
-        <WhenSection form={form} />
-        <UpSection form={form} />
-        <AdvancedSection form={form} />
-        {save.error !== null && <ErrorNotice error={save.error} />}
-      </Stack>
-      <Group className={classes['actions'] ?? ''}>
-        <Button type="submit" loading={save.isPending}>
-          {monitor === null ? 'Create monitor' : 'Save changes'}
-        </Button>
-        <Button
-          variant="default"
-          renderRoot={(props) =>
-            monitor === null ? (
-              <Link to="/" {...props} />
-            ) : (
-              <Link to="/monitors/$monitorId" params={{ monitorId: monitor.id }} {...props} />
-            )
-          }
-        >
-          Cancel
-        </Button>
-      </Group>
-    </form>
-  );
+/** @returns the saved monitor; `stored` itself if nothing has changed */
+async function createOrUpdate(stored: Monitor | null, values: MonitorFormValues): Promise<Monitor> {
+  const body = toBody(values, stored);
+  if (stored === null) {
+    const input = createMonitorSchema.parse(body);
+    return (await api('POST /api/dashboard/monitors', { body: input })).monitor;
+  }
+  const changes = changesBetween(toBody(toValues(stored), stored), body);
+  if (Object.keys(changes).length === 0) return stored;
+  const update = updateMonitorSchema.parse(changes);
+  return (await api('PUT /api/dashboard/monitors/:id', { id: stored.id, body: update })).monitor;
 }

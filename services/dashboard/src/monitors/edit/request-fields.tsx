@@ -16,14 +16,12 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import { HTTP_METHODS, METHODS_WITH_BODY } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
 import { Panel } from '../../components/page.tsx';
-import classes from './monitor-form.module.css';
-import type { MonitorForm } from './use-monitor-form.ts';
+import type { MonitorForm } from './form-values.ts';
+import classes from './header-rows.module.css';
 
-/** What is asked for. */
-export function WhatSection({ form }: { readonly form: MonitorForm }): ReactNode {
-  const { method } = form.values;
+export function RequestFields({ form }: { readonly form: MonitorForm }): ReactNode {
   return (
-    <Panel title="What">
+    <Panel title="Request">
       <Stack>
         <TextInput
           label="Name"
@@ -42,27 +40,27 @@ export function WhatSection({ form }: { readonly form: MonitorForm }): ReactNode
           {...form.getInputProps('url')}
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <TextInput label="Type" value="HTTP" readOnly description="The only type there is." />
+          <TextInput label="Type" value="HTTP" readOnly description="The only type of monitor." />
           <NativeSelect
             label="Method"
-            description="HEAD asks for no body."
+            description="HEAD requests no response body."
             data={[...HTTP_METHODS]}
             {...form.getInputProps('method')}
             onChange={({ currentTarget }) => {
-              const chosen = HTTP_METHODS.find((one) => one === currentTarget.value);
-              if (chosen === undefined) return;
-              form.setFieldValue('method', chosen);
-              // Whether these may be used hangs on the method.
+              const method = HTTP_METHODS.find((one) => one === currentTarget.value);
+              if (method === undefined) return;
+              form.setFieldValue('method', method);
+              // HEAD allows no assertion about the body.
               form.validateField('assertions.bodyContains');
               form.validateField('assertions.bodyNotContains');
             }}
           />
         </SimpleGrid>
         <HeaderRows form={form} />
-        {METHODS_WITH_BODY.has(method) && (
+        {METHODS_WITH_BODY.has(form.values.method) && (
           <Textarea
             label="Body"
-            description="Sent as it is. Say what it is in a Content-Type header."
+            description="Sent unchanged. Set its type in a Content-Type header."
             autosize
             minRows={3}
             maxRows={14}
@@ -76,17 +74,16 @@ export function WhatSection({ form }: { readonly form: MonitorForm }): ReactNode
   );
 }
 
-/** Names and values of the request's headers; values are hidden, as most are secrets. */
-export function HeaderRows({ form }: { readonly form: MonitorForm }): ReactNode {
+function HeaderRows({ form }: { readonly form: MonitorForm }): ReactNode {
   const { headers } = form.values;
-  const problem = form.errors['headers'];
+  const error = form.errors['headers'];
   return (
     <fieldset className={classes['rows']}>
       <Input.Label component="legend">Headers</Input.Label>
       {headers.map(({ key }, index) => (
         <HeaderRow key={key} form={form} index={index} />
       ))}
-      {problem !== undefined && <Input.Error role="alert">{problem}</Input.Error>}
+      {error !== undefined && <Input.Error role="alert">{error}</Input.Error>}
       <Group mt={headers.length > 0 ? 'xs' : 4}>
         <Button
           variant="default"
@@ -104,9 +101,8 @@ export function HeaderRows({ form }: { readonly form: MonitorForm }): ReactNode 
 
 function HeaderRow({ form, index }: { readonly form: MonitorForm; readonly index: number }): ReactNode {
   const number = index + 1;
-  const name = form.getInputProps(`headers.${index}.name`);
-  // Whether a name is given twice hangs on the other rows too.
-  const judgeNames = (): void => {
+  // Whether a name is a duplicate depends on the other rows.
+  const revalidateNames = (): void => {
     for (const path of Object.keys(form.errors))
       if (/^headers\.\d+\.name$/.test(path)) form.validateField(path as `headers.${number}.name`);
   };
@@ -117,12 +113,13 @@ function HeaderRow({ form, index }: { readonly form: MonitorForm; readonly index
         placeholder="Authorization"
         autoComplete="off"
         spellCheck={false}
-        {...name}
+        {...form.getInputProps(`headers.${index}.name`)}
         onChange={(event) => {
           form.setFieldValue(`headers.${index}.name`, event.currentTarget.value);
-          judgeNames();
+          revalidateNames();
         }}
       />
+      {/* Hidden, because most values are secrets. */}
       <PasswordInput
         aria-label={`Value of header ${number}`}
         placeholder="Value"

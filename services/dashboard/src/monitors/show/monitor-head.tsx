@@ -15,17 +15,20 @@ import type { ReactNode } from 'react';
 import { StatusBadge } from '../../components/badges.tsx';
 import { describeCause, formatLatency } from '../../components/format.ts';
 import { ExternalLink, TextLink } from '../../components/links.tsx';
+import { api } from '../../api/request.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { DeleteMonitor } from '../delete-monitor.tsx';
-import { allWindowsQuery, monitorIncidentsQuery, triggerMonitor } from '../queries.ts';
+import { allWindowsQuery, monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf, silentUntil } from './figures.ts';
 import { PhaseList } from './phases.tsx';
 
 /** What the monitor is, how it is, and what can be done with it. */
 export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNode {
-  const check = useMutation({ mutationFn: () => triggerMonitor(monitor.id) });
+  const check = useMutation({
+    mutationFn: async () => (await api('POST /api/dashboard/monitors/:id/trigger', { id: monitor.id })).event,
+  });
   return (
     <Stack gap="md">
       <PageHeader

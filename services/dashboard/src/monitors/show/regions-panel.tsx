@@ -8,7 +8,7 @@ import { formatLatency } from '../../components/format.ts';
 import { FailureNotice, useFailure } from '../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
-import { monitorRegionsQuery, monitorStatsQuery, STATS_REFRESH } from '../queries.ts';
+import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeRegion,
   formatCount,
@@ -26,7 +26,7 @@ interface RegionsPanelProps {
 
 /** How the monitor is and was as each region sees it. */
 export function RegionsPanel({ monitor: { id, url }, window }: RegionsPanelProps): ReactNode {
-  const stats = useQuery({ ...monitorStatsQuery(id, window), ...STATS_REFRESH });
+  const stats = useQuery(monitorStatsQuery(id, window));
   const now = useQuery(monitorRegionsQuery(id));
   const title = `Regions, last ${WINDOW_NAMES[window]}`;
   const [withoutStats, withoutNow] = [useFailure(stats), useFailure(now)];
@@ -36,7 +36,7 @@ export function RegionsPanel({ monitor: { id, url }, window }: RegionsPanelProps
   const views = now.data ?? null;
   return (
     <Panel title={title}>
-      <FailureNotice query={now} failure={withoutNow} />
+      <FailureNotice query={now} />
       <Regions
         rows={joinRegions(stats.data.regions, views ?? [])}
         label={title}

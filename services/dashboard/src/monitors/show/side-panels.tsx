@@ -10,7 +10,7 @@ import { TextLink } from '../../components/links.tsx';
 import { Loaded } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { allChannelsQuery, allWindowsQuery, monitorIncidentsQuery, MOST_INCIDENTS } from '../queries.ts';
+import { allChannelsQuery, allWindowsQuery, monitorIncidentsQuery, MAX_INCIDENTS } from '../queries.ts';
 import { maintenanceOf } from './figures.ts';
 import classes from './show.module.css';
 
@@ -34,7 +34,7 @@ export function IncidentsPanel({ monitorId }: { readonly monitorId: string }): R
           )
         }
       </Loaded>
-      {query.data?.length === MOST_INCIDENTS && (
+      {query.data?.length === MAX_INCIDENTS && (
         <TextLink to="/incidents" search={{ monitorId }} size="sm">
           All incidents
         </TextLink>

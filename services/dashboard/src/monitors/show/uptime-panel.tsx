@@ -7,7 +7,7 @@ import type { ReactNode } from 'react';
 import { describeError } from '../../api/request.ts';
 import { Panel } from '../../components/page.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { monitorRegionsQuery, monitorStatsQuery, STATS_REFRESH } from '../queries.ts';
+import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeChecks,
   describeExpiry,
@@ -39,7 +39,7 @@ function Uptime({
   readonly monitorId: string;
   readonly window: StatsWindow;
 }): ReactNode {
-  const { data: stats, error } = useQuery({ ...monitorStatsQuery(monitorId, window), ...STATS_REFRESH });
+  const { data: stats, error } = useQuery(monitorStatsQuery(monitorId, window));
   return (
     <Figure label={WINDOW_NAMES[window]}>
       {stats ? (

@@ -6,7 +6,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatLatency } from '../../../components/format.ts';
 import { Loaded } from '../../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../../components/page.tsx';
-import { monitorStatsQuery, STATS_REFRESH } from '../../queries.ts';
+import { monitorStatsQuery } from '../../queries.ts';
 import { formatCount, formatUptime, WINDOW_NAMES, WINDOWS } from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { phaseColors, PhaseSwatch } from '../phases.tsx';
@@ -25,7 +25,7 @@ interface LatencyPanelProps {
 /** How long checks took, and where the time went. */
 export function LatencyPanel({ monitorId, window, onWindow }: LatencyPanelProps): ReactNode {
   const [asTable, setAsTable] = useState(false);
-  const query = useQuery({ ...monitorStatsQuery(monitorId, window), ...STATS_REFRESH });
+  const query = useQuery(monitorStatsQuery(monitorId, window));
   return (
     <Panel
       title="Latency"

@@ -8,7 +8,7 @@ import {
   latestTimestamp,
   type LoadEvents,
   mergeEvents,
-  MOST_EVENTS,
+  MAX_EVENTS,
 } from './event-tail.ts';
 
 /** A stream and an api whose answers the test decides. */
@@ -184,11 +184,11 @@ test('the list stays the same object where nothing is new', () => {
 test('the list is bounded, and it is the oldest that go', () => {
   const shown = mergeEvents(
     [],
-    Array.from({ length: MOST_EVENTS }, (_, index) => eventAt(index)),
+    Array.from({ length: MAX_EVENTS }, (_, index) => eventAt(index)),
   );
-  const merged = mergeEvents(shown, [eventAt(MOST_EVENTS)]);
-  expect(merged).toHaveLength(MOST_EVENTS);
-  expect(merged[0]?.id).toBe(String(MOST_EVENTS));
+  const merged = mergeEvents(shown, [eventAt(MAX_EVENTS)]);
+  expect(merged).toHaveLength(MAX_EVENTS);
+  expect(merged[0]?.id).toBe(String(MAX_EVENTS));
   expect(merged.at(-1)?.id).toBe('1');
 });
 

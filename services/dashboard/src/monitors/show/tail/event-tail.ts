@@ -2,25 +2,24 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { LiveBatch, LiveStream } from '../../../live/live-stream.ts';
 
-const FIRST_PAGE = LIMITS.eventsPerRequest.default;
-const MOST_CAUGHT_UP = LIMITS.eventsPerRequest.max;
+const FIRST_PAGE_SIZE = LIMITS.eventsPerRequest.default;
+const CATCH_UP_LIMIT = LIMITS.eventsPerRequest.max;
 
-/** As `GET …/events`: with `since` the first `limit` events after it, without it the latest. */
+/** Like `GET …/events`: without `since` the latest events, with it the first events after that timestamp. */
 export type LoadEvents = (query: { limit: number; since?: string }) => Promise<readonly Event[]>;
 
-/** What the tail shows now. */
 export interface TailSnapshot {
   /** Newest first. */
   readonly events: readonly Event[];
-  /** Whether the first page has not come yet. */
+  /** Whether the first page is still loading. */
   readonly loading: boolean;
-  /** What kept it from being complete; null where nothing did. */
+  /** Why events may be missing, or null. */
   readonly error: unknown;
 }
 
 /**
- * The latest events of one monitor, without gaps: those of the live stream, and after whatever may have left some out (the stream
- * opens, breaks or says `reset`) those of the api since the last one that is known to have none missing before it.
+ * The latest events of a monitor, without gaps. The live stream delivers them. When it may have missed some (it opens, breaks or sends
+ * `reset`), the API delivers those after the last event before which none is missing.
  */
 export class EventTail {
   readonly #monitorId: string;
@@ -28,9 +27,9 @@ export class EventTail {
   readonly #load: LoadEvents;
   readonly #listeners = new Set<() => void>();
   #snapshot: TailSnapshot = { events: [], loading: true, error: null };
-  /** Up to here nothing is missing; null before the first event. */
+  /** The timestamp up to which no event is missing. Null before the first event. */
   #completeUntil: string | null = null;
-  /** Counts what may have left events out, so that a catch-up knows whether it began before. */
+  /** Counts the times when the stream may have missed events. A catch-up covers only those before its start. */
   #breaks = 0;
   #caughtUpBreaks = -1;
   #catchingUp: Promise<void> | null = null;
@@ -49,34 +48,34 @@ export class EventTail {
     return this.#snapshot;
   }
 
-  /** @returns what ends it */
+  /** @returns a function that unsubscribes */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Loads the first page and follows the stream. @returns what ends it */
+  /** Loads the first page and follows the stream. @returns a function that stops it */
   start(): () => void {
-    const forgetBatches = this.#stream.onBatch((batch) => this.#take(batch));
-    const forgetStates = this.#stream.onState(() => {
+    const unsubscribeBatches = this.#stream.onBatch((batch) => this.#take(batch));
+    const unsubscribeStates = this.#stream.onState(() => {
       this.#breaks += 1;
       if (this.#stream.state === 'live') void this.catchUp();
     });
     this.#breaks += 1;
     void this.catchUp();
     return () => {
-      forgetBatches();
-      forgetStates();
+      unsubscribeBatches();
+      unsubscribeStates();
     };
   }
 
-  /** Loads what may be missing. Never rejects: `snapshot.error` says why not. */
+  /** Loads the events that may be missing. Never rejects: `snapshot.error` has the error. */
   async catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#catchUpUntilWhole().finally(() => (this.#catchingUp = null));
+    this.#catchingUp ??= this.#catchUpUntilComplete().finally(() => (this.#catchingUp = null));
     await this.#catchingUp;
   }
 
-  async #catchUpUntilWhole(): Promise<void> {
+  async #catchUpUntilComplete(): Promise<void> {
     try {
       do {
         const breaks = this.#breaks;
@@ -91,10 +90,10 @@ export class EventTail {
   }
 
   async #loadMissing(): Promise<readonly Event[]> {
-    if (this.#completeUntil === null) return this.#load({ limit: FIRST_PAGE });
-    const missed = await this.#load({ limit: MOST_CAUGHT_UP, since: this.#completeUntil });
-    // After so many only the latest are of interest: they fill the tail by themselves.
-    return missed.length < MOST_CAUGHT_UP ? missed : this.#load({ limit: MOST_EVENTS });
+    if (this.#completeUntil === null) return this.#load({ limit: FIRST_PAGE_SIZE });
+    const missed = await this.#load({ limit: CATCH_UP_LIMIT, since: this.#completeUntil });
+    // So many fill the tail: only the latest are needed.
+    return missed.length < CATCH_UP_LIMIT ? missed : this.#load({ limit: MAX_EVENTS });
   }
 
   #take(batch: LiveBatch): void {
@@ -118,35 +117,32 @@ function later(one: string | null, other: string | null): string | null {
   return one > other ? one : other;
 }
 
-/** The tail shows at most so many. */
-export const MOST_EVENTS = 200;
+/** The maximum length of the tail. */
+export const MAX_EVENTS = 200;
 
 /**
- * The events of one monitor, newest first, each once, at most `MOST_EVENTS`. Events that were there stay the same objects, and the
- * list itself does where nothing is added.
+ * Adds events to a list, newest first, without duplicates, at most `MAX_EVENTS`. Without new events it returns the same list.
  * @param more in any order
  */
 export function mergeEvents(events: readonly Event[], more: readonly Event[]): readonly Event[] {
   const known = new Set(events.map(({ id }) => id));
   const added = more.filter(({ id }) => !known.has(id) && known.add(id));
   if (added.length === 0) return events;
-  return [...events, ...added].sort(newestFirst).slice(0, MOST_EVENTS);
+  return [...events, ...added].sort(newestFirst).slice(0, MAX_EVENTS);
 }
 
-/** Timestamps of the API are all of one form, so that text compares as time. */
+/** Timestamps of the API have one format, so they compare as text. */
 function newestFirst(one: Event, other: Event): number {
   if (one.timestamp === other.timestamp) return 0;
   return one.timestamp < other.timestamp ? 1 : -1;
 }
 
-/** The latest timestamp of events in any order; null without any. */
+/** The latest timestamp of events in any order, or null. */
 export function latestTimestamp(events: readonly Event[]): string | null {
-  let latest: string | null = null;
-  for (const { timestamp } of events) if (latest === null || timestamp > latest) latest = timestamp;
-  return latest;
+  return events.reduce<string | null>((latest, { timestamp }) => later(latest, timestamp), null);
 }
 
-/** How many of `events` are later than all of `shown`; both newest first. */
+/** The number of events that are later than all of `shown`. Both lists are newest first. */
 export function countNewer(events: readonly Event[], shown: readonly Event[]): number {
   const newest = shown[0]?.timestamp;
   return newest === undefined ? events.length : events.filter(({ timestamp }) => timestamp > newest).length;

@@ -1,0 +1,118 @@
+import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import type { Account } from '@tocsin/fuzz/system/account';
+import type { FuzzSystem } from '@tocsin/fuzz/system/system';
+
+/** A connection that sends arbitrary bytes and never closes its side. */
+export interface HostileClient {
+  readonly socket: Socket;
+  /** The beginning of what the server has sent. */
+  readonly received: () => string;
+  /** Whether the server has closed the connection. */
+  readonly isClosed: () => boolean;
+}
+
+const KEPT_CHARACTERS = 10_000;
+
+/** @param localAddress one of 127.0.0.0/8: each has its own 28,000 ports */
+export function openHostileClient(port: number, localAddress = '127.0.0.1'): Promise<HostileClient> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    let closed = false;
+    const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
+    socket.once('connect', () => resolve({ socket, received: () => text, isClosed: () => closed }));
+    socket.once('error', reject);
+    // The server resets the connection: that is the purpose of an attack.
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes) => {
+      if (text.length < KEPT_CHARACTERS) text += bytes.toString('latin1');
+    });
+    for (const event of ['end', 'close'] as const) socket.once(event, () => (closed = true));
+  });
+}
+
+/** Sends the same bytes again and again until the connection is closed. */
+export function drip({ socket, isClosed }: HostileClient, text: string, everyMs: number): void {
+  const timer = setInterval(() => {
+    if (isClosed()) clearInterval(timer);
+    else socket.write(text);
+  }, everyMs);
+  timer.unref();
+}
+
+/** Sends the same bytes as fast as the server reads them, without an end. */
+export function flood({ socket, isClosed }: HostileClient, bytes: Buffer): void {
+  const write = (): void => {
+    while (!isClosed() && socket.writable && socket.write(bytes));
+  };
+  socket.on('drain', write);
+  write();
+}
+
+/** Reads a byte now and then. */
+export function readSlowly({ socket }: HostileClient): void {
+  socket.pause().removeAllListeners('data');
+  const timer = setInterval(() => socket.read(1), 50).unref();
+  socket.once('close', () => clearInterval(timer));
+}
+
+/** TCP states of a connection that the process has not closed: ESTABLISHED, and CLOSE_WAIT after the peer has closed its side. */
+const OPEN_STATES = new Set(['01', '08']);
+
+/** How many connections to a port the process has accepted and not closed. Before it is accepted, a connection has inode 0 (proc(5)). */
+export async function countConnections(port: number): Promise<number> {
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8')));
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return tables
+    .flatMap((table) => table.split('\n'))
+    .filter((row) => {
+      const [, address = '', , state = '', , , , , , inode] = row.trim().split(/\s+/);
+      return address.endsWith(local) && OPEN_STATES.has(state) && inode !== '0';
+    }).length;
+}
+
+/** Creates, reads and deletes a monitor, as an ordinary client does. @throws Error if a request fails */
+export async function useApi(port: number, { key }: Account): Promise<void> {
+  const call = async (method: string, path: string, body?: object): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/cli/monitors${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Connection: 'close' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text;
+  };
+  const created = await call('POST', '', { name: 'bystander', url: 'https://a.invalid' });
+  const { monitor } = JSON.parse(created) as { monitor: { id: string } };
+  await call('GET', `/${monitor.id}`);
+  await call('DELETE', `/${monitor.id}`);
+}
+
+/** Creates monitors whose list has 3.5 MB, more than the buffers of a connection hold. */
+export async function createLongList({ context }: FuzzSystem, { id }: Account): Promise<void> {
+  const fields = { name: 'long', url: 'https://a.invalid', body: 'x'.repeat(60_000) };
+  const input = createMonitorSchema.parse(fields);
+  for (let index = 0; index < 60; index += 1) await createMonitor(context, id, input, 'default');
+}
+
+/** The head of a request with a key, up to the given headers. */
+export function headOf({ key }: Account, method: string, path: string, headers = ''): string {
+  return `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n${headers}\r\n`;
+}
+
+/** Routes that read a body: with a key, and without one. */
+export const BODY_PATHS = [
+  '/api/cli/monitors',
+  '/api/dashboard/invitations/accept',
+  '/api/auth/sign-in/email',
+];
+export const SLOW_HEAD = 'GET /api/cli/monitors HTTP/1.1\r\nHost: a\r\nX-A: ';
+/** A chunk of a chunked body. */
+export const CHUNK = Buffer.concat([
+  Buffer.from('10000\r\n'),
+  Buffer.alloc(0x10000, ' '),
+  Buffer.from('\r\n'),
+]);

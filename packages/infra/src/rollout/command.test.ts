@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { LOAD_OPTIONS, parseCommandLine, parseLoadOptions, Results } from './command.ts';
+import { problemsOf, type Findings } from './findings.ts';
+
+const GOOD: Findings = {
+  seconds: 60,
+  slots: 30_000,
+  missed: 0,
+  repeated: 0,
+  latestMs: 900,
+  down: 120,
+  falseDown: 0,
+  webhooks: 400,
+  repeatedWebhooks: 2,
+  lost: 0,
+  inconsistent: [],
+};
+
+describe('the findings of a time under load', () => {
+  test('are good if nothing was missed or lost; a webhook may arrive twice', () => {
+    expect(problemsOf(GOOD)).toEqual([]);
+  });
+
+  test.each<[string, Partial<Findings>]>([
+    ['3 check slots were missed', { missed: 3 }],
+    ['1 check slots have more than one event', { repeated: 1 }],
+    ['2 events are DOWN although their target was up', { falseDown: 2 }],
+    ['4 webhooks were lost', { lost: 4 }],
+    ['1 monitors have other webhooks than follow from their events', { inconsistent: ['a'] }],
+    ['no check slot was in the span', { slots: 0 }],
+    ['no target failed in the span', { down: 0 }],
+  ])('%s', (problem, change) => {
+    expect(problemsOf({ ...GOOD, ...change })).toEqual([problem]);
+  });
+
+  test('may have a share of missed slots where parts were killed, and nothing else', () => {
+    expect(problemsOf({ ...GOOD, missed: 300 }, 0.01)).toEqual([]);
+    expect(problemsOf({ ...GOOD, missed: 301 }, 0.01)).toEqual(['301 check slots were missed']);
+    expect(problemsOf({ ...GOOD, lost: 1 }, 0.01)).toEqual(['1 webhooks were lost']);
+  });
+});
+
+test('results are a table, with a line for each problem', () => {
+  const results = new Results();
+  results.addFindings('upgrade', { ...GOOD, lost: 1 });
+  expect(results.toString()).toContain('| upgrade: webhooks so far; repeated; lost | 400; 2; 1 |');
+  expect(results.toString()).toMatch(/\nPROBLEM: upgrade: 1 webhooks were lost$/);
+});
+
+describe('the options of the load', () => {
+  test('have defaults', () => {
+    expect(parseLoadOptions(parseCommandLine([], LOAD_OPTIONS))).toEqual({ rate: 500, interval: 20 });
+  });
+
+  test.each([
+    ['--rate takes a whole number from 10', ['--rate', 'many']],
+    ['--interval takes a whole number from 5', ['--interval', '4']],
+    ['--rate times --interval is 40000 monitors; at most 10000 are possible', ['--rate', '2000']],
+    ["Unknown option '--rat'", ['--rat', '1']],
+  ])('%s', (message, args) => {
+    expect(() => parseLoadOptions(parseCommandLine(args, LOAD_OPTIONS))).toThrow(message);
+  });
+});

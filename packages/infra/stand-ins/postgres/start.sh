@@ -1,0 +1,12 @@
+#!/bin/sh
+# Does what the entrypoint of the official image does with the variables that the Compose file sets.
+set -eu
+data=/var/lib/postgresql/data
+if [ ! -s "$data/PG_VERSION" ]; then
+  printf '%s\n' "$POSTGRES_PASSWORD" > /tmp/password
+  initdb --pgdata="$data" --username="$POSTGRES_USER" --pwfile=/tmp/password --auth=scram-sha-256 --encoding=UTF8 --locale=C.UTF-8
+  rm /tmp/password
+  printf 'host all all all scram-sha-256\n' >> "$data/pg_hba.conf"
+  printf 'create database "%s"' "$POSTGRES_DB" | postgres --single -D "$data" postgres
+fi
+exec postgres -D "$data" -c listen_addresses='*' -k /tmp

@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from '@jest/globals';
+import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
+import { isOnPath, runTool } from '@tocsin/infra/run-tool';
+import { stringify } from 'yaml';
+
+/** Runs a test only if promtool is installed. In CI it has to be. */
+export function testWithPromtool(name: string, run: () => Promise<void>): void {
+  if (isOnPath('promtool')) test(name, run);
+  else if (process.env['CI'] === undefined) test.skip(`${name} (promtool is not installed)`, run);
+  else throw new Error('promtool is not on the PATH: install prometheus (apt-get install prometheus)');
+}
+
+/** Runs promtool in the root of the repository. @throws Error with its output if it finds a mistake */
+export async function runPromtool(...args: string[]): Promise<void> {
+  await runTool('promtool', args, { cwd: ROOT });
+}
+
+/** Checks expressions with promtool. @throws Error if one is invalid */
+export async function checkExpressions(expressions: readonly string[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'tocsin-promtool-'));
+  try {
+    const file = join(folder, 'rules.yaml');
+    const rules = expressions.map((expr, index) => ({ record: `expression:${index}`, expr }));
+    await writeFile(file, stringify({ groups: [{ name: 'expressions', rules }] }));
+    await runPromtool('check', 'rules', file);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+export interface DocumentedMetric {
+  readonly type: string;
+  readonly labels: readonly string[];
+}
+
+/** The metrics of docs/metrics.md, by name. Another test compares that page with the metrics of the services. */
+export async function readDocumentedMetrics(): Promise<ReadonlyMap<string, DocumentedMetric>> {
+  const page = await readRepositoryFile('docs/metrics.md');
+  const rows = page.matchAll(/^\| `(tocsin_\w+)` +\| (\w+) +\| ([^|]*?) *\|/gm);
+  return new Map(
+    [...rows].map(([, name = '', type = '', labels = '']) => [
+      name,
+      { type, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label) },
+    ]),
+  );
+}
+
+/** The undocumented metrics, series and labels in a Prometheus expression. */
+export function findUnknown(expr: string, documented: ReadonlyMap<string, DocumentedMetric>): string[] {
+  return [...expr.matchAll(/\b(tocsin_\w+)(?:\{([^}]*)\})?/g)].flatMap(([, series = '', matchers = '']) => {
+    const name = documented.has(series) ? series : series.replace(/_(?:bucket|count|sum)$/, '');
+    const metric = documented.get(name);
+    if (metric === undefined || (metric.type === 'histogram') !== (series !== name)) return [series];
+    const used = [
+      ...[...matchers.matchAll(/(\w+)(?:=|!=|=~|!~)"/g)].map(([, label = '']) => label),
+      ...[...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */)),
+    ];
+    const known = new Set([...metric.labels, ...(series.endsWith('_bucket') ? ['le'] : [])]);
+    return used.filter((label) => !known.has(label)).map((label) => `${series} by ${label}`);
+  });
+}
