@@ -112,7 +112,7 @@ describe('a cookie that a redirect sets', () => {
   });
 });
 
-describe('what a check keeps is bounded', () => {
+describe('the cookies of a check are limited', () => {
   test('50 cookies', async () => {
     const sets = Array.from({ length: 200 }, (_, index) => `c${index}=1`);
     const { result, seen } = await follow([{ at: 'a.test/1', sets }, last('a.test/2')]);

@@ -87,7 +87,7 @@ const REDIRECTS = halfByKind('first').map(
 );
 
 describe('a receiver that redirects', () => {
-  test('there are at least 300 places to redirect to', () => {
+  test('there are at least 300 targets of redirects', () => {
     expect(REDIRECTS.flatMap(([, vectors]) => vectors).length).toBeGreaterThanOrEqual(300);
   });
 
@@ -107,7 +107,7 @@ describe('a receiver that redirects', () => {
   });
 });
 
-test('a receiver that was public when it was told, and is private when it is sent to', async () => {
+test('a receiver whose name resolved to a public address earlier, and to a private one now', async () => {
   ground.dns.zone.set('turns.attack.test', (question) =>
     question === 1 ? [PUBLIC_ADDRESS] : ['127.0.0.1', '::1'],
   );

@@ -81,7 +81,7 @@ test('an outcome that Postgres does not take at first is recorded in the end, on
   expect(recorded).toEqual([expect.objectContaining({ deliveryId: 'd', leaseToken: 't', statusCode: 500 })]);
 });
 
-test('what is claimed long after the stop began is left to others: it might be sent and not be recorded', async () => {
+test('a delivery claimed long after the stop began is left to others', async () => {
   let now = 1_000;
   const sent: string[] = [];
   const deliverer = delivererOn({

@@ -111,7 +111,7 @@ async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<
   return answer;
 }
 
-describe('an answer that is none', () => {
+describe('responses that are none', () => {
   test.each<[string, string | Buffer]>([
     ['nothing', ''],
     ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
@@ -142,13 +142,13 @@ describe('an answer that is none', () => {
     ['one header', `${OK}X-Long: `, 'z'.repeat(16_384)],
     ['many headers', OK, 'X-Many: zzzzzzzzzzzzzzzz\r\n'.repeat(500)],
     ['a reason phrase', 'HTTP/1.1 200 ', 'z'.repeat(16_384)],
-    ['interim answers', '', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50)],
+    ['interim responses', '', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50)],
   ])('%s without end is cut off', async (_name, head, more) => {
     const answer = await send(await pouring(head, more));
     expect(answer).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
   });
 
-  test('a switch of protocols nobody asked for is an answer like others, and its connection ends', async () => {
+  test('an unexpected switch of protocols is a response like others, and its connection closes', async () => {
     const head = 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n';
     expect(await send(await answering(head))).toMatchObject({
       statusCode: 101,
@@ -199,11 +199,11 @@ describe('a connection', () => {
     ['cut within the head', () => receiver((socket) => void socket.write(OK, () => socket.destroy()))],
     ['without TLS', () => raw((socket) => void socket.once('data', () => socket.end(`${OK}\r\n`)))],
     ['with noise for TLS', () => raw((socket) => void socket.resume().end(Buffer.alloc(999, 0xa7)))],
-  ])('%s is no answer', async (_name, start) => {
+  ])('%s is no response', async (_name, start) => {
     expect(await send(await start())).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
   });
 
-  test('with a certificate of another name, or TLS 1.0 alone, is no answer', async () => {
+  test('a certificate of another name, or only TLS 1.0, is no response', async () => {
     const other = await createCertificate(['other.example']);
     const trusting = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: other.ca + certificate.ca });
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;

@@ -72,7 +72,7 @@ describe('sendWebhook', () => {
     expect(() => new Webhook(stranger).verify(PAYLOAD, headers)).toThrow();
   });
 
-  test('signs, and logs, with the time of the claim, which is that of Postgres, whatever the clock of this process', async () => {
+  test("signs and logs with the time of the claim by Postgres' clock, whatever the clock of this process", async () => {
     const claimedAt = new Date('2026-11-20T12:00:00.750Z');
     expect(await send(ok, { claimedAt })).toMatchObject({ statusCode: 204, startedAt: claimedAt });
     expect(receiver.received[0]?.headers['webhook-timestamp']).toBe('1795176000');
@@ -134,7 +134,7 @@ describe('sendWebhook', () => {
     expect(answer.retryAfterMs).toBe(expected);
   });
 
-  test('a 2xx whose body breaks off is an answer', async () => {
+  test('a 2xx whose body breaks off is a response', async () => {
     const answer = await send((_, response) => {
       response.writeHead(200, { 'Content-Length': '1000' });
       response.write('half', () => response.destroy());
@@ -152,7 +152,7 @@ describe('sendWebhook', () => {
     expect(answer.responseExcerpt?.length).toBeLessThanOrEqual(1_024);
   });
 
-  test('a receiver that does not answer within 5 s has failed', async () => {
+  test('a receiver that does not respond within 5 s has failed', async () => {
     holdTimeouts();
     receiver.answer = () => undefined;
     let answer: WebhookResult | null = null;
@@ -173,14 +173,14 @@ describe('sendWebhook', () => {
     expect(await sending).toMatchObject({ statusCode: null, error: 'no response within 5 s' });
   });
 
-  test('a connection that is closed without an answer has failed', async () => {
+  test('a connection that closes without a response has failed', async () => {
     const answer = await send((_, response) => {
       response.destroy();
     });
     expect(answer).toMatchObject({ statusCode: null, error: expect.any(String) });
   });
 
-  test('nobody listens', async () => {
+  test('nothing listens', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     // The local port of a connection is in use, and nobody listens on it.
@@ -198,7 +198,7 @@ describe('sendWebhook', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  test('whatever is wrong with a channel is an answer, not an exception', async () => {
+  test('an invalid channel is a result, not an exception', async () => {
     receiver.answer = ok;
     const request = {
       id: 'delivery-1',
