@@ -59,7 +59,7 @@ test.each([
 });
 
 test('a connection to a server that falls silent is replaced', async () => {
-  /** The connection that the first ping came over: it never answers that one. */
+  /** The connection of the first ping, which gets no response. */
   let silenced: Socket | undefined;
   const silent = createServer((socket) => {
     socket.on('error', () => undefined);

@@ -16,7 +16,7 @@ function membersOf(count: number): WaveMember[] {
   return Array.from({ length: count }, (_, index) => ({ monitorId: randomUUID(), revision: index + 1 }));
 }
 
-/** Nobody took the job before. */
+/** No worker took the job before. */
 const FIRST = { stalls: 0, again: false };
 
 const idsOf = (checks: readonly SingleCheck[]): string[] => checks.map(({ monitorId }) => monitorId);
@@ -272,7 +272,7 @@ test('waves of which no job comes any more are forgotten', async () => {
 });
 
 describe('a job only waits', () => {
-  /** Of each check: what tells that it only waits, and what ends it. */
+  /** Functions that make a check slow, and end it. */
   let checks: { slow: () => void; end: () => void }[];
   let waiting: number;
   let jobs: CheckJobs;

@@ -234,7 +234,7 @@ describe('a monitor that cannot be read', () => {
 describe('a check that waits for a permit', () => {
   let isWaiting: boolean;
   let nowMs: number;
-  /** Has no permit for fast checks before it is told to. */
+  /** Has no permit for fast checks until the test grants one. */
   let capacity: CheckCapacity;
   let freePermit: () => void;
   beforeEach(async () => {

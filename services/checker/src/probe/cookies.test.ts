@@ -25,7 +25,7 @@ interface Step {
 }
 
 /**
- * Checks the first step; each redirects to the next, the last one answers.
+ * Checks the first step; each redirects to the next, the last one responds.
  * @param headers of the monitor
  */
 async function follow(

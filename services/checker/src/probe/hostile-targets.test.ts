@@ -35,7 +35,7 @@ function pouring(head: string, more: string | Buffer, counted: { bytes: number }
   });
 }
 
-/** Sends `head`, then `drop` again and again; `onDrop` is told how many times. */
+/** Sends `head`, then `drop` again and again; `onDrop` gets the number of times. */
 function trickling(head: string, drop: string, onDrop: (count: number) => void): Promise<LocalTarget> {
   return targets.tcp((socket: net.Socket) => {
     socket.once('data', () => {

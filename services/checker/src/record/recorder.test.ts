@@ -38,7 +38,7 @@ function sqlError(code: string, message = 'refused'): DatabaseError {
   return error;
 }
 
-/** A recorder whose database answers as told; `batches` are the ids of each call. */
+/** A recorder with a fake database; `batches` are the ids of each call. */
 function recorderOn(
   answer: (ids: string[], call: number) => CheckOutcome[] | Error | Promise<CheckOutcome[]>,
   ensurePartitions = async (): Promise<void> => undefined,

@@ -93,7 +93,7 @@ describe('a receiver that redirects', () => {
 
   test.each(REDIRECTS)('%s', async (_kind, vectors) => {
     requests = 0;
-    const answers = await Promise.all(
+    const results = await Promise.all(
       vectors.map(({ url }, index) => {
         const status = STATUSES[index % STATUSES.length] ?? 302;
         locations.set(`/${index}`, { status, to: index % 2 === 0 ? ground.url(url) : ground.secureUrl(url) });
@@ -101,7 +101,7 @@ describe('a receiver that redirects', () => {
       }),
     );
     const expected = vectors.map((_, index) => `responded with status ${STATUSES[index % STATUSES.length]}`);
-    expect(answers.map(({ error }) => error)).toEqual(expected);
+    expect(results.map(({ error }) => error)).toEqual(expected);
     expect(requests).toBe(vectors.length);
     locations.clear();
   });
@@ -139,7 +139,7 @@ test('a UNIX socket is no receiver', async () => {
 test('with the canary allowed the same webhook reaches it once', async () => {
   const open = createEgress({ allowCidrs: ['127.0.0.1'], extraCa: ground.ca });
   const url = `https://127.0.0.1:${ground.port}/`;
-  const answer = await send(url, open);
-  expect([answer.statusCode, ground.canaryConnections, ground.watch.take()]).toEqual([200, 1, ['127.0.0.1']]);
+  const result = await send(url, open);
+  expect([result.statusCode, ground.canaryConnections, ground.watch.take()]).toEqual([200, 1, ['127.0.0.1']]);
   ground.canaryConnections = 0;
 });
