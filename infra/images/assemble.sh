@@ -30,4 +30,9 @@ if [ "$service" = api ]; then
   # Fails here if the dashboard is not built, not later in production.
   cp -R services/dashboard/dist "$folder/dashboard"
   find "$folder/dashboard" -type f -name '*.map' -delete
+  # The API reference page: of Scalar, only the bundle for browsers.
+  scalar=node_modules/@scalar/api-reference
+  mkdir -p "$folder/$scalar/dist/browser"
+  cp "services/api/$scalar/dist/browser/standalone.js" "$folder/$scalar/dist/browser/"
+  cp "services/api/$scalar/package.json" "$folder/$scalar/"
 fi

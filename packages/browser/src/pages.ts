@@ -103,16 +103,6 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'people', route: '/people' },
   { name: 'profile', route: '/profile' },
-  { name: 'docs', route: '/docs' },
-  { name: 'docs-of-a-stranger', route: '/docs', isSignedOut: true },
-  {
-    name: 'docs-operation',
-    route: '/docs',
-    path: '/docs#createMonitor',
-    open: async (page) => {
-      await page.getByRole('heading', { name: 'Answers' }).waitFor();
-    },
-  },
   { name: 'not-found', route: '', path: '/no/such/page' },
 ];
 

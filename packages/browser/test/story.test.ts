@@ -289,3 +289,12 @@ async function planFromNow(where: Page): Promise<void> {
 function localTime(fromNowMs: number): string {
   return new Date(Date.now() + fromNowMs).toISOString().slice(0, 16);
 }
+
+step('the API reference needs nothing from other hosts, and no session', async () => {
+  const stranger = await openContext(dashboard.browser);
+  const docs = await stranger.context.newPage();
+  await docs.goto('/docs');
+  await docs.getByRole('heading', { name: 'Create a monitor' }).first().waitFor({ state: 'attached' });
+  await stranger.context.close();
+  expect(stranger.problems).toEqual([]);
+});
