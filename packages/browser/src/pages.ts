@@ -87,7 +87,7 @@ export const PAGES: readonly DashboardPage[] = [
     route: '/regions',
     open: async (page) => {
       await failRequests(page, '/api/dashboard/regions');
-      await page.getByText('it could not be refreshed, trying again').waitFor();
+      await page.getByText('refresh failed, retrying').waitFor();
       await page.getByRole('row').filter({ hasText: UNSERVED_REGION }).waitFor();
     },
     errorStatus: 503,
@@ -103,16 +103,6 @@ export const PAGES: readonly DashboardPage[] = [
   },
   { name: 'people', route: '/people' },
   { name: 'profile', route: '/profile' },
-  { name: 'docs', route: '/docs' },
-  { name: 'docs-of-a-stranger', route: '/docs', isSignedOut: true },
-  {
-    name: 'docs-operation',
-    route: '/docs',
-    path: '/docs#createMonitor',
-    open: async (page) => {
-      await page.getByRole('heading', { name: 'Answers' }).waitFor();
-    },
-  },
   { name: 'not-found', route: '', path: '/no/such/page' },
 ];
 

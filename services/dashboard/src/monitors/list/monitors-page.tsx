@@ -1,10 +1,12 @@
-import { Button, Skeleton, Stack, VisuallyHidden } from '@mantine/core';
+import { Box, Button, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { IconFilterOff, IconPlus } from '@tabler/icons-react';
+import { IconActivityHeartbeat, IconFilterOff, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { refreshEvery } from '../../api/query-client.ts';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { TextLink } from '../../components/links.tsx';
 import { Loaded } from '../../components/load-states.tsx';
 import { EmptyState, PageHeader } from '../../components/page.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -16,11 +18,8 @@ import { useLatencies } from './list-hooks.ts';
 import { CARD_HEIGHT, MonitorCards, MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
 
-/** What few see does not weigh on what everybody loads first. */
-const NoMonitorsYet = lazy(async () => ({ default: (await import('./no-monitors-yet.tsx')).NoMonitorsYet }));
-
 const route = getRouteApi('/signed-in/');
-/** What the live stream does not tell: names, and what is gone. */
+/** For changes that the live stream does not deliver: new names and deleted monitors. */
 const REFRESH_EVERY_MS = 5 * 60_000;
 const PHONE = '(max-width: 48em)';
 
@@ -47,29 +46,24 @@ export function MonitorsPage(): ReactNode {
         }
       />
       <Loaded query={query} pending={<ListSkeleton rowHeight={isPhone ? CARD_HEIGHT : ROW_HEIGHT} />}>
-        {(arrangement) => <Monitors arrangement={arrangement} search={search} isPhone={isPhone} />}
+        {(arrangement) => <MonitorList arrangement={arrangement} search={search} isPhone={isPhone} />}
       </Loaded>
     </>
   );
 }
 
-interface MonitorsProps {
+interface MonitorListProps {
   readonly arrangement: Arrangement;
   readonly search: MonitorsSearch;
   readonly isPhone: boolean;
 }
 
-function Monitors({ arrangement, search, isPhone }: MonitorsProps): ReactNode {
+function MonitorList({ arrangement, search, isPhone }: MonitorListProps): ReactNode {
   const navigate = route.useNavigate();
   const { ids, totals } = arrangement;
   const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
-  if (all === 0)
-    return (
-      <Suspense fallback={<Skeleton height={445} />}>
-        <NoMonitorsYet />
-      </Suspense>
-    );
-  const List = isPhone ? MonitorCards : MonitorTable;
+  if (all === 0) return <NoMonitorsYet />;
+  const Rows = isPhone ? MonitorCards : MonitorTable;
   return (
     <>
       <MonitorsToolbar
@@ -83,20 +77,31 @@ function Monitors({ arrangement, search, isPhone }: MonitorsProps): ReactNode {
         {ids.length === all ? '' : `${ids.length} of ${all} monitors shown`}
       </VisuallyHidden>
       {ids.length === 0 ? (
-        <NoMonitorsFound onClear={() => void navigate({ search: { order: search.order }, replace: true })} />
+        <EmptyState
+          icon={IconFilterOff}
+          title="No monitors found"
+          action={
+            <Button
+              variant="default"
+              onClick={() => void navigate({ search: { order: search.order }, replace: true })}
+            >
+              Clear filters
+            </Button>
+          }
+        >
+          No monitor matches all filters.
+        </EmptyState>
       ) : (
         <RecentChecksProvider>
-          <List ids={ids} />
+          <Rows ids={ids} />
         </RecentChecksProvider>
       )}
     </>
   );
 }
 
-const ROWS = 10;
-
-/** Stands where the list comes, as tall as it. */
-export function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode {
+/** As high as the list. */
+function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode {
   return (
     <div role="status">
       <VisuallyHidden>Loading the monitors</VisuallyHidden>
@@ -105,7 +110,7 @@ export function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): Rea
         <Skeleton height={34} maw={480} />
       </Stack>
       <Stack gap={1} aria-hidden>
-        {Array.from({ length: ROWS }, (_, row) => (
+        {Array.from({ length: 10 }, (_, row) => (
           <Skeleton key={row} height={rowHeight - 1} radius={0} />
         ))}
       </Stack>
@@ -113,19 +118,39 @@ export function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): Rea
   );
 }
 
-/** Nothing is left by search and filters. */
-export function NoMonitorsFound({ onClear }: { readonly onClear: () => void }): ReactNode {
+function NoMonitorsYet(): ReactNode {
+  const command = [
+    `curl ${window.location.origin}/api/cli/monitors \\`,
+    `  -H "Authorization: Bearer $TOCSIN_API_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{ "name": "Shop", "url": "https://shop.example.com/health" }'`,
+  ].join('\n');
   return (
     <EmptyState
-      icon={IconFilterOff}
-      title="No monitor matches"
+      icon={IconActivityHeartbeat}
+      title="No monitors yet"
       action={
-        <Button variant="default" onClick={onClear}>
-          Clear the filters
+        <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
+          Create a monitor
         </Button>
       }
     >
-      None has this status, region and text at once.
+      <Stack gap="sm">
+        <Text inherit>
+          A monitor checks a URL at a fixed interval and alerts you when it fails. The first result appears
+          within seconds.
+        </Text>
+        <Text inherit>
+          You can also create one from a script, with an{' '}
+          <TextLink to="/api-keys" underline="always">
+            API key
+          </TextLink>
+          :
+        </Text>
+        <Box ta="left">
+          <CodeBlock code={command} what="the command" />
+        </Box>
+      </Stack>
     </EmptyState>
   );
 }
