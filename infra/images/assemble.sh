@@ -11,10 +11,10 @@ esac
 pnpm="npx --yes pnpm@12.21.0"
 cd "$(dirname "$0")/../.."
 
-# The versions are those of the lockfile; dependencies of development are left out.
+# With the versions of the lockfile, without development dependencies.
 pnpm_config_inject_workspace_packages=true CI=true $pnpm --filter "$package" deploy --prod "$folder"
 
-# The JavaScript alone: neither its sources nor its tests run there.
+# Only the JavaScript: no sources and no tests.
 rm -f "$folder/pnpm-lock.yaml" "$folder/pnpm-workspace.yaml" "$folder/tsconfig.json"
 rm -rf "$folder"/node_modules/.pnpm/@types+* "$folder"/node_modules/.pnpm/undici-types@*
 for part in "$folder" "$folder"/node_modules/.pnpm/@tocsin*/node_modules/@tocsin/*; do
@@ -23,11 +23,16 @@ for part in "$folder" "$folder"/node_modules/.pnpm/@tocsin*/node_modules/@tocsin
   find "$part/dist" -type f \( -name '*.test.*' -o -name '*.d.ts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete
 done
 
-# What is inside, for scanners of vulnerabilities and licences.
+# For scanners of vulnerabilities and licences.
 $pnpm --filter "$package" sbom --prod --sbom-format cyclonedx --sbom-type application --out "$folder/sbom.cdx.json"
 
 if [ "$service" = api ]; then
-  # Without it the api would answer no page: better to fail here.
+  # Fails here if the dashboard is not built, not later in production.
   cp -R services/dashboard/dist "$folder/dashboard"
   find "$folder/dashboard" -type f -name '*.map' -delete
+  # The API reference page: of Scalar, only the bundle for browsers.
+  scalar=node_modules/@scalar/api-reference
+  mkdir -p "$folder/$scalar/dist/browser"
+  cp "services/api/$scalar/dist/browser/standalone.js" "$folder/$scalar/dist/browser/"
+  cp "services/api/$scalar/package.json" "$folder/$scalar/"
 fi

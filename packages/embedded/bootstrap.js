@@ -23,8 +23,8 @@ const PROGRAMS = {
   'test:kubernetes': '../infra/dist/kubernetes/main.js',
   'test:faults': '../chaos/dist/main.js',
   'test:fuzz': '../fuzz/dist/main.js',
-  'test:restarts': '../chaos/dist/life/restarts/main.js',
-  'test:soak': '../chaos/dist/life/soak/main.js',
+  'test:restarts': '../chaos/dist/restarts.js',
+  'test:soak': '../chaos/dist/soak/main.js',
   'bench:dashboard': '../browser/dist/measure/main.js',
   screenshots: '../browser/dist/screenshots/main.js',
 };

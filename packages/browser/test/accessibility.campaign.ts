@@ -94,10 +94,10 @@ async function check(dashboardPage: DashboardPage): Promise<void> {
     await settle(page);
     await open?.(page);
     expect(await violationsOf(page)).toEqual(NONE);
-    const told = problems
+    const unexpected = problems
       .slice(before)
       .filter((problem) => errorStatus === undefined || !problem.includes(String(errorStatus)));
-    expect(told).toEqual([]);
+    expect(unexpected).toEqual([]);
   } finally {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   }

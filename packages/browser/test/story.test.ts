@@ -16,9 +16,9 @@ const KEY = 'CI of the shop';
 
 let dashboard: DashboardSystem;
 let watched: WatchedContext;
-/** The list of monitors; it is never loaded again after signing in. */
+/** Shows the list of monitors. Never reloaded after the sign-in. */
 let page: Page;
-/** The same person, in another tab. */
+/** Another tab of the same user. */
 let incidents: Page;
 let channelUrl: string;
 let windowUrl: string;
@@ -33,10 +33,10 @@ afterAll(() => dashboard.close());
 afterEach(() => expect(watched.problems).toEqual([]));
 
 let brokenBy: string | null = null;
-/** Each goes on from the one before: where that failed, it says so instead of waiting for what cannot come. */
+/** A step of the story. After a failed step, the others fail at once. */
 function step(name: string, run: () => Promise<void>): void {
   test(name, async () => {
-    if (brokenBy !== null) throw new Error(`Not tried, since this failed: ${brokenBy}`);
+    if (brokenBy !== null) throw new Error(`Skipped after this failure: ${brokenBy}`);
     brokenBy = name;
     await run();
     brokenBy = null;
@@ -44,15 +44,15 @@ function step(name: string, run: () => Promise<void>): void {
 }
 
 const heading = (where: Page, name: string): Locator => where.getByRole('heading', { level: 1, name });
-/** By its name alone: its label may have a mark that it must be filled in. */
+/** By its name, because the label of a required field has a mark. */
 const field = (where: Page, name: string): Locator => where.getByRole('textbox', { name, exact: true });
 const row = (name: string): Locator => page.getByRole('row').filter({ hasText: name });
-/** As the badge of a row says it. */
+/** The badge of the row. */
 const status = (word: string): Locator => row(MONITOR).getByText(word, { exact: true });
 const openPage = (name: string): Promise<void> =>
   page.getByRole('navigation').getByRole('link', { name }).click();
 
-step('the link of the first run makes an owner, who is signed in', async () => {
+step('the setup link creates an owner and signs in', async () => {
   await page.goto(await dashboard.setupPath());
   await page.getByLabel('Your name').fill(OWNER.name);
   await page.getByLabel('Email address').fill(OWNER.email);
@@ -61,7 +61,7 @@ step('the link of the first run makes an owner, who is signed in', async () => {
   await page.getByText('No monitors yet').waitFor();
 });
 
-step('who signs out is out, and may come in again', async () => {
+step('a user can sign out and in again', async () => {
   await page.getByRole('button', { name: 'Account' }).click();
   await page.getByText(OWNER.email).waitFor();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -78,25 +78,25 @@ step('who signs out is out, and may come in again', async () => {
   loadedAt = await documentTime(page);
 });
 
-step('a monitor that is created goes up before one’s eyes', async () => {
+step('a new monitor goes up without a reload', async () => {
   await page.getByRole('link', { name: 'New monitor' }).click();
   await field(page, 'Name').fill(MONITOR);
   await field(page, 'URL').fill(dashboard.target.url('/health'));
   await page.getByLabel('Interval (seconds)').fill('5');
-  // So long that no check of a busy machine fails by it.
+  // No check of a busy machine exceeds this timeout.
   await page.getByLabel('Timeout (seconds)').fill('60');
   await page.getByLabel('Runbook URL').fill('https://wiki.example.com/shop');
   await page.getByRole('button', { name: 'Create monitor' }).click();
   await heading(page, MONITOR).waitFor();
   await openPage('Monitors');
-  // Nobody checks yet: so the change cannot come before somebody looks.
+  // No checker runs yet, so the status cannot change before the test looks.
   await status('Pending').waitFor();
   await dashboard.startChecker();
   await status('Up').waitFor();
   expect(await documentTime(page)).toBe(loadedAt);
 });
 
-step('a channel is made, and its secret shown once', async () => {
+step('a new channel shows its secret once', async () => {
   await dashboard.startNotifier();
   await openPage('Channels');
   await page.getByRole('link', { name: 'New channel' }).click();
@@ -108,16 +108,16 @@ step('a channel is made, and its secret shown once', async () => {
   await secret.getByRole('button', { name: 'I have stored it' }).click();
   await heading(page, CHANNEL).waitFor();
   const send = page.getByRole('button', { name: 'Send a test event' });
-  await until('a test event that was answered', async () => {
+  await until('a response to a test event', async () => {
     if (await page.getByText('HTTP 200').isVisible()) return true;
-    // Once more where no notifier came to it in time, as on a busy machine.
+    // On a busy machine, the notifier can miss the deadline: send it again.
     if (await send.isEnabled()) await send.click();
     return false;
   });
   expect(dashboard.receiver.received.length).toBeGreaterThan(0);
 });
 
-step('the target breaks: the outage and its incident appear by themselves', async () => {
+step('an outage and its incident appear without a reload', async () => {
   channelUrl = page.url();
   incidents = await watched.context.newPage();
   await incidents.goto('/incidents');
@@ -135,7 +135,7 @@ step('the target breaks: the outage and its incident appear by themselves', asyn
   await incidents.close();
 });
 
-step('its webhook is in the delivery log, and goes out again', async () => {
+step('the webhook is in the delivery log, and can be sent again', async () => {
   const downs = (): ReceivedWebhook[] =>
     dashboard.receiver.received.filter(
       ({ body }) => body.includes('"monitor.down"') && body.includes(MONITOR),
@@ -143,17 +143,17 @@ step('its webhook is in the delivery log, and goes out again', async () => {
   await until('the webhook', () => downs().length > 0);
   const channel = await watched.context.newPage();
   await channel.goto(channelUrl);
-  // The test event before was one as well.
+  // The test event is a `Monitor down` event, too.
   const entry = channel.getByRole('row').filter({ hasText: 'Monitor down' }).filter({ hasText: MONITOR });
   await entry.getByText('Delivered', { exact: true }).waitFor();
   await entry.getByRole('button', { name: 'Monitor down' }).click();
   const delivery = channel.getByRole('dialog');
   await delivery.getByText('HTTP 200').waitFor();
-  // An attempt that a busy machine held up is made again, under the same id.
+  // On a busy machine, an attempt can time out and be repeated, under the same id.
   const before = downs();
   expect(new Set(before.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   await delivery.getByRole('button', { name: 'Redeliver' }).click();
-  await until('the same once more', () => downs().length > before.length);
+  await until('the same webhook again', () => downs().length > before.length);
   await delivery.getByText('2.', { exact: true }).waitFor();
   expect(new Set(downs().map(({ body }) => body)).size).toBe(1);
   await channel.close();
@@ -207,9 +207,9 @@ step('an API key works until it is deleted', async () => {
     fetch(`http://127.0.0.1:${dashboard.api.port}/api/cli/monitors`, {
       headers: { Authorization: `Bearer ${key}` },
     });
-  const answer = await list();
-  expect(answer.status).toBe(200);
-  expect(await answer.json()).toMatchObject({ monitors: [{ name: MONITOR, status: 'MAINTENANCE' }] });
+  const response = await list();
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ monitors: [{ name: MONITOR, status: 'MAINTENANCE' }] });
   await dialog.getByRole('button', { name: 'I have copied it' }).click();
   await dialog.waitFor({ state: 'detached' });
 
@@ -223,7 +223,7 @@ step('an API key works until it is deleted', async () => {
   expect(await documentTime(page)).toBe(loadedAt);
 });
 
-step('a person who is removed takes along the keys that they created, unless told otherwise', async () => {
+step('removing a user revokes the keys that they created', async () => {
   const token = await page.evaluate(async () => {
     const response = await fetch('/api/dashboard/invitations', {
       method: 'POST',
@@ -262,8 +262,8 @@ step('a person who is removed takes along the keys that they created, unless tol
   expect(await documentTime(page)).toBe(loadedAt);
 });
 
-step('maintenance is ended before its time, and what is broken shows', async () => {
-  // Loaded anew, here and after the end: an open page asks for the state now and then.
+step('after maintenance is ended early, the outage shows', async () => {
+  // In a new tab, and reloaded after the end: an open page refreshes the state only now and then.
   const maintenance = await watched.context.newPage();
   await maintenance.goto(windowUrl);
   await maintenance.getByRole('button', { name: 'End now' }).click();
@@ -276,7 +276,7 @@ step('maintenance is ended before its time, and what is broken shows', async () 
   await maintenance.getByRole('main').getByText('Ended', { exact: true }).waitFor();
 });
 
-/** Fills in the form of a window so that it runs now. */
+/** Creates a window that is active now. */
 async function planFromNow(where: Page): Promise<void> {
   await field(where, 'Name').fill('Upgrade');
   await where.getByLabel(/^Starts/).fill(localTime(-60_000));
@@ -285,7 +285,16 @@ async function planFromNow(where: Page): Promise<void> {
   await heading(where, 'Upgrade').waitFor();
 }
 
-/** As a field for a date and a time takes it, in the zone of `openContext`. */
+/** The value of a date and time field, in the time zone of `openContext`. */
 function localTime(fromNowMs: number): string {
   return new Date(Date.now() + fromNowMs).toISOString().slice(0, 16);
 }
+
+step('the API reference needs nothing from other hosts, and no session', async () => {
+  const stranger = await openContext(dashboard.browser);
+  const docs = await stranger.context.newPage();
+  await docs.goto('/docs');
+  await docs.getByRole('heading', { name: 'Create a monitor' }).first().waitFor({ state: 'attached' });
+  await stranger.context.close();
+  expect(stranger.problems).toEqual([]);
+});

@@ -1,61 +1,137 @@
-import { writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
-import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { Teardown } from '@tocsin/embedded/program/teardown';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
-import { ensureLibfaketime } from './lab/libfaketime.ts';
-import { type CommandLine, parseCommandLine } from './options.ts';
-import { describeSchedule, tableOf } from './report/describe-campaign.ts';
-import { planCampaign } from './run/run-campaign.ts';
-import { runSeeds } from './run/run-seeds.ts';
+import { flag, helpText, number, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
+import { ensureLibfaketime } from './campaign/libfaketime.ts';
+import { describeCampaign, describeSchedule, figuresOf, tableOf, type Figures } from './campaign/report.ts';
+import { planCampaign, runCampaign } from './campaign/run-campaign.ts';
+import { findViolations } from './oracle/find-violations.ts';
+import type { CampaignRecord, FiredFault, Violation } from './oracle/record.ts';
 
-const HELP = `npm run test:faults -- [options]
+const ABOUT =
+  'Fires seeded faults at a system of its own, and looks for anything lost or leaked (docs/reliability.md).';
+const MAX_SEED = 2 ** 31;
+const MAX_SEEDS = 1_000;
+const OPTIONS = {
+  seed: number('the schedule', null, { min: 1, max: MAX_SEED }),
+  seeds: {
+    about: 'one campaign for each of these seeds, and a table of them in Markdown',
+    placeholder: 'N-M',
+    usual: null as readonly number[] | null,
+    parse: (_: string, range: string) => parseRange(range),
+  },
+  parallel: number('campaigns at the same time', 1, { min: 1, max: 8 }),
+  minutes: number('the length of a campaign', 3, { min: 1, max: 60 }),
+  json: text('writes the results', 'FILE'),
+  keep: flag('keeps the logs and the record of each campaign, not only of those with violations'),
+  'print-schedule': flag('shows the faults of each seed, and runs nothing'),
+};
 
-A system of its own under a seeded schedule of faults, and whether it lost or leaked anything (docs/reliability.md).
+/** @throws UsageError */
+function parseRange(range: string): number[] {
+  const [, from, to] = /^(\d+)-(\d+)$/.exec(range) ?? [];
+  const [first, last] = [Number(from), Number(to)];
+  if (!(first >= 1 && last >= first && last - first < MAX_SEEDS))
+    throw new UsageError(`--seeds must be a range such as 1-30, not "${range}"`);
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
 
-  --seed N           which schedule; 1 by default
-  --seeds N-M        one campaign for each of these seeds, and a table of them in Markdown
-  --parallel N       campaigns at the same time
-  --minutes N        how long a campaign is; 3 by default
-  --json FILE        writes the results
-  --keep             keeps the logs and the record of each campaign; without it only of those with violations
-  --print-schedule   shows the faults of each seed and does nothing`;
+/** A campaign in the JSON file. */
+interface CampaignResult {
+  readonly figures: Figures;
+  readonly faults: readonly FiredFault[];
+  readonly violations: readonly Violation[];
+}
 
 /**
- * `npm run test:faults`: whether Tocsin loses or leaks anything under faults (docs/reliability.md).
+ * `npm run test:faults` (docs/reliability.md).
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  await runProgram((teardown) => run(parseCommandLine(args), teardown));
+  await runProgram((teardown) => run(args, teardown));
+}
+
+/** The command line of fault campaigns. @throws UsageError */
+export function parseCommandLine(args: readonly string[]): {
+  readonly help: boolean;
+  readonly seeds: readonly number[];
+  readonly options: Omit<ReturnType<typeof parseOptions<typeof OPTIONS>>['values'], 'seed' | 'seeds'>;
+} {
+  const { help, values, positionals } = parseOptions(args, OPTIONS);
+  refusePositionals(positionals);
+  const { seed, seeds, ...options } = values;
+  if (seed !== null && seeds !== null) throw new UsageError('Either --seed or --seeds');
+  return { help, seeds: seeds ?? [seed ?? 1], options };
 }
 
 /** @returns the exit code */
-async function run(commandLine: CommandLine, teardown: Teardown): Promise<number> {
-  const { seeds, minutes, parallel, json, keep } = commandLine;
-  if (commandLine.help) {
-    say(HELP);
+async function run(args: readonly string[], program: Teardown): Promise<number> {
+  const { help, seeds, options } = parseCommandLine(args);
+  const { minutes, parallel, json, keep } = options;
+  if (help) {
+    say(helpText('test:faults --', ABOUT, OPTIONS));
     return 0;
   }
-  if (commandLine.printSchedule) {
+  if (options['print-schedule']) {
     for (const seed of seeds) say(`Seed ${seed}\n${describeSchedule(planCampaign(seed, minutes).faults)}`);
     return 0;
   }
   if (process.platform !== 'linux') throw new UsageError('Loopback addresses and clocks: this needs Linux');
   ensureRedisForTests(say);
   const libfaketime = ensureLibfaketime(say);
-  const results = await runSeeds({
-    seeds,
-    minutes,
-    parallel,
-    keep,
-    libfaketime,
-    teardown,
-    say,
-    onResult: async (done) => {
-      if (json !== null) await writeFile(json, `${JSON.stringify(done, null, 2)}\n`);
-    },
-  });
+  const waiting = [...seeds];
+  const results: CampaignResult[] = [];
+  const failed: number[] = [];
+  const lane = async (): Promise<void> => {
+    for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
+      const prefix = seeds.length > 1 ? `[${seed}] ` : '';
+      const tell = (line: string): void => say(line.replaceAll(/^/gm, prefix));
+      const teardown = new Teardown(program);
+      try {
+        const plan = planCampaign(seed, minutes);
+        const { record, logs } = await runCampaign({ plan, libfaketime, teardown, say: tell });
+        const violations = findViolations(record);
+        const figures = figuresOf(record, violations);
+        tell(describeCampaign(record, figures, violations));
+        if (violations.length > 0 || keep)
+          tell(`Logs and record: ${await keepRecord(record, violations, logs)}`);
+        results.push({ figures, faults: record.faults, violations });
+        results.sort((one, other) => one.figures.seed - other.figures.seed);
+        if (json !== null) await writeFile(json, `${JSON.stringify(results, null, 2)}\n`);
+      } catch (error) {
+        // The other seeds run all the same.
+        failed.push(seed);
+        tell(`no result: ${error instanceof Error ? error.stack : String(error)}`);
+      } finally {
+        await teardown.run();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, lane));
+  if (failed.length > 0) throw new Error(`no result of seed ${failed.join(', ')}`);
   if (seeds.length > 1) say(tableOf(results.map(({ figures }) => figures)));
   return results.some(({ violations }) => violations.length > 0) ? 1 : 0;
+}
+
+/** Keeps what explains violations, or the lack of them. @returns the folder */
+async function keepRecord(
+  record: CampaignRecord,
+  violations: readonly Violation[],
+  logs: string,
+): Promise<string> {
+  const name = violations.length > 0 ? 'failed-campaigns' : 'campaigns';
+  const started = new Date(record.startedAt).toISOString().replaceAll(':', '-');
+  const folder = join(resolve(process.env['DATA_DIR'] ?? '.data', name), `seed-${record.seed}-${started}`);
+  await mkdir(folder, { recursive: true });
+  await cp(logs, join(folder, 'logs'), { recursive: true });
+  await writeFile(join(folder, 'record.json'), JSON.stringify({ violations, ...record }, mapsAsEntries, 1));
+  return folder;
+}
+
+function mapsAsEntries(_: string, value: unknown): unknown {
+  return value instanceof Map ? [...value] : value;
 }
 
 function say(line: string): void {

@@ -15,8 +15,8 @@ test.each([
   ['main', ['--help'], 0, /--print-schedule/, ''],
   ['main', ['--seed', '3', '--print-schedule'], 0, /kill-notifier-after-send +notifier-[12]/, ''],
   ['main', ['--seed', 'x'], 1, /^$/, '--seed must be a whole number from 1 to 2147483648, not "x"\n'],
-  ['life/soak/main', ['--help'], 0, /--minutes N +how long; 30 by default/, ''],
-  ['life/soak/main', ['--minutes', 'x'], 1, /^$/, expect.stringMatching(/^--minutes must be a number/)],
+  ['soak/main', ['--help'], 0, /--minutes N +how long; 30 by default/, ''],
+  ['soak/main', ['--minutes', 'x'], 1, /^$/, expect.stringMatching(/^--minutes must be a number/)],
 ])('%s %j', async (program, args, code, stdout, stderr) => {
   const dataDir = join(folder.path, 'data');
   await mkdir(dataDir, { recursive: true });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { StallWatch } from '@tocsin/chaos/life/load/stall-watch';
+import { StallWatch } from '@tocsin/chaos/load/stall-watch';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { KEY_PREFIX, type QueueStore, storedName } from '@tocsin/queue/queue-store';

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 
-/** The error catalogue: every error an API answers, its status and a title that is safe to show. */
+/** Every error that the API returns, with its status and a title that is safe to show. */
 export const ERRORS = {
   malformed_body: { status: 400, title: 'The request body cannot be read' },
   validation_failed: { status: 400, title: 'The request is not valid' },
   unauthorized: { status: 401, title: 'A valid API key is required' },
-  not_signed_in: { status: 401, title: 'Nobody is signed in' },
+  not_signed_in: { status: 401, title: 'Not signed in' },
   forbidden: { status: 403, title: 'The API key lacks the write scope' },
   untrusted_origin: { status: 403, title: 'The request comes from another site' },
   owner_required: { status: 403, title: 'Only an owner of the account may do this' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   conflict: { status: 409, title: 'Conflict with an existing resource' },
-  request_in_flight: { status: 409, title: 'The same request is being answered' },
+  request_in_flight: { status: 409, title: 'The same request is in progress' },
   gone: { status: 410, title: 'No longer available' },
   precondition_failed: { status: 412, title: 'Changed since it was read' },
   body_too_large: { status: 413, title: 'The request body is too large' },
@@ -22,12 +22,12 @@ export const ERRORS = {
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
-  check_not_answered: { status: 504, title: 'No checker answered in time' },
+  check_not_answered: { status: 504, title: 'No checker responded in time' },
   delivery_not_attempted: { status: 504, title: 'No notifier sent the webhook in time' },
 } as const;
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One field at fault: `path` is dotted, as in `assertions.statusCode` or `regions.0`; empty for the whole body. */
+/** An invalid field. `path` is dotted, as in `assertions.statusCode` or `regions.0`; empty for the whole body. */
 export interface FieldError {
   readonly path: string;
   readonly message: string;
@@ -39,7 +39,7 @@ interface AppErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An expected error with a place in the catalogue; `detail` is shown to the caller, `cause` only logged. */
+/** An expected error of the catalogue. `detail` is shown to the caller; `cause` is only logged. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
@@ -58,17 +58,16 @@ export class AppError extends Error {
   }
 }
 
-/** RFC 9457 body of every error answer (design §3). */
 export const problemSchema = z
   .strictObject({
     type: z
       .string()
       .describe(
-        'Which error it is, for programs: `urn:tocsin:problem:` and its code with hyphens. `about:blank` where the request could not be read as HTTP.',
+        'The error for programs: `urn:tocsin:problem:` and its code with hyphens. `about:blank` if the request was not valid HTTP.',
       ),
-    title: z.string().describe('What it means, the same each time.'),
-    status: z.int().describe('The HTTP status.'),
-    detail: z.string().describe('What went wrong this time, for people.'),
+    title: z.string().describe('The meaning of the error, always the same.'),
+    status: z.int().describe('The HTTP status code.'),
+    detail: z.string().describe('What went wrong in this case, for people.'),
     instance: z.string().describe('The id of the request, as in `X-Request-Id`.'),
     errors: z
       .array(
@@ -76,15 +75,15 @@ export const problemSchema = z
           .strictObject({
             path: z
               .string()
-              .describe('Dotted, as in `assertions.statusCode` or `regions.0`; empty for the whole body.'),
+              .describe('Dotted, as in `assertions.statusCode` or `regions.0`. Empty for the whole body.'),
             message: z.string().describe('What is wrong with it, for people.'),
           })
-          .meta({ id: 'FieldError', description: 'One field at fault.' }),
+          .meta({ id: 'FieldError', description: 'An invalid field.' }),
       )
       .optional()
-      .describe('The fields at fault, all at once; only where fields are.'),
+      .describe('All invalid fields.'),
   })
-  .meta({ id: 'Problem', description: 'An error, as RFC 9457 has it.' });
+  .meta({ id: 'Problem', description: 'An error (RFC 9457).' });
 export type Problem = z.infer<typeof problemSchema>;
 
 /** The `type` of an error's problem document. */

@@ -8,9 +8,8 @@ const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * Reads an ISO 8601 timestamp with any offset. Digits beyond milliseconds are truncated, so a cursor never moves
- * past an event. Null where the text is no such timestamp, names a day or time that does not exist, or lies in UTC outside
- * the years 1 to 9999, which not all that reads timestamps can write.
+ * Parses an ISO 8601 timestamp with any offset. Digits beyond milliseconds are truncated, so that a cursor never moves past an event. Null if
+ * the text is no timestamp, its day or time does not exist, or it is outside the years 1 to 9999 in UTC, which other parsers do not support.
  */
 export function parseTimestamp(text: string): Date | null {
   const match = ISO_8601.exec(text);
@@ -20,7 +19,7 @@ export function parseTimestamp(text: string): Date | null {
   const shift = offsetMinutes(offset);
   const wallClock = Date.parse(`${local}Z`);
   if (shift === null || Number.isNaN(wallClock)) return null;
-  // V8 rolls 30 February over into March: only a day that reads back as written exists.
+  // V8 turns 30 February into a day of March: only a day that formats as written exists.
   if (new Date(wallClock).toISOString() !== `${local}Z`) return null;
   const instant = wallClock - shift * 60_000;
   return instant < EARLIEST || instant > LATEST ? null : new Date(instant);
@@ -34,7 +33,7 @@ function offsetMinutes(offset: string): number | null {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** Text that Postgres and JSON can both hold: no NUL, no lone surrogate (design §3). */
+/** Text that both Postgres and JSON can store: without NUL and lone surrogates. */
 export const storableText = z
   .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
   .refine((text) => !text.includes('\0'), { error: 'must not contain a NUL character', abort: true })
@@ -62,14 +61,14 @@ export function oneOf<const Word extends string>(words: readonly Word[]): z.ZodT
   return z.enum(words, { error: `must be one of ${words.join(', ')}` });
 }
 
-/** What an absolute URL that a user gave must be, besides well-formed. */
+/** Rules of an absolute URL from a user, besides its form. */
 interface UrlRules {
   readonly schemes: readonly ('http' | 'https')[];
   /** Ends the message about a user name or password in the URL. */
   readonly credentials: string;
 }
 
-/** What is wrong with a URL that a user gave, or null where nothing is (design §3 "Validation"). */
+/** The error of a URL from a user; null if it is valid. */
 function urlProblem(text: string, { schemes, credentials }: UrlRules): string | null {
   if (text.trim() === '') return 'must not be blank: give a full URL such as https://example.com/health';
   if (text.length > LIMITS.urlCharacters) return `must be at most ${LIMITS.urlCharacters} characters`;
@@ -79,7 +78,7 @@ function urlProblem(text: string, { schemes, credentials }: UrlRules): string | 
   if (!/^https?:\/\//i.test(text) || parseUrl(text) === null) {
     return `must be a full URL with scheme ${schemes.join(' or ')}, such as https://example.com/health`;
   }
-  // An empty user name is one too, and gone from what `URL` reads.
+  // Also an empty user name, which `URL` drops.
   if (/^https?:[/\\]*[^/\\?#]*@/i.test(text)) {
     return `must not contain a user name or password: ${credentials}`;
   }
@@ -106,3 +105,50 @@ export const httpsUrl: z.ZodType<string, string> = absoluteUrl({
   schemes: ['https'],
   credentials: 'verify the signature of each webhook instead',
 });
+
+/** A timestamp as the API returns it: UTC with milliseconds. */
+export const timestamp: z.ZodISODateTime = z.iso.datetime({ precision: 3 });
+
+/** A timestamp as the API accepts it: with any offset, read to the millisecond. @param rule the error message */
+export function instant(
+  rule: string = 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z',
+): z.ZodType<Date, string> {
+  return storableText
+    .transform((text, context) => {
+      const date = parseTimestamp(text);
+      if (date !== null) return date;
+      context.addIssue({ code: 'custom', message: rule });
+      return z.NEVER;
+    })
+    .meta({ format: 'date-time' });
+}
+
+/** The ids of monitors, in lower case. @param error of what is no array */
+export function monitorIdList(error: (given: unknown) => string): z.ZodArray<z.ZodType<string, string>> {
+  return z.array(
+    z.uuid({ error: 'must be the id of a monitor' }).transform((id) => id.toLowerCase()),
+    { error: ({ input }) => error(input) },
+  );
+}
+
+/** The size of a page, capped at the maximum. */
+export const pageLimit = z
+  .string({ error: 'must be given once' })
+  .regex(/^\d{1,15}$/, { error: 'must be an integer of at least 1' })
+  .transform(Number)
+  .refine((count) => count >= 1, { error: 'must be an integer of at least 1' })
+  .transform((count) => Math.min(count, LIMITS.eventsPerRequest.max))
+  .default(LIMITS.eventsPerRequest.default)
+  .meta({
+    type: 'integer',
+    pattern: undefined,
+    minimum: 1,
+    default: LIMITS.eventsPerRequest.default,
+    description: `The maximum number of entries. More than ${LIMITS.eventsPerRequest.max} counts as ${LIMITS.eventsPerRequest.max}.`,
+  });
+
+/** The cursor of a page: the id of the last entry of the previous one. */
+export const pageBefore = z
+  .uuid({ error: 'must be the id of the last entry that you have' })
+  .optional()
+  .describe('For the next page: the id of the last entry that you have.');

@@ -12,7 +12,7 @@ function define<Payload extends z.ZodType>(definition: JobDefinition<Payload>): 
   return definition;
 }
 
-/** The job catalogue (design §4 "Jobs"). Payloads hold ids only: no URL, header or secret is ever in the queue's store. */
+/** All jobs. Payloads contain ids only: no URL, header or secret ever gets into the queue's store. */
 export const JOBS = {
   check: define({
     queue: 'checks',

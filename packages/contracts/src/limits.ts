@@ -1,4 +1,4 @@
-/** Bounds and defaults of the wire contract (specification "Limits", design §3 "Validation"). Units last. */
+/** Limits and defaults of the API. Names end with their units. */
 export const LIMITS = {
   nameCharacters: 255,
   urlCharacters: 2_048,
@@ -30,10 +30,12 @@ export const LIMITS = {
 
 /** An API key is this prefix and 192 random bits in hexadecimal. */
 export const API_KEY_PREFIX = 'tocsin_live_';
-export const API_KEY_PATTERN = /^tocsin_live_[0-9a-fA-F]{48}$/;
+const API_KEY = `${API_KEY_PREFIX}[0-9a-fA-F]{48}`;
+export const API_KEY_PATTERN: RegExp = new RegExp(`^${API_KEY}$`);
+export const API_KEYS_IN_TEXT: RegExp = new RegExp(API_KEY, 'gi');
 
 /** A region code: lower-case letters, digits and inner hyphens, at most 63 characters. */
 export const REGION_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** From one sign of life of a live stream to the next (design §3 "Dashboard API"). In a file of its own: every page of the dashboard loads it. */
+/** Interval of the heartbeats of a live stream. */
 export const STREAM_HEARTBEAT_SECONDS = 15;

@@ -1,4 +1,4 @@
-/** The words of the product, each stated once. Specification: "States and transitions", "Event kinds", "Errors". */
+/** The words of the product. */
 
 export const MONITOR_TYPES = ['HTTP'] as const;
 
@@ -30,12 +30,10 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export const NAMED_ERROR_REASONS = ['TIMEOUT', 'DNS_ERROR', 'CONNECTION_REFUSED', 'UNKNOWN_ERROR'] as const;
 export type ErrorReason = (typeof NAMED_ERROR_REASONS)[number] | `HTTP_${number}`;
 
-export type ApiKeyScope = 'read' | 'write';
-
 /** Of a dashboard user: an owner also manages users and invitations, and may see secrets. */
 export const USER_ROLES = ['owner', 'member'] as const;
 export type UserRole = (typeof USER_ROLES)[number];
 
-/** `held`: of a disabled channel, kept but not sent. */
+/** `held`: kept for a disabled channel. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'held'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];

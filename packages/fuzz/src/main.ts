@@ -1,24 +1,24 @@
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
+import { runProgram } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { useTestServers } from '@tocsin/embedded/testing/run-servers';
+import { flag, helpText, number, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
 import { runCampaign, type CampaignOptions } from './campaign/run.ts';
 import { Tally } from './campaign/tally.ts';
 import { openSystem } from './system/system.ts';
 
 const REPORT_EVERY_MS = 60_000;
 
-const HELP = `npm run test:fuzz -- [--requests 100000] [--seed 1] [--lanes 3] [--seconds 3600] [--all | --path …]
-
-Sends an api process requests that its contracts allow, and requests that they forbid (docs/reliability.md).
-
---requests  how many requests
---seconds   when to end, however many requests were sent
---seed      the same seed sends the same requests; random by default
---lanes     how many accounts send requests at the same time
---all       continues after a failure, and shrinks none
---path      one run alone, as the report of a failure names it`;
+const ABOUT =
+  'Sends an api process requests that its route table allows, and requests that it forbids (docs/reliability.md).';
+const OPTIONS = {
+  requests: number('how many requests', 100_000, { min: 1 }),
+  seconds: number('when to end, however many requests were sent', 86_400, { min: 1 }),
+  seed: number('the same seed sends the same requests; random by default', null, { min: 1 }),
+  lanes: number('how many accounts send requests at the same time', 3, { min: 1 }),
+  path: text('one run alone, as the report of a failure names it', 'PATH'),
+  all: flag('continues after a failure, and shrinks none'),
+};
 
 /**
  * `npm run test:fuzz`.
@@ -26,51 +26,13 @@ Sends an api process requests that its contracts allow, and requests that they f
  */
 export async function main(args: readonly string[]): Promise<void> {
   await runProgram(async (teardown) => {
-    const options = parseCommandLine(args);
-    if (options !== null) return run(options, teardown);
-    say(HELP);
+    const { help, values, positionals } = parseOptions(args, OPTIONS);
+    refusePositionals(positionals);
+    const seed = values.seed ?? 1 + Math.floor(Math.random() * 1_000_000);
+    if (!help) return run({ ...values, seed }, teardown);
+    say(helpText('test:fuzz --', ABOUT, OPTIONS));
     return 0;
   });
-}
-
-/** Null for `--help`. @throws UsageError */
-export function parseCommandLine(args: readonly string[]): CampaignOptions | null {
-  const values = parse(args);
-  if (values.help === true) return null;
-  return {
-    requests: toNumber('requests', values.requests),
-    seconds: toNumber('seconds', values.seconds),
-    seed: toNumber('seed', values.seed ?? String(1 + Math.floor(Math.random() * 1_000_000))),
-    lanes: toNumber('lanes', values.lanes),
-    path: values.path ?? null,
-    all: values.all === true,
-  };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: args.filter((arg) => arg !== '--'),
-      options: {
-        requests: { type: 'string', default: '100000' },
-        // A day: usually the number of requests ends the campaign.
-        seconds: { type: 'string', default: '86400' },
-        seed: { type: 'string' },
-        lanes: { type: 'string', default: '3' },
-        path: { type: 'string' },
-        all: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function toNumber(name: string, text: string): number {
-  const value = Number(text.replaceAll('_', ''));
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new UsageError(`--${name} must be a whole number from 1, not "${text}"`);
 }
 
 /** @returns the exit code */

@@ -1,27 +1,27 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { countConnections } from './hostile-client.ts';
+import { countConnections, describeOnLinux } from './hostile-client.ts';
 
-const onLinux = process.platform === 'linux' ? test : test.skip;
+describeOnLinux('a connection', () => {
+  test('counts until its server closes it, even if its client is gone', async () => {
+    const server = createServer({ allowHalfOpen: true });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect(await countConnections(port)).toBe(0);
 
-onLinux('a connection counts until its server closes it, even if its client is gone', async () => {
-  const server = createServer({ allowHalfOpen: true });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  expect(await countConnections(port)).toBe(0);
+    const client = connect(port, '127.0.0.1');
+    const [accepted] = (await once(server, 'connection')) as [Socket];
+    expect(await countConnections(port)).toBe(1);
 
-  const client = connect(port, '127.0.0.1');
-  const [accepted] = (await once(server, 'connection')) as [Socket];
-  expect(await countConnections(port)).toBe(1);
+    client.destroy();
+    await once(accepted.resume(), 'end');
+    expect(await countConnections(port)).toBe(1);
 
-  client.destroy();
-  await once(accepted.resume(), 'end');
-  expect(await countConnections(port)).toBe(1);
-
-  accepted.destroy();
-  await once(accepted, 'close');
-  expect(await countConnections(port)).toBe(0);
-  server.close();
+    accepted.destroy();
+    await once(accepted, 'close');
+    expect(await countConnections(port)).toBe(0);
+    server.close();
+  });
 });

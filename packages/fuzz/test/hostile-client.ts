@@ -1,9 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { describe } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { createMonitor } from '@tocsin/db/monitors/create-monitor';
 import type { Account } from '@tocsin/fuzz/system/account';
 import type { FuzzSystem } from '@tocsin/fuzz/system/system';
+
+/** Counting connections needs `/proc/net`. */
+export function describeOnLinux(name: string, tests: () => void): void {
+  if (process.platform === 'linux') describe(name, tests);
+  else describe.skip(`${name} (counting connections needs /proc/net of Linux)`, tests);
+}
 
 /** A connection that sends arbitrary bytes and never closes its side. */
 export interface HostileClient {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { openAccount, type Account } from '@tocsin/fuzz/system/account';
 import { openSystem, type FuzzSystem } from '@tocsin/fuzz/system/system';
@@ -9,6 +9,7 @@ import {
   CHUNK,
   countConnections,
   createLongList,
+  describeOnLinux,
   flood,
   headOf,
   openHostileClient,
@@ -26,7 +27,6 @@ const MAX_MB = 150;
 const MAX_MB_WITH_IDLE = 300;
 const IDLE_CONNECTIONS = 10_000;
 const OPEN_IDLE_WITHIN_MS = 30_000;
-const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 let system: FuzzSystem;
 let account: Account;
@@ -76,7 +76,7 @@ async function expectStable(maxMb = MAX_MB): Promise<void> {
   }
 }
 
-onLinux('memory is bounded while clients', () => {
+describeOnLinux('memory is bounded while clients', () => {
   test('send endless bodies as fast as possible', async () => {
     beforeMb = await readMb();
     const chunked = await Promise.all(

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { openAccount, type Account } from '@tocsin/fuzz/system/account';
 import { openSystem, type FuzzApi, type FuzzSystem } from '@tocsin/fuzz/system/system';
@@ -8,6 +8,7 @@ import {
   CHUNK,
   countConnections,
   createLongList,
+  describeOnLinux,
   drip,
   flood,
   headOf,
@@ -17,8 +18,6 @@ import {
   useApi,
   type HostileClient,
 } from './hostile-client.ts';
-
-const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
 /** Never closes the connection of a slow client during the tests, so that it also keeps an ordinary client on a busy machine. */
 let system: FuzzSystem;
@@ -115,7 +114,7 @@ const ATTACKS: readonly (readonly [string, (port: number) => Promise<HostileClie
   ['keep sending after they have opened a live stream', sendIntoStreams],
 ];
 
-onLinux('other clients are served while clients', () => {
+describeOnLinux('other clients are served while clients', () => {
   test.each(ATTACKS)('%s', async (_, attack) => {
     const clients = await attack(system.api.port);
     await useApi(system.api.port, account);
@@ -123,7 +122,7 @@ onLinux('other clients are served while clients', () => {
   });
 });
 
-onLinux('the api closes the connections of clients that', () => {
+describeOnLinux('the api closes the connections of clients that', () => {
   test.each(ATTACKS)('%s', async (_, attack) => {
     const clients = await attack(strict.api.port);
     await until('all connections to be closed', async () => (await countConnections(strict.api.port)) === 0);

@@ -1,4 +1,4 @@
-/** The messages of the conditions that do not hold. */
-export function failuresOf(conditions: readonly (readonly [holds: boolean, message: string])[]): string[] {
-  return conditions.flatMap(([holds, message]) => (holds ? [] : [message]));
+/** The messages of the conditions that are not met. */
+export function failuresOf(conditions: readonly (readonly [isMet: boolean, message: string])[]): string[] {
+  return conditions.flatMap(([isMet, message]) => (isMet ? [] : [message]));
 }

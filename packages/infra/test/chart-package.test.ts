@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { CHART, packageChart, renderChart } from '@tocsin/infra/helm';
+import { inspectChart } from '@tocsin/infra/release/artifacts';
 import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
 import { parse } from 'yaml';
 import { VARIANTS } from './chart-variants.ts';
@@ -16,28 +16,17 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The paths in a tar archive. */
-function listTar(tar: Buffer): string[] {
-  const paths: string[] = [];
-  for (let at = 0; tar[at] !== 0 && at < tar.length;) {
-    const field = (start: number, end: number): string =>
-      tar.toString('utf8', at + start, at + end).replace(/\0.*$/s, '');
-    paths.push(field(0, 100));
-    at += 512 + Math.ceil(Number.parseInt(field(124, 136), 8) / 512) * 512;
-  }
-  return paths;
-}
-
 test('the package has the files of the chart and no others', async () => {
-  const entries = await readdir(join(ROOT, CHART), { recursive: true, withFileTypes: true });
-  // Argo CD and registries take no links that leave the chart.
-  expect(entries.filter((entry) => !entry.isFile() && !entry.isDirectory())).toEqual([]);
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).replace(join(ROOT, CHART), 'tocsin'));
-  expect(listTar(gunzipSync(await readFile(archive))).toSorted()).toEqual(files.toSorted());
+  const { version } = JSON.parse(await readRepositoryFile('package.json')) as { version: string };
+  // Argo CD and registries refuse links that leave the chart.
+  expect(await inspectChart(archive, ROOT, version)).toEqual([]);
+  expect(await inspectChart(archive, ROOT, '99.0.0')).toEqual([
+    `its version is ${version}`,
+    `its appVersion is ${version}`,
+  ]);
+  const files = (await readdir(join(ROOT, CHART), { recursive: true })).toSorted();
   const kinds =
-    /^tocsin\/(?:\.helmignore|(?:Chart|values)\.yaml|values\.schema\.json|README\.md|(?:templates|files)\/.*)$/;
+    /^(?:\.helmignore|(?:Chart|values)\.yaml|values\.schema\.json|README\.md|(?:templates|files)(?:\/.*)?)$/;
   expect(files.filter((path) => !kinds.test(path))).toEqual([]);
 });
 

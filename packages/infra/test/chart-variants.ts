@@ -102,7 +102,7 @@ export const VARIANTS: Readonly<Record<string, object>> = {
       default: null,
       'eu-west-1': { replicas: 4 },
       'us-east-1': { concurrency: 200, nodeSelector: { zone: 'us' } },
-      // Codes that YAML would read as something else than strings.
+      // YAML would not read these codes as strings.
       no: {},
       1: {},
     },

@@ -80,7 +80,7 @@ describe.each(Object.entries(VARIANTS))('the chart, %s', (_name, values) => {
       const inherited = spec.containers.some((container) => container.envFrom) ? Object.keys(data) : [];
       const names = [...inherited, ...env.map((variable) => variable.name)];
       expect(names.filter((each) => !KNOWN.has(each) && !each.startsWith('QUEUE_URL_'))).toEqual([]);
-      // A variable that stands twice would silently replace another one.
+      // The second of two variables with one name would silently replace the first.
       expect(names.filter((each, at) => names.indexOf(each) !== at)).toEqual([]);
       const needed = name.endsWith('-migrate') ? REQUIRED.slice(0, 2) : REQUIRED;
       expect(names).toEqual(expect.arrayContaining(needed));

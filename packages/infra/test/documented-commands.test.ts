@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { ROOT } from '@tocsin/infra/repository';
 
-/** Downloads and runs whatever has that name in the registry, unless something is installed. The own package has a scope. */
+/** Commands that can download a package of this name from the registry, which anyone may have published. Tocsin's package has a scope. */
 const UNSCOPED =
   /\b(?:(?:npx|pnpx|bunx|npm exec|pnpm exec|pnpm dlx|yarn dlx)|(?:npm|pnpm) (?:i|install|add))\s+(?:-\S+\s+)*tocsin(?:@\S+)?(?![\w-])/;
 const TEXT = /(?:\.(?:css|html|js|json|md|sh|ts|tsx|txt|ya?ml)|Dockerfile|LICENSE|run)$/;
@@ -31,7 +31,7 @@ test.each([
   expect(UNSCOPED.test(command)).toBe(expected);
 });
 
-test('no file tells its readers to run an unscoped package', () => {
+test('no file instructs readers to run an unscoped package', () => {
   const files = filesIn('');
   expect(files).toEqual(expect.arrayContaining(['README.md', 'docs/monitors-as-code.md', 'infra/README.md']));
   expect(files.filter((file) => UNSCOPED.test(readFileSync(ROOT + file, 'utf8')))).toEqual([]);

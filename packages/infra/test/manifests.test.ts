@@ -1,9 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { findProblems, readManifests } from './manifests.ts';
 
-/*
- * The judge of the manifests judged: what it must refuse, as Kubernetes' own strict decoding does.
- */
+/* `findProblems` finds what the strict decoding of Kubernetes rejects. */
 function deployment(change: (pod: string) => string): string {
   return change(`
 apiVersion: apps/v1
@@ -28,26 +26,31 @@ function problemsOf(text: string): Promise<string[]> {
   return findProblems(readManifests(text));
 }
 
-test('takes what is right', async () => {
+test('a valid manifest has no problems', async () => {
   expect(await problemsOf(deployment((text) => text))).toEqual([]);
 });
 
 test.each([
   [
-    'a key that there is not',
+    'an unknown key',
     'runAsNonRoot',
     'runAsNonroot',
     '/spec/template/spec/securityContext/runAsNonroot is not known',
   ],
-  ['one in a list', 'image: b', 'imagee: b', '/spec/template/spec/containers/0/imagee is not known'],
-  ['one at the top', 'spec:\n  selector', 'spce: {}\nspec:\n  selector', '/spce is not known'],
   [
-    'one at the wrong depth',
+    'an unknown key in a list',
+    'image: b',
+    'imagee: b',
+    '/spec/template/spec/containers/0/imagee is not known',
+  ],
+  ['an unknown key at the top', 'spec:\n  selector', 'spce: {}\nspec:\n  selector', '/spce is not known'],
+  [
+    'a key at the wrong depth',
     'httpGet: { path: /, port: http }',
     'path: /',
     '/readinessProbe/path is not known',
   ],
-  ['a number for a text', 'value: b', 'value: 5', '/spec/template/spec/containers/0/env/0/value'],
+  ['a number instead of a string', 'value: b', 'value: 5', '/spec/template/spec/containers/0/env/0/value'],
   [
     'a word that YAML 1.1 reads as a boolean',
     'value: b',
@@ -55,19 +58,19 @@ test.each([
     '/spec/template/spec/containers/0/env/0/value',
   ],
   [
-    'a text for a truth',
+    'a string instead of a boolean',
     'runAsNonRoot: true',
     "runAsNonRoot: 'true'",
     '/spec/template/spec/securityContext/runAsNonRoot',
   ],
-  ['something missing', '- name: a\n          image', '- image', 'name'],
+  ['a missing key', '- name: a\n          image', '- image', 'name'],
   ['a kind without a schema', 'kind: Deployment', 'kind: Deploymint', 'has no schema here'],
-])('refuses %s', async (_name, right, wrong, said) => {
+])('finds %s', async (_name, right, wrong, said) => {
   const text = deployment((all) => all.replace(right, wrong));
   expect((await problemsOf(text)).join('\n')).toContain(said);
 });
 
-test('refuses a key that stands twice', () => {
+test('refuses a repeated key', () => {
   expect(() => readManifests('a: 1\na: 2')).toThrow('unique');
 });
 
@@ -79,7 +82,7 @@ test.each([
   ],
   ['monitoring.coreos.com/v1', 'ServiceMonitor', 'spec: { selector: {}, endpoints: [{ port: a }] }'],
   ['networking.k8s.io/v1', 'NetworkPolicy', 'spec: { podSelector: {}, policyTypes: [Egress] }'],
-])('knows what %s %s may hold', async (apiVersion, kind, rest) => {
+])('knows the keys of %s %s', async (apiVersion, kind, rest) => {
   const text = `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: a }\n${rest}`;
   expect(await problemsOf(text)).toEqual([]);
   expect(await problemsOf(text.replace('spec: {', 'spec: { podSelectors: {},'))).toEqual([

@@ -33,7 +33,7 @@ afterAll(async () => {
   redis.disconnect();
 });
 
-test('KEDA looks at the list of the checks that wait in the region, and at none of another', async () => {
+test('KEDA watches the list of waiting checks of the region, and no other', async () => {
   const chart = await renderChart({
     ...MINIMAL,
     regions: { default: null, [REGION]: {}, 'eu-west-2': {} },

@@ -22,7 +22,7 @@ interface Workflow {
   readonly jobs: Readonly<Record<string, Job>>;
 }
 
-/** What GitHub's own parser finds wrong with a workflow. */
+/** The errors of GitHub's own parser. */
 function errorsOf(name: string, content: string): string[] {
   const { context } = parseWorkflow({ name, content }, new NoOperationTraceWriter());
   return context.errors.getErrors().map(({ message }) => message);
@@ -95,10 +95,10 @@ test('only the job that publishes may write', () => {
   expect(writing).toEqual([`${FOLDER}release.yml release`]);
 });
 
-test('no expression is expanded inside a script, where it could be code', () => {
+test('no expression is expanded inside a script, where it could inject code', () => {
   for (const { run = '' } of steps()) expect(run).not.toContain('${{');
 });
 
-test('every job ends at a time', () => {
+test('every job has a timeout', () => {
   for (const job of jobs()) if (job.steps) expect(job['timeout-minutes']).toBeGreaterThan(0);
 });

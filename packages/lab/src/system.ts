@@ -192,7 +192,8 @@ export interface TestSystemOptions {
 
 /** A system on the servers of the test run, with a database of its own. */
 export async function createSystem({ queue, receiverCa, env }: TestSystemOptions): Promise<System> {
-  const { url: databaseUrl, drop } = await createTestDatabase();
+  const testDatabase = await createTestDatabase();
+  const databaseUrl = testDatabase.url;
   const queueUrl =
     typeof queue === 'object' ? queue.url : queue === 'redis' ? (await createTestRedis()).url : databaseUrl;
   await migrateQueue(queueUrl);
@@ -209,7 +210,7 @@ export async function createSystem({ queue, receiverCa, env }: TestSystemOptions
   return Object.assign(system, {
     close: async () => {
       await close();
-      await drop();
+      await testDatabase.drop();
       await rm(folder, { recursive: true, force: true });
     },
   });

@@ -10,7 +10,7 @@ import {
 } from '@tocsin/db/maintenance-windows/write-windows';
 import { statusChanges } from '@tocsin/db/status-changes/table';
 import { firstArrivals, NO_RESPONSE, webhookIdOf } from './arrivals.ts';
-import { expectedWebhooks, type ImplyingEvent, type WatchedMonitor } from '@tocsin/lab/oracle';
+import { expectedWebhooks, type ImplyingEvent, type ModelMonitor } from '@tocsin/lab/oracle/model';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
 import { until } from '@tocsin/embedded/testing/until';
@@ -53,7 +53,7 @@ function status(code: number, headers: Record<string, string> = {}): Answer {
   return (_, response) => void response.writeHead(code, headers).end();
 }
 
-interface Watched extends WatchedMonitor {
+interface Watched extends ModelMonitor {
   readonly id: string;
   readonly target: HttpTarget;
 }

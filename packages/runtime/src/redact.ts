@@ -1,4 +1,5 @@
 import { isNativeError } from 'node:util/types';
+import { API_KEY_PREFIX, API_KEYS_IN_TEXT } from '@tocsin/contracts/limits';
 
 const HIDDEN = '[redacted]';
 const MAX_DEPTH = 8;
@@ -17,7 +18,7 @@ const DATA_FIELD = /^(params|args|detail|where|input|client|options)$/;
 
 /** API keys, webhook secrets and passwords in URLs. */
 const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
-  [/tocsin_live_[0-9a-f]{48}/gi, `tocsin_live_${HIDDEN}`],
+  [API_KEYS_IN_TEXT, `${API_KEY_PREFIX}${HIDDEN}`],
   [/whsec_[A-Za-z0-9+/=_-]+/g, `whsec_${HIDDEN}`],
   [/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${HIDDEN}@`],
 ];

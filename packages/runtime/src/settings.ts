@@ -1,3 +1,4 @@
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '@tocsin/contracts/limits';
 import { z } from 'zod';
 import {
   address,
@@ -32,10 +33,7 @@ const queueUrl = url([
 ]);
 const apiKey = z
   .string()
-  .regex(
-    /^tocsin_live_[0-9a-fA-F]{48}$/,
-    'must be tocsin_live_ and 48 of 0-9a-f (make one: openssl rand -hex 24)',
-  );
+  .regex(API_KEY_PATTERN, `must be ${API_KEY_PREFIX} and 48 of 0-9a-f (make one: openssl rand -hex 24)`);
 
 /**
  * Every variable that the services, `npm start` and the containers read. A service takes what it needs:
@@ -193,12 +191,12 @@ export const settings = z.object({
     description:
       'API key with the scopes read and write, created at startup unless it exists, for GitOps. A deleted key stays deleted.',
     secret: true,
-    example: `tocsin_live_${'0123456789abcdef'.repeat(3)}`,
+    example: `${API_KEY_PREFIX}${'0123456789abcdef'.repeat(3)}`,
   }),
   BOOTSTRAP_READ_KEY: apiKey.optional().meta({
     description: 'API key with the scope read only, created like BOOTSTRAP_API_KEY.',
     secret: true,
-    example: `tocsin_live_${'fedcba9876543210'.repeat(3)}`,
+    example: `${API_KEY_PREFIX}${'fedcba9876543210'.repeat(3)}`,
   }),
   BOOTSTRAP_ADMIN_EMAIL: z
     .email('must be an e-mail address')

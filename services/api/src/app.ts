@@ -18,6 +18,7 @@ import { createGuards } from './access/access.ts';
 import { apiKeyHandlers } from './api-keys/handlers.ts';
 import { channelHandlers } from './channels/handlers.ts';
 import type { ApiContext } from './context.ts';
+import { serveApiReference } from './dashboard-files/api-reference.ts';
 import { serveDashboard } from './dashboard-files/serve-dashboard.ts';
 import { deliveryHandlers } from './deliveries/handlers.ts';
 import { handleErrors } from './http/errors.ts';
@@ -48,6 +49,7 @@ export function createApp(context: ApiContext): Express {
   app.use(assignRequestId, observeRequests(context.logger, context.metrics), secureHeaders, repairPath);
   if (isTracing()) app.use(traceRequests);
   app.use(createRouter(implementRoutes(context), createGuards(context)));
+  app.use(serveApiReference());
   if (dashboardDir !== null) app.use(serveDashboard(dashboardDir));
   app.use(notFound);
   app.use(handleErrors(context.logger));

@@ -9,43 +9,43 @@ import type { LiveStreams } from './live-stream/live-streams.ts';
 import type { TriggerLimits } from './monitors/trigger-limits.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
 
-/** What the api was told by its settings. */
+/** The settings that handlers use. */
 export interface ApiSettings {
   readonly defaultRegion: string;
-  /** The only regions a monitor may name; null: any well-formed code. */
+  /** The only regions that a monitor may use; null: any well-formed code. */
   readonly regions: readonly string[] | null;
-  /** Requests a minute for each key; 0: no limit. */
+  /** Requests per minute for each key or session; 0: no limit. */
   readonly rateLimitPerMinute: number;
-  /** As Express' `trust proxy` takes it. */
+  /** As in Express' `trust proxy`. */
   readonly trustProxy: number | false | readonly string[];
-  /** The address people see, without a slash at its end. */
+  /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;
-  /** Origins of pages that may act for a signed-in user. */
+  /** Origins of pages that may act on behalf of a signed-in user. */
   readonly trustedOrigins: readonly string[];
   /** Whether HSTS covers the subdomains of the dashboard's host. */
   readonly hstsIncludeSubDomains: boolean;
-  /** The folder of the built dashboard; null: the api alone. */
+  /** The folder of the built dashboard; null: no dashboard. */
   readonly dashboardDir: string | null;
 }
 
-/** Everything the handlers use; `main.ts` builds it. */
+/** Everything that handlers use; `main.ts` builds it. */
 export interface ApiContext extends DbContext {
   readonly producers: Pick<Producers, 'addTrigger' | 'addStatusChanges' | 'addDeliveries'>;
-  /** Judges the URLs of webhook receivers. */
+  /** Checks the URLs of webhook receivers. */
   readonly egress: Pick<Egress, 'checkUrl'>;
   readonly regionLoads: Pick<RegionLoads, 'read'>;
-  /** Told right after a commit that a monitor's wave in these regions may not be in the queue's store. */
+  /** Notified after a commit that a monitor's wave in these regions may be missing in the queue's store. */
   readonly schedules: { touch(monitorId: string, regions: readonly string[]): void };
   readonly identity: Identity;
   readonly streams: Pick<LiveStreams, 'open'>;
-  /** One for all routes of the process. */
+  /** Shared by all routes of the process. */
   readonly triggerLimits: Pick<TriggerLimits, 'acquire'>;
-  /** Told of every use of an API key. */
+  /** Notified of every use of an API key. */
   readonly lastUsed: { note(apiKeyId: string): void };
   readonly settings: ApiSettings;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly ready: HealthChecks;
-  /** Aborted when the service is asked to stop: requests that wait for something end. */
+  /** Aborted at shutdown: requests that wait for something end. */
   readonly shutdown: AbortSignal;
 }

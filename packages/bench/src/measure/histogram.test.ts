@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { addHistograms, histogramPercentile, parseHistogram, subtractHistogram } from './histogram.ts';
+import { histogramPercentile, parseHistogram, subtractHistogram } from './histogram.ts';
 
 const TEXT = `# HELP lag_seconds How late.
 lag_seconds_bucket{le="0.1",region="a"} 50
@@ -17,12 +17,13 @@ const HISTOGRAM = [
   { atMost: Infinity, count: 103 },
 ];
 
-test('parseHistogram adds up the series of one metric', () => {
-  expect(parseHistogram(TEXT, 'lag_seconds')).toEqual(HISTOGRAM);
+test('parseHistogram adds up the series of one metric, and those of several processes', () => {
+  expect(parseHistogram([TEXT], 'lag_seconds')).toEqual(HISTOGRAM);
+  expect(parseHistogram([TEXT, TEXT], 'lag_seconds').at(-1)?.count).toBe(206);
 });
 
-test('histograms add and subtract by bucket', () => {
-  const twice = addHistograms([HISTOGRAM, HISTOGRAM]);
+test('histograms subtract by bucket', () => {
+  const twice = parseHistogram([TEXT, TEXT], 'lag_seconds');
   expect(twice.at(-1)).toEqual({ atMost: Infinity, count: 206 });
   expect(subtractHistogram(twice, HISTOGRAM)).toEqual(HISTOGRAM);
   expect(subtractHistogram(HISTOGRAM, [])).toEqual(HISTOGRAM);

@@ -1,36 +1,27 @@
 /** A Prometheus histogram: how many values were at most each bound. The bounds ascend, the last is Infinity. */
 export type Histogram = readonly { readonly atMost: number; readonly count: number }[];
 
-/** Reads one histogram out of the text of `/metrics`; its series with different labels are added up. */
-export function parseHistogram(text: string, name: string): Histogram {
+/** Reads one histogram from texts of `/metrics`; series with different labels, and of several processes, are added up. */
+export function parseHistogram(texts: readonly string[], name: string): Histogram {
   const counts = new Map<number, number>();
-  for (const line of text.split('\n')) {
-    if (!line.startsWith(`${name}_bucket{`)) continue;
+  for (const line of texts.join('\n').split('\n')) {
     const bound = /\ble="([^"]+)"/.exec(line)?.[1];
-    const count = Number(line.slice(line.lastIndexOf(' ') + 1));
-    if (bound === undefined) continue;
+    if (bound === undefined || !line.startsWith(`${name}_bucket{`)) continue;
     const atMost = bound === '+Inf' ? Infinity : Number(bound);
-    counts.set(atMost, (counts.get(atMost) ?? 0) + count);
+    counts.set(atMost, (counts.get(atMost) ?? 0) + Number(line.slice(line.lastIndexOf(' ') + 1)));
   }
   return [...counts].map(([atMost, count]) => ({ atMost, count })).sort((a, b) => a.atMost - b.atMost);
 }
 
-/** Several processes' histograms of the same bounds as one. */
-export function addHistograms(histograms: readonly Histogram[]): Histogram {
-  const counts = new Map<number, number>();
-  for (const { atMost, count } of histograms.flat()) counts.set(atMost, (counts.get(atMost) ?? 0) + count);
-  return [...counts].map(([atMost, count]) => ({ atMost, count })).sort((a, b) => a.atMost - b.atMost);
-}
-
-/** What came between two readings. */
+/** What was counted between two readings. */
 export function subtractHistogram(later: Histogram, earlier: Histogram): Histogram {
   const before = new Map(earlier.map(({ atMost, count }) => [atMost, count]));
   return later.map(({ atMost, count }) => ({ atMost, count: count - (before.get(atMost) ?? 0) }));
 }
 
 /**
- * A percentile, evenly spread within its bucket, as Prometheus' `histogram_quantile` does it. In the last bucket: the largest
- * finite bound. NaN where nothing was counted.
+ * A percentile, evenly spread within its bucket, like Prometheus' `histogram_quantile`. In the last bucket: the largest finite
+ * bound. NaN if nothing was counted.
  */
 export function histogramPercentile(histogram: Histogram, percent: number): number {
   const total = histogram.at(-1)?.count ?? 0;

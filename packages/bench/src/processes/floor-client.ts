@@ -3,7 +3,7 @@ import https from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { until } from '@tocsin/embedded/testing/until';
-import { serveParent } from './serve-parent.ts';
+import { serveParent } from './helper-process.ts';
 
 /*
  * The floor: what a bare request of Node's own client costs, each on a new connection, with one secure context for all. No check

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { serveParent } from './serve-parent.ts';
+import { serveParent } from './helper-process.ts';
 
 /*
  * The target of the checks, as a process of its own: it reads to the end of a request's head and answers from a constant, since

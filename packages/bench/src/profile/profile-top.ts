@@ -22,15 +22,15 @@ export async function profileTop(folder: string, clock: { from: bigint; to: bigi
     return `${frame.functionName || '(anonymous)'} ${packageOf(frame)} ${file}:${frame.lineNumber + 1}`;
   });
   return [
-    'Time by package, with what it calls of Node:',
+    'Time by package, including its calls of Node:',
     ...linesOf(byPackage, PACKAGES),
     'Self time by function:',
     ...linesOf(byFunction, FUNCTIONS),
   ];
 }
 
-function linesOf(times: readonly SelfTime[], most: number): string[] {
+function linesOf(times: readonly SelfTime[], count: number): string[] {
   return times
-    .slice(0, most)
+    .slice(0, count)
     .map(({ name, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${name}`);
 }

@@ -1,68 +1,68 @@
-import { createMonitors } from '../lab/create-monitors.ts';
-import { fillHistory } from '../lab/fill-history.ts';
-import { Lab } from '../lab/lab.ts';
-import { readUsage } from '../measure/proc.ts';
-import type { ApiClientMessage, ApiClientReport, ApiRequest } from '../processes/api-client.ts';
+import type { ApiCall } from '@tocsin/lab/api-client';
+import { createMonitors } from '@tocsin/lab/monitors';
+import { fillHistory } from '../measure/fill-history.ts';
+import { measureRequests } from '../measure/requests.ts';
 import { profileTop } from '../profile/profile-top.ts';
 import { figure, type Figure } from '../report/figure.ts';
+import { openStage, type Stage } from '../stage.ts';
+import { withoutNulls } from './scale.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const CLIENTS = 8;
 const WARM_UP_SECONDS = 2;
-/** As many as the API is to take in five seconds. */
+const MONITORS = '/api/cli/monitors';
+/** As many as the API is to apply in five seconds. */
 const SET_SIZE = 5_000;
 
-/** What the API answers, without any limit of requests, and with nothing else to do for the machine. */
+/** The API without any rate limit, on a machine that does nothing else. */
 export async function runApi(bench: Bench): Promise<Measurement> {
-  const monitors = bench.options.monitors ?? 1_000;
-  const seconds = bench.options.seconds ?? 8;
-  bench.say('Starting an API of its own …');
-  const lab = await Lab.open(
-    { queue: bench.options.queue ?? 'redis', profile: bench.profile },
-    bench.teardown,
-  );
-  const api = await lab.startService('api');
+  const { monitors = 1_000, seconds = 8, queue } = withoutNulls(bench.options);
+  const stage = await openStage(bench, { ...(queue && { queue }) });
+  const { system } = stage;
+  await stage.startService('api');
   const plan = { count: monitors, intervalSeconds: 60, url: exampleUrl };
-  const ids = await createMonitors(lab, plan, Infinity);
-  const { days } = await fillHistory(lab, { monitorIds: ids, events: monitors * 100, days: 1, big: null });
+  const ids = await createMonitors(system, plan, Infinity);
+  const history = { monitorIds: ids, events: monitors * 100, days: 1, big: null };
+  const { days } = await fillHistory(system, history);
   const clockFrom = process.hrtime.bigint();
+  const measure = (key: string, label: string, calls: readonly ApiCall[]): Promise<Figure[]> =>
+    measureCalls(bench, stage, { key, label, seconds, calls });
   const figures = [
-    ...(await measure(bench, lab, 'list', `list ${monitors} monitors`, seconds, [
-      { method: 'GET', path: '/api/cli/monitors' },
+    ...(await measure('list', `list ${monitors} monitors`, [{ method: 'GET', path: MONITORS }])),
+    ...(await measure('get', 'get a monitor', getsOf(ids))),
+    ...(await measure('events', 'events since', eventsOf(ids, days))),
+    ...(await measure('create', 'create a monitor', [
+      { method: 'POST', path: MONITORS, body: { name: 'Created', url: 'https://example.com' } },
     ])),
-    ...(await measure(bench, lab, 'get', 'get a monitor', seconds, getsOf(ids))),
-    ...(await measure(bench, lab, 'events', 'events since', seconds, eventsOf(ids, days))),
-    ...(await measure(bench, lab, 'create', 'create a monitor', seconds, [
-      { method: 'POST', path: '/api/cli/monitors', body: { name: 'Created', url: 'https://example.com' } },
-    ])),
-    ...(await measureSet(bench, lab)),
+    ...(await measureSet(bench, stage)),
   ];
   const clock = { from: clockFrom, to: process.hrtime.bigint() };
-  if (bench.profile === 'api') await api.stop();
+  if (bench.profile === 'api') await stage.stopServices(['api']);
   return {
     settings: { monitors, seconds, clients: CLIENTS },
     figures,
-    ...(bench.profile === 'api' && { notes: await profileTop(lab.profileFolder, clock) }),
+    ...(bench.profile === 'api' && { notes: await profileTop(stage.profileFolder, clock) }),
   };
 }
 
-async function measure(
+interface CallsPlan {
+  readonly key: string;
+  readonly label: string;
+  readonly seconds: number;
+  readonly calls: readonly ApiCall[];
+}
+
+async function measureCalls(
   bench: Bench,
-  lab: Lab,
-  key: string,
-  label: string,
-  seconds: number,
-  requests: readonly ApiRequest[],
+  stage: Stage,
+  { key, label, seconds, calls }: CallsPlan,
 ): Promise<Figure[]> {
   bench.say(`Measuring "${label}" …`);
-  const { apiKey, baseUrl } = lab;
-  const client = await lab.startHelper<ApiClientMessage>('api-client');
-  const message = { apiKey, baseUrl, clients: CLIENTS, requests };
-  await client.ask({ ...message, seconds: Math.min(WARM_UP_SECONDS, seconds) });
-  const before = readUsage(lab.programs).get('api');
-  const report = await client.ask<ApiClientReport>({ ...message, seconds });
-  const after = readUsage(lab.programs).get('api');
-  await client.stop();
+  const warmUp = { clients: CLIENTS, seconds: Math.min(WARM_UP_SECONDS, seconds) };
+  await measureRequests(stage.system, calls, warmUp);
+  const before = stage.usage().get('api');
+  const report = await measureRequests(stage.system, calls, { clients: CLIENTS, seconds });
+  const after = stage.usage().get('api');
   const cpuMs = (after?.cpuMs ?? Number.NaN) - (before?.cpuMs ?? Number.NaN);
   return [
     figure(`${key}-rate`, label, report.perSecond, '/s'),
@@ -73,8 +73,8 @@ async function measure(
   ];
 }
 
-/** A whole set in one request: when it is new, as it is, and when each of its monitors is another one. */
-async function measureSet(bench: Bench, { apiKey, baseUrl }: Lab): Promise<Figure[]> {
+/** A whole set in one request: when it is new, unchanged, and when each of its monitors is changed. */
+async function measureSet(bench: Bench, { system }: Stage): Promise<Figure[]> {
   bench.say(`Measuring "apply a set of ${SET_SIZE}" …`);
   const put = async (interval: number): Promise<number> => {
     const monitors = Array.from({ length: SET_SIZE }, (_, index) => ({
@@ -83,12 +83,9 @@ async function measureSet(bench: Bench, { apiKey, baseUrl }: Lab): Promise<Figur
       url: exampleUrl(index),
       interval,
     }));
-    const body = JSON.stringify({ source: 'bench', monitors });
-    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
     const from = performance.now();
-    const response = await fetch(`${baseUrl}/api/cli/monitors`, { method: 'PUT', headers, body });
-    const answer = await response.text();
-    if (!response.ok) throw new Error(`the set was answered with ${response.status}: ${answer}`);
+    const response = await system.request('PUT', MONITORS, { source: 'bench', monitors });
+    if (response.status >= 300) throw new Error(`the set was answered with ${JSON.stringify(response)}`);
     return performance.now() - from;
   };
   return [
@@ -98,24 +95,24 @@ async function measureSet(bench: Bench, { apiKey, baseUrl }: Lab): Promise<Figur
   ];
 }
 
-/** Nothing checks these monitors. */
+/** No service checks these monitors. */
 export function exampleUrl(number: number): string {
   return `https://example.com/${number}`;
 }
 
-export function getsOf(ids: readonly string[]): ApiRequest[] {
-  return ids.map((id) => ({ method: 'GET', path: `/api/cli/monitors/${id}` }));
+export function getsOf(ids: readonly string[]): ApiCall[] {
+  return ids.map((id) => ({ method: 'GET', path: `${MONITORS}/${id}` }));
 }
 
 /** Each from a moment of its own within the history. */
 export function eventsOf(
   ids: readonly string[],
   days: { readonly from: Date; readonly to: Date },
-): ApiRequest[] {
+): ApiCall[] {
   return ids.map((id, index) => {
     const spanMs = days.to.getTime() - days.from.getTime();
     // The golden ratio spreads them, whatever their number.
     const since = new Date(days.from.getTime() + ((index * 0.618_033_988_75) % 1) * spanMs);
-    return { method: 'GET', path: `/api/cli/monitors/${id}/events?since=${since.toISOString()}` };
+    return { method: 'GET', path: `${MONITORS}/${id}/events?since=${since.toISOString()}` };
   });
 }

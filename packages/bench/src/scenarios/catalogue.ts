@@ -1,11 +1,8 @@
 import type { Bar } from '../report/figure.ts';
 import { runApi } from './api.ts';
-import { runCheckerMemory } from './checker-memory.ts';
-import { runFlush } from './flush.ts';
-import { runGrowth } from './growth.ts';
 import { runHistory } from './history.ts';
 import { runRollUp } from './roll-up.ts';
-import { runStart } from './start.ts';
+import { runCheckerMemory, runFlush, runGrowth, runStart } from './scale.ts';
 import { runLoad, type LoadDefaults } from './load.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -14,7 +11,7 @@ const LAG: Readonly<Record<string, Bar>> = { missed: { atMost: 0 }, 'lag-p99': {
 function load(name: string, defaults: LoadDefaults, bars: Scenario['bars']): Scenario {
   const { rate, protocol, queue, hanging } = defaults;
   const store = queue === 'postgres' ? ', queue on Postgres' : '';
-  const targets = hanging ? ', of targets that never answer' : '';
+  const targets = hanging ? ', of targets that never respond' : '';
   return {
     name,
     about: `${Math.round(rate).toLocaleString('en-US')} ${protocol} checks a second${store}${targets}`,
@@ -76,7 +73,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'history',
-    about: 'answers out of 10,000,000 events over 90 days; 100,000,000 take 25 GB of disk and some minutes',
+    about: 'requests with 10,000,000 events over 90 days; 100,000,000 take 25 GB of disk and some minutes',
     bars: { 'events-p99': { atMost: 10 } },
     run: runHistory,
   },

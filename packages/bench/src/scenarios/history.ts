@@ -2,87 +2,86 @@ import { statfs } from 'node:fs/promises';
 import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
 import { dropExpiredEventPartitions } from '@tocsin/db/events/partitions';
 import { UsageError } from '@tocsin/embedded/program/run-program';
-import { insertMonitors } from '../lab/create-monitors.ts';
-import { fillHistory } from '../lab/fill-history.ts';
-import { Lab } from '../lab/lab.ts';
+import type { ApiCall } from '@tocsin/lab/api-client';
+import { insertMonitors } from '@tocsin/lab/monitors';
+import type { System } from '@tocsin/lab/system';
 import { readEventTable } from '../measure/events.ts';
-import type { ApiClientMessage, ApiClientReport, ApiRequest } from '../processes/api-client.ts';
+import { fillHistory } from '../measure/fill-history.ts';
+import { measureRequests } from '../measure/requests.ts';
 import { figure, type Figure } from '../report/figure.ts';
+import { openStage } from '../stage.ts';
 import { eventsOf, exampleUrl, getsOf } from './api.ts';
+import { withoutNulls } from './scale.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const DAYS = 90;
 /** A check a minute over all these days. */
 const BIG_MONITOR_EVENTS = 129_600;
-/** Of disk, with index, and what the write-ahead log takes meanwhile. */
+/** Of disk: events with their index, and the write-ahead log. */
 const BYTES_PER_EVENT = 300;
-const BYTES_BESIDES = 4_000_000_000;
-/** One after the other: the time of an answer, not of a queue. */
+const OTHER_BYTES = 4_000_000_000;
+/** One after the other: this measures responses, not a queue. */
 const CLIENTS = 1;
 
-/** What the API answers out of a long history: the most events that one Postgres is to hold. */
+/** The API with a long history: the maximum of events for one Postgres. */
 export async function runHistory(bench: Bench): Promise<Measurement> {
-  const events = bench.options.events ?? 10_000_000;
-  const monitors = bench.options.monitors ?? 1_000;
-  const seconds = bench.options.seconds ?? 8;
-  const lab = await Lab.open({ queue: 'redis', profile: null }, bench.teardown);
-  await checkDisk(lab, events);
-  const ids = await insertMonitors(lab, { count: monitors, intervalSeconds: 60, url: exampleUrl });
+  const { events = 10_000_000, monitors = 1_000, seconds = 8 } = withoutNulls(bench.options);
+  const stage = await openStage(bench);
+  const { system } = stage;
+  await checkDisk(system, events);
+  const ids = await insertMonitors(system, { count: monitors, intervalSeconds: 60, url: exampleUrl });
   const [monitorId = ''] = ids;
   bench.say(`Writing ${events.toLocaleString('en-US')} events …`);
   const filledAt = Date.now();
   const { days } = await fillHistory(
-    lab,
+    system,
     { monitorIds: ids, events, days: DAYS, big: { monitorId, events: BIG_MONITOR_EVENTS } },
     (day) => {
       if (day % 30 === 0) bench.say(`  ${day} days after ${Math.round((Date.now() - filledAt) / 1_000)} s`);
     },
   );
-  const table = await readEventTable(lab.database.pool);
-  const rollUpMs = await timeRollUp(lab);
-  await lab.startService('api');
+  const table = await readEventTable(system.database.pool);
+  const rollUpMs = await timeRollUp(system);
+  await stage.startService('api');
+  const measure = (key: string, label: string, calls: readonly ApiCall[]): Promise<Figure[]> =>
+    measureCalls(bench, system, { key, label, seconds, calls });
   return {
     settings: { events: table.events, monitors, seconds, clients: CLIENTS },
     figures: [
       figure('bytes', 'Postgres bytes per event, with index', table.bytes / table.events, 'B'),
-      ...(await measure(bench, lab, 'get', 'get a monitor', seconds, getsOf(ids))),
-      ...(await measure(bench, lab, 'events', 'events since', seconds, eventsOf(ids, days))),
-      ...(await measure(bench, lab, 'latest', 'latest events', seconds, latestOf(ids))),
+      ...(await measure('get', 'get a monitor', getsOf(ids))),
+      ...(await measure('events', 'events since', eventsOf(ids, days))),
+      ...(await measure('latest', 'latest events', latestOf(ids))),
       figure('roll-up', 'roll an hour up', rollUpMs, 'ms'),
-      figure('delete', 'delete a monitor with 129,600 events', await timeDelete(lab, monitorId), 'ms'),
-      figure('retention', 'drop the oldest day', await timeRetention(lab, days.from), 'ms'),
+      figure('delete', 'delete a monitor with 129,600 events', await timeDelete(system, monitorId), 'ms'),
+      figure('retention', 'drop the oldest day', await timeRetention(system, days.from), 'ms'),
     ],
   };
 }
 
-/** @throws UsageError before the disk could get full */
-async function checkDisk(lab: Lab, events: number): Promise<void> {
-  const { bavail, bsize } = await statfs(lab.folder);
-  const needed = events * BYTES_PER_EVENT + BYTES_BESIDES;
+/** @throws UsageError if the disk could become full */
+async function checkDisk(system: System, events: number): Promise<void> {
+  const { bavail, bsize } = await statfs(system.folder);
+  const needed = events * BYTES_PER_EVENT + OTHER_BYTES;
   if (bavail * bsize >= needed) return;
   const gigabytes = Math.ceil(needed / 1_000_000_000);
   throw new UsageError(`${events} events need ${gigabytes} GB of disk: take fewer, or set DATA_DIR`);
 }
 
-async function measure(
+interface CallsPlan {
+  readonly key: string;
+  readonly label: string;
+  readonly seconds: number;
+  readonly calls: readonly ApiCall[];
+}
+
+async function measureCalls(
   bench: Bench,
-  lab: Lab,
-  key: string,
-  label: string,
-  seconds: number,
-  requests: readonly ApiRequest[],
+  system: System,
+  { key, label, seconds, calls }: CallsPlan,
 ): Promise<Figure[]> {
   bench.say(`Measuring "${label}" …`);
-  const { apiKey, baseUrl } = lab;
-  const client = await lab.startHelper<ApiClientMessage>('api-client');
-  const { latencyMs, failures } = await client.ask<ApiClientReport>({
-    apiKey,
-    baseUrl,
-    clients: CLIENTS,
-    seconds,
-    requests,
-  });
-  await client.stop();
+  const { latencyMs, failures } = await measureRequests(system, calls, { clients: CLIENTS, seconds });
   return [
     figure(`${key}-p50`, `${label} p50`, latencyMs.p50, 'ms'),
     figure(`${key}-p99`, `${label} p99`, latencyMs.p99, 'ms'),
@@ -91,38 +90,37 @@ async function measure(
   ];
 }
 
-function latestOf(ids: readonly string[]): ApiRequest[] {
+function latestOf(ids: readonly string[]): ApiCall[] {
   return ids.map((id) => ({ method: 'GET', path: `/api/cli/monitors/${id}/events` }));
 }
 
-async function timeDelete(lab: Lab, id: string): Promise<number> {
+async function timeDelete(system: System, id: string): Promise<number> {
   const startedAt = performance.now();
-  const headers = { Authorization: `Bearer ${lab.apiKey}` };
-  const response = await fetch(`${lab.baseUrl}/api/cli/monitors/${id}`, { method: 'DELETE', headers });
-  if (response.status !== 204) throw new Error(`not deleted: ${response.status} ${await response.text()}`);
+  const response = await system.request('DELETE', `/api/cli/monitors/${id}`);
+  if (response.status !== 204) throw new Error(`not deleted: ${JSON.stringify(response)}`);
   return performance.now() - startedAt;
 }
 
-/** Rolls one hour up, and leaves the watermark where nothing is left to do. */
-async function timeRollUp(lab: Lab): Promise<number> {
+/** Rolls one hour up, and moves the watermark to the end. */
+async function timeRollUp(system: System): Promise<number> {
   const setWatermark = (hoursAgo: number): Promise<unknown> =>
-    lab.database.pool.query(
+    system.database.pool.query(
       `insert into check_rollup_state (rolled_until) values (date_trunc('hour', now()) - make_interval(hours => $1))
        on conflict (singleton) do update set rolled_until = excluded.rolled_until`,
       [hoursAgo],
     );
   await setWatermark(48);
   const startedAt = performance.now();
-  if ((await rollUpNextHour(lab.database.db)) === null) throw new Error('no hour was rolled up');
+  if ((await rollUpNextHour(system.database.db)) === null) throw new Error('no hour was rolled up');
   const took = performance.now() - startedAt;
   await setWatermark(0);
   return took;
 }
 
-async function timeRetention(lab: Lab, oldest: Date): Promise<number> {
+async function timeRetention(system: System, oldest: Date): Promise<number> {
   const days = Math.floor((Date.now() - oldest.getTime()) / 86_400_000) - 1;
   const startedAt = performance.now();
-  const dropped = await dropExpiredEventPartitions(lab.database.db, days, Date.now());
+  const dropped = await dropExpiredEventPartitions(system.database.db, days, Date.now());
   if (dropped.length !== 1) throw new Error(`not one partition was dropped but ${dropped.length}`);
   return performance.now() - startedAt;
 }

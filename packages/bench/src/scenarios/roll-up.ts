@@ -5,34 +5,36 @@ import type { CheckRecord } from '@tocsin/db/checks/record-checks';
 import type { Database } from '@tocsin/db/database/open';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { Client } from 'pg';
-import { insertMonitors } from '../lab/create-monitors.ts';
-import { Lab } from '../lab/lab.ts';
+import { insertMonitors } from '@tocsin/lab/monitors';
+import type { System } from '@tocsin/lab/system';
 import { distributionOf } from '../measure/percentiles.ts';
 import { figure } from '../report/figure.ts';
+import { openStage } from '../stage.ts';
 import { exampleUrl } from './api.ts';
+import { withoutNulls } from './scale.ts';
 import type { Bench, Measurement } from './scenario.ts';
 
 const HOUR_MS = 3_600_000;
-/** Results of a recorded batch. */
+/** Results of one batch. */
 const BATCH = 100;
 /** Monitors that are deleted while the hour is rolled up, one after the other. */
 const DELETED = 1_000;
 const DELETE_EVERY_MS = 100;
+const RECORD_EVERY_MS = 25;
 
-/** What rolling up an hour of many monitors does to those who record results and delete monitors meanwhile. */
+/** How rolling up an hour of many monitors affects recording results and deleting monitors at the same time. */
 export async function runRollUp(bench: Bench): Promise<Measurement> {
-  const monitors = bench.options.monitors ?? 180_000;
-  const interval = bench.options.interval ?? 300;
-  const lab = await Lab.open({ queue: 'redis', profile: null }, bench.teardown);
-  const { db } = lab.database;
-  const ids = await insertMonitors(lab, { count: monitors, intervalSeconds: interval, url: exampleUrl });
+  const { monitors = 180_000, interval = 300 } = withoutNulls(bench.options);
+  const { system } = await openStage(bench);
+  const { db } = system.database;
+  const ids = await insertMonitors(system, { count: monitors, intervalSeconds: interval, url: exampleUrl });
   bench.say('Writing an hour of events …');
-  const events = await fillHour(lab, Math.floor(Date.now() / HOUR_MS - 3) * HOUR_MS);
+  const events = await fillHour(system, Math.floor(Date.now() / HOUR_MS - 3) * HOUR_MS);
   const transactions: number[] = [];
   bench.say('Rolling it up …');
   const running = new AbortController();
   const recording = record(db, ids.slice(DELETED), running.signal);
-  const deleting = removeMonitors(db, lab.context.accountId, ids.slice(0, DELETED), running.signal);
+  const deleting = removeMonitors(db, system.context.accountId, ids.slice(0, DELETED), running.signal);
   const startedAt = performance.now();
   if ((await rollUpNextHour(timed(db, transactions))) === null) throw new Error('no hour was rolled up');
   const seconds = (performance.now() - startedAt) / 1_000;
@@ -53,9 +55,9 @@ export async function runRollUp(bench: Bench): Promise<Measurement> {
 }
 
 /** Writes the events of an hour, one for each planned slot, and sets the watermark to it. @returns how many */
-async function fillHour(lab: Lab, hour: number): Promise<number> {
-  // A connection of its own: the pool's may not work for long.
-  const client = new Client({ connectionString: lab.databaseUrl });
+async function fillHour(system: System, hour: number): Promise<number> {
+  // The pool limits how long its connections may work.
+  const client = new Client({ connectionString: system.databaseUrl });
   await client.connect();
   try {
     await client.query(`update schedule_spans set starts_at = now() - interval '1 day'`);
@@ -97,16 +99,20 @@ function timed(db: Database, durations: number[]): Database {
   return Object.assign(Object.create(db) as Database, { transaction });
 }
 
-/** Records batch after batch until it is stopped. @returns how long each took, in milliseconds */
+/** Records batch after batch until it is stopped. @returns their durations, in milliseconds */
 async function record(db: Database, ids: readonly string[], stop: AbortSignal): Promise<number[]> {
   const durations: number[] = [];
   for (let from = 0; !stop.aborted; from = (from + BATCH) % (ids.length - BATCH)) {
-    const startedAt = performance.now();
-    await recordChecks(db, ids.slice(from, from + BATCH).map(passedCheck));
-    durations.push(performance.now() - startedAt);
-    await wait(25);
+    durations.push(await timeOf(() => recordChecks(db, ids.slice(from, from + BATCH).map(passedCheck))));
+    await wait(RECORD_EVERY_MS);
   }
   return durations;
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
 }
 
 function passedCheck(monitorId: string): CheckRecord {
@@ -128,7 +134,7 @@ function passedCheck(monitorId: string): CheckRecord {
   };
 }
 
-/** Deletes one monitor after the other until it is stopped. @returns how long each took, in milliseconds */
+/** Deletes one monitor after the other until it is stopped. @returns the durations, in milliseconds */
 async function removeMonitors(
   db: Database,
   accountId: string,
@@ -138,9 +144,7 @@ async function removeMonitors(
   const durations: number[] = [];
   for (const id of ids) {
     if (stop.aborted) break;
-    const startedAt = performance.now();
-    await deleteMonitor(db, accountId, id);
-    durations.push(performance.now() - startedAt);
+    durations.push(await timeOf(() => deleteMonitor(db, accountId, id)));
     await wait(DELETE_EVERY_MS);
   }
   return durations;

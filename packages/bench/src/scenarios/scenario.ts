@@ -1,23 +1,43 @@
-import type { ServiceName } from '@tocsin/lab/service-process';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import type { Options } from '../options.ts';
+import { number, oneOf, text } from '@tocsin/lab/options';
+import { SERVICE_NAMES, type ServiceName } from '@tocsin/lab/service-process';
 import type { Bar, Figure } from '../report/figure.ts';
 
-/** What a scenario is given to run with. */
+const LEAST = { min: 1 } as const;
+
+/** The options of a run; null: the scenario's own value. */
+export const OPTIONS = {
+  rate: number('checks a second that the schedules ask for', null, LEAST),
+  interval: number('seconds between two checks of a monitor', null, LEAST),
+  monitors: number('number of monitors; by default rate × interval', null, LEAST),
+  checkers: number('checker processes', null, LEAST),
+  protocol: oneOf('of the targets', ['http', 'https']),
+  queue: oneOf("the queue's store", ['redis', 'postgres']),
+  seconds: number('length of the measured window', null, LEAST),
+  events: number('events in the table of "history"', null, LEAST),
+  profile: oneOf(
+    'CPU profile of a service; without a value of the checker. Bars are not shown',
+    SERVICE_NAMES,
+  ),
+  json: text('writes machine, settings and figures', 'FILE'),
+};
+export type Options = { readonly [Name in keyof typeof OPTIONS]: (typeof OPTIONS)[Name]['usual'] };
+
+/** What a scenario runs with. */
 export interface Bench {
   readonly options: Options;
   readonly profile: ServiceName | null;
   readonly teardown: Teardown;
-  /** Tells what happens, while it happens. */
+  /** Reports progress. */
   readonly say: (line: string) => void;
 }
 
-/** What a scenario has measured. */
+/** The result of a scenario. */
 export interface Measurement {
-  /** What it ran with, for the report. */
+  /** For the report. */
   readonly settings: Readonly<Record<string, string | number>>;
   readonly figures: readonly Figure[];
-  /** Text below the table, as the top of a profile. */
+  /** Text below the table, such as the top of a profile. */
   readonly notes?: readonly string[];
 }
 
@@ -25,7 +45,7 @@ export interface Scenario {
   readonly name: string;
   /** One line for the help. */
   readonly about: string;
-  /** By the key of the figure; they hold for a run with no option of its own. */
+  /** By the key of the figure; they hold for a run without options. */
   readonly bars: Readonly<Record<string, Bar>>;
   readonly run: (bench: Bench) => Promise<Measurement>;
 }

@@ -1,68 +1,48 @@
 import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import type { Figure } from '@tocsin/bench/report/figure';
 import { describeMachine } from '@tocsin/bench/report/machine';
 import { tableOf } from '@tocsin/bench/report/table';
-import { Client } from 'pg';
+import { helpText, number, parseOptions, text } from '@tocsin/lab/options';
 import { openContext } from '../browser.ts';
 import { runWithSystem, say, type DashboardSystem } from '../dashboard-system.ts';
 import { DESKTOP } from '../pages.ts';
-import { insertMonitors, recordEvents } from './events.ts';
+import { insertCheckedMonitors, recordEvents } from './events.ts';
 import { installProbes, measureList, measureLive, measurePaint, measureScroll } from './page.ts';
 
-interface Options {
-  readonly monitors: number;
-  readonly rate: number;
-  readonly seconds: number;
-}
+const OPTIONS = {
+  monitors: number('how many monitors', 5_000, { min: 1 }),
+  rate: number('live events per second', 500, { min: 1 }),
+  seconds: number('how long events are live', 60, { min: 1 }),
+  json: text('writes the results to a file', 'FILE'),
+};
+type Options = ReturnType<typeof parseOptions<typeof OPTIONS>>['values'];
 
 /**
- * `npm run bench:dashboard`: how quick the built dashboard is in Chromium: first paint, the list, scrolling, and a minute of live
- * updates.
+ * `npm run bench:dashboard`: measures the built dashboard in Chromium: first paint, the list, scrolling and live updates.
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: args.filter((arg) => arg !== '--'),
-    options: {
-      monitors: { type: 'string', default: '5000' },
-      rate: { type: 'string', default: '500' },
-      seconds: { type: 'string', default: '60' },
-      json: { type: 'string' },
-    },
-  });
-  const options: Options = {
-    monitors: Number(values.monitors),
-    rate: Number(values.rate),
-    seconds: Number(values.seconds),
-  };
-  if (Object.values(options).some((value) => !Number.isSafeInteger(value) || value < 1)) {
-    process.stderr.write('--monitors, --rate and --seconds must be whole numbers from 1\n');
-    process.exit(1);
+  const { help, values } = parseOptions(args, OPTIONS);
+  if (help) {
+    say(helpText('bench:dashboard --', 'Measures the dashboard in Chromium.', OPTIONS));
+    return;
   }
   const machine = describeMachine();
   await runWithSystem(async (dashboard) => {
-    const client = new Client({ connectionString: dashboard.system.databaseUrl });
-    await client.connect();
-    const figures = await measure(dashboard, client, options);
-    await client.end();
+    const figures = await measure(dashboard, values);
     say(`\n${tableOf(figures)}`);
-    if (values.json !== undefined)
-      await writeFile(values.json, `${JSON.stringify({ machine, options, figures }, null, 2)}\n`);
+    if (values.json !== null)
+      await writeFile(values.json, `${JSON.stringify({ machine, options: values, figures }, null, 2)}\n`);
   });
 }
 
-async function measure(
-  dashboard: DashboardSystem,
-  client: Client,
-  { monitors, rate, seconds }: Options,
-): Promise<Figure[]> {
+async function measure(dashboard: DashboardSystem, { monitors, rate, seconds }: Options): Promise<Figure[]> {
   const { system, browser } = dashboard;
   const owner = await dashboard.createOwner();
   say('First paint …');
   const paint = await measurePaint(browser, owner);
-  say(`Making ${monitors} monitors …`);
-  const ids = await insertMonitors(client, system.context.accountId, monitors);
+  say(`Creating ${monitors} monitors …`);
+  const ids = await insertCheckedMonitors(system, monitors);
   const { context, problems } = await openContext(browser, { viewport: DESKTOP });
   await context.addCookies([...owner.cookies]);
   await installProbes(context);
@@ -70,8 +50,8 @@ async function measure(
   say('The list …');
   const list = await measureList(page);
   const scroll = await measureScroll(page);
-  say(`${rate} events a second for ${seconds} s …`);
-  const live = await measureLive(page, seconds, () => recordEvents(client, ids, rate, seconds));
+  say(`${rate} events per second for ${seconds} s …`);
+  const live = await measureLive(page, seconds, () => recordEvents(system, ids, rate, seconds));
   for (const problem of problems) say(`Problem: ${problem}`);
   return [...paint, ...list, ...scroll, ...live];
 }

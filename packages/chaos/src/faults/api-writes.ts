@@ -1,133 +1,156 @@
-import type { ApiAnswer } from '../lab/api-client.ts';
-import type { HoldPoint } from '../lab/hold-commits.ts';
-import type { Slot } from '../lab/slot.ts';
-import type { ApiWrite } from '../plan/fault-kinds.ts';
-import type { MonitorPlan } from '../plan/plan-world.ts';
-import { createMonitor, monitorFields } from '../run/create-world.ts';
-import { maintenanceFields, planMaintenance, WINDOWS_PATH } from '../run/maintenance.ts';
-import type { KnownMonitor } from '../run/registry.ts';
-import type { Scene } from '../run/scene.ts';
+import type { ApiResponse } from '@tocsin/lab/api-client';
+import type { HoldPoint } from '../campaign/hold-commits.ts';
+import type { KnownMonitor } from '../campaign/registry.ts';
+import type { Replica } from '../campaign/replica.ts';
+import {
+  createMonitor,
+  maintenanceFields,
+  monitorFields,
+  planMaintenance,
+  WINDOWS_PATH,
+} from '../campaign/requests.ts';
+import type { Scene } from '../campaign/scene.ts';
+import { plainMonitor, type MonitorPlan } from '../plan/world.ts';
+import type { ApiWrite } from './fault.ts';
 
-/** Something that one api is to be asked for, and to be hit over. */
+/** A write that one api is asked for, and hit during it. */
 export interface PreparedWrite {
   /** Where its transaction can be held. */
   readonly point: HoldPoint;
-  /** Asks one api for it, which may be hit before it answers: nobody waits, and it never throws. */
-  readonly ask: (slot: Slot) => Promise<void>;
+  /** Asks one api, which may be hit before it responds. Never throws. */
+  readonly send: (replica: Replica) => Promise<void>;
   /** Whether Postgres has it. */
   readonly isDone: () => Promise<boolean>;
-  /**
-   * Asks others for it where no answer said that it is done. Where one said so, nothing is asked for again: it has to be
-   * there.
-   */
+  /** Repeats the write at other replicas if there was no response. What a response confirmed must exist without that. */
   readonly finish: () => Promise<void>;
+}
+
+type Request = readonly [method: string, path: string, body?: object];
+
+interface WritePlan {
+  readonly point: HoldPoint;
+  readonly request: Request;
+  /** A query that has a row when it is done. */
+  readonly isDone: readonly [text: string, values: readonly unknown[]];
+  readonly onDone: (response: ApiResponse) => unknown;
+  /** By default the same request. */
+  readonly repeat?: () => Promise<unknown>;
 }
 
 /** A window over a monitor of its own. */
 const MAINTENANCE_MS = 30_000;
 
-/** Prepares something to ask for. @returns null where there is nothing of it just now */
+/** @returns null if there is nothing to write to at the moment */
 export async function prepareWrite(scene: Scene, write: ApiWrite): Promise<PreparedWrite | null> {
+  const plan = await planWrite(scene, write);
+  if (plan === null) return null;
+  const { point, request, isDone, onDone, repeat } = plan;
+  let done = false;
+  const note = (response: ApiResponse | null): void => {
+    if (response === null || done) return;
+    // The write without a response has deleted it.
+    const isGone = write === 'monitor deleted' && response.status === 404;
+    if (response.status >= 300 && !isGone) return;
+    done = true;
+    onDone(response);
+  };
+  return {
+    point,
+    send: async (replica) => note(await scene.api.send(replica, ...request).catch(() => null)),
+    isDone: async () => (await scene.stores.query(...isDone)).length > 0,
+    finish: async () => {
+      if (repeat) await repeat();
+      else if (!done) note(await scene.api.request(...request));
+    },
+  };
+}
+
+async function planWrite(scene: Scene, write: ApiWrite): Promise<WritePlan | null> {
   switch (write) {
     case 'monitor created':
-      return prepareCreation(scene);
+      return planCreation(scene);
     case 'monitor updated':
-      return prepareUpdate(scene, await addMonitor(scene));
+      return planUpdate(await addMonitor(scene));
     case 'monitor deleted':
-      return prepareDeletion(scene, await addMonitor(scene));
+      return planDeletion(await addMonitor(scene));
     case 'maintenance planned':
-      return prepareMaintenance(scene, await addMonitor(scene));
+      return planWindow(scene, await addMonitor(scene));
     case 'delivery redelivered':
-      return prepareRedelivery(scene);
+      return planRedelivery(scene);
   }
 }
 
-/** One more monitor, which nothing else is done to. */
+/** One more monitor, which nothing else happens to. */
 function extraMonitor({ registry }: Scene): MonitorPlan {
-  return {
-    key: registry.nextKey('extra'),
-    failureThreshold: 2,
-    intervalSeconds: 5,
-    timeoutSeconds: 2,
-    regions: ['north'],
-    fate: 'kept',
-    byName: true,
-    turns: [],
-    finalState: 'up',
-  };
+  return plainMonitor(registry.nextKey('extra'), 'north');
 }
 
 async function addMonitor(scene: Scene): Promise<KnownMonitor> {
   const plan = extraMonitor(scene);
-  scene.registry.add(plan, await createMonitor(scene.api, plan, scene.targets.urlOf(plan)));
+  scene.registry.add(plan, await createMonitor(scene, plan));
   return scene.registry.monitor(plan.key);
 }
 
-/** What an api says that it has made must not be lost. */
-function prepareCreation(scene: Scene): PreparedWrite {
-  const { api, targets, registry, stores } = scene;
+/** A monitor that an api said it has created must not be lost. */
+function planCreation(scene: Scene): WritePlan {
+  const { registry } = scene;
   const plan = extraMonitor(scene);
-  const url = targets.urlOf(plan);
   return {
     point: 'monitor created',
-    ask: async (slot) => {
-      const answer = await askOnce(scene, slot, 'POST', '/api/cli/monitors', monitorFields(plan, url));
-      if (answer?.status !== 201) return;
-      registry.promised.push({
-        id: (answer.body as { monitor: { id: string } }).monitor.id,
-        key: plan.key,
-      });
-    },
-    isDone: async () =>
-      (await stores.query('select from monitors where external_id = $1', [plan.key])).length > 0,
-    finish: async () => registry.add(plan, await createMonitor(api, plan, url)),
+    request: ['POST', '/api/cli/monitors', monitorFields(scene, plan)],
+    isDone: ['select from monitors where external_id = $1', [plan.key]],
+    onDone: ({ body }) =>
+      registry.promised.push({ id: (body as { monitor: { id: string } }).monitor.id, key: plan.key }),
+    repeat: async () => registry.add(plan, await createMonitor(scene, plan)),
   };
 }
 
-function prepareUpdate(scene: Scene, monitor: KnownMonitor): PreparedWrite {
+function planUpdate(monitor: KnownMonitor): WritePlan {
   const name = `${monitor.plan.key} renamed`;
-  // From its commit on alerts may say so.
+  // From the commit on, alerts may have it.
   monitor.names.push(name);
-  return writeOf(scene, {
+  return {
     point: 'monitor updated',
     request: ['PUT', `/api/cli/monitors/${monitor.id}`, { name }],
     isDone: ['select from monitors where id = $1 and name = $2', [monitor.id, name]],
     onDone: () => undefined,
-  });
+  };
 }
 
-function prepareDeletion(scene: Scene, monitor: KnownMonitor): PreparedWrite {
-  return writeOf(scene, {
+function planDeletion(monitor: KnownMonitor): WritePlan {
+  return {
     point: 'monitor deleted',
     request: ['DELETE', `/api/cli/monitors/${monitor.id}`],
     isDone: ['select where not exists (select from monitors where id = $1)', [monitor.id]],
     onDone: () => (monitor.deletedAt = Date.now()),
-  });
+  };
 }
 
-function prepareMaintenance(scene: Scene, { plan }: KnownMonitor): PreparedWrite {
-  const { registry, stores } = scene;
-  const key = registry.nextKey('window');
+function planWindow(scene: Scene, { plan }: KnownMonitor): WritePlan {
+  const { registry } = scene;
   const startsAt = Date.now() + 1_000;
-  const window = { key, monitors: [plan.key], startsAt, endsAt: startsAt + MAINTENANCE_MS };
-  const isKnown = (): boolean => registry.windows.some((known) => known.key === key);
+  const window = {
+    key: registry.nextKey('window'),
+    monitors: [plan.key],
+    startsAt,
+    endsAt: startsAt + MAINTENANCE_MS,
+  };
+  const isKnown = (): boolean => registry.windows.some(({ key }) => key === window.key);
   return {
     point: 'maintenance planned',
-    ask: async (slot) => {
-      const answer = await askOnce(scene, slot, 'POST', WINDOWS_PATH, maintenanceFields(scene, window));
-      if (answer?.status === 201 && !isKnown()) registry.addWindow(window);
+    request: ['POST', WINDOWS_PATH, maintenanceFields(scene, window)],
+    isDone: ['select from maintenance_windows where name = $1', [window.key]],
+    onDone: () => {
+      if (!isKnown()) registry.addWindow(window);
     },
-    isDone: async () =>
-      (await stores.query('select from maintenance_windows where name = $1', [key])).length > 0,
-    finish: async () => {
+    repeat: async () => {
       if (!isKnown()) await planMaintenance(scene, window);
     },
   };
 }
 
-/** What a receiver got once it gets again. */
-async function prepareRedelivery(scene: Scene): Promise<PreparedWrite | null> {
-  const { registry, stores } = scene;
+/** Of a delivery that its receiver will accept again. */
+async function planRedelivery({ registry, stores }: Scene): Promise<WritePlan | null> {
   const [delivery] = await stores
     .query<{ id: string; attempts: number }>(
       `select id, attempt_count as attempts from deliveries where channel_id = $1 and state = 'delivered' and leased_until is null
@@ -138,7 +161,7 @@ async function prepareRedelivery(scene: Scene): Promise<PreparedWrite | null> {
   if (delivery === undefined) return null;
   const { id, attempts } = delivery;
   const since = Date.now();
-  return writeOf(scene, {
+  return {
     point: 'delivery redelivered',
     request: ['POST', `/api/dashboard/deliveries/${id}/redeliver`],
     isDone: [
@@ -146,44 +169,5 @@ async function prepareRedelivery(scene: Scene): Promise<PreparedWrite | null> {
       [id, attempts],
     ],
     onDone: () => registry.redelivered.push({ id, since }),
-  });
-}
-
-interface PlannedWrite {
-  readonly point: HoldPoint;
-  readonly request: readonly [method: string, path: string, body?: object];
-  /** A query that has a row when it is done. */
-  readonly isDone: readonly [text: string, values: readonly unknown[]];
-  readonly onDone: () => unknown;
-}
-
-function writeOf(scene: Scene, { point, request, isDone, onDone }: PlannedWrite): PreparedWrite {
-  let done = false;
-  const note = (answer: ApiAnswer | null): void => {
-    if (answer === null || done) return;
-    // What is gone already was deleted by the one that did not answer.
-    const isGone = point === 'monitor deleted' && answer.status === 404;
-    if (answer.status >= 300 && !isGone) return;
-    done = true;
-    onDone();
   };
-  return {
-    point,
-    ask: async (slot) => note(await askOnce(scene, slot, ...request)),
-    isDone: async () => (await scene.stores.query(...isDone)).length > 0,
-    finish: async () => {
-      if (!done) note(await scene.api.request(...request));
-    },
-  };
-}
-
-/** @returns null where no answer came */
-async function askOnce(
-  { api }: Scene,
-  slot: Slot,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<ApiAnswer | null> {
-  return api.send(slot, method, path, body).catch(() => null);
 }

@@ -1,110 +1,107 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { holdOnce } from '../lab/hold-commits.ts';
-import type { Slot } from '../lab/slot.ts';
-import { trigger } from '../run/make-calls.ts';
-import { cutMaintenance, planMaintenance } from '../run/maintenance.ts';
-import type { KnownMonitor } from '../run/registry.ts';
-import type { Scene } from '../run/scene.ts';
-import type { Firing } from './fire-fault.ts';
+import { seenBefore } from '@tocsin/embedded/testing/until';
+import { holdOnce } from '../campaign/hold-commits.ts';
+import type { KnownMonitor } from '../campaign/registry.ts';
+import type { Replica } from '../campaign/replica.ts';
+import { cutMaintenance, planMaintenance, trigger } from '../campaign/requests.ts';
+import type { Scene } from '../campaign/scene.ts';
+import { requireEffect, type Firing } from './fault.ts';
 
-const SOON_MS = 3_000;
+const STARTS_IN_MS = 3_000;
 const LASTS_MS = 26_000;
-/** Transactions are held from so long before the window starts. */
+/** Transactions are held from this long before the window starts. */
 const HELD_BEFORE_MS = 100;
-/** One target recovers so long before the end of the window, the others fail until so long after it. */
+/** One target recovers this long before the end of the window, the others fail until this long after it. */
 const RECOVERS_BEFORE_END_MS = 9_000;
 const FAILS_AFTER_END_MS = 12_000;
-/** As long as a commit is held, nearly. */
-const BEGUN_WITHIN_MS = 1_500;
-const LOOK_EVERY_MS = 20;
-const REST_MS = 500;
+/** A little less than the time for which a commit is held. */
+const STARTED_WITHIN_MS = 1_500;
+const RETRY_MS = 500;
 
 /**
- * Plans maintenance over monitors whose targets fail from its start, and kills all notifiers after one of them has begun it and before any
- * monitor has entered: until they are back, only recording checks can keep these failures from being alerts.
+ * Plans maintenance over monitors whose targets fail from its start, and kills all notifiers after one of them has started the window
+ * and before any monitor has entered it: until they are back, only recording checks can keep these failures from causing alerts.
  */
 export async function killAtMaintenance(scene: Scene): Promise<Firing> {
-  const notifiers = scene.slots.filter(({ plan }) => plan.service === 'notifier');
-  const taken: Slot[] = [];
+  const notifiers = scene.replicas.filter(({ plan }) => plan.service === 'notifier');
+  const acquired: Replica[] = [];
   try {
-    for (const slot of notifiers) {
-      if (!(await slot.takeNext(scene.deadline))) return { missed: `${slot.name} was never ready` };
-      taken.push(slot);
+    for (const replica of notifiers) {
+      requireEffect(await replica.acquire(scene.deadline), `${replica.name} was never ready`);
+      acquired.push(replica);
     }
-    while (Date.now() < scene.deadline) {
-      const firing = (await areUp(scene)) ? await tryOnce(scene, notifiers) : null;
-      if (firing !== null) return firing;
-      await wait(REST_MS);
-    }
-    return { missed: 'no notifier was about to enter the monitors of a window' };
+    const firedAt = await seenBefore(
+      scene.deadline,
+      async () => ((await areUp(scene)) ? tryOnce(scene, notifiers) : null),
+      RETRY_MS,
+    );
+    requireEffect(firedAt, 'no notifier was about to put monitors into maintenance');
+    return { firedAt, endedAt: firedAt };
   } finally {
-    for (const slot of taken) slot.giveBack();
+    for (const replica of acquired) replica.release();
   }
 }
 
-async function tryOnce(scene: Scene, notifiers: readonly Slot[]): Promise<Firing | null> {
-  const { registry, targets } = scene;
+async function tryOnce(scene: Scene, notifiers: readonly Replica[]): Promise<number | null> {
+  const { registry, schedule } = scene;
   const key = registry.nextKey('window-at-kill');
-  const startsAt = Date.now() + SOON_MS;
+  const startsAt = Date.now() + STARTS_IN_MS;
   const endsAt = startsAt + LASTS_MS;
   const monitors = coveredMonitors(scene).map(({ plan }) => plan.key);
   await planMaintenance(scene, { key, monitors, startsAt, endsAt });
   monitors.forEach((monitor, index) => {
     const until = index === 0 ? endsAt - RECOVERS_BEFORE_END_MS : endsAt + FAILS_AFTER_END_MS;
-    targets.failBetween(monitor, startsAt, until);
+    schedule.failBetween(monitor, startsAt, until);
   });
   await wait(Math.max(0, startsAt - HELD_BEFORE_MS - Date.now()));
   const firedAt = await killAllAt(scene, key, notifiers).catch(() => null);
   if (firedAt !== null) {
     // Their failures are recorded before a notifier is back.
     void Promise.all(monitors.map((monitor) => trigger(scene, monitor, false)));
-    return { firedAt, endedAt: firedAt };
+    return firedAt;
   }
-  for (const monitor of monitors) targets.failNoMore(monitor);
+  for (const monitor of monitors) schedule.failNoMore(monitor);
   await cutMaintenance(scene, key, 'delete');
   return null;
 }
 
-/** Holds the commit by which a notifier enters the monitors of a window, and kills all notifiers. @returns when; null: none came there */
-async function killAllAt(scene: Scene, key: string, notifiers: readonly Slot[]): Promise<number | null> {
+/** Holds the commit by which a notifier puts the monitors into maintenance, and kills all notifiers. @returns when; null: it was not reached */
+async function killAllAt(scene: Scene, key: string, notifiers: readonly Replica[]): Promise<number | null> {
   const names = notifiers.map(({ name }) => name);
   let firedAt: number | null = null;
   await holdOnce(scene.stores, 'monitor updated', names, {
     onHeld: () => undefined,
     onReached: async () => {
-      if (!(await isBegunOnly(scene, key))) return false;
+      if (!(await isOnlyStarted(scene, key))) return false;
       firedAt = Date.now();
-      await Promise.all(notifiers.map((slot) => slot.signal('SIGKILL')));
+      await Promise.all(notifiers.map((replica) => replica.signal('SIGKILL')));
       return true;
     },
   });
   return firedAt;
 }
 
-/** Waits a moment until the window runs. @returns whether it does, and none of its monitors has entered */
-async function isBegunOnly({ stores }: Scene, key: string): Promise<boolean> {
-  const until = Date.now() + BEGUN_WITHIN_MS;
-  while (Date.now() < until) {
-    const [row] = await stores.query<{ begun: boolean; entered: boolean }>(
-      `select bool_or(w.state = 'running') as begun, bool_or(m.status = 'MAINTENANCE') as entered
+/** Waits a moment until the window runs. @returns whether it does, and none of its monitors has entered it */
+async function isOnlyStarted({ stores }: Scene, key: string): Promise<boolean> {
+  const state = await seenBefore(Date.now() + STARTED_WITHIN_MS, async () => {
+    const [row] = await stores.query<{ started: boolean; entered: boolean }>(
+      `select bool_or(w.state = 'running') as started, bool_or(m.status = 'MAINTENANCE') as entered
        from maintenance_windows w
        join maintenance_window_monitors a on a.window_id = w.id
        join monitors m on m.id = a.monitor_id
        where w.name = $1`,
       [key],
     );
-    if (row?.entered === true) return false;
-    if (row?.begun === true) return true;
-    await wait(LOOK_EVERY_MS);
-  }
-  return false;
+    return row && (row.entered || row.started) ? row : null;
+  });
+  return state !== null && !state.entered;
 }
 
 function coveredMonitors({ registry }: Scene): KnownMonitor[] {
   return registry.monitors.filter(({ plan }) => plan.fate === 'covered');
 }
 
-/** Whether nothing of an earlier window is left. Postgres may be away. */
+/** Whether no earlier window affects them any more. False while Postgres is unavailable. */
 async function areUp(scene: Scene): Promise<boolean> {
   const ids = coveredMonitors(scene).map(({ id }) => id);
   const rows = await scene.stores

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { answerAt, CHANNEL, eventAt, goodRecord, MONITOR, START } from '../testing/campaign-record.ts';
+import { visitAt, CHANNEL, eventAt, goodRecord, MONITOR, START } from '../testing/campaign-record.ts';
 import { findViolations } from './find-violations.ts';
 import type { CampaignRecord, DatabaseFacts, UndeliveredFacts } from './record.ts';
 
@@ -43,7 +43,7 @@ test('what is tried again as it should be, held for a disabled channel, or refus
   ];
   for (const record of records) {
     expect(
-      findViolations(record).filter(({ invariant }) => invariant.startsWith('nothing is given up')),
+      findViolations(record).filter(({ invariant }) => invariant.startsWith('no delivery fails')),
     ).toEqual([]);
   }
 });
@@ -53,18 +53,18 @@ test('a target that resets is checked, one that nobody comes to is not', () => {
     eventAt(second, false, { statusCode: null, errorReason: 'UNKNOWN_ERROR' }),
   );
   const visits = [25, 30, 35].map((second) => ({
-    ...answerAt(second, false),
+    ...visitAt(second, false),
     state: 'reset' as const,
-    answeredAt: null,
+    respondedAt: null,
   }));
-  const unchecked = (answers: CampaignRecord['answers']): unknown[] =>
+  const unchecked = (visits: CampaignRecord['visits']): unknown[] =>
     findViolations({
       ...withDatabase({ events: [...database.events, ...failing] }),
-      answers,
+      visits,
       endedAt: START + 41_000,
     }).filter(({ invariant }) => invariant === 'no monitor stays unchecked');
-  expect(unchecked([...good.answers, ...visits])).toEqual([]);
-  expect(unchecked(good.answers)).toHaveLength(1);
+  expect(unchecked([...good.visits, ...visits])).toEqual([]);
+  expect(unchecked(good.visits)).toHaveLength(1);
 });
 
 describe('is found:', () => {
@@ -84,26 +84,26 @@ describe('is found:', () => {
         ...good,
         channels: [CHANNEL, { ...CHANNEL, id: 'idle', plan: { ...CHANNEL.plan, key: 'idle', monitors: [] } }],
       },
-      'there was something to lose',
+      'the campaign has alerts to lose',
       /^idle received nothing$/,
     ],
     [
       'a service that ended by itself',
-      { ...good, serviceTroubles: ['api-1 ended by itself with 1'] },
+      { ...good, serviceProblems: ['api-1 ended by itself with 1'] },
       'services recover by themselves',
       /api-1/,
     ],
     [
       'an answer of the API that is an internal error',
       { ...good, apiStatuses: new Map([[500, 2]]) },
-      'the API says what is wrong',
+      'the API responds with no 5xx but 503 and 504',
       /^2 requests were answered 500$/,
     ],
     [
       'an event that no target gave cause for',
-      { ...good, answers: good.answers.slice(0, -1) },
-      'every event is a check',
-      /^shop: .* says 200/,
+      { ...good, visits: good.visits.slice(0, -1) },
+      'every event has a request',
+      /^shop: no request explains the event 200/,
     ],
     [
       'an answer that stands for two events',
@@ -111,8 +111,8 @@ describe('is found:', () => {
         ...good,
         ...withDatabase({ events: [...database.events, eventAt(6, false, { id: 'twin', slot: null })] }),
       },
-      'every event is a check',
-      /says 500/,
+      'every event has a request',
+      /no request explains the event 500/,
     ],
     [
       'a slot that was recorded twice',
@@ -120,10 +120,10 @@ describe('is found:', () => {
         ...withDatabase({
           events: [...database.events, eventAt(21, true, { slot: START + 20_000 })],
         }),
-        answers: [...good.answers, answerAt(20, true)],
+        visits: [...good.visits, visitAt(20, true)],
         tails: new Map([[MONITOR.id, [...database.events.map(({ id }) => id), 'event-21']]]),
       },
-      'a slot counts once',
+      'a slot is recorded once',
       /event-21 repeats/,
     ],
     [
@@ -136,7 +136,7 @@ describe('is found:', () => {
       'an event that tailing missed',
       { ...good, tails: new Map([[MONITOR.id, ['event-0', 'event-5', 'event-15', 'event-20']]]) },
       'tailing misses and repeats nothing',
-      /1 missing, 0 twice/,
+      /1 missing, 0 repeated/,
     ],
     [
       'an event that tailing repeated',
@@ -145,7 +145,7 @@ describe('is found:', () => {
         tails: new Map([[MONITOR.id, ['event-0', 'event-0', 'event-5', 'event-10', 'event-15', 'event-20']]]),
       },
       'tailing misses and repeats nothing',
-      /0 missing, 1 twice/,
+      /0 missing, 1 repeated/,
     ],
     [
       'an event that tailing never came to',
@@ -157,7 +157,7 @@ describe('is found:', () => {
       'a failure that changed no status',
       {
         ...withDatabase({ events: withOne(database.events, 3, () => eventAt(15, false)) }),
-        answers: withOne(good.answers, 3, () => answerAt(15, false)),
+        visits: withOne(good.visits, 3, () => visitAt(15, false)),
       },
       'statuses follow from events',
       /change 3 should be UP to DOWN/,
@@ -166,7 +166,7 @@ describe('is found:', () => {
       'a status change that no event implies',
       {
         ...withDatabase({ events: withOne(database.events, 1, () => eventAt(5, true)) }),
-        answers: withOne(good.answers, 1, () => answerAt(5, true)),
+        visits: withOne(good.visits, 1, () => visitAt(5, true)),
       },
       'statuses follow from events',
       /change 1 should be none, and is UP to DOWN/,
@@ -175,7 +175,7 @@ describe('is found:', () => {
       'a chain of changes with a gap',
       withDatabase({ statusChanges: database.statusChanges.filter((_, index) => index !== 1) }),
       'statuses follow from events',
-      /change 1 does not go on/,
+      /change 1 does not continue/,
     ],
     [
       'a change that lacks a webhook event',
@@ -236,7 +236,7 @@ describe('is found:', () => {
     [
       'a status that the API does not show',
       { ...good, shown: new Map([[MONITOR.id, 'DOWN']]) },
-      'each monitor shows what its target does',
+      'each monitor shows the state of its target',
       /the API shows DOWN/,
     ],
     [
@@ -257,13 +257,13 @@ describe('is found:', () => {
       'a delivery that nobody received',
       { ...good, receipts: good.receipts.slice(1) },
       'each delivery is received or visible as undelivered',
-      /is delivered, and its receiver took nothing/,
+      /is delivered, but its receiver accepted nothing/,
     ],
     [
       'a delivery whose receiver refused it',
       { ...good, receipts: withOne(good.receipts, 0, (receipt) => ({ ...receipt, status: 500 })) },
       'each delivery is received or visible as undelivered',
-      /is delivered, and its receiver took nothing/,
+      /is delivered, but its receiver accepted nothing/,
     ],
     [
       'an undelivered delivery that the API hides',
@@ -274,37 +274,37 @@ describe('is found:', () => {
     [
       'a delivery that failed although its receiver never said that it wants no more',
       withUndelivered({ state: 'failed', dueInMs: null }),
-      'nothing is given up or put off too early',
-      /^delivery late to steady is failed, and nobody answered 410$/,
+      'no delivery fails or is delayed too early',
+      /^delivery late to steady failed without a 410$/,
     ],
     [
       'a delivery that is held although its channel is enabled',
       withUndelivered({ state: 'held', dueInMs: null }),
-      'nothing is given up or put off too early',
+      'no delivery fails or is delayed too early',
       /is held for an enabled channel$/,
     ],
     [
       'a delivery whose next attempt is put off for hours',
       withUndelivered({ dueInMs: 3_600_000 }),
-      'nothing is given up or put off too early',
-      /is put off for 3600000 ms after 1 attempts$/,
+      'no delivery fails or is delayed too early',
+      /is delayed by 3600000 ms after 1 attempts$/,
     ],
     [
       'a delivery that waits for nothing',
       withUndelivered({ dueInMs: null }),
-      'nothing is given up or put off too early',
+      'no delivery fails or is delayed too early',
       /is pending without a time$/,
     ],
     [
       'a redelivery that was promised and not made',
       { ...good, redelivered: [{ id: good.receipts[0]?.id ?? '', since: START + 20_000 }] },
-      'what is redelivered is received again',
-      /did not come$/,
+      'redeliveries are received',
+      /did not arrive$/,
     ],
     [
       'a delivery that is left over',
       withDatabase({ deliveries: withOne(database.deliveries, 0, (one) => ({ ...one, state: 'pending' })) }),
-      'what a receiver takes is delivered in the end',
+      'everything is delivered in the end',
       /is pending after 1 attempts/,
     ],
     [
@@ -317,25 +317,25 @@ describe('is found:', () => {
       'a followed redirect',
       { ...good, strays: ['POST /elsewhere'] },
       'nothing is received that is not stored',
-      /POST \/elsewhere/,
+      /^unknown request POST \/elsewhere$/,
     ],
     [
       'an attempt with other bytes',
       { ...good, receipts: withOne(good.receipts, 0, (one) => ({ ...one, body: `${one.body} ` })) },
-      'every attempt is the same, and signed',
+      'every attempt has the stored bytes and a valid signature',
       /instead of/,
     ],
     [
       'a signature of another secret',
       { ...good, receipts: withOne(good.receipts, 0, (receipt) => ({ ...receipt, signature: 'v1,abc' })) },
-      'every attempt is the same, and signed',
-      /signature does not fit/,
+      'every attempt has the stored bytes and a valid signature',
+      /the signature does not match/,
     ],
     [
       'an attempt that is signed for another time',
       { ...good, receipts: withOne(good.receipts, 0, (one) => ({ ...one, at: one.at + 301_000 })) },
-      'receivers accept the time of each attempt',
-      /^steady received, at .* from 127.0.1.6, what is signed for 1767225600$/,
+      'every attempt has a current timestamp',
+      /^steady received at .* from 127.0.1.6 a webhook that is signed for 1767225600$/,
     ],
     [
       'an attempt that is not in the log',
@@ -347,7 +347,7 @@ describe('is found:', () => {
       'a status change that was never fanned out',
       withDatabase({ backlog: { undispatched: 1, overdue: 0 } }),
       'the outbox empties',
-      /1 status changes wait for their deliveries at the end/,
+      /1 status changes have no deliveries at the end/,
     ],
     [
       'an attempt that nobody makes',

@@ -1,115 +1,128 @@
 import {
-  fullOutbox,
-  givenUpDeliveries,
+  brokenTails,
+  idleReplicas,
+  ignoredResponses,
+  longUnchecked,
+  repeatedSlots,
+  strayChecks,
+  unexplainedFailures,
+  unfoundedEvents,
+  wrongMonitors,
+} from './checks.ts';
+import {
+  hiddenDeliveries,
   lostDeliveries,
   lostRedeliveries,
   missingDeliveries,
+  overdueWithoutHelp,
+  overdueWork,
+  prematureFailures,
+  staleTimestamps,
   strayDeliveries,
   undelivered,
-  untimelySignatures,
   unknownReceipts,
+  unloggedAttempts,
   wrongAttempts,
-} from './check-deliveries.ts';
-import { brokenTails, longUnchecked, repeatedSlots, unfoundedEvents } from './check-events.ts';
-import { unexplainedFailures } from './check-failures.ts';
-import { alertsDuringMaintenance, wrongMaintenance, wronglyMissedWindows } from './check-maintenance.ts';
-import { wrongMonitors } from './check-monitors.ts';
-import { wrongNeighbour } from './check-neighbour.ts';
+} from './deliveries.ts';
+import { alertsDuringMaintenance, wrongMaintenance, wronglyMissedWindows } from './maintenance.ts';
+import { wrongNeighbour } from './neighbour.ts';
+import type { CampaignRecord, Evidence, Violation } from './record.ts';
 import {
   wrongFinalStatuses,
   wrongIncidents,
+  wrongPayloads,
   wrongStatusChanges,
   wrongWebhookEvents,
-} from './check-statuses.ts';
-import { idleReplicas, ignoredAnswers, strayChecks } from './check-targets.ts';
-import { wrongTellings } from './check-tellings.ts';
-import type { CampaignRecord, Violation } from './record.ts';
+} from './statuses.ts';
 
-/** Everything that must never happen, and did. */
+/** An invariant, and what finds its violations: one sentence each. */
+export type Check<Of> = readonly [invariant: string, find: (record: Of) => string[]];
+
+/** What must hold in every campaign. */
+export const EVIDENCE_CHECKS: readonly Check<Evidence>[] = [
+  ['lasting responses of a target are seen', ignoredResponses],
+  ['every event has a request', unfoundedEvents],
+  ['a slot is recorded once', repeatedSlots],
+  ['statuses follow from events', wrongStatusChanges],
+  ['each status change has its webhook events', wrongWebhookEvents],
+  ['payloads follow from events', wrongPayloads],
+  ['one incident for each outage', wrongIncidents],
+  ['each webhook event goes to each channel', missingDeliveries],
+  ['each delivery belongs to its channel', strayDeliveries],
+  ['each delivery is received or visible as undelivered', lostDeliveries],
+  ['everything is delivered in the end', undelivered],
+  ['nothing is received that is not stored', unknownReceipts],
+  ['every attempt has the stored bytes and a valid signature', wrongAttempts],
+  ['every attempt has a current timestamp', staleTimestamps],
+  ['every attempt is in the log', unloggedAttempts],
+  ['the outbox empties', overdueWork],
+];
+
+const CAMPAIGN_CHECKS: readonly Check<CampaignRecord>[] = [
+  ['every kind of fault is fired', unfiredFaults],
+  ['the campaign has alerts to lose', idleCampaign],
+  ['services recover by themselves', ({ serviceProblems }) => [...serviceProblems]],
+  ['services recover by themselves', idleReplicas],
+  ['the API responds with no 5xx but 503 and 504', internalErrors],
+  ['accepted changes are kept', wrongMonitors],
+  ['deleted monitors are not checked', strayChecks],
+  ['every failure has a cause', unexplainedFailures],
+  ['no monitor stays unchecked', longUnchecked],
+  ['tailing misses and repeats nothing', brokenTails],
+  ['maintenance follows its windows', wrongMaintenance],
+  ['maintenance follows its windows', wronglyMissedWindows],
+  ['no alerts during maintenance', alertsDuringMaintenance],
+  ['each monitor shows the state of its target', wrongFinalStatuses],
+  ['each delivery is received or visible as undelivered', hiddenDeliveries],
+  ['no delivery fails or is delayed too early', prematureFailures],
+  ['redeliveries are received', lostRedeliveries],
+  ['the outbox empties', overdueWithoutHelp],
+  ['the neighbour affects no other account', wrongNeighbour],
+];
+
+/** The violations of a fault campaign. */
 export function findViolations(record: CampaignRecord): Violation[] {
-  return [
-    unfiredFaults,
-    idleCampaign,
-    serviceTroubles,
-    idleReplicas,
-    internalErrors,
-    wrongMonitors,
-    ignoredAnswers,
-    strayChecks,
-    unfoundedEvents,
-    unexplainedFailures,
-    repeatedSlots,
-    longUnchecked,
-    brokenTails,
-    wrongStatusChanges,
-    wrongWebhookEvents,
-    wrongTellings,
-    wrongMaintenance,
-    wronglyMissedWindows,
-    alertsDuringMaintenance,
-    wrongIncidents,
-    wrongFinalStatuses,
-    missingDeliveries,
-    strayDeliveries,
-    lostDeliveries,
-    givenUpDeliveries,
-    undelivered,
-    lostRedeliveries,
-    unknownReceipts,
-    untimelySignatures,
-    wrongAttempts,
-    fullOutbox,
-    wrongNeighbour,
-  ].flatMap((check) => check(record));
+  return [...runChecks(CAMPAIGN_CHECKS, record), ...runChecks(EVIDENCE_CHECKS, record)];
 }
 
-/** Each kind of fault was fired at least once. */
-function unfiredFaults({ kinds, faults }: CampaignRecord): Violation[] {
+export function runChecks<Of>(checks: readonly Check<Of>[], record: Of): Violation[] {
+  return checks.flatMap(([invariant, find]) => find(record).map((detail) => ({ invariant, detail })));
+}
+
+function unfiredFaults({ kinds, faults }: CampaignRecord): string[] {
   return kinds
     .filter((kind) => !faults.some(({ name, firedAt }) => name === kind && firedAt !== null))
-    .map((kind) => ({
-      invariant: 'every kind of fault is fired',
-      detail: `${kind} was not: ${faults.find(({ name }) => name === kind)?.note ?? 'not planned'}`,
-    }));
+    .map((kind) => `${kind} was not: ${faults.find(({ name }) => name === kind)?.note ?? 'not planned'}`);
 }
 
-/** A campaign in which nothing happens proves nothing: each monitor came up, and half of those whose target fails went DOWN. */
-function idleCampaign({ monitors, database, receipts, channels, windows }: CampaignRecord): Violation[] {
-  const invariant = 'there was something to lose';
-  const changed = new Set(database.statusChanges.map(({ monitorId }) => monitorId));
-  const down = new Set(
-    database.statusChanges.filter(({ to }) => to === 'DOWN').map(({ monitorId }) => monitorId),
-  );
+/** A campaign without alerts proves nothing: each monitor came up, and half of those whose target fails went DOWN. */
+function idleCampaign({ monitors, database, receipts, channels, windows }: CampaignRecord): string[] {
+  const changedTo = (wanted: string | null): Set<string> =>
+    new Set(
+      database.statusChanges
+        .filter(({ to }) => wanted === null || to === wanted)
+        .map(({ monitorId }) => monitorId),
+    );
+  const [changed, down] = [changedTo(null), changedTo('DOWN')];
   const failing = monitors.filter(({ plan }) => plan.turns.some(({ state }) => state !== 'up'));
   const seen = failing.filter(({ id }) => down.has(id)).length;
   return [
-    ...(windows.length > 0 && !database.statusChanges.some(({ to }) => to === 'MAINTENANCE')
-      ? [{ invariant, detail: 'no monitor was in maintenance' }]
-      : []),
+    ...(windows.length > 0 && changedTo('MAINTENANCE').size === 0 ? ['no monitor was in maintenance'] : []),
     ...monitors
       // One that was deleted may never have been checked.
       .filter(({ id, deletedAt }) => deletedAt === null && !changed.has(id))
-      .map(({ plan }) => ({ invariant, detail: `${plan.key} never changed its status` })),
+      .map(({ plan }) => `${plan.key} never changed its status`),
     ...(failing.length > 0 && 2 * seen >= failing.length
       ? []
-      : [{ invariant, detail: `${seen} of ${failing.length} monitors were DOWN` }]),
+      : [`${seen} of ${failing.length} monitors were DOWN`]),
     ...channels
       .filter(({ plan }) => !receipts.some(({ key }) => key === plan.key))
-      .map(({ plan }) => ({ invariant, detail: `${plan.key} received nothing` })),
+      .map(({ plan }) => `${plan.key} received nothing`),
   ];
 }
 
-/** Services end when they are told to, cleanly, and come back by themselves. */
-function serviceTroubles(record: CampaignRecord): Violation[] {
-  return record.serviceTroubles.map((detail) => ({ invariant: 'services recover by themselves', detail }));
-}
-
-/** What the API answers while something is away: a 503 or a 504, and never that it does not know what happened. */
-function internalErrors({ apiStatuses }: CampaignRecord): Violation[] {
+function internalErrors({ apiStatuses }: CampaignRecord): string[] {
   return [...apiStatuses]
     .filter(([status]) => status >= 500 && status !== 503 && status !== 504)
-    .map(([status, count]) => ({
-      invariant: 'the API says what is wrong',
-      detail: `${count} requests were answered ${status}`,
-    }));
+    .map(([status, count]) => `${count} requests were answered ${status}`);
 }

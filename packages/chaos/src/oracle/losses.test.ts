@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { answerAt, CHANNEL, eventAt, goodRecord, MONITOR, START } from '../testing/campaign-record.ts';
+import { visitAt, CHANNEL, eventAt, goodRecord, MONITOR, START } from '../testing/campaign-record.ts';
 import { findViolations } from './find-violations.ts';
 import type { CampaignRecord, DatabaseFacts, MonitorFacts } from './record.ts';
 
@@ -14,59 +14,59 @@ function withMonitor(changed: Partial<MonitorFacts>): CampaignRecord {
   return { ...good, monitors: [{ ...MONITOR, ...changed }] };
 }
 
-const outage = [25, 30, 35, 40, 45].map((second) => answerAt(second, false));
+const outage = [25, 30, 35, 40, 45].map((second) => visitAt(second, false));
 
 /* Each is a loss that leaves the tables as if it had not happened, or in agreement with each other. */
 describe('a loss is found:', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
       'an outage of which every result was dropped',
-      { ...good, answers: [...good.answers, ...outage] },
-      'what targets keep answering is seen',
-      /^shop: 5 answers that say DOWN, from .*:25.050Z to .*:45.050Z, and nothing shows it$/,
+      { ...good, visits: [...good.visits, ...outage] },
+      'lasting responses of a target are seen',
+      /^shop: 5 responses that mean DOWN, from .*:25.050Z to .*:45.050Z, show nowhere$/,
     ],
     [
       'the same of a monitor that was deleted afterwards',
       {
         ...withMonitor({ deletedAt: START + 70_000 }),
-        answers: [...good.answers, ...outage],
+        visits: [...good.visits, ...outage],
         database: { ...database, events: [], incidents: [], monitors: [] },
       },
-      'what targets keep answering is seen',
-      /^shop: 5 answers that say DOWN/,
+      'lasting responses of a target are seen',
+      /^shop: 5 responses that mean DOWN/,
     ],
     [
       'the same of a monitor with two regions',
       {
         ...withMonitor({ plan: { ...MONITOR.plan, regions: ['north', 'south'] } }),
-        answers: [...good.answers, ...outage],
+        visits: [...good.visits, ...outage],
       },
-      'what targets keep answering is seen',
-      /^shop: 5 answers that say DOWN/,
+      'lasting responses of a target are seen',
+      /^shop: 5 responses that mean DOWN/,
     ],
     [
       'a recovery of which every result was dropped',
       {
         ...withDatabase({ statusChanges: database.statusChanges.slice(0, 2) }),
-        answers: [...good.answers, answerAt(25, true), answerAt(30, true)],
+        visits: [...good.visits, visitAt(25, true), visitAt(30, true)],
       },
-      'what targets keep answering is seen',
-      /^shop: 5 answers that say UP/,
+      'lasting responses of a target are seen',
+      /^shop: 5 responses that mean UP/,
     ],
     [
       'outages that nobody was told of, of all monitors',
       withDatabase({ statusChanges: database.statusChanges.slice(0, 1) }),
-      'there was something to lose',
+      'the campaign has alerts to lose',
       /^0 of 1 monitors were DOWN$/,
     ],
     [
       'a result of long ago, recorded once more',
       {
         ...withDatabase({ events: [...database.events, eventAt(100, true, { slot: START + 100_000 })] }),
-        answers: [...good.answers, answerAt(21, true)],
+        visits: [...good.visits, visitAt(21, true)],
       },
-      'every event is a check',
-      /says 200, which its target answered to nobody else before/,
+      'every event has a request',
+      /^shop: no request explains the event 200/,
     ],
     [
       'an alert that says other than its check',
@@ -79,7 +79,7 @@ describe('a loss is found:', () => {
           })),
         })),
       }),
-      'what is told follows from events',
+      'payloads follow from events',
       /webhook event 0 should be .*HTTP_500.* and is .*TIMEOUT/,
     ],
     [
@@ -126,56 +126,56 @@ describe('a loss is found:', () => {
           payload: database.deliveries[1 - index]?.payload ?? one.payload,
         })),
       }),
-      'each delivery is due to its channel',
+      'each delivery belongs to its channel',
       /^monitor.down of shop to steady .* holds .*incident.created.* instead of .*monitor.down/,
     ],
     [
       'a delivery to a channel of other monitors',
       { ...good, channels: [{ ...CHANNEL, plan: { ...CHANNEL.plan, monitors: ['other'] } }] },
-      'each delivery is due to its channel',
+      'each delivery belongs to its channel',
       /goes to a channel that its monitor is not assigned to$/,
     ],
     [
       'a delivery of nothing that happened',
       withDatabase({ statusChanges: database.statusChanges.slice(0, 2) }),
-      'each delivery is due to its channel',
+      'each delivery belongs to its channel',
       /^monitor.up of shop to steady .* is of no webhook event$/,
     ],
     [
       'what only a redelivery by hand brought',
       { ...good, leftAlone: { undispatched: 1, overdue: 3 } },
       'the outbox empties',
-      /^3 deliveries are overdue by themselves$/,
+      /^3 deliveries are overdue before redeliveries$/,
     ],
     [
       'a monitor that an api had made, and made anew',
       { ...good, promised: [{ id: 'lost', key: 'shop' }] },
-      'what the API took stays as it is',
-      /^an api said that it had made shop as lost, which was lost$/,
+      'accepted changes are kept',
+      /^an api created shop as lost, which was lost$/,
     ],
     [
       'a monitor that is gone',
       withDatabase({ monitors: [] }),
-      'what the API took stays as it is',
-      /^shop was made, and is gone$/,
+      'accepted changes are kept',
+      /^shop was created, but does not exist$/,
     ],
     [
       'an edit that was taken and lost',
       withMonitor({ names: ['Shop', 'New shop'] }),
-      'what the API took stays as it is',
+      'accepted changes are kept',
       /^shop is called Shop, threshold 1, not New shop, 1$/,
     ],
     [
       'a deleted monitor that is still there',
       withMonitor({ deletedAt: START + 1_000 }),
-      'what the API took stays as it is',
-      /^shop was deleted, and is there$/,
+      'accepted changes are kept',
+      /^shop was deleted, but exists$/,
     ],
     [
       'a deleted monitor that is still checked',
-      { ...withMonitor({ deletedAt: START + 1_000 }), answers: [...good.answers, answerAt(30, true)] },
-      'what is deleted is checked no more',
-      /^shop was deleted .* 1 times after/,
+      { ...withMonitor({ deletedAt: START + 1_000 }), visits: [...good.visits, visitAt(30, true)] },
+      'deleted monitors are not checked',
+      /^shop was deleted .* checked 1 times after/,
     ],
     [
       'a notifier that does nothing beside another one',
@@ -197,15 +197,15 @@ describe('a loss is found:', () => {
 
 /* What faults may take with them. */
 test.each<[string, CampaignRecord]>([
-  ['a few results', { ...good, answers: [...good.answers, ...outage.slice(0, 3)] }],
+  ['a few results', { ...good, visits: [...good.visits, ...outage.slice(0, 3)] }],
   [
     'results of a monitor that was deleted right then',
     {
       ...withMonitor({ deletedAt: START + 46_000 }),
-      answers: [...good.answers, ...outage],
+      visits: [...good.visits, ...outage],
     },
   ],
 ])('is no loss: %s', (_, record) => {
-  const found = findViolations(record).filter(({ invariant }) => invariant.startsWith('what targets'));
+  const found = findViolations(record).filter(({ invariant }) => invariant.startsWith('lasting responses'));
   expect(found).toEqual([]);
 });

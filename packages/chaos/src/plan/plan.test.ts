@@ -1,10 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { planCampaign } from '../run/run-campaign.ts';
-import { API_WRITES, faultKinds, MISBEHAVIOURS, STAGES } from './fault-kinds.ts';
-import { faultWindowMs, planFaults, type PlannedFault } from './plan-faults.ts';
-import { MOODY_RECEIVERS } from './plan-world.ts';
-import { Random } from './random.ts';
-import { SLOTS } from './slots.ts';
+import { SERVICE_NAMES } from '@tocsin/lab/service-process';
+import { planCampaign } from '../campaign/run-campaign.ts';
+import { API_WRITES, type PlannedFault } from '../faults/fault.ts';
+import { faultKinds } from '../faults/kinds.ts';
+import { STAGES } from '../faults/stages.ts';
+import { MISBEHAVIOURS } from '../world/receivers.ts';
+import { faultWindowMs, planFaults } from './faults.ts';
+import { REPLICAS, replicasOf } from './replicas.ts';
+import { MOODY_RECEIVERS } from './world.ts';
 
 const SEEDS = Array.from({ length: 50 }, (_, index) => index + 1);
 
@@ -47,15 +50,12 @@ describe('a schedule', () => {
   test('sets the clock of each service an hour ahead and behind, 100 days ahead, and a minute off', () => {
     const minutes = new Set<number>();
     for (const seed of SEEDS) {
-      for (const service of Object.keys(STAGES)) {
-        const clocks = faultsOf(seed, 3).filter(
-          ({ action }) => action.type === 'clock' && action.service === service,
-        );
+      for (const service of SERVICE_NAMES) {
+        const clocks = faultsOf(seed, 3).filter(({ track }) => track === `${service} clock`);
         const offsets = clocks.map(({ offsetSeconds }) => offsetSeconds ?? 0);
         expect(offsets).toEqual(expect.arrayContaining([3_600, -3_600, 8_640_000]));
         const victims = new Set(clocks.map(({ victim }) => victim));
-        const replicas = SLOTS.filter((slot) => slot.service === service).map(({ name }) => name);
-        expect(victims).toEqual(new Set(replicas));
+        expect(victims).toEqual(new Set(replicasOf(service)));
         const small = offsets.filter((offset) => Math.abs(offset) === 60);
         expect(small).not.toEqual([]);
         for (const offset of small) minutes.add(offset);
@@ -66,7 +66,7 @@ describe('a schedule', () => {
 
   test('hits replicas that are there, and all of them in the long run', () => {
     const hit = new Set(SEEDS.flatMap((seed) => faultsOf(seed, 3).map((one) => one.victim)));
-    const known = [...SLOTS.map(({ name }) => name), ...MOODY_RECEIVERS];
+    const known = [...REPLICAS.map(({ name }) => name), ...MOODY_RECEIVERS];
     expect([...hit].filter((victim) => victim !== null).sort()).toEqual(known.sort());
   });
 
@@ -78,12 +78,9 @@ describe('a schedule', () => {
 
 test('an api is hit over different things in one campaign, and over all of them in the long run', () => {
   const all = SEEDS.map((seed) => {
-    const hits = faultsOf(seed, 3).filter(({ action }) => action.type === 'signal');
-    expect(
-      hits.every(
-        ({ action, write }) => ((action as { service?: string }).service === 'api') === (write !== null),
-      ),
-    ).toBe(true);
+    const hits = faultsOf(seed, 3);
+    const isAtApi = ({ name }: PlannedFault): boolean => /^(kill|stop)-api-/.test(name);
+    expect(hits.every((fault) => isAtApi(fault) === (fault.write !== null))).toBe(true);
     const writes = new Set(hits.flatMap(({ write }) => write ?? []));
     expect(writes.size).toBeGreaterThanOrEqual(4);
     return writes;
@@ -135,12 +132,4 @@ test('the neighbour has monitors of all kinds, whose checks end before the next 
   expect(neighbour.every(({ intervalSeconds, timeoutSeconds }) => timeoutSeconds <= intervalSeconds)).toBe(
     true,
   );
-});
-
-test('draws for another purpose are others, and each covers its range', () => {
-  const one = new Random(1, 'one');
-  const other = new Random(1, 'other');
-  expect(one.next()).not.toBe(other.next());
-  const dice = Array.from({ length: 200 }, () => one.integer(1, 6));
-  expect(new Set(dice)).toEqual(new Set([1, 2, 3, 4, 5, 6]));
 });

@@ -9,9 +9,9 @@ import type {
   NeighbourFacts,
   StatusChangeFacts,
 } from '../oracle/record.ts';
-import type { MonitorPlan } from '../plan/plan-world.ts';
+import type { MonitorPlan } from '../plan/world.ts';
 import type { Receipt } from '../world/receivers.ts';
-import type { TargetAnswer } from '../world/targets.ts';
+import type { TargetVisit } from '../world/targets.ts';
 
 /** When the campaign of a test starts, epoch milliseconds. */
 export const START = Date.UTC(2026, 0, 1);
@@ -64,9 +64,9 @@ export function eventAt(second: number, up: boolean, fields: Partial<EventFacts>
   };
 }
 
-export function answerAt(second: number, up: boolean): TargetAnswer {
+export function visitAt(second: number, up: boolean): TargetVisit {
   const at = START + second * 1_000 + 50;
-  return { key: 'shop', address: '127.0.1.3', at, state: up ? 'up' : 'down', answeredAt: at };
+  return { key: 'shop', address: '127.0.1.3', at, state: up ? 'up' : 'down', respondedAt: at };
 }
 
 /** What an event brings about, with its webhook events. */
@@ -115,18 +115,16 @@ function changeOf(
 }
 
 function deliveriesOf(change: StatusChangeFacts): DeliveryFacts[] {
-  return change.webhookEvents.map(({ event, payload }, index) => ({
+  return change.webhookEvents.map(({ event, payload }) => ({
     id: `delivery-${change.id}-${event}`,
     channelId: CHANNEL.id,
     statusChangeId: change.id,
     monitorId: change.monitorId,
     event,
-    timestamp: change.timestamp + index,
     payload,
     state: 'delivered',
     attemptCount: 1,
     attempts: 1,
-    createdAt: change.timestamp + 10,
   }));
 }
 
@@ -137,7 +135,7 @@ function receiptOf(delivery: DeliveryFacts): Receipt {
     .update(`${delivery.id}.${signedAt}.${delivery.payload}`)
     .digest('base64');
   return {
-    at: delivery.createdAt,
+    at: Date.parse((JSON.parse(delivery.payload) as { timestamp: string }).timestamp) + 10,
     key: CHANNEL.plan.key,
     address: '127.0.1.6',
     id: delivery.id,
@@ -148,7 +146,7 @@ function receiptOf(delivery: DeliveryFacts): Receipt {
   };
 }
 
-/** A campaign of one monitor, which goes down and up again, without a flaw. */
+/** A campaign of one monitor, which goes down and up again, without a violation. */
 export function goodRecord(): CampaignRecord {
   const course: [number, boolean][] = [
     [0, true],
@@ -169,7 +167,7 @@ export function goodRecord(): CampaignRecord {
 /** From then on, and until then, the monitor of `maintainedRecord` is in maintenance: epoch milliseconds. */
 export const MAINTAINED = { startsAt: START + 2_000, endsAt: START + 32_000 };
 
-/** A campaign of one monitor that fails during maintenance, is told to be DOWN at its end, and recovers, without a flaw. */
+/** A campaign of one monitor that fails during maintenance, is told to be DOWN at its end, and recovers, without a violation. */
 export function maintainedRecord(): CampaignRecord {
   const seconds = Array.from({ length: 10 }, (_, index) => index * 5);
   const events = seconds.map((second) => eventAt(second, second === 0 || second >= 35));
@@ -202,7 +200,7 @@ function goodNeighbour(): NeighbourFacts[] {
     return {
       id: key,
       plan,
-      visits: isVisited ? [{ key, at: START, address: '127.0.1.3' }] : [],
+      visits: isVisited ? [{ ...visitAt(0, true), key }] : [],
       eventStamps: isRecorded ? [START] : [],
       upEvents: 0,
       deliveries: 0,
@@ -239,14 +237,14 @@ function recordOf(
     channels: [CHANNEL],
     windows: [],
     redelivered: [],
-    answers: events.map(({ slot, status }) => answerAt(((slot ?? START) - START) / 1_000, status === 'UP')),
+    visits: events.map(({ slot, status }) => visitAt(((slot ?? START) - START) / 1_000, status === 'UP')),
     receipts: deliveries.map(receiptOf),
     strays: [],
     tails: new Map([[MONITOR.id, events.map(({ id }) => id)]]),
     shown: new Map([[MONITOR.id, 'UP']]),
     undelivered: { stored: [], shown: [] },
     leftAlone: { undispatched: 0, overdue: 0 },
-    serviceTroubles: [],
+    serviceProblems: [],
     apiStatuses: new Map([[200, 10]]),
     database: {
       events,

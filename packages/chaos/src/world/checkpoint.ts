@@ -1,5 +1,5 @@
-/** Somebody who came by and is kept waiting. */
-export interface Held<Visit> {
+/** A visit that waits. */
+interface Held<Visit> {
   readonly visit: Visit;
   release(): void;
 }
@@ -9,11 +9,11 @@ interface Waiter<Visit> {
   readonly hold: (held: Held<Visit>) => void;
 }
 
-/** A place that visits pass at once, unless somebody waits there for one of their kind: that one is held until it is released. */
+/** Visits pass it at once, unless a caller of `next` waits for one of their kind: that one is held until it is released. */
 export class Checkpoint<Visit> {
   readonly #waiters = new Set<Waiter<Visit>>();
 
-  /** Resolves when the visit may go on. */
+  /** Resolves when the visit may continue. */
   async pass(visit: Visit): Promise<void> {
     for (const waiter of this.#waiters) {
       if (!waiter.accepts(visit)) continue;
@@ -22,7 +22,7 @@ export class Checkpoint<Visit> {
     }
   }
 
-  /** The next visit of a kind, held; null where none comes in time. */
+  /** The next visit of a kind, held; null if none comes in time. */
   next(accepts: (visit: Visit) => boolean, withinMs: number): Promise<Held<Visit> | null> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {

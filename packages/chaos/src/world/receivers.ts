@@ -1,23 +1,21 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { Socket } from 'node:net';
-import { createCertificate } from '@tocsin/embedded/certificates';
-import type { Misbehaviour } from '../plan/fault-kinds.ts';
-import type { ChannelPlan } from '../plan/plan-world.ts';
+import type { ServerResponse } from 'node:http';
+import { WebhookReceiver, type ReceivedWebhook } from '@tocsin/embedded/local-web/webhook-receiver';
 import { Checkpoint } from './checkpoint.ts';
-import { listenOn, type Listeners } from './listen.ts';
 
-/** What the receivers are called. */
+/** Resolves to the address of the replica that looks it up (`fake-resolver.ts`). */
 const RECEIVERS_NAME = 'receivers.tocsin.test';
-
 const RETRY_AFTER_SECONDS = 2;
 
-/** A webhook as it came in, and what was answered. */
+export const MISBEHAVIOURS = ['hang', 'reset', '500', '429', '301', 'drop', '410'] as const;
+export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
+
+/** A webhook as it was received, with the response. */
 export interface Receipt {
+  /** Epoch milliseconds. */
   readonly at: number;
   /** Of the channel. */
   readonly key: string;
-  /** Where it came to: which notifier sent it. */
+  /** The address that it was sent to, which tells the replica. */
   readonly address: string;
   /** Header `webhook-id`. */
   readonly id: string;
@@ -25,132 +23,117 @@ export interface Receipt {
   readonly signedAt: string;
   readonly signature: string;
   readonly body: string;
-  /** Null where it got no answer. */
+  /** Null without a response. */
   status: number | null;
 }
 
-/** HTTPS servers that channels send to, with a log of every byte, each as good or bad as it is told to be. */
+export interface ReceiversOptions {
+  readonly keys: readonly string[];
+  /** Milliseconds until the response; by default none. */
+  readonly delayMs?: () => number;
+  readonly addresses?: readonly string[];
+}
+
+/** The HTTPS servers that channels send to: one path each, with a log of all webhooks and responses. */
 export class Receivers {
   readonly receipts: Receipt[] = [];
-  /** Requests to anything that is no receiver: somebody followed a redirect, or made something up. */
+  /** Requests to other paths, such as the target of a redirect. */
   readonly strays: string[] = [];
   /** Connections pass it before their first byte is read. */
   readonly connections = new Checkpoint<{ readonly address: string }>();
-  /** Webhooks pass it after they were received, before they are answered. */
+  /** Webhooks pass it before their response. */
   readonly webhooks = new Checkpoint<Receipt>();
-  readonly ca: string;
-  readonly #channels: ReadonlyMap<string, ChannelPlan>;
+  readonly #options: ReceiversOptions;
   readonly #misbehaviours = new Map<string, Misbehaviour>();
-  readonly #server: Server;
-  /** What is below TLS, by peer: only that can be reset. */
-  readonly #sockets = new Map<string, Socket>();
-  #listeners: Listeners | undefined;
+  #server!: WebhookReceiver;
 
-  private constructor(channels: readonly ChannelPlan[], server: Server, ca: string) {
-    this.#channels = new Map(channels.map((channel) => [channel.key, channel]));
-    this.ca = ca;
-    this.#server = server;
-    server.on('request', (request, response) => void this.#receive(request, response));
-    // Handshakes of those who were killed.
-    server.on('tlsClientError', () => undefined);
+  private constructor(options: ReceiversOptions) {
+    this.#options = options;
   }
 
-  static async start(channels: readonly ChannelPlan[], addresses: readonly string[]): Promise<Receivers> {
-    const { ca, key, cert } = await createCertificate([RECEIVERS_NAME]);
-    const receivers = new Receivers(channels, createServer({ key, cert, keepAlive: false }), ca);
-    receivers.#listeners = await listenOn(addresses, (socket, address) => {
-      void receivers.#admit(socket, address);
-    });
+  static async start(options: ReceiversOptions): Promise<Receivers> {
+    const receivers = new Receivers(options);
+    receivers.#server = await WebhookReceiver.start(
+      (webhook, response) => void receivers.#receive(webhook, response),
+      {
+        hosts: [RECEIVERS_NAME, '127.0.0.1'],
+        admit: (address) => receivers.connections.pass({ address }),
+        ...(options.addresses && { addresses: options.addresses }),
+      },
+    );
     return receivers;
   }
 
-  urlOf(key: string): string {
-    return `https://${RECEIVERS_NAME}:${this.#listeners?.port ?? 0}/${key}`;
+  /** PEM of the CA that notifiers must trust. */
+  get ca(): string {
+    return this.#server.ca;
   }
 
-  /** @param misbehaviour null: from now on it answers as it should */
-  behave(key: string, misbehaviour: Misbehaviour | null): void {
+  url(key: string, host = RECEIVERS_NAME): string {
+    return this.#server.url(`/${key}`, host);
+  }
+
+  /** @param misbehaviour null: it responds with 200 from now on */
+  misbehave(key: string, misbehaviour: Misbehaviour | null): void {
     if (misbehaviour === null) this.#misbehaviours.delete(key);
     else this.#misbehaviours.set(key, misbehaviour);
   }
 
   async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await this.#listeners?.close();
+    await this.#server.stop();
   }
 
-  async #admit(socket: Socket, address: string): Promise<void> {
-    await this.connections.pass({ address });
-    if (socket.destroyed) return;
-    const peer = peerOf(socket);
-    this.#sockets.set(peer, socket);
-    socket.on('close', () => this.#sockets.delete(peer));
-    this.#server.emit('connection', socket);
-    socket.resume();
-  }
-
-  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    try {
-      for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    } catch {
-      // A sender that was killed half-way has delivered nothing.
-      return;
-    }
-    const key = (request.url ?? '/').slice(1);
-    const channel = this.#channels.get(key);
-    if (channel === undefined || request.method !== 'POST') {
-      this.strays.push(`${request.method} ${request.url}`);
+  async #receive(webhook: ReceivedWebhook, response: ServerResponse): Promise<void> {
+    const { at, address, path, method, headers, body } = webhook;
+    const key = path.slice(1);
+    if (!this.#options.keys.includes(key) || method !== 'POST') {
+      this.strays.push(`${method} ${path}`);
       response.writeHead(404).end();
       return;
     }
-    const header = (name: string): string => String(request.headers[name] ?? '');
     const receipt: Receipt = {
-      at: Date.now(),
+      at: at.getTime(),
       key,
-      address: request.socket.localAddress ?? '',
-      id: header('webhook-id'),
-      signedAt: header('webhook-timestamp'),
-      signature: header('webhook-signature'),
-      body: Buffer.concat(chunks).toString('utf8'),
+      address,
+      id: String(headers['webhook-id']),
+      signedAt: String(headers['webhook-timestamp']),
+      signature: String(headers['webhook-signature']),
+      body,
       status: null,
     };
     this.receipts.push(receipt);
     await this.webhooks.pass(receipt);
-    this.#answer(receipt, channel, response);
+    const delayMs = this.#options.delayMs?.() ?? 0;
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+    this.#respond(receipt, response);
   }
 
-  #answer(receipt: Receipt, channel: ChannelPlan, response: ServerResponse): void {
-    const misbehaviour = channel.kind === 'broken' ? '500' : (this.#misbehaviours.get(receipt.key) ?? null);
-    const answer = (status: number, headers: Record<string, string> = {}): void => {
+  #respond(receipt: Receipt, response: ServerResponse): void {
+    const misbehaviour = this.#misbehaviours.get(receipt.key) ?? null;
+    const respond = (status: number, headers: Record<string, string> = {}): void => {
       receipt.status = status;
       response.writeHead(status, headers).end('thanks');
     };
     switch (misbehaviour) {
       case null:
-        return answer(200);
+        return respond(200);
       case 'hang':
         return;
       case 'reset':
-        this.#sockets.get(peerOf(response.req.socket))?.resetAndDestroy();
-        return;
+        return this.#server.reset(response);
       case 'drop':
         receipt.status = 200;
         response.writeHead(200, { 'Content-Length': '100' }).write('than');
-        // Once the head is out: before, it would be a reset.
+        // After the head was sent: before that, it would be a reset.
         setImmediate(() => response.socket?.end());
         return;
       case '429':
-        return answer(429, { 'Retry-After': String(RETRY_AFTER_SECONDS) });
+        return respond(429, { 'Retry-After': String(RETRY_AFTER_SECONDS) });
       case '301':
-        return answer(301, { Location: `https://${String(response.req.headers.host)}/elsewhere` });
+        return respond(301, { Location: `https://${String(response.req.headers.host)}/elsewhere` });
       case '500':
       case '410':
-        return answer(Number(misbehaviour));
+        return respond(Number(misbehaviour));
     }
   }
-}
-
-function peerOf({ localAddress, remotePort }: Socket): string {
-  return `${localAddress}:${remotePort}`;
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { label, parseTimestamp, storableText } from '../fields.ts';
+import { label, parseTimestamp, storableText, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
-/** An instant still to come, ISO 8601 with an offset. */
 const future = storableText
   .transform((text, context) => {
     const instant = parseTimestamp(text);
@@ -14,38 +13,34 @@ const future = storableText
   })
   .meta({ format: 'date-time' });
 
-/** Body of "create an API key"; without `expiresAt` it never expires (specification "Authentication" 2). */
 export const createApiKeySchema = z
   .strictObject({
     name: label(LIMITS.nameCharacters).describe('What the key is for.'),
     expiresAt: future
       .nullish()
-      .describe('When it stops working, in the future, with an offset. Without it the key never expires.'),
+      .describe('When it expires, in the future, with an offset. Without it, the key never expires.'),
   })
   .meta({ id: 'ApiKeyCreate' });
 
-const timestamp = z.iso.datetime({ precision: 3 });
-
-/** An API key as people of the account see it: never the key itself. */
 export const apiKeySchema = z
   .strictObject({
     id: z.uuid(),
     name: z.string().describe('What the key is for.'),
     scopes: z.enum(['read', 'write', 'read,write']).describe('What it may do, separated by commas.'),
     expiresAt: timestamp.nullable().describe('Null: it never expires.'),
-    lastUsedAt: timestamp.nullable().describe('Null: never used. Written about a second later.'),
+    lastUsedAt: timestamp.nullable().describe('Null: never used. Updated within about a second.'),
     createdBy: z
       .strictObject({
         id: z.uuid(),
         name: z.string(),
-        email: z.string().nullable().describe('Null for members: only owners see it.'),
-        removed: z.boolean().describe('Whether the user has been removed since.'),
+        email: z.string().nullable().describe('Only owners see it; null for members.'),
+        removed: z.boolean().describe('Whether the user has been removed.'),
       })
       .nullable()
       .describe(
-        'The user who created it, with the name and address at that time. Null: it comes from the settings or from `npm start`, or is older than this field.',
+        'The user who created it, with the name and address at that time. Null if it comes from the settings or from `npm start`, or is older than this field.',
       ),
     createdAt: timestamp,
   })
-  .meta({ id: 'ApiKey', description: 'An API key as people of the account see it: never the key itself.' });
+  .meta({ id: 'ApiKey', description: 'An API key without the key itself.' });
 export type ApiKey = z.infer<typeof apiKeySchema>;

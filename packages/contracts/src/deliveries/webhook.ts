@@ -2,13 +2,12 @@ import { z } from 'zod';
 import { errorReasonSchema } from '../monitors/events.ts';
 import { WEBHOOK_EVENTS } from '../vocabulary.ts';
 
-/** The fixed product token of every webhook (specification "Delivery rules" 5). */
+/** The `User-Agent` of every webhook. */
 export const WEBHOOK_USER_AGENT = 'Service/1.0';
 
-/** The receiver must answer 2xx within this time (specification "Delivery rules" 3). */
+/** The receiver must respond with 2xx within this time. */
 export const WEBHOOK_DEADLINE_MS = 5_000;
 
-/** The payload, exactly the specification's table, in its order. */
 export const webhookPayloadSchema = z
   .strictObject({
     event: z.enum(WEBHOOK_EVENTS),
@@ -16,21 +15,16 @@ export const webhookPayloadSchema = z
     monitorName: z.string(),
     status: z.enum(['UP', 'DOWN', 'MAINTENANCE']).describe('The new status.'),
     previousStatus: z.enum(['PENDING', 'UP', 'DOWN', 'MAINTENANCE']).describe('The status just before.'),
-    latency: z
-      .int()
-      .min(0)
-      .describe('Milliseconds of the check behind it; 0 where no answer began, or no check is behind it.'),
+    latency: z.int().min(0).describe('Milliseconds of the check; 0 without a response or a check.'),
     errorReason: errorReasonSchema
       .nullable()
-      .describe('Why the check failed; null where the monitor is not `DOWN`.'),
-    region: z.string().describe('Code of the region behind it.'),
-    timestamp: z.iso
-      .datetime({ precision: 3 })
-      .describe('Together with `monitorId` it tells this event from all others.'),
-    runbookUrl: z.string().nullable().describe('Of the monitor; null if it has none.'),
+      .describe('Why the check failed; null if the monitor is not `DOWN`.'),
+    region: z.string().describe('Code of the region of the check.'),
+    timestamp: z.iso.datetime({ precision: 3 }).describe('Identifies the event together with `monitorId`.'),
+    runbookUrl: z.string().nullable().describe('The one of the monitor; null if it has none.'),
   })
   .meta({
     id: 'WebhookPayload',
-    description: 'What a receiver gets: the same to the byte on every attempt.',
+    description: 'The body of a webhook: the same bytes on every attempt.',
   });
 export type WebhookPayload = z.infer<typeof webhookPayloadSchema>;

@@ -3,19 +3,19 @@ import { monitorSetEntrySchema, monitorSetSchema } from './monitor-set.ts';
 
 const { externalId: _externalId, name: _name, url: _url, ...shared } = monitorSetEntrySchema.shape;
 
-/** What a monitor may leave out, as every monitor of the file has it that does not say otherwise. */
+/** Defaults for the optional fields of every monitor of a file. */
 export const fileDefaultsSchema = z.strictObject(shared).partial();
 
-/** A `tocsin.yaml` (docs/monitors-as-code.md), before anything is put in the place of variables. */
+/** A `tocsin.yaml` (docs/monitors-as-code.md) before variables are replaced. */
 export const monitorFileSchema = z.strictObject({
   source: monitorSetSchema.shape.source.optional(),
   defaults: fileDefaultsSchema
     .optional()
-    .describe('Fields of every monitor of this file that does not name them itself.'),
-  monitors: z.array(monitorSetEntrySchema).describe('The monitors that there shall be.'),
+    .describe('Fields for every monitor of this file that does not set them.'),
+  monitors: z.array(monitorSetEntrySchema).describe('The wanted monitors.'),
 });
 
-const SECRETS_NOTE = 'Keep secrets out of the file: ${NAME} is a variable of the environment.';
+const SECRETS_NOTE = 'Keep secrets out of the file: ${NAME} is an environment variable.';
 
 /** The JSON Schema of a `tocsin.yaml`, for editors. */
 export function monitorFileJsonSchema(): object {
@@ -27,11 +27,11 @@ export function monitorFileJsonSchema(): object {
       if (path.at(-2) === 'properties' && path.at(-1) === 'headers') {
         delete jsonSchema.anyOf;
         Object.assign(jsonSchema, { type: ['object', 'null'], additionalProperties: { type: 'string' } });
-        // It is asked for more than once.
-        const said = (jsonSchema.description ?? '').replace(` ${SECRETS_NOTE}`, '');
-        jsonSchema.description = `${said} ${SECRETS_NOTE}`;
+        // The override may run more than once.
+        const text = (jsonSchema.description ?? '').replace(` ${SECRETS_NOTE}`, '');
+        jsonSchema.description = `${text} ${SECRETS_NOTE}`;
       }
-      // A variable is none yet.
+      // A variable is no URL yet.
       if (jsonSchema.format === 'uri') delete jsonSchema.format;
     },
   });

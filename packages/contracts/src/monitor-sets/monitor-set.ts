@@ -5,7 +5,6 @@ import { createMonitorSchema } from '../monitors/monitor.ts';
 
 const { externalId: _externalId, source: _source, ...monitorFields } = createMonitorSchema.shape;
 
-/** One monitor of a set (docs/api.md "Sets of monitors"). */
 export const monitorSetEntrySchema = z
   .strictObject(
     {
@@ -21,15 +20,15 @@ export const monitorSetEntrySchema = z
   )
   .meta({
     id: 'MonitorSetEntry',
-    description: 'A monitor of a set. What it does not say has its default, whatever the monitor was before.',
+    description:
+      'A monitor of a set. A field that it omits gets its default, whatever the monitor had before.',
   });
 export type MonitorSetEntry = z.infer<typeof monitorSetEntrySchema>;
 
-/** Body of "apply a set": every monitor that a source wants. */
 export const monitorSetSchema = z
   .strictObject({
     source: label(LIMITS.externalIdCharacters).describe(
-      'Whose monitors these are, such as the repository that declares them.',
+      'The owner of these monitors, such as the repository that declares them.',
     ),
     monitors: z
       .array(monitorSetEntrySchema, { error: 'must be an array of monitors' })
@@ -38,18 +37,18 @@ export const monitorSetSchema = z
     prune: z
       .boolean({ error: 'must be true or false' })
       .default(false)
-      .describe('Whether monitors of the source that are not in the set are deleted.'),
+      .describe('Whether to delete monitors of the source that are not in the set.'),
     dryRun: z
       .boolean({ error: 'must be true or false' })
       .default(false)
-      .describe('Whether it is only said what would be done.'),
+      .describe('Whether to return the plan without applying it.'),
   })
-  .meta({ id: 'MonitorSet', description: 'Every monitor that a source wants.' });
+  .meta({ id: 'MonitorSet', description: 'The monitors that a source wants.' });
 export type MonitorSet = z.infer<typeof monitorSetSchema>;
 
 const memberSchema = z.strictObject({
   id: z.uuid(),
-  externalId: z.string().nullable().describe('Null: the monitor was given the source alone.'),
+  externalId: z.string().nullable().describe('Null if the monitor has the source but no `externalId`.'),
 });
 
 export const monitorSetResultSchema = z
@@ -67,10 +66,10 @@ export const monitorSetResultSchema = z
     unchanged: z.array(memberSchema),
     unlisted: z
       .array(memberSchema)
-      .describe('Monitors of the source that are not in the set, and stay since it does not prune.'),
+      .describe('Monitors of the source that are not in the set and stay because `prune` is false.'),
   })
   .meta({
     id: 'MonitorSetResult',
-    description: 'What was done, or in a dry run would be, with each monitor of the source.',
+    description: 'The change of each monitor of the source, applied or, in a dry run, planned.',
   });
 export type MonitorSetResult = z.infer<typeof monitorSetResultSchema>;

@@ -12,20 +12,21 @@ const assertionText = storableText
     error: `must be at most ${LIMITS.assertionTextCharacters} characters`,
   });
 
-/** Rules that must all pass for a check to count as UP. Unknown keys are refused (design §3). */
 const assertionsSchema = z
   .strictObject({
     statusCode: boundedInteger(100, 599)
       .optional()
-      .describe('The answer has exactly this status code. Without it, 200 to 399 pass.'),
-    bodyContains: assertionText.optional().describe('The first MiB of the body holds this text.'),
-    bodyNotContains: assertionText.optional().describe('The first MiB of the body does not hold this text.'),
+      .describe('The exact status code of the response. Without it, 200 to 399 pass.'),
+    bodyContains: assertionText.optional().describe('The first MiB of the body contains this text.'),
+    bodyNotContains: assertionText
+      .optional()
+      .describe('The first MiB of the body does not contain this text.'),
     maxLatency: boundedInteger(1, LIMITS.maxLatencyMs, 'milliseconds')
       .optional()
-      .describe('The exchange takes at most so many milliseconds.'),
+      .describe('The maximum duration of the exchange, in milliseconds.'),
     certificateMinDays: boundedInteger(1, LIMITS.certificateMinDays, 'days')
       .optional()
-      .describe('The certificate is valid for at least so many days more.'),
+      .describe('The minimum number of days until the certificate expires.'),
   })
   .meta({ id: 'Assertions', description: 'Rules that must all pass for a check to count as `UP`.' });
 export type Assertions = z.infer<typeof assertionsSchema>;
@@ -46,23 +47,24 @@ const requestBody = storableText.refine((body) => utf8.encode(body).length <= LI
 });
 
 /**
- * The field rules of a monitor, without defaults. `null` clears the fields that have no default; for the others it is an error.
- * Specification "Monitor (input fields)"; names and bounds: design §3.
+ * The fields of a monitor, without defaults. `null` clears a field without a default; for the others it is an error.
  */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   url: httpUrl.describe('What is checked: an absolute http or https URL without user name or password.'),
   type: oneOf(MONITOR_TYPES).describe('Kind of check.'),
   interval: boundedInteger(LIMITS.intervalSeconds.min, LIMITS.intervalSeconds.max, 'seconds').describe(
-    'Seconds from one check to the next.',
+    'Seconds between checks.',
   ),
   timeout: boundedInteger(LIMITS.timeoutSeconds.min, LIMITS.timeoutSeconds.max, 'seconds').describe(
-    'Seconds for the whole exchange, with redirects and body. A check that takes longer is a `TIMEOUT`.',
+    'Seconds for the whole exchange, including redirects and body. A longer check is a `TIMEOUT`.',
   ),
   method: oneOf(HTTP_METHODS).describe('HTTP method of the check.'),
   headers: requestHeaders
     .nullable()
-    .describe('Headers that each check sends. They are read back in clear, and never go to another origin.'),
+    .describe(
+      'Headers that each check sends. The API returns them in clear. They are never sent to another origin.',
+    ),
   body: requestBody
     .nullable()
     .describe(
@@ -73,16 +75,15 @@ const fields = {
     'Consecutive failures of a region after which it counts as failing. The monitor is `DOWN` when most of its regions are.',
   ),
   regions: regionList.describe('Codes of the regions that check it. Empty: the default region.'),
-  runbookUrl: httpUrl.nullable().describe('What to do when it is `DOWN`; goes into webhooks and alerts.'),
+  runbookUrl: httpUrl.nullable().describe('What to do when it is `DOWN`. Sent with webhooks and alerts.'),
   externalId: label(LIMITS.externalIdCharacters)
     .nullable()
-    .describe('Your own stable key for it, unique in the account.'),
+    .describe('Your own stable key, unique in the account.'),
   source: label(LIMITS.externalIdCharacters)
     .nullable()
-    .describe('Which set of monitors it belongs to, such as the repository that declares it.'),
+    .describe('The set of monitors it belongs to, such as the repository that declares it.'),
 };
 
-/** Body of "create a monitor": name and url required, everything else with its stated default. */
 export const createMonitorSchema = z
   .strictObject({
     ...fields,
@@ -101,43 +102,41 @@ export const createMonitorSchema = z
   })
   .meta({ id: 'MonitorCreate', description: 'A new monitor: only `name` and `url` must be given.' });
 
-/** A complete set of input fields: a create body with its defaults filled in, or a merged update. */
+/** All fields of a monitor, with defaults or merged from an update. */
 export type MonitorInput = z.infer<typeof createMonitorSchema>;
 
-/** Body of "update a monitor": any subset; omitted fields stay as they are. */
 export const updateMonitorSchema = z.strictObject(fields).partial().meta({
   id: 'MonitorUpdate',
   description: 'The fields to change. Objects and lists are replaced as a whole; `null` clears a field.',
 });
 export type MonitorUpdate = z.infer<typeof updateMonitorSchema>;
 
-/** A rule between two fields that a set of input fields breaks. */
+/** A violated rule between two fields. */
 export interface FieldConflict {
   readonly path: string;
   readonly message: string;
 }
 
-/** Rules that span fields; checked on create and on the merged record of an update (design §3). */
+/** Rules between fields, checked at creation and on the merged monitor of an update. */
 export function monitorConflicts(input: Pick<MonitorInput, 'method' | 'assertions'>): FieldConflict[] {
   if (input.method !== 'HEAD') return [];
   return (['bodyContains', 'bodyNotContains'] as const)
     .filter((key) => input.assertions?.[key] !== undefined)
     .map((key) => ({
       path: `assertions.${key}`,
-      message: 'cannot be used with method HEAD: its answers have no body; use GET or drop the assertion',
+      message: 'cannot be used with method HEAD: its responses have no body. Use GET or remove the assertion',
     }));
 }
 
 const timestamp = z.iso.datetime({ precision: 3 });
 
-/** The monitor record as the API answers it: unset optional fields are null, never absent. */
 export const monitorSchema = z
   .strictObject({
-    id: z.uuid().describe('Stands in paths and events.'),
+    id: z.uuid().describe('Used in paths and events.'),
     ...fields,
     status: z.enum(MONITOR_STATUSES).describe('`PENDING` until the first check completes.'),
-    statusSince: timestamp.describe('When it took its status.'),
-    lastCheckedAt: timestamp.nullable().describe('Null: not checked yet.'),
+    statusSince: timestamp.describe('When the status last changed.'),
+    lastCheckedAt: timestamp.nullable().describe('Null if it has not been checked yet.'),
     createdAt: timestamp,
     updatedAt: timestamp.describe('When its fields were last changed.'),
   })

@@ -20,7 +20,7 @@ const FORBIDDEN = new Set([
   'upgrade',
 ]);
 
-/** What is wrong with one custom header, or null. */
+/** The error of a custom header; null if it is valid. */
 function headerProblem(name: string, value: unknown): string | null {
   if (!FIELD_NAME.test(name) || name.length > LIMITS.headerNameCharacters || name === '__proto__') {
     return 'is not a valid header name: use letters, digits and hyphens';

@@ -16,7 +16,7 @@ export interface ClientRequest {
 export type Send = (request: ClientRequest) => Promise<unknown>;
 
 /** The route of a table with this endpoint. */
-export type RouteAt<Table extends Routes, Endpoint extends string> = Extract<
+type RouteAt<Table extends Routes, Endpoint extends string> = Extract<
   Table[keyof Table],
   { readonly endpoint: Endpoint }
 >;

@@ -23,8 +23,13 @@ export class LocalServer {
   readonly #servers: readonly Server[];
   readonly #sockets: ReadonlyMap<string, Socket>;
 
-  private constructor(scheme: string, servers: readonly Server[], sockets: ReadonlyMap<string, Socket>) {
-    this.port = (servers[0]?.address() as AddressInfo).port;
+  private constructor(
+    scheme: string,
+    port: number,
+    servers: readonly Server[],
+    sockets: ReadonlyMap<string, Socket>,
+  ) {
+    this.port = port;
     this.#scheme = scheme;
     this.#servers = servers;
     this.#sockets = sockets;
@@ -59,7 +64,8 @@ export class LocalServer {
           server.listen({ port, host: addresses[index], backlog: 4_096 });
           await once(server, 'listening');
         }
-        return new LocalServer(tls ? 'https' : 'http', servers, sockets);
+        const address = servers[0]?.address() as AddressInfo;
+        return new LocalServer(tls ? 'https' : 'http', address.port, servers, sockets);
       } catch (error) {
         await Promise.all(servers.filter(({ listening }) => listening).map(close));
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || attempt === ATTEMPTS) throw error;

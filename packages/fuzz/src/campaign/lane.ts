@@ -97,8 +97,8 @@ export class Lane {
     });
     this.#tally.add(plan.route, response.status, response.durationMs);
     const isOurs = route.response !== 'any';
-    const answering = isOurs && isRerouted(plan) ? null : route;
-    const received = checkResponse(answering, response, wire.method === 'HEAD');
+    const responding = isOurs && isRerouted(plan) ? null : route;
+    const received = checkResponse(responding, response, wire.method === 'HEAD');
     checkSecrets(route, response.text, JSON.stringify(wire.headers) + wire.path + String(wire.body), {
       own: [...this.#account.secrets, ...this.#model.secrets],
       otherMarker: this.#otherMarker,
@@ -113,9 +113,9 @@ export class Lane {
       if (isLast || this.#refusals % COMPARE_EVERY === 0) await this.#checkNothingWritten(response.status);
     } else {
       this.#digest = null;
-      if (answering === null) this.#isModelStale = true;
+      if (responding === null) this.#isModelStale = true;
     }
-    if (isKnown && response.status < 300 && answering !== null && wire.method === method)
+    if (isKnown && response.status < 300 && responding !== null && wire.method === method)
       await this.#checkWritten(resolved, received);
   }
 
@@ -137,7 +137,7 @@ export class Lane {
     });
     assert(
       possible.includes(status),
-      `answered ${status}, not ${possible.join(' or ')}: ${text.slice(0, 500)}`,
+      `status ${status}, not ${possible.join(' or ')}: ${text.slice(0, 500)}`,
     );
     return possible;
   }

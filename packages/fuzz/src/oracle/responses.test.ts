@@ -30,9 +30,9 @@ test('valid responses pass, and their bodies are returned', () => {
 });
 
 test.each([
-  ['a 5xx', response(500, PROBLEM), 'answered 500'],
+  ['a 5xx', response(500, PROBLEM), 'status 500'],
   ['no request id', response(200, { a: 1 }, { 'x-request-id': undefined }), 'without X-Request-Id'],
-  ['another status of success', response(202, { a: 1 }), 'answered 202, not 200'],
+  ['another status of success', response(202, { a: 1 }), 'status 202, not 200'],
   ['an unknown field', response(200, { a: 1, b: 2 }), 'a success that does not match its schema'],
   ['a body that is not JSON', response(200, '<html>'), 'not JSON'],
   [

@@ -37,7 +37,7 @@ const STATUS_BY_TYPE = new Map(
 );
 
 /**
- * Checks what holds for each response: no 5xx, a request id, a documented status, and a body that matches its schema.
+ * Checks each response: no 5xx, a request id, a documented status, and a body that matches its schema.
  * @param route null if the twist may have sent the request to another route
  * @returns the parsed body, undefined if it is not JSON
  * @throws Finding
@@ -47,7 +47,7 @@ export function checkResponse(
   { status, headers, text }: WireResponse,
   isHead: boolean,
 ): unknown {
-  assert(status < 500, `answered ${status}: ${text.slice(0, 500)}`);
+  assert(status < 500, `status ${status}: ${text.slice(0, 500)}`);
   assert(headers['x-request-id'] !== undefined, `${status} without X-Request-Id`);
   if (isHead) {
     assert(text === '', 'a response to HEAD with a body');
@@ -56,7 +56,7 @@ export function checkResponse(
   // 304: `If-None-Match: *`.
   if (route?.response === 'any' || (status === 304 && text === '')) return undefined;
   if (status >= 400) return checkProblem(status, headers, text);
-  assert(route === null || status === route.status, `answered ${status}, not ${route?.status}`);
+  assert(route === null || status === route.status, `status ${status}, not ${route?.status}`);
   if (route === null || typeof route.response === 'string') return undefined;
   if (route.response === null) {
     assert(text === '', `a ${status} with a body`);

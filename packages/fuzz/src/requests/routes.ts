@@ -46,6 +46,7 @@ export const TUNING: Readonly<Record<string, Tuning>> = {
   [`GET ${D}/maintenance-windows`]: mayFail,
   [`POST ${D}/maintenance-windows`]: frequent,
   [`PATCH ${D}/maintenance-windows/:id`]: frequent,
+  [`POST ${D}/maintenance-windows/preview`]: mayFail,
   [`POST ${D}/invitations/accept`]: mayFail,
   [`GET ${D}/sign-in-methods`]: { weight: 3 },
   // Its examples look like secrets.

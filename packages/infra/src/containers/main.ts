@@ -1,7 +1,8 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from '@tocsin/lab/options';
 import { copyCommit, copyWorkTree, findPreviousCommit, readCommands } from '../repository.ts';
-import { COMMON_HELP, runRollout, say, seconds, type Results, type Rollout } from '../rollout/command.ts';
+import { runRollout, say, seconds, type Results, type Rollout } from '../rollout/command.ts';
 import { inspectHardening } from '../rollout/deployed-system.ts';
 import { Load } from '../rollout/load.ts';
 import { createMonitor, followReadme } from '../rollout/story.ts';
@@ -18,21 +19,25 @@ const START = 'docker compose up';
 /** Of all slots while each part was killed once. */
 const MAX_MISSED_SHARE_AFTER_KILLS = 0.02;
 
-const HELP = `npm run test:containers -- [options]
-
-Builds every image, runs docker-compose.yml with them, and tests the result (docs/reliability.md).
-
-${COMMON_HELP}
-  --previous COMMIT   what to upgrade from (default: the last release, or an earlier commit whose database can be upgraded)`;
+const COMMAND = {
+  usage: 'test:containers',
+  about: 'Builds every image, runs docker-compose.yml with them, and tests the result (docs/reliability.md).',
+  own: {
+    previous: text(
+      'what to upgrade from; by default the last release, or an earlier commit whose database can be upgraded',
+      'COMMIT',
+    ),
+  },
+};
 
 /**
  * `npm run test:containers`. Exits with 2 if no Docker engine can be used.
  * @public called by `bootstrap.js`
  */
 export function main(args: readonly string[]): Promise<void> {
-  return runRollout(args, HELP, { previous: { type: 'string' } }, async ({ previous }, rollout) => {
+  return runRollout(args, COMMAND, async ({ previous }, rollout) => {
     const from =
-      previous === undefined ? await findPreviousCommit() : { commit: previous, description: 'as asked for' };
+      previous === null ? await findPreviousCommit() : { commit: previous, description: 'as asked for' };
     const { folder, load, results, teardown } = rollout;
     const engine = await openEngine(teardown, say);
     const bases = await readBaseImages();

@@ -1,37 +1,36 @@
 import { UsageError } from '@tocsin/embedded/program/run-program';
+import { text } from '@tocsin/lab/options';
 import { parse } from 'yaml';
 import { readBaseImages } from '../containers/base-images.ts';
 import { readRepositoryFile } from '../repository.ts';
-import { COMMON_HELP, runRollout, say, seconds, UnavailableError, type Rollout } from '../rollout/command.ts';
+import { runRollout, say, seconds, UnavailableError, type Rollout } from '../rollout/command.ts';
 import { inspectHardening } from '../rollout/deployed-system.ts';
 import { Load } from '../rollout/load.ts';
 import { createMonitor, followReadme } from '../rollout/story.ts';
 import { runTool, succeeds } from '../run-tool.ts';
 import { KubernetesSystem, type KubernetesOptions, type Pod } from './kubernetes-system.ts';
 
-const HELP = `npm run test:kubernetes -- [options]
-
-Installs the chart in a new namespace of the cluster that KUBECONFIG names, and tests it (docs/kubernetes-test.md). The images come from the
-registry that IMAGE_REGISTRY names.
-
-${COMMON_HELP}
-  --from TAG          of the images to install (default: the same as --to)
-  --to TAG            of the images to upgrade to (default: the chart's appVersion)
-  --node NAME         the node whose pods are deleted (default: the one with the most pods)
-  --postgres IMAGE    (default: that of docker-compose.yml)
-  --redis IMAGE       (default: that of docker-compose.yml)`;
-
-const text = { type: 'string' } as const;
-const OPTIONS = { from: text, to: text, node: text, postgres: text, redis: text };
+const COMMAND = {
+  usage: 'test:kubernetes',
+  about:
+    'Installs the chart in a new namespace of the cluster that KUBECONFIG names, and tests it (docs/kubernetes-test.md).\nThe images come from the registry that IMAGE_REGISTRY names.',
+  own: {
+    from: text('of the images to install; by default the same as --to', 'TAG'),
+    to: text("of the images to upgrade to; by default the chart's appVersion", 'TAG'),
+    node: text('the node whose pods are deleted; by default the one with the most pods', 'NAME'),
+    postgres: text('by default that of docker-compose.yml', 'IMAGE'),
+    redis: text('by default that of docker-compose.yml', 'IMAGE'),
+  },
+};
 
 /**
  * `npm run test:kubernetes`. Exits with 2 if there is no cluster.
  * @public called by `bootstrap.js`
  */
 export function main(args: readonly string[]): Promise<void> {
-  return runRollout(args, HELP, OPTIONS, async ({ from, to, node, postgres, redis }, rollout) => {
+  return runRollout(args, COMMAND, async ({ from, to, node, postgres, redis }, rollout) => {
     const registry = await findRegistry();
-    if (node !== undefined && !(await succeeds('kubectl', ['get', 'node', node])))
+    if (node !== null && !(await succeeds('kubectl', ['get', 'node', node])))
       throw new UsageError(`--node: the cluster has no node ${node}`);
     const bases = await readBaseImages();
     const tag = to ?? (await readAppVersion());
@@ -70,7 +69,7 @@ async function readAppVersion(): Promise<string> {
 
 async function run(
   options: KubernetesOptions,
-  node: string | undefined,
+  node: string | null,
   { load: loadOptions, results, teardown }: Rollout,
 ): Promise<void> {
   say(`Installing the chart with images ${options.from} …`);
@@ -103,12 +102,12 @@ async function run(
 }
 
 /** The names of the pods on one node: the given one, else the one with the most pods. */
-function podsOf(pods: readonly Pod[], node: string | undefined): string[] {
+function podsOf(pods: readonly Pod[], node: string | null): string[] {
   const byNode = new Map<string, string[]>();
   for (const { metadata, spec } of pods) {
     const name = spec.nodeName ?? '';
     byNode.set(name, [...(byNode.get(name) ?? []), metadata.name]);
   }
   const [fullest = []] = [...byNode.values()].sort((a, b) => b.length - a.length);
-  return node === undefined ? fullest : (byNode.get(node) ?? []);
+  return node === null ? fullest : (byNode.get(node) ?? []);
 }

@@ -3,13 +3,14 @@ import { basename, join, resolve } from 'node:path';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
+import { flag, helpText, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
 import { packCli } from '../cli-package/main.ts';
 import { ensureBaseImages, readBaseImages } from '../containers/base-images.ts';
 import { openEngine, type Engine } from '../containers/engine.ts';
 import { buildImages } from '../containers/images.ts';
 import { packageChart } from '../helm.ts';
 import { copyWorkTree } from '../repository.ts';
-import { parseCommandLine, runOrExplain, say } from '../rollout/command.ts';
+import { runOrExplain, say } from '../rollout/command.ts';
 import { runTool } from '../run-tool.ts';
 import {
   type Artifact,
@@ -27,19 +28,21 @@ import {
 } from './artifacts.ts';
 import { checkFacts, readFacts, readTopSection, type ReleaseChecks } from './checks.ts';
 
-const HELP = `npm run release -- [options]
+const ABOUT = `Builds, checks and publishes the images, the chart and the npm package of this version (docs/releasing.md).
+IMAGE_REGISTRY names the registry that gets the images and the chart.`;
+const OPTIONS = {
+  'dry-run': flag('publishes nothing'),
+  'no-npm': flag('does not publish the npm package'),
+  folder: text(
+    'for the release; must be empty; by default .data/release/VERSION, which is replaced',
+    'FOLDER',
+  ),
+};
 
-Builds, checks and publishes the images, the chart and the npm package of this version (docs/releasing.md).
-IMAGE_REGISTRY names the registry that gets the images and the chart.
-
-  --dry-run         publishes nothing
-  --no-npm          does not publish the npm package
-  --folder FOLDER   where the files of the release go; must be empty (default .data/release/VERSION, which is replaced)`;
-
-interface Options {
+interface ReleaseOptions {
   readonly dryRun: boolean;
   readonly npm: boolean;
-  readonly folder: string | undefined;
+  readonly folder: string | null;
 }
 
 /**
@@ -48,9 +51,9 @@ interface Options {
  */
 export function main(args: readonly string[]): Promise<void> {
   return runOrExplain(async (teardown) => {
-    const options = parseOptions(args, process.env);
+    const options = readOptions(args, process.env);
     if (options === null) {
-      say(HELP);
+      say(helpText('release --', ABOUT, OPTIONS));
       return 0;
     }
     const { problems, pending } = await release(options, teardown);
@@ -61,22 +64,18 @@ export function main(args: readonly string[]): Promise<void> {
 }
 
 /** Null for `--help`. @throws UsageError */
-export function parseOptions(args: readonly string[], env: NodeJS.ProcessEnv): Options | null {
-  const values = parseCommandLine(args, {
-    help: { type: 'boolean' },
-    'dry-run': { type: 'boolean' },
-    'no-npm': { type: 'boolean' },
-    folder: { type: 'string' },
-  });
-  if (values.help === true) return null;
+export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): ReleaseOptions | null {
+  const { help, values, positionals } = parseOptions(args, OPTIONS);
+  refusePositionals(positionals);
+  if (help) return null;
   // Without `--`, npm consumes these options. Ignoring them would publish what the user wanted to keep back.
-  const dryRun = values['dry-run'] === true || env['npm_config_dry_run'] === 'true';
-  const npm = values['no-npm'] !== true && env['npm_config_npm'] === undefined;
+  const dryRun = values['dry-run'] || env['npm_config_dry_run'] === 'true';
+  const npm = !values['no-npm'] && env['npm_config_npm'] === undefined;
   return { dryRun, npm, folder: values.folder };
 }
 
 /** Publishes nothing if it finds a problem. */
-async function release(options: Options, teardown: Teardown): Promise<ReleaseChecks> {
+async function release(options: ReleaseOptions, teardown: Teardown): Promise<ReleaseChecks> {
   const facts = await readFacts(process.env['IMAGE_REGISTRY']);
   const { version, created } = facts;
   const { problems, pending } = checkFacts(facts);
@@ -130,9 +129,9 @@ async function release(options: Options, teardown: Teardown): Promise<ReleaseChe
 }
 
 /** The folder that the release goes into, empty. */
-async function openReleaseFolder(given: string | undefined, version: string): Promise<string> {
+async function openReleaseFolder(given: string | null, version: string): Promise<string> {
   const folder = resolve(given ?? join(process.env['DATA_DIR'] ?? '.data', 'release', version));
-  if (given === undefined) await rm(folder, { recursive: true, force: true });
+  if (given === null) await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0) throw new UsageError(`${folder} is not empty`);
   return folder;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { LOAD_OPTIONS, parseCommandLine, parseLoadOptions, Results } from './command.ts';
+import { checkLoad, Results } from './command.ts';
 import { problemsOf, type Findings } from './findings.ts';
 
 const GOOD: Findings = {
@@ -47,17 +47,9 @@ test('results are a table, with a line for each problem', () => {
   expect(results.toString()).toMatch(/\nPROBLEM: upgrade: 1 webhooks were lost$/);
 });
 
-describe('the options of the load', () => {
-  test('have defaults', () => {
-    expect(parseLoadOptions(parseCommandLine([], LOAD_OPTIONS))).toEqual({ rate: 500, interval: 20 });
-  });
-
-  test.each([
-    ['--rate takes a whole number from 10', ['--rate', 'many']],
-    ['--interval takes a whole number from 5', ['--interval', '4']],
-    ['--rate times --interval is 40000 monitors; at most 10000 are possible', ['--rate', '2000']],
-    ["Unknown option '--rat'", ['--rat', '1']],
-  ])('%s', (message, args) => {
-    expect(() => parseLoadOptions(parseCommandLine(args, LOAD_OPTIONS))).toThrow(message);
-  });
+test('the load is limited to the monitors that one request can apply', () => {
+  expect(() => checkLoad({ rate: 500, interval: 20 })).not.toThrow();
+  expect(() => checkLoad({ rate: 2_000, interval: 20 })).toThrow(
+    '--rate times --interval is 40000 monitors; at most 10000 are possible',
+  );
 });

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
-import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
+import { helpText, number, parseOptions, refusePositionals, text, type Option } from '@tocsin/lab/options';
 import { problemsOf, type Findings } from './findings.ts';
 import type { LoadOptions } from './load.ts';
 
-type OptionTypes = NonNullable<ParseArgsConfig['options']>;
-type Values<Options extends OptionTypes> = ReturnType<typeof parseArgs<{ options: Options }>>['values'];
+type Options = Readonly<Record<string, Option<unknown>>>;
+type ValuesOf<Known extends Options> = ReturnType<typeof parseOptions<Known>>['values'];
 
 /** The platform that a test needs is missing. The message says how to get it. */
 export class UnavailableError extends Error {}
@@ -15,15 +15,11 @@ export class UnavailableError extends Error {}
 const MAX_MONITORS = 10_000;
 const UNAVAILABLE = 2;
 
-export const LOAD_OPTIONS = {
-  rate: { type: 'string', default: '500' },
-  interval: { type: 'string', default: '20' },
-} as const;
-const COMMON_OPTIONS = { ...LOAD_OPTIONS, help: { type: 'boolean' }, json: { type: 'string' } } as const;
-
-export const COMMON_HELP = `  --rate NUMBER       checks per second (default 500)
-  --interval NUMBER   of each monitor, in seconds (default 20)
-  --json FILE         writes the results to a file`;
+const COMMON_OPTIONS = {
+  rate: number('checks per second', 500, { min: 10 }),
+  interval: number('of each monitor, in seconds', 20, { min: 5 }),
+  json: text('writes the results to a file', 'FILE'),
+};
 
 export interface Rollout {
   readonly load: LoadOptions;
@@ -35,30 +31,40 @@ export interface Rollout {
 
 /**
  * Runs a test of a rollout and exits the process: with 1 if the results have problems, and with 2 if the platform is missing.
- * @param options beside those that all rollouts have
+ * @param own options beside those of all rollouts
  */
-export async function runRollout<Options extends OptionTypes>(
+export async function runRollout<Known extends Options>(
   args: readonly string[],
-  help: string,
-  options: Options,
-  test: (values: Values<Options>, rollout: Rollout) => Promise<void>,
+  { usage, about, own }: { readonly usage: string; readonly about: string; readonly own: Known },
+  test: (values: ValuesOf<Known>, rollout: Rollout) => Promise<void>,
 ): Promise<void> {
+  const options = { ...COMMON_OPTIONS, ...own };
   await runOrExplain(async (teardown) => {
-    const values = parseCommandLine(args, { ...COMMON_OPTIONS, ...options });
-    const common = values as Values<typeof COMMON_OPTIONS>;
-    if (common.help === true) {
-      say(help);
+    const { help, values, positionals } = parseOptions(args, options);
+    refusePositionals(positionals);
+    if (help) {
+      say(helpText(`${usage} --`, about, options));
       return 0;
     }
-    const load = parseLoadOptions(common);
+    const { rate, interval, json } = values as ValuesOf<typeof COMMON_OPTIONS>;
+    checkLoad({ rate, interval });
     const results = new Results();
     // Opened first: its sweeper ends everything that starts later, however this program ends.
     const folder = await openFolder('rollout', teardown);
-    await test(values, { load, results, folder, teardown });
+    await test(values, { load: { rate, interval }, results, folder, teardown });
     say(`\n${results.toString()}`);
-    if (common.json !== undefined) await writeFile(common.json, `${JSON.stringify(results, null, 2)}\n`);
+    if (json !== null) await writeFile(json, `${JSON.stringify(results, null, 2)}\n`);
     return results.problems.length === 0 ? 0 : 1;
   });
+}
+
+/** @throws UsageError */
+export function checkLoad({ rate, interval }: LoadOptions): void {
+  const monitors = rate * interval;
+  if (monitors > MAX_MONITORS)
+    throw new UsageError(
+      `--rate times --interval is ${monitors} monitors; at most ${MAX_MONITORS} are possible`,
+    );
 }
 
 /** `runProgram` that exits with 2 for an `UnavailableError`. */
@@ -70,31 +76,6 @@ export async function runOrExplain(work: (teardown: Teardown) => Promise<number>
       return UNAVAILABLE;
     }),
   );
-}
-
-/** @throws UsageError */
-export function parseCommandLine<Options extends OptionTypes>(
-  args: readonly string[],
-  options: Options,
-): Values<Options> {
-  try {
-    return parseArgs({ args: [...args], options }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
-
-/** @throws UsageError */
-export function parseLoadOptions(values: { readonly rate: string; readonly interval: string }): LoadOptions {
-  const [rate, interval] = [Number(values.rate), Number(values.interval)];
-  if (!Number.isInteger(rate) || rate < 10) throw new UsageError('--rate takes a whole number from 10');
-  if (!Number.isInteger(interval) || interval < 5)
-    throw new UsageError('--interval takes a whole number from 5');
-  if (rate * interval > MAX_MONITORS)
-    throw new UsageError(
-      `--rate times --interval is ${rate * interval} monitors; at most ${MAX_MONITORS} are possible`,
-    );
-  return { rate, interval };
 }
 
 /** Rows of a table, and problems. Each problem fails the test. */

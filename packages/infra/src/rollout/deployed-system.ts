@@ -92,15 +92,15 @@ export async function readBody(what: string, response: Response, status: number)
   return text === '' ? null : (JSON.parse(text) as unknown);
 }
 
-/** Waits for a condition. One that throws does not hold yet: containers and pods are unreachable while they start. */
+/** Waits for a condition. An error counts as false: containers and pods are unreachable while they start. */
 export async function untilReachable(
   what: string,
   withinSeconds: number,
-  holds: () => Promise<boolean>,
+  isMet: () => Promise<boolean>,
 ): Promise<void> {
   let cause: unknown;
   const isTrue = (): Promise<boolean> =>
-    holds().catch((error: unknown) => {
+    isMet().catch((error: unknown) => {
       cause = error;
       return false;
     });

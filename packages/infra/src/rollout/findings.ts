@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { countSlots, type Span } from '@tocsin/bench/measure/slots';
 import { webhookPayloadSchema, type WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
-import { expectedWebhooks, withoutStamps, type ImplyingEvent } from '@tocsin/lab/oracle';
+import { expectedWebhooks, withoutStamps, type ImplyingEvent } from '@tocsin/lab/oracle/model';
 import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
 import type { DeployedSystem } from './deployed-system.ts';

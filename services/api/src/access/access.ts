@@ -8,7 +8,7 @@ import { rateLimit } from 'express-rate-limit';
 import type { ApiContext } from '../context.ts';
 import { bodyOf } from '../http/json-body.ts';
 import { callerOf, stateOf } from '../http/request-state.ts';
-import { keepPrivate } from '../http/response-headers.ts';
+import { keepPrivate } from '../http/headers.ts';
 
 const BEARER = /^bearer +(\S+) *$/i;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -3,10 +3,10 @@ import { createLoop } from '@tocsin/runtime/loop';
 
 const FLUSH_EVERY_MS = 1_000;
 
-/** Writes behind when API keys were last used, so that no request waits for it (specification "Authentication" 8). */
+/** Records when API keys were last used, in the background, so that no request waits for it. */
 export interface LastUsedRecorder {
   note(apiKeyId: string): void;
-  /** Writes what is left. Never rejects. */
+  /** Writes the rest. Never rejects. */
   stop(): Promise<void>;
 }
 
@@ -27,14 +27,14 @@ export function createLastUsedRecorder(
       await write(batch);
       failing = false;
     } catch (error) {
-      // At most one time per key is held, and later uses win.
+      // Later uses win.
       pending = new Map([...batch, ...pending]);
-      if (!failing) logger.warn('Could not note when API keys were used; trying again', { error });
+      if (!failing) logger.warn('Could not record when API keys were used; retrying', { error });
       failing = true;
     }
   }
 
-  const loop = createLoop({ name: 'Noting the use of API keys', everyMs, logger, work: flush });
+  const loop = createLoop({ name: 'Recording the use of API keys', everyMs, logger, work: flush });
   return {
     note: (apiKeyId) => void pending.set(apiKeyId, new Date()),
     async stop() {

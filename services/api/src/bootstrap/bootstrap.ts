@@ -12,9 +12,9 @@ export interface BootstrapAdmin {
 }
 
 /**
- * Makes sure of the user that the settings name, an owner of the first account (design §2). One that exists stays as it is,
- * password and role too; one that was removed stays removed until somebody invites that person again.
- * @throws SettingsError where the user has to be made and one of the two variables is missing
+ * Creates the user of the settings as an owner of the first account. An existing user stays unchanged, including password and role. A removed
+ * user stays removed until invited again.
+ * @throws SettingsError if the user must be created and one of the two variables is missing
  */
 export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {
   const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password } = admin;
@@ -47,7 +47,7 @@ export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: L
     });
     logger.info('Created the user of BOOTSTRAP_ADMIN_EMAIL', { userId });
   } catch (error) {
-    // Another api process that starts now was faster.
+    // Another api process created it at the same time.
     if (!(error instanceof AppError && error.code === 'conflict')) throw error;
   }
 }
@@ -57,7 +57,7 @@ export interface BootstrapKeys {
   readonly BOOTSTRAP_READ_KEY?: string | undefined;
 }
 
-/** Makes sure of the first account and of the keys that the settings name (design §2). A deleted key stays deleted. */
+/** Creates the first account and the API keys of the settings. A deleted key stays deleted. */
 export async function ensureApiKeys(db: Database, keys: BootstrapKeys, logger: Logger): Promise<void> {
   const { id: accountId } = await ensureAccount(db);
   for (const [variable, scopes] of [

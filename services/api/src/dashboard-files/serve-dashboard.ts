@@ -6,10 +6,10 @@ import type { RequestHandler } from 'express';
 import { contentSecurityPolicy, referrerPolicy } from 'helmet';
 import { stateOf } from '../http/request-state.ts';
 import { notFound } from '../http/router.ts';
-import { compress } from '../http/response-headers.ts';
+import { compress } from '../http/headers.ts';
 
-/** What the dashboard's page may load and who may show it: itself, from here, nothing else. */
-const loadsOnlyFromHere = contentSecurityPolicy({
+/** Pages load from this server only, and no other site may embed them. */
+const sameOriginPolicy = contentSecurityPolicy({
   useDefaults: false,
   directives: {
     defaultSrc: ["'self'"],
@@ -25,42 +25,42 @@ const loadsOnlyFromHere = contentSecurityPolicy({
   },
 });
 
-/** In place of what API answers have. Links into the dashboard carry tokens: no other site is told where somebody came from. */
-const pageSecurity: readonly RequestHandler[] = [
-  loadsOnlyFromHere,
+/** Replaces the headers of API responses. Links into the dashboard carry tokens, so no other site may get a referrer. */
+export const pageSecurity: readonly RequestHandler[] = [
+  sameOriginPolicy,
   referrerPolicy({ policy: 'same-origin' }),
 ];
 
-/** Never a page: what is missing there is said as the API says it. */
+/** Paths of the API, where no page is served. */
 const NO_PAGES = /^\/(?:api|healthz|readyz|metrics)(?:\/|$)/i;
 const STATIC = { index: false, redirect: false, acceptRanges: false } as const;
 
-/** The dashboard as it was built into this folder: its page at every path that is not the API's, and its files. */
+/** Serves the built dashboard of a folder: its files, and its page at every other path that is not the API's. */
 export function serveDashboard(folder: string): Router {
   const router = Router({ caseSensitive: true });
   router.use(pagesOnly, ...pageSecurity, compress);
   router.use(
     '/assets',
     noteRoute('/assets'),
-    // Their names change with what is in them.
+    // Their names change with their contents.
     express.static(join(folder, 'assets'), { ...STATIC, immutable: true, maxAge: '1y' }),
-    keepNothing,
+    preventCaching,
     notFound,
   );
-  const askAgain = express.static(folder, { ...STATIC, maxAge: 0, setHeaders: (res) => markNoCache(res) });
-  router.use(noteRoute('/'), askAgain, pageHandler(join(folder, 'index.html')));
+  const revalidated = express.static(folder, { ...STATIC, maxAge: 0, setHeaders: (res) => markNoCache(res) });
+  router.use(noteRoute('/'), revalidated, pageHandler(join(folder, 'index.html')));
   return router;
 }
 
-/** Leaves the API's paths, and what does more than read, to who comes after. */
+/** Leaves the API's paths, and methods other than reads, to the next handler. */
 const pagesOnly: RequestHandler = (req, _res, next) => {
   const reads = req.method === 'GET' || req.method === 'HEAD';
   next(reads && !NO_PAGES.test(req.path) ? undefined : 'router');
 };
 
-/** The page that shows whatever its path names. Who asks for anything else at a path that is no file gets a problem. */
+/** The page of every path. A request for another type gets a problem document if there is no such file. */
 function pageHandler(file: string): RequestHandler {
-  return async function answerPage(req, res, next) {
+  return async function sendPage(req, res, next) {
     const wantsPage = req.accepts(['application/problem+json', 'text/html']) === 'text/html';
     res.vary('Accept');
     if (req.path !== '/' && !wantsPage) {
@@ -68,14 +68,14 @@ function pageHandler(file: string): RequestHandler {
       return;
     }
     const page = await readFile(file);
-    // Not of size and time, which may be the same for two versions: builds that are reproducible have one time for all.
+    // Not size and time, which may be the same for two versions: reproducible builds have one time for all files.
     const version = createHash('sha256').update(page).digest('base64url');
     res.set({ 'Cache-Control': 'no-cache', ETag: `W/"${version}"` });
     res.type('html').send(page);
   };
 }
 
-/** All files under one name, for the log and the metrics. */
+/** One route for all files, in the log and the metrics. */
 function noteRoute(route: string): RequestHandler {
   return function note(_req, res, next) {
     stateOf(res).route = route;
@@ -83,8 +83,8 @@ function noteRoute(route: string): RequestHandler {
   };
 }
 
-/** A file that is missing may be there in a moment, when the next version is. */
-const keepNothing: RequestHandler = (_req, res, next) => {
+/** A missing file may exist in a moment, when the next version does. */
+const preventCaching: RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store');
   next();
 };

@@ -2,12 +2,12 @@ import type { RollupState } from '@tocsin/db/check-rollups/roll-up';
 import type { Logger } from '@tocsin/runtime/logger';
 import { measureClockOffset } from '@tocsin/runtime/metrics';
 
-/** With a greater difference one of the two clocks is wrong, and nobody can tell which. */
+/** With a greater difference, one of the two clocks is wrong, and it is unknown which. */
 const MAX_DIFFERENCE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Hours are rolled up soon after they end. A watermark that is older means a long outage, or a clock that jumped ahead. */
 const MAX_WATERMARK_AGE_MS = 4 * 24 * HOUR_MS;
-/** Then an operator has this much running time of the leading api, by a clock that does not jump, to find the clock wrong. */
+/** Time for an operator to notice a wrong clock, counted while an api leads, by a clock that does not jump. */
 const TRUSTED_AFTER_MS = 24 * HOUR_MS;
 /** Leaders read the clock every minute. After a longer pause another process may have led. */
 const MAX_PAUSE_MS = 120_000;
@@ -25,19 +25,19 @@ export interface DatabaseClockOptions {
 export interface ClockReading {
   /** Postgres' clock, epoch milliseconds. */
   readonly now: number;
-  /** Whether its witnesses agree with it: what is deleted by a wrong clock is lost. */
+  /** Whether the clock of this process and the watermark confirm it. What a wrong clock deletes is lost. */
   readonly agrees: boolean;
 }
 
 /**
- * Postgres' clock, which decides what is too old to be kept, and its two witnesses: this process' clock, and the watermark of
- * the rollups. On one machine the first shows nothing, because both are the same clock.
+ * Postgres' clock, which decides what is too old to keep. Two others confirm it: the clock of this process, and the watermark of the rollups.
+ * On a single machine the first proves nothing, because both are the same clock.
  */
 export class DatabaseClock {
   readonly #options: DatabaseClockOptions;
   #agreed = true;
   #isDoubted = false;
-  /** What the last reading said, if it was trusted: by both clocks. */
+  /** The last trusted reading, by both clocks. */
   #trusted: { readonly now: number; readonly at: number } | null = null;
   /** The last reading, by `performance.now()`. */
   #readAt = -Infinity;
@@ -72,7 +72,7 @@ export class DatabaseClock {
     const state = await readState();
     const doubtedMs = state?.clockDoubtedMs ?? 0;
     const isRecent = state === null || now - state.rolledUntil.getTime() <= MAX_WATERMARK_AGE_MS;
-    if (isRecent || this.#wentOnSteadily(now, at) || doubtedMs >= TRUSTED_AFTER_MS) {
+    if (isRecent || this.#advancedSteadily(now, at) || doubtedMs >= TRUSTED_AFTER_MS) {
       if (isRecent && doubtedMs > 0) await writeDoubt(0);
       this.#isDoubted = false;
       this.#trusted = { now, at };
@@ -91,7 +91,7 @@ export class DatabaseClock {
   }
 
   /** Whether Postgres' clock has not jumped since a reading that was trusted, however old the watermark became meanwhile. */
-  #wentOnSteadily(now: number, at: number): boolean {
+  #advancedSteadily(now: number, at: number): boolean {
     if (this.#trusted === null) return false;
     const drift = now - this.#trusted.now - (at - this.#trusted.at);
     return Math.abs(drift) <= MAX_DIFFERENCE_MS;

@@ -13,7 +13,7 @@ import { newSignedInUser } from '../testing/sign-in.ts';
 import { openTestApi } from '../testing/test-api.ts';
 import type { TestApi } from '../testing/test-api.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { keepHouse, startHousekeeping } from './housekeeping.ts';
+import { runMaintenanceTasks, startHousekeeping } from './housekeeping.ts';
 import type { HousekeepingOptions } from './housekeeping.ts';
 
 const DAY_MS = 86_400_000;
@@ -75,7 +75,7 @@ describe('housekeeping', () => {
     await api.database.pool.query(`drop table ${nameOf(5)}`);
     for (const days of [-500, -91, -90, -30]) await addPartition(days);
     await rolledUpUntil(-90);
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     const names = await partitions();
     expect(names).toEqual(
       expect.arrayContaining([nameOf(-90), nameOf(-30), nameOf(0), nameOf(5), nameOf(7)]),
@@ -100,13 +100,13 @@ describe('housekeeping', () => {
       (await api.database.pool.query('select from triggers')).rowCount;
     clock.mockImplementation(() => trueNow() + shiftMs + aheadMs);
     try {
-      await keepHouse(options);
+      await runMaintenanceTasks(options);
     } finally {
       clock.mockImplementation(() => trueNow() + shiftMs);
     }
     expect(await partitions()).toEqual(expect.arrayContaining([nameOf(-92), nameOf(-29), nameOf(7)]));
     expect(await triggers()).toBe(1);
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     expect(await triggers()).toBe(0);
     const names = await partitions();
     expect([names.includes(nameOf(-92)), names.includes(nameOf(-29))]).toEqual([false, true]);
@@ -125,7 +125,7 @@ describe('housekeeping', () => {
     });
     clock.mockImplementation(() => trueNow() + shiftMs + 100 * DAY_MS);
     try {
-      await keepHouse({ ...options, databaseClock: jumped });
+      await runMaintenanceTasks({ ...options, databaseClock: jumped });
     } finally {
       clock.mockImplementation(() => trueNow() + shiftMs);
     }
@@ -136,13 +136,13 @@ describe('housekeeping', () => {
   test('keeps a day of events, however old, until all that its rollups need is rolled up', async () => {
     for (const days of [-96, -95]) await addPartition(days);
     await api.database.pool.query('delete from check_rollup_state');
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     expect(await partitions()).toContain(nameOf(-96));
     await rolledUpUntil(-95, 0);
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     expect(await partitions()).toContain(nameOf(-96));
     await rolledUpUntil(-95, 1);
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     expect(await partitions()).not.toContain(nameOf(-96));
     expect(await partitions()).toContain(nameOf(-95));
   });
@@ -166,7 +166,7 @@ describe('housekeeping', () => {
     // As a monitor from a former version.
     const former = await commitMonitor(api);
     await api.database.pool.query('delete from schedule_spans where monitor_id = $1', [former.id]);
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     const name = (months: number): string =>
       `check_rollups_${monthsAgo(months).toISOString().slice(0, 7).replace('-', '_')}`;
     expect([...(await listPartitions(db, 'check_rollups'))].sort()).toEqual([name(13), name(0)].sort());
@@ -187,7 +187,7 @@ describe('housekeeping', () => {
       `update triggers set created_at = now() - interval '61 minutes' where id = $1`,
       [old.id],
     );
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     const { rows } = await api.database.pool.query('select id from triggers');
     expect(rows).toEqual([{ id: fresh.id }]);
   });
@@ -212,7 +212,7 @@ describe('housekeeping', () => {
         email,
       ]);
     }
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     const { rows } = await pool.query(
       `select user_id::text as left from sessions union select identifier from verifications
        union select email from invitations`,
@@ -248,7 +248,7 @@ describe('housekeeping', () => {
          for each statement execute function refuse_many()`,
       );
     }
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     const { rows } = await pool.query<{ left: number }>(
       `select (select count(*) from triggers where created_at < now() - interval '1 hour')::int + (select count(*) from idempotency_keys)::int
          + (select count(*) from verifications where identifier = 'many')::int
@@ -266,7 +266,7 @@ describe('housekeeping', () => {
     );
     await addPartition(-97);
     await rolledUpUntil(-90);
-    await expect(keepHouse(options)).rejects.toThrow('Failed maintenance tasks: 1');
+    await expect(runMaintenanceTasks(options)).rejects.toThrow('Failed maintenance tasks: 1');
     expect(await partitions()).not.toContain(nameOf(-97));
     await pool.query('drop trigger refuse on sessions');
   });
@@ -285,7 +285,7 @@ describe('housekeeping', () => {
       return logger;
     });
     try {
-      await expect(keepHouse({ ...options, logger }, shutdown.signal)).rejects.toThrow(
+      await expect(runMaintenanceTasks({ ...options, logger }, shutdown.signal)).rejects.toThrow(
         'Failed maintenance tasks: 1',
       );
       expect(failed).toHaveBeenCalledTimes(1);
@@ -304,7 +304,7 @@ describe('housekeeping', () => {
     );
     // Without a tombstone, as it relied on a foreign key that deleted incidents too.
     await pool.query('delete from monitors where id = $1', [id]);
-    await keepHouse(options);
+    await runMaintenanceTasks(options);
     expect((await pool.query('select from incidents where monitor_id = $1', [id])).rowCount).toBe(0);
     expect((await pool.query('select from deleted_monitors')).rowCount).toBe(0);
   });

@@ -20,12 +20,12 @@ export interface HousekeepingOptions {
   readonly db: Database;
   readonly databaseClock: DatabaseClock;
   readonly retentionDays: number;
-  /** Of the api processes, one runs the tasks. */
+  /** One api process runs the tasks. */
   readonly isLeader: () => boolean;
   readonly logger: Logger;
 }
 
-/** Runs the maintenance tasks every ten minutes on the leader (design §5). */
+/** Runs the maintenance tasks every ten minutes on the leader. */
 export function startHousekeeping(options: HousekeepingOptions): Loop {
   const { isLeader, logger } = options;
   return createLoop({
@@ -33,18 +33,18 @@ export function startHousekeeping(options: HousekeepingOptions): Loop {
     everyMs: EVERY_MS,
     logger,
     work: async (signal) => {
-      if (isLeader()) await keepHouse(options, signal);
+      if (isLeader()) await runMaintenanceTasks(options, signal);
     },
   });
 }
 
 /**
- * Runs every maintenance task once. Several processes may do so at once. A task that fails does not stop the others, and what is old
- * is deleted only while this process' clock agrees with that of Postgres.
+ * Runs every maintenance task once; several processes may do so at the same time. A task that fails does not stop the others. Old data is
+ * deleted only while the clocks of this process and of Postgres agree.
  * @param signal ends it after the current batch
- * @throws AggregateError of the tasks that failed, also where the signal ended it; each is logged
+ * @throws AggregateError of the failed tasks, also if the signal ended it; each is logged
  */
-export async function keepHouse(
+export async function runMaintenanceTasks(
   options: HousekeepingOptions,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function keepHouse(
   for (const { name, deletesByAge, work } of tasks(options, signal)) {
     if (signal.aborted) break;
     try {
-      // Read for each task: the one before may have taken long, and what a wrong clock deletes is lost.
+      // Read for each task, because the previous one may have taken long, and what a wrong clock deletes is lost.
       const { now, agrees } = await databaseClock.read();
       if (deletesByAge && !agrees) continue;
       logger.debug('Finished a maintenance task', { task: name, result: await work(now) });
@@ -84,7 +84,7 @@ function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: Abort
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
     always('mark orphaned incidents', () => markOrphanedIncidents(db, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
-    // Last: a partition that is in use is dropped in a later round, and no other task waits for it.
+    // Last, so that no other task waits for a partition in use, which a later round drops.
     byAge('drop expired events', (now) =>
       report(logger, 'events', dropExpiredEventPartitions(db, retentionDays, now)),
     ),
@@ -94,7 +94,7 @@ function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: Abort
 
 async function alignAndReport(db: Database, logger: Logger): Promise<void> {
   const aligned = await alignSpans(db);
-  if (aligned > 0) logger.info('Mended the schedule spans of monitors', { monitors: aligned });
+  if (aligned > 0) logger.info('Repaired the schedule spans of monitors', { monitors: aligned });
 }
 
 async function report(logger: Logger, what: string, dropped: Promise<string[]>): Promise<void> {

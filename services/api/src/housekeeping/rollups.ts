@@ -13,14 +13,14 @@ const EVERY_MS = 60_000;
 export interface RollUpOptions {
   readonly db: Database;
   readonly databaseClock: DatabaseClock;
-  /** Of the api processes, one rolls up. */
+  /** One api process rolls up. */
   readonly isLeader: () => boolean;
   readonly logger: Logger;
 }
 
 /**
- * Rolls each hour of events up when it is finished (ADR 8); a loop of its own, so that a backlog holds nothing else up. None
- * by a clock that may be wrong: hours that a clock jumped over would be rolled up without their checks, and never again.
+ * Rolls up each finished hour of events (ADR 8), in a loop of its own, so that a backlog delays nothing else. It pauses while the clock may
+ * be wrong: hours that a clock jumped over would be rolled up without their checks, and never again.
  */
 export function startRollUps({ db, databaseClock, isLeader, logger }: RollUpOptions): Loop {
   return createLoop({
@@ -38,8 +38,8 @@ export function startRollUps({ db, databaseClock, isLeader, logger }: RollUpOpti
   });
 }
 
-/** Series of the gauge; the regions with the most gaps come first. */
-const MOST_REGIONS = 100;
+/** Regions in the gauge, those with the most gaps first. */
+const MAX_REGIONS = 100;
 
 export interface RollupMetricsOptions {
   readonly registry: Metrics;
@@ -49,8 +49,8 @@ export interface RollupMetricsOptions {
 }
 
 /**
- * Shows how far the events are rolled up, and how many checks of the last hour did not happen: the same in every api process.
- * What cannot be read is left out, and never breaks or holds up the scrape.
+ * Exports how far events are rolled up, and how many checks of the last hour did not run. Every api process exports the same values. A value
+ * that cannot be read is left out and never breaks or delays the scrape.
  */
 export function registerRollupMetrics({ registry, readState, logger }: RollupMetricsOptions): void {
   const reading = createReading({ what: 'how far checks are rolled up', read: readState, logger });
@@ -70,7 +70,7 @@ export function registerRollupMetrics({ registry, readState, logger }: RollupMet
     samples: async () =>
       Object.entries((await reading())?.lastGaps ?? {})
         .toSorted(([, one], [, other]) => other - one)
-        .slice(0, MOST_REGIONS)
+        .slice(0, MAX_REGIONS)
         .map(([region, value]) => ({ labels: { region }, value })),
   });
 }

@@ -122,14 +122,14 @@ describe('a client that takes its time', () => {
   });
 
   /** Shortens this limit alone: on a busy machine, the others would end the requests of the clients that do take their answers. */
-  const UNTAKEN = { answerMs: 100 };
+  const UNREAD = { responseMs: 100 };
 
   test('to take an answer is let go, and others are served', async () => {
     let length = 0;
     await serve((req, res) => {
       if (req.url === '/long') res.once('close', () => (length = res.socket?.bytesWritten ?? -1));
       res.end(Buffer.alloc(req.url === '/long' ? 50_000_000 : 5));
-    }, UNTAKEN);
+    }, UNREAD);
     const reader = client('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');
     reader.socket.pause();
     await until('the answer is cut off', () => length !== 0);
@@ -144,7 +144,7 @@ describe('a client that takes its time', () => {
       res.setHeader('A', 'b');
       res.writeHead(200, { 'Content-Type': req.url === '/stream' ? 'text/event-stream' : 'text/plain' });
       res.write('begun');
-    }, UNTAKEN);
+    }, UNREAD);
     client('GET /stream HTTP/1.1\r\nHost: a\r\n\r\n');
     for (const path of ['/first', '/second'])
       expect(await exchange(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(/begun\r\n$/);

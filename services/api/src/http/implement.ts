@@ -6,7 +6,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { RESOURCES } from '../resources.ts';
-import { invalidFields } from './field-errors.ts';
+import { invalidFields } from './errors.ts';
 import { bodyOf } from './json-body.ts';
 import type { RawBody } from './json-body.ts';
 import { callerOf, stateOf } from './request-state.ts';
@@ -59,7 +59,7 @@ export type Handlers<Table extends Routes> = {
   readonly [Id in keyof Table]: Handle<Table[Id]> | ParsingHandler<Table[Id]>;
 };
 
-/** A route and what answers its requests, once access is granted and the body is read. */
+/** A route and the handler of its requests, after access is granted and the body is read. */
 export interface Implementation {
   readonly route: Route;
   readonly handler: RequestHandler;
@@ -123,7 +123,7 @@ async function parse(
 }
 
 /** @throws AppError validation_failed, with all invalid fields */
-export function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: unknown): z.output<Schema> {
+function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: unknown): z.output<Schema> {
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
   throw invalidFields(toFieldErrors(result.error.issues, schema));
@@ -137,7 +137,7 @@ function send(req: Request, res: Response, route: Route, result: unknown): void 
     headers: Readonly<Record<string, string | string[] | undefined>>;
   };
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.set(name, value);
-  // The ETag may be only the version of what can be changed. By it, Express would answer 304 and withhold new events.
+  // The ETag may be only the version of what can be changed. Express would respond with 304 and withhold new events.
   if (!otherResponses.some(({ status }) => status === 304)) delete req.headers['if-none-match'];
   res.status(statusOf(route));
   if (response === undefined) res.end();

@@ -4,7 +4,7 @@ import { LIMITS } from '@tocsin/contracts/limits';
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [BRACKET, CLOSING_BRACKET, BRACE, CLOSING_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** One open object or array while a text is read. */
+/** An open object or array while a text is read. */
 interface Level {
   /** The keys seen so far; null for an array. */
   readonly keys: Set<string> | null;
@@ -14,8 +14,7 @@ interface Level {
 }
 
 /**
- * Reads a JSON object. A key given twice, or `__proto__`, is refused: a reader that keeps one of two values drops the other
- * silently.
+ * Parses a JSON object. A key given twice, or `__proto__`, is refused, because a parser would silently drop a value.
  * @throws AppError malformed_body, body_too_large
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
@@ -40,8 +39,8 @@ export function parseJsonObject(text: string): Record<string, unknown> {
 }
 
 /**
- * A body of 32 MiB that is nothing but brackets comes to gigabytes as objects: what may hold too many values is counted before it is
- * read, by hand, since it may be no JSON at all.
+ * 32 MiB of nothing but brackets become gigabytes of objects. So the values of a large text are counted before it is parsed, by hand, since
+ * it may not be JSON.
  */
 function requireFewValues(text: string): void {
   if (text.length <= LIMITS.bodyValues) return;
@@ -55,7 +54,7 @@ function requireFewValues(text: string): void {
   throw new AppError('body_too_large', `The body must hold at most ${LIMITS.bodyValues} values.`);
 }
 
-/** V8 quotes what stands around the fault, which may be a secret: it stays out of answers, and so out of logs of pipelines. */
+/** V8 quotes the text around an error, which may be a secret: it must not get into responses, and so into logs of pipelines. */
 function withoutText(message: string): string {
   return message
     .replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, '')
@@ -63,8 +62,8 @@ function withoutText(message: string): string {
 }
 
 /**
- * The first key that is not acceptable, with its dotted path. `text` is valid JSON. The loop uses no regular expression: one that
- * matches a whole string runs out of stack after some million escapes.
+ * The first refused key with its dotted path. `text` must be valid JSON. The loop uses no regular expression: one that matches a whole
+ * string overflows the stack after some million escapes.
  */
 function findRefusedKey(text: string): { path: string; message: string } | null {
   const levels: Level[] = [];
@@ -89,14 +88,14 @@ function findRefusedKey(text: string): { path: string; message: string } | null 
   return null;
 }
 
-/** The index of the quote that ends the string which starts at `start`; where none ends it, an index beyond the text. */
+/** The index of the quote that ends the string at `start`; beyond the text if none does. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
   return at;
 }
 
-/** Made for a refusal only: for each key of a body that is nothing but levels it would take minutes. */
+/** Built for an error only: for each key of a deeply nested body it would take minutes. */
 function pathOf(levels: readonly Level[]): string {
   return levels.map(({ position }) => position).join('.');
 }

@@ -3,23 +3,67 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import type { Request, RequestHandler } from 'express';
 import { callerOf } from './request-state.ts';
 
+/** A body, its text and its parsed values take some hundred MB together. The chart limits the process to 768. */
+const MAX_AT_ONCE = 2;
+/** As long as a large set takes. Nothing of a waiting body is in memory. */
+const WAIT_MS = 10_000;
+
+/**
+ * Admits few requests with large bodies at a time, one for each account, until their responses end. Others wait, then get 503. It follows
+ * the authentication and precedes the reading of the body.
+ */
+export function boundLargeBodies(waitMs: number = WAIT_MS): RequestHandler {
+  const semaphore = new OwnerSemaphore(MAX_AT_ONCE);
+  return async function admit(req, res, next) {
+    if (!mayBeLarge(req)) {
+      next();
+      return;
+    }
+    const { accountId } = callerOf(res);
+    if (!(await semaphore.acquire(accountId, waitMs))) {
+      throw new AppError('unavailable', 'Other large sets are being applied. Try again soon.', {
+        headers: { 'Retry-After': '5' },
+      });
+    }
+    const release = (): void => {
+      res.off('close', release);
+      req.socket.off('close', release);
+      semaphore.release(accountId);
+    };
+    if (req.socket.destroyed) {
+      semaphore.release(accountId);
+      return;
+    }
+    res.once('close', release);
+    // A response that waits behind another one gets no event when its connection closes.
+    req.socket.once('close', release);
+    next();
+  };
+}
+
+function mayBeLarge(req: Request): boolean {
+  const length = req.get('content-length');
+  if (length === undefined) return req.get('transfer-encoding') !== undefined;
+  return Number(length) > LIMITS.apiBodyBytes || req.get('content-encoding') !== undefined;
+}
+
 interface Waiter {
   readonly owner: string;
   readonly admit: () => void;
 }
 
-/** Places that only so many have at a time, and each owner one. */
-class Places {
-  readonly #most: number;
+/** A semaphore with at most one permit for each owner. */
+class OwnerSemaphore {
+  readonly #max: number;
   readonly #owners = new Set<string>();
   readonly #waiting: Waiter[] = [];
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
-  /** Those who wait are admitted in their order. @returns false where none got free in time */
-  async take(owner: string, withinMs: number): Promise<boolean> {
+  /** Waiters get permits in order. @returns false if none became free in time */
+  async acquire(owner: string, withinMs: number): Promise<boolean> {
     if (this.#isFreeFor(owner)) {
       this.#owners.add(owner);
       return true;
@@ -40,8 +84,7 @@ class Places {
     });
   }
 
-  /** Once for each time that a place was taken. */
-  giveBack(owner: string): void {
+  release(owner: string): void {
     this.#owners.delete(owner);
     const next = this.#waiting.findIndex((waiter) => this.#isFreeFor(waiter.owner));
     const [waiter] = next === -1 ? [] : this.#waiting.splice(next, 1);
@@ -51,50 +94,6 @@ class Places {
   }
 
   #isFreeFor(owner: string): boolean {
-    return this.#owners.size < this.#most && !this.#owners.has(owner);
+    return this.#owners.size < this.#max && !this.#owners.has(owner);
   }
-}
-
-/** A body, its text and what it holds are some hundred MB together, in a process that may have 768 (the chart's limit). */
-const MOST_AT_ONCE = 2;
-/** As long as a large set takes; nothing of a body is in memory meanwhile. */
-const WAIT_MS = 10_000;
-
-/**
- * Lets few requests with bodies above the ordinary bound pass at a time, one of each account, until they are answered. Others wait a
- * while, and are then told to come again. Stands behind the authentication, before the body is read.
- */
-export function boundLargeBodies(waitMs: number = WAIT_MS): RequestHandler {
-  const places = new Places(MOST_AT_ONCE);
-  return async function admit(req, res, next) {
-    if (!mayBeLarge(req)) {
-      next();
-      return;
-    }
-    const { accountId } = callerOf(res);
-    if (!(await places.take(accountId, waitMs))) {
-      throw new AppError('unavailable', 'Other large sets are being applied. Try again soon.', {
-        headers: { 'Retry-After': '5' },
-      });
-    }
-    const leave = (): void => {
-      res.off('close', leave);
-      req.socket.off('close', leave);
-      places.giveBack(accountId);
-    };
-    if (req.socket.destroyed) {
-      places.giveBack(accountId);
-      return;
-    }
-    res.once('close', leave);
-    // What waits behind another answer of its connection is not told that this has closed.
-    req.socket.once('close', leave);
-    next();
-  };
-}
-
-function mayBeLarge(req: Request): boolean {
-  const length = req.get('content-length');
-  if (length === undefined) return req.get('transfer-encoding') !== undefined;
-  return Number(length) > LIMITS.apiBodyBytes || req.get('content-encoding') !== undefined;
 }

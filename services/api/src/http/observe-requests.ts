@@ -7,11 +7,11 @@ import { stateOf } from './request-state.ts';
 
 const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** One log line and one measurement per request, when its answer is sent or its client has gone. A live stream is not measured. */
+/** Writes one log line and one measurement per request when its response ends or its client disconnects. Live streams are not measured. */
 export function observeRequests(logger: Logger, metrics: Metrics): RequestHandler {
   const seconds = new Histogram({
     name: 'tocsin_http_request_duration_seconds',
-    help: 'How long the API took to answer.',
+    help: 'How long the API took to respond.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 65],
     registers: [metrics],
@@ -60,7 +60,7 @@ export const traceRequests: RequestHandler = (req, res, next) => {
     const { route } = state;
     if (route !== undefined) span.updateName(`${method} ${route}`);
     span.setAttributes({ 'http.route': route, 'http.response.status_code': res.statusCode });
-    if (res.statusCode >= 500) failSpan(span, `answered ${res.statusCode}`);
+    if (res.statusCode >= 500) failSpan(span, `responded with ${res.statusCode}`);
     span.end();
   });
   runInSpan(span, next);

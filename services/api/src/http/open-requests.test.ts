@@ -5,15 +5,15 @@ import { expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { OpenRequests } from './open-requests.ts';
 
-test('what waits behind another answer is forgotten with its connection', async () => {
+test('a response that waits behind another is forgotten with its connection', async () => {
   const open = new OpenRequests();
   const server = createServer((req, res) => open.add(req, res)).listen(0);
   await once(server, 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3));
-  await until('the requests are open', () => [...open.answers()].length === 3);
-  expect([...open.lastAnswers()]).toEqual([...open.answers()].slice(2));
+  await until('the requests are open', () => [...open.responses()].length === 3);
+  expect([...open.lastResponses()]).toEqual([...open.responses()].slice(2));
   socket.destroy();
-  await until('they are forgotten', () => [...open.answers()].length === 0);
+  await until('they are forgotten', () => [...open.responses()].length === 0);
   server.close();
 });

@@ -10,7 +10,7 @@ import type { Implementation } from './implement.ts';
 import { parseJsonBody } from './json-body.ts';
 import { boundLargeBodies } from './large-bodies.ts';
 import { stateOf } from './request-state.ts';
-import { compress, keepUncompressed } from './response-headers.ts';
+import { compress, keepUncompressed } from './headers.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
@@ -60,7 +60,7 @@ function addPath(
     const found = implementations.find(({ route }) => methodOf(route).toLowerCase() === method);
     if (found === undefined) continue;
     expressRoute[method](...stagesOf(found.route), found.handler);
-    // Express answers HEAD like GET.
+    // Express handles HEAD like GET.
     allowed.push(...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
   }
   const allow = allowed.join(', ');

@@ -83,14 +83,14 @@ export function authOptions(settings: AuthSettings): BetterAuthOptions {
   };
 }
 
-/** Whoever changes a password may do so because somebody else knows it: the other sessions always end. */
+/** A password may be changed because someone else knows it, so the other sessions always end. */
 const endOtherSessions = createAuthMiddleware(async (context) => {
   if (context.path !== '/change-password') return;
   const body = context.body as Record<string, unknown>;
   return { context: { ...context, body: { ...body, revokeOtherSessions: true } } };
 });
 
-/** The tokens of a provider have said who somebody is, and nothing else is asked of them: they are not kept. */
+/** The tokens of a provider are not stored: they are needed only to identify the user. */
 async function dropTokens(login: Record<string, unknown>): Promise<{ data: Record<string, unknown> }> {
   return { data: { ...login, accessToken: null, refreshToken: null, idToken: null } };
 }

@@ -14,8 +14,8 @@ interface KnownDeviceOptions {
 }
 
 /**
- * Browsers that have signed in as a user before, by a signed cookie that is valid until the user's password changes. It signs nobody in: its
- * holder is spared the delay that guesses of others cause (`SignInLimit`).
+ * Browsers that have signed in as a user before, recognised by a signed cookie that is valid until the user's password changes. The cookie
+ * does not sign in. It only exempts its holder from the delay that guesses of others cause (`SignInLimit`).
  */
 export class KnownDevices {
   readonly #db: Database;
@@ -35,7 +35,7 @@ export class KnownDevices {
     for (const cookie of req.get('cookie')?.split(';') ?? []) {
       const [name = '', value = ''] = cookie.split('=', 2);
       const [id = '', password = '', signature = ''] = value.trim().split('.', 3);
-      // The signature comes first: whoever guesses must not cause queries.
+      // The signature comes first, so that guesses cause no queries.
       if (name.trim() !== this.#name || !isSame(signature, this.#sign(email, id, password))) continue;
       if (isSame(password, await this.#passwordMark(email))) return id;
     }
@@ -60,7 +60,7 @@ export class KnownDevices {
     return parts.join('; ');
   }
 
-  /** Changes with the password, and says nothing about it. */
+  /** Changes with the password and reveals nothing about it. */
   async #passwordMark(email: string): Promise<string> {
     const hash = await findPasswordHash(this.#db, email);
     return this.#hmac(`known device password\0${hash ?? ''}`).slice(0, 22);

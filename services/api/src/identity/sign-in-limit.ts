@@ -116,7 +116,7 @@ function withTurn(turn: Turn, client: Client): AdmittedAttempt {
     end: (outcome) => {
       if (outcome === 'failed') return;
       const isLast = turn.line.nextTurnAt === turn.at + TURN_MS;
-      // Nobody has to wait for a turn that was not used for a guess.
+      // A turn that was not used for a guess must not delay others.
       if (isLast) turn.line.nextTurnAt = turn.at;
       if (outcome === 'succeeded') client.failures = 0;
       else if (isLast) client.failures = Math.max(client.failures - 1, 0);
@@ -129,7 +129,7 @@ function toSeconds(ms: number): number {
   return Math.ceil(ms / 1_000);
 }
 
-/** Values that are forgotten an hour after their last use, or when there are too many. */
+/** Values that are dropped an hour after their last use, or when there are too many. */
 class RecentlyUsed<Value> {
   readonly #now: () => number;
   readonly #max: number;

@@ -18,14 +18,13 @@ export interface OidcSettings {
 type Handler = (request: Request) => Promise<Response>;
 
 /**
- * Sign-in by OpenID Connect, for users and for who holds an open invitation (docs/adr/0006-sessions.md). It has a better-auth of its
- * own, made again where the provider could not be reached: a provider that is away or hangs
- * holds up nobody who has a session or a password.
+ * Sign-in by OpenID Connect, for users and for people with an open invitation (docs/adr/0006-sessions.md). It has a better-auth instance
+ * of its own, created again if the provider was unreachable, so that an unavailable provider affects neither sessions nor passwords.
  */
 export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): Handler {
   let connection = connect(settings, oidc);
   let triedAt = performance.now();
-  return async function answer(request) {
+  return async function handle(request) {
     if (!(await connection.found) && performance.now() - triedAt > RETRY_AFTER_MS) {
       triedAt = performance.now();
       connection = connect(settings, oidc);
@@ -36,7 +35,7 @@ export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): 
 
 interface Connection {
   readonly handle: Handler;
-  /** Whether the provider could be reached and is one we can trust. */
+  /** Whether the provider was reachable and can be trusted. */
   readonly found: Promise<boolean>;
 }
 
@@ -54,7 +53,7 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
             scopes: ['openid', 'email', 'profile'],
             pkce: true,
             requireIdTokenVerification: true,
-            // Users come from invitations alone; better-auth then finds the user by the address.
+            // Users come from invitations only. better-auth then finds the user by the address.
             disableSignUp: true,
             mapProfileToUser: (profile) => ({ emailVerified: isVerified(profile) }),
             // Runs once the token is verified, before better-auth looks for the user. Without a subject, the sign-in is refused.
@@ -65,7 +64,7 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
               if (sub !== '' && isVerified(profile) && typeof email === 'string')
                 await acceptInvitationOf(settings.db, email, name?.trim() || email).catch(
                   (error: unknown) => {
-                    // better-auth reports it as a refusal of the provider.
+                    // better-auth reports it as an error of the provider.
                     settings.logger.error('Could not accept an invitation at sign-in', { error });
                     throw error;
                   },
@@ -109,7 +108,7 @@ interface OidcEnv {
   readonly OIDC_CLIENT_SECRET?: string | undefined;
 }
 
-/** Null where none of the three is set. @throws SettingsError where one is missing */
+/** Null if none of the three is set. @throws SettingsError if some are set and others are not */
 export function oidcSettings(env: OidcEnv): OidcSettings | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = env;
   if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined) {

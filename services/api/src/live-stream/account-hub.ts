@@ -10,9 +10,9 @@ import { resetMessage, toMessage, toPage } from './messages.ts';
 import type { Page } from './messages.ts';
 import { readRecords } from './replay.ts';
 
-/** A statement takes at most 15 s: what is stamped earlier than this before a look at Postgres was there to see. */
+/** A statement takes at most 15 s, so what was stamped earlier than this before a query was visible to it. */
 const COMMITTED_AFTER_MS = 20_000;
-/** So often all monitors are compared: a transaction of several slow statements may take longer than that. */
+/** Every so many queries compare all monitors, because a transaction of several slow statements may take longer. */
 const COMPARE_ALL_EVERY = 30;
 
 export interface AccountHubOptions {
@@ -24,18 +24,18 @@ export interface AccountHubOptions {
 
 /**
  * Follows one account in Postgres for all its streams in this process (docs/adr/0009-live-stream-by-polling.md). It remembers the last
- * stamp of each monitor; since stamps only grow, in commit order, what comes after it is new, and nothing comes before it.
+ * stamp of each monitor. Stamps only grow, in commit order, so whatever has a later stamp is new.
  */
 export class AccountHub {
-  /** Rejects where Postgres did not say where to begin; the hub is of no use then. */
+  /** Rejects if the first query failed; the hub is unusable then. */
   readonly ready: Promise<void>;
   readonly #options: AccountHubOptions;
   readonly #streams = new Set<ClientStream>();
-  /** By monitor; one that is not here has no record yet that was not to be sent. */
+  /** The last stamp sent, by monitor. A monitor without an entry has no earlier record. */
   #stamps = new Map<string, number>();
-  /** Postgres' clock at the last complete look. */
+  /** Postgres' clock at the last complete query. */
   #position = 0;
-  /** This process' clock then. */
+  /** The clock of this process then. */
   #completeAt = 0;
   #comparedAgo = 0;
   #loop: Loop | undefined;
@@ -47,7 +47,7 @@ export class AccountHub {
     this.ready = this.#start();
   }
 
-  /** See `positionOf`. */
+  /** See `parsePosition`. */
   get position(): number {
     return this.#position;
   }
@@ -64,7 +64,7 @@ export class AccountHub {
     this.#streams.delete(stream);
   }
 
-  /** Resolves when nothing is asked of Postgres any more. */
+  /** Resolves after the last query. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.ready.catch(() => undefined);
@@ -83,7 +83,7 @@ export class AccountHub {
     });
   }
 
-  /** Takes everything that is there as known. */
+  /** Treats all existing records as sent. */
   async #beginNow(): Promise<void> {
     const { db, accountId } = this.#options;
     const { now, stamps } = await listMonitorStamps(db, accountId, null);
@@ -99,14 +99,14 @@ export class AccountHub {
       }
       let complete = false;
       while (!complete && !signal.aborted) complete = await this.#readPage();
-      this.#say(false);
+      this.#logOutage(false);
     } catch (error) {
       if (!isOutage(error)) throw error;
-      this.#say(true, error);
+      this.#logOutage(true, error);
     }
   }
 
-  /** @returns whether it was all there is */
+  /** @returns whether nothing is left */
   async #readPage(): Promise<boolean> {
     const { db, accountId, limits } = this.#options;
     const compareAll = this.#comparedAgo >= COMPARE_ALL_EVERY;
@@ -142,12 +142,12 @@ export class AccountHub {
     for (const stream of this.#streams) stream.publish(page);
   }
 
-  /** Once when Postgres is away, and once when it is back. */
-  #say(failing: boolean, error?: unknown): void {
+  /** Logs once when Postgres becomes unavailable and once when it is back. */
+  #logOutage(failing: boolean, error?: unknown): void {
     if (failing === this.#failing) return;
     this.#failing = failing;
     const { logger, accountId } = this.#options;
     if (failing) logger.warn('Live streams wait for Postgres', { accountId, error });
-    else logger.info('Live streams go on', { accountId });
+    else logger.info('Live streams continue', { accountId });
   }
 }

@@ -7,30 +7,30 @@ import type { Replay } from './replay.ts';
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
-  // A proxy that compresses would keep messages back, too.
+  // A proxy that compresses would hold messages back.
   'Cache-Control': 'no-store, no-transform',
-  // nginx would keep the messages until it has a buffer full of them.
+  // nginx would hold messages back until its buffer is full.
   'X-Accel-Buffering': 'no',
 };
-/** Of a replay, written before waiting until the client has taken it. */
+/** Messages of a replay written before waiting for the client to read them. */
 const REPLAY_CHUNK = 100;
-/** How long a client may take for what is under way when its stream ends. */
+/** How long a client may take to read the rest when its stream ends. */
 const END_WITHIN_MS = 1_000;
-/** A look at Postgres that began so long after a replay was read has seen all that the replay had. */
+/** A query that began this long after a replay was read has returned all that the replay had. */
 const HUB_IS_PAST_MS = 1_000;
 
-/** The headers of a stream that follows, or would (`HEAD`). Express' own setter would add a charset. */
+/** Writes the headers of a stream, also for `HEAD`. Express' own setter would add a charset. */
 export function writeStreamHeaders(res: Response): void {
   res.writeHead(200, HEADERS);
 }
 
-/** One client's stream. Until it has begun, pages are held: they come after what it missed. */
+/** The stream of one client. Until it has begun, pages are queued: they come after what the client missed. */
 export class ClientStream {
   readonly #res: Response;
   readonly #unsentBytes: number;
-  #held: Page[] | null = [];
-  #heldBytes = 0;
-  /** What the replay had: the hub, which may be behind it, is still to publish some of that. */
+  #queued: Page[] | null = [];
+  #queuedBytes = 0;
+  /** Records of the replay. The hub may be behind it and publish some of them again. */
   #replayed = new Set<string>();
   #replayedAt = 0;
 
@@ -43,17 +43,17 @@ export class ClientStream {
     return !this.#res.destroyed && !this.#res.writableEnded;
   }
 
-  /** Sends a page, or cuts the stream off where too much waits already: the client resumes when it can. */
+  /** Sends a page, or cuts the stream if too much waits already. The client resumes when it can. */
   publish(page: Page): void {
-    if (this.#held === null) this.#writePage(page);
-    else if (this.#heldBytes > this.#unsentBytes) this.cut();
+    if (this.#queued === null) this.#writePage(page);
+    else if (this.#queuedBytes > this.#unsentBytes) this.cut();
     else {
-      this.#held.push(page);
-      this.#heldBytes += page.bytes.length;
+      this.#queued.push(page);
+      this.#queuedBytes += page.bytes.length;
     }
   }
 
-  /** Answers, sends what the client missed as fast as it takes it, then what was held and is not among that. */
+  /** Sends the headers, what the client missed as fast as it reads it, then queued pages without what was replayed. */
   async begin(replay: Replay): Promise<void> {
     writeStreamHeaders(this.#res);
     this.#write(replay.opening);
@@ -64,18 +64,18 @@ export class ClientStream {
     }
     this.#replayed = new Set(messages.map(({ recordId }) => recordId));
     this.#replayedAt = replay.readAt;
-    const held = this.#held ?? [];
-    this.#held = null;
-    for (const page of held) this.#writePage(page);
+    const queued = this.#queued ?? [];
+    this.#queued = null;
+    for (const page of queued) this.#writePage(page);
   }
 
-  /** @param position that of the pages published so far */
+  /** @param position of the pages published so far */
   beat(position: number): void {
-    this.#write(heartbeat(this.#held === null ? position : null));
+    this.#write(heartbeat(this.#queued === null ? position : null));
     if (position > this.#replayedAt + HUB_IS_PAST_MS) this.#replayed.clear();
   }
 
-  /** Ends it where it has begun. */
+  /** Ends the stream if it has begun. */
   end(): void {
     if (!this.isOpen || !this.#res.headersSent) return;
     this.#res.end();
@@ -102,7 +102,7 @@ export class ClientStream {
   }
 }
 
-/** Resolves when the client has taken what was written, or is gone. */
+/** Resolves when the client has read what was written, or has disconnected. */
 function drained(res: Response): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -126,9 +126,9 @@ export interface KeepAliveOptions {
 }
 
 /**
- * Gives signs of life, so that nobody on the way takes the stream for dead, and ends the stream of who is not signed in any more. While
- * Postgres is away, nobody can tell, and there is nothing to send.
- * @returns what stops it, and resolves when nothing is asked of Postgres any more
+ * Sends heartbeats, so that neither the client nor a proxy considers the stream dead, and ends the stream when the session ends. While
+ * Postgres is unavailable, the session is assumed to last.
+ * @returns stops it; resolves after the last query
  */
 export function keepAlive(options: KeepAliveOptions): () => Promise<void> {
   const { stream, logger } = options;

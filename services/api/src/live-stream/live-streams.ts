@@ -30,14 +30,14 @@ interface Client {
   readonly position: number | null;
 }
 
-/** The live streams of this process, with one hub for each account that has some. */
+/** The live streams of this process, with one hub for each account that has any. */
 export class LiveStreams {
   readonly #options: LiveStreamsOptions;
   readonly #limits: StreamLimits;
   readonly #hubs = new Map<string, AccountHub>();
-  /** Each with its user. */
+  /** With the user of each. */
   readonly #streams = new Map<ClientStream, string>();
-  /** What stops the beats of each stream that has begun. */
+  /** Functions that stop the heartbeats of streams that have begun. */
   readonly #beats = new Set<() => Promise<void>>();
   readonly #stopping = new Set<Promise<void>>();
   #stopped = false;
@@ -59,8 +59,8 @@ export class LiveStreams {
   }
 
   /**
-   * Answers a request with a stream; resolves when that has begun.
-   * @throws AppError rate_limited (streams of the user), unavailable (of the process; it stops; Postgres is away)
+   * Responds with a stream; resolves when it has begun.
+   * @throws AppError rate_limited (streams of the user), unavailable (streams of the process, shutdown, Postgres)
    */
   async open(req: Request, res: Response, client: Client): Promise<void> {
     if (res.destroyed) return;
@@ -68,11 +68,11 @@ export class LiveStreams {
     const stream = new ClientStream(res, this.#limits.unsentBytes);
     const hub = this.#join(client, stream);
     let stopBeats: (() => Promise<void>) | undefined;
-    const leave = (): void => {
-      if (stopBeats && this.#beats.delete(stopBeats)) this.#note(stopBeats());
-      this.#leave(client.accountId, hub, stream);
+    const remove = (): void => {
+      if (stopBeats && this.#beats.delete(stopBeats)) this.#track(stopBeats());
+      this.#remove(client.accountId, hub, stream);
     };
-    res.once('close', leave);
+    res.once('close', remove);
     try {
       await hub.ready;
       const replay = await this.#replayFor(client, hub);
@@ -88,12 +88,12 @@ export class LiveStreams {
       this.#beats.add(stopBeats);
       await stream.begin(replay);
     } catch (error) {
-      leave();
+      remove();
       throw error;
     }
   }
 
-  /** Ends every stream at once; resolves when nothing is asked of Postgres any more. */
+  /** Ends every stream; resolves after the last query. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const stream of this.#streams.keys()) stream.end();
@@ -102,8 +102,8 @@ export class LiveStreams {
     await Promise.all([...beats, ...hubs, ...this.#stopping]);
   }
 
-  /** Something that still asks Postgres after its stream has gone. */
-  #note(ending: Promise<void>): void {
+  /** Tracks work that may still query Postgres after its stream has ended. */
+  #track(ending: Promise<void>): void {
     const ended = ending.finally(() => this.#stopping.delete(ended));
     this.#stopping.add(ended);
   }
@@ -116,12 +116,12 @@ export class LiveStreams {
     const { perUser, perProcess } = this.#limits;
     this.#refuseWhenStopped();
     if ([...this.#streams.values()].filter((id) => id === userId).length >= perUser) {
-      throw new AppError('rate_limited', `A user may have ${perUser} streams open. Close one of them.`, {
+      throw new AppError('rate_limited', `A user may have ${perUser} open streams. Close one of them.`, {
         headers: { 'Retry-After': '15' },
       });
     }
     if (this.#streams.size >= perProcess) {
-      throw unavailable(`This server has ${perProcess} streams open and takes no more. Try again soon.`);
+      throw unavailable(`This server has ${perProcess} open streams, its maximum. Try again soon.`);
     }
   }
 
@@ -134,13 +134,13 @@ export class LiveStreams {
     return hub;
   }
 
-  /** The hub goes with its last stream. Doing it twice does no harm. */
-  #leave(accountId: string, hub: AccountHub, stream: ClientStream): void {
+  /** Removes a stream, and the hub with its last stream. Idempotent. */
+  #remove(accountId: string, hub: AccountHub, stream: ClientStream): void {
     this.#streams.delete(stream);
     hub.remove(stream);
     if (!hub.isEmpty || this.#hubs.get(accountId) !== hub) return;
     this.#hubs.delete(accountId);
-    this.#note(hub.stop());
+    this.#track(hub.stop());
   }
 
   async #replayFor({ accountId, position }: Client, hub: AccountHub): Promise<Replay> {

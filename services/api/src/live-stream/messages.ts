@@ -1,6 +1,6 @@
 import { parseTimestamp } from '@tocsin/contracts/fields';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
-import { invalidFields } from '../http/field-errors.ts';
+import { invalidFields } from '../http/errors.ts';
 import { RETRY_MS } from './stream-limits.ts';
 
 /** A record that the live stream sends. */
@@ -32,12 +32,12 @@ function formatPosition(position: number): string {
 
 /** One server-sent event. */
 export interface Message {
-  /** Of its record, by which clients know it again. */
+  /** The id of its record, by which clients recognise it. */
   readonly recordId: string;
   readonly text: string;
 }
 
-/** Messages that go to every stream of an account together; the bytes are shared. */
+/** Messages that every stream of an account gets; the bytes are shared. */
 export interface Page {
   readonly messages: readonly Message[];
   readonly bytes: Buffer;
@@ -58,15 +58,15 @@ export function opening(position: number): string {
 }
 
 /**
- * A sign of life that scripts of a page can see, as they cannot see a comment: by its absence they know a connection that is dead and
- * has not been told so. @param position null: none is known to hold now, and the last one stays
+ * A heartbeat as an event, because scripts of a page do not see comments. Without heartbeats they know that the connection is dead.
+ * @param position null: unknown, so the client keeps its last one
  */
 export function heartbeat(position: number | null): string {
   const id = position === null ? '' : `id: ${formatPosition(position)}\n`;
   return `event: heartbeat\n${id}data: {}\n\n`;
 }
 
-/** Tells the client that it may have missed something: it is to load its lists again. */
+/** Tells the client to reload its lists, because it may have missed something. */
 export function resetMessage(position: number): Message {
   const id = formatPosition(position);
   return { recordId: `reset ${id}`, text: `event: reset\nid: ${id}\ndata: {}\n\n` };

@@ -9,10 +9,10 @@ import { opening, resetMessage, toMessage } from './messages.ts';
 import type { Message, StreamRecord } from './messages.ts';
 
 /**
- * The first `limit` events and status changes in the ranges, by timestamp. A silent status change shares the stamp of its
- * event: it comes right after it, and the two are never in different answers.
+ * The first `limit` events and status changes in the ranges, by timestamp. A silent status change has the stamp of its event: it follows
+ * the event, and the two are never split between two results.
  * @param limit at least 2
- * @returns `complete`: whether the ranges hold nothing else
+ * @returns `complete`: whether the ranges contain nothing else
  */
 export async function readRecords(
   db: Database,
@@ -33,7 +33,7 @@ export async function readRecords(
   return { records: all.slice(0, isSplit ? limit - 1 : limit), complete: false };
 }
 
-/** Timestamps of the wire have one length: they sort as text. */
+/** Timestamps in JSON have a fixed length, so they sort as text. */
 function stampOf({ record }: StreamRecord): string {
   return `${record.timestamp} ${record.monitorId}`;
 }
@@ -54,10 +54,7 @@ export interface Replay {
   readonly readAt: number;
 }
 
-/**
- * What a client that was at `position` may have missed (design §3 "Dashboard API"). Where that is too old, too much, or in
- * the future, which no stream ever gave out: a reset.
- */
+/** What a client may have missed since `position`. A reset if that is too old, in the future (which no stream sends), or too much. */
 export async function readReplay(
   db: Database,
   accountId: string,

@@ -27,7 +27,7 @@ import {
 } from '@tocsin/db/maintenance-windows/write-windows';
 import type { z } from 'zod';
 import type { ApiContext } from '../context.ts';
-import { invalidFields } from '../http/field-errors.ts';
+import { invalidFields } from '../http/errors.ts';
 import type { Handlers } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { hintStatusChanges } from '../queue-hints.ts';

@@ -4,12 +4,12 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 
 const EVERY_MS = 10_000;
-/** Every notifier looks twice a second: what is this late was left by all of them. */
+/** Every notifier polls twice a second, so all of them missed what is this late. */
 const BEHIND_MS = 30_000;
 
 /**
- * Begins and ends the windows that no notifier has looked at. Whether a monitor is in maintenance follows from the occurrence that its
- * window holds, so the next one must be planned also while no notifier runs.
+ * Begins and ends the windows that no notifier has handled. Whether a monitor is in maintenance follows from the stored occurrence of its
+ * window, so the next one must be planned even if no notifier runs.
  */
 export function startPlanningWindows({
   db,
@@ -17,7 +17,7 @@ export function startPlanningWindows({
   logger,
 }: {
   readonly db: Database;
-  /** Of the api processes, one plans. */
+  /** One api process plans. */
   readonly isLeader: () => boolean;
   readonly logger: Logger;
 }): Loop {
@@ -29,7 +29,7 @@ export function startPlanningWindows({
       if (!isLeader()) return;
       const { brokenIds } = await advanceWindows(db, { behindMs: BEHIND_MS });
       for (const maintenanceWindowId of brokenIds) {
-        logger.error('A maintenance window ended: its rule cannot be read any more', { maintenanceWindowId });
+        logger.error('Ended a maintenance window whose rule is no longer valid', { maintenanceWindowId });
       }
     },
   });

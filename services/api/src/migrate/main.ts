@@ -7,7 +7,7 @@ import { parseRegionQueueUrls, secretValues, settings } from '@tocsin/runtime/se
 /*
  * A command, not a part of the service: brings the database, and queues that are on Postgres, to this version's schema. Run it
  * before the services of a new version (docs/runbooks/upgrade.md); safe to run again, and by several at once. Exits 0 when done.
- * SIGTERM and SIGINT cancel the running statement: the server would go on with it, and the next run would wait for it.
+ * SIGTERM and SIGINT cancel the running statement: otherwise the server would continue it, and the next run would wait for it.
  */
 const logger = createLogger({ service: 'migrate', secrets: secretValues() });
 const interruption = new AbortController();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { readClock } from '@tocsin/db/database/sql';
 import { DatabaseClock } from '../housekeeping/database-clock.ts';
-import { keepHouse } from '../housekeeping/housekeeping.ts';
+import { runMaintenanceTasks } from '../housekeeping/housekeeping.ts';
 import { FULL_MONITOR, MONITORS, newMonitor, recordCheck } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
@@ -159,7 +159,7 @@ describe('Idempotency-Key', () => {
       writeDoubt: async () => undefined,
       logger,
     });
-    await keepHouse({ db, logger, databaseClock, retentionDays: 90, isLeader: () => true });
+    await runMaintenanceTasks({ db, logger, databaseClock, retentionDays: 90, isLeader: () => true });
     const { rows } = await api.database.pool.query("select key from idempotency_keys where key = 'day'");
     expect(rows).toEqual([]);
   });

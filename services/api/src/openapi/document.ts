@@ -5,7 +5,7 @@ import { API_ROUTES, AUTH_ROUTES } from '@tocsin/contracts/routes/routes';
 import { TAGS } from '@tocsin/contracts/routes/tags';
 import { ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
 import type { ErrorCode } from '@tocsin/contracts/errors';
-import { LIMITS } from '@tocsin/contracts/limits';
+import { API_KEY_PREFIX, LIMITS } from '@tocsin/contracts/limits';
 import { writeAuthOperation, writeOperation } from './operation.ts';
 import type { Shared } from './operation.ts';
 import { ErrorResponses, HEADERS, headersWith } from './responses.ts';
@@ -49,7 +49,7 @@ const SECURITY_SCHEMES: JsonObject = {
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    bearerFormat: 'tocsin_live_ and 48 hexadecimal characters',
+    bearerFormat: `${API_KEY_PREFIX} and 48 hexadecimal characters`,
     description:
       'An API key, created in the dashboard. `write`: the key needs this scope. Every key may read.',
   },

@@ -5,7 +5,7 @@ import { headersWith } from './responses.ts';
 import type { ErrorResponses } from './responses.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
-/** Where operations put what they share. */
+/** Components that operations share. */
 export interface Shared {
   readonly schemas: SchemaBook;
   readonly errors: ErrorResponses;

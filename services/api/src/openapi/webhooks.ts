@@ -8,7 +8,7 @@ import { WEBHOOK } from '@tocsin/contracts/routes/examples';
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
-/** What a kind of webhook tells, and what in its example differs from that of `monitor.down`. */
+/** The summary of a webhook, and how its example differs from that of `monitor.down`. */
 interface Kind {
   readonly summary: string;
   readonly example: Partial<WebhookPayload>;
@@ -37,28 +37,28 @@ const header = (name: string, description: string, schema: JsonObject = { type: 
 
 const SIGNATURE_HEADERS = [
   header('webhook-id', 'The same on every attempt of a delivery.'),
-  header('webhook-timestamp', 'When this attempt was made, in seconds since 1970.', {
+  header('webhook-timestamp', 'When this attempt was made, in Unix seconds.', {
     type: 'string',
     pattern: String.raw`^\d+$`,
   }),
   header(
     'webhook-signature',
-    "By the channel's secret, as [Standard Webhooks](https://www.standardwebhooks.com) has it; two, separated by a space, for 24 hours after a rotation.",
+    "Signed with the channel's secret as [Standard Webhooks](https://www.standardwebhooks.com) defines. Two signatures, separated by a space, for 24 hours after a rotation.",
     { type: 'string', pattern: '^v1,' },
   ),
   header('User-Agent', 'Always the same.', { const: WEBHOOK_USER_AGENT }),
 ];
 
 const RESPONSES = {
-  '2XX': { description: `It arrived. Answer within ${WEBHOOK_DEADLINE_MS / 1_000} seconds.` },
-  '410': { description: 'Nobody is here any more: the channel is disabled.' },
+  '2XX': { description: `Received. Respond within ${WEBHOOK_DEADLINE_MS / 1_000} seconds.` },
+  '410': { description: 'Gone: the channel is disabled.' },
   default: {
     description:
-      'Anything else is a failure, a redirect too. It is tried again for up to 72 hours, later and later; `Retry-After` of a 429 or 503 counts, up to an hour.',
+      'Anything else is a failure, including a redirect. It is retried for up to 72 hours with growing pauses. `Retry-After` of a 429 or 503 is honoured, up to an hour.',
   },
 } as const;
 
-/** What channels get, each kind by its name (docs/webhooks.md). */
+/** The webhooks by event (docs/webhooks.md). */
 export function writeWebhooks(schemas: SchemaBook): JsonObject {
   const payload = schemas.write(webhookPayloadSchema, 'output');
   return Object.fromEntries(
@@ -70,7 +70,7 @@ export function writeWebhooks(schemas: SchemaBook): JsonObject {
           tags: ['Webhooks'],
           summary,
           description:
-            'Sent at least once to each channel of the monitor. `monitorId` with `timestamp` tells events apart.',
+            'Sent at least once to each channel of the monitor. `monitorId` and `timestamp` identify the event.',
           security: [],
           parameters: SIGNATURE_HEADERS,
           requestBody: {

@@ -1,13 +1,13 @@
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import type { Logger } from '@tocsin/runtime/logger';
 
-/** Workers come and go slowly, and counting them lists every client of the store. */
+/** The number of workers changes slowly, and counting them lists every client of the store. */
 const FRESH_FOR_MS = 5_000;
-/** Of more regions than this the rest is unknown. */
-const MOST_REGIONS = 100;
+/** The loads of further regions are unknown. */
+const MAX_REGIONS = 100;
 
 export interface RegionLoadsOptions {
-  /** Rejects, in bounded time, where the region's store does not answer. */
+  /** Rejects, in bounded time, if the region's store does not respond. */
   readonly read: (region: string) => Promise<RegionLoad>;
   readonly logger: Logger;
   readonly now?: () => number;
@@ -15,11 +15,11 @@ export interface RegionLoadsOptions {
 
 interface Reading {
   readonly at: number;
-  /** Null: the store did not answer. */
+  /** Null: the store did not respond. */
   readonly load: Promise<RegionLoad | null>;
 }
 
-/** How regions keep up, as of at most five seconds ago, however many ask. */
+/** The loads of regions, at most five seconds old. */
 export class RegionLoads {
   readonly #options: RegionLoadsOptions;
   readonly #readings = new Map<string, Reading>();
@@ -28,14 +28,14 @@ export class RegionLoads {
     this.#options = options;
   }
 
-  /** The loads of these regions; null where a region's store does not answer. Never rejects. */
+  /** The loads of these regions; null if a region's store does not respond. Never rejects. */
   async read(regions: readonly string[]): Promise<Map<string, RegionLoad | null>> {
     const now = (this.#options.now ?? Date.now)();
     for (const [region, { at }] of this.#readings) {
       if (now - at >= FRESH_FOR_MS) this.#readings.delete(region);
     }
     const loads = regions
-      .slice(0, MOST_REGIONS)
+      .slice(0, MAX_REGIONS)
       .map(async (region) => [region, await this.#load(region, now)] as const);
     return new Map(await Promise.all(loads));
   }
@@ -44,7 +44,7 @@ export class RegionLoads {
     const known = this.#readings.get(region);
     if (known) return known.load;
     const load = this.#options.read(region).catch((error: unknown) => {
-      this.#options.logger.debug('Could not ask the queue of a region', { region, error });
+      this.#options.logger.debug('Could not read the load of a region', { region, error });
       return null;
     });
     this.#readings.set(region, { at: now, load });

@@ -5,8 +5,8 @@ import { createReading, registerReadGauge } from '@tocsin/runtime/metrics';
 import type { Metrics, Reading, Sample } from '@tocsin/runtime/metrics';
 import type { RegionLoads } from './region-loads.ts';
 
-/** Series of each gauge; the regions with the most monitors come first. */
-const MOST_REGIONS = 100;
+/** Regions in each gauge, those with the most monitors first. */
+const MAX_REGIONS = 100;
 
 const REGION_QUEUES = { check: 'checks', trigger: 'triggers' } as const;
 const MAIN_QUEUES = { statusChange: 'status-changes', delivery: 'deliveries' } as const;
@@ -14,23 +14,23 @@ type QueueKind = keyof typeof REGION_QUEUES | keyof typeof MAIN_QUEUES;
 
 export interface RegionMetricsOptions {
   readonly registry: Metrics;
-  /** The regions of every account's monitors. */
+  /** The regions of the monitors of all accounts. */
   readonly watchRegions: (limit: number) => Promise<ReadonlyMap<string, WatchedRegion>>;
   readonly loads: Pick<RegionLoads, 'read'>;
-  /** Rejects, in bounded time, where the queue's store does not answer. Region null: queues that have none. */
+  /** Rejects, in bounded time, if the queue's store does not respond. Region null: queues without a region. */
   readonly readDepth: (kind: QueueKind, region: string | null) => Promise<QueueDepth>;
   readonly logger: Logger;
 }
 
 /**
- * Shows what nobody checks, from both ends: what Postgres has no recent result of, and what waits in queues that nobody works
- * on. What cannot be read is left out, and never breaks or holds up the scrape.
+ * Exports what no checker checks, from both sides: monitors without a recent result in Postgres, and jobs waiting in queues without workers.
+ * A value that cannot be read is left out and never breaks or delays the scrape.
  */
 export function registerRegionMetrics(options: RegionMetricsOptions): void {
   const { registry, watchRegions, loads, logger } = options;
   const regions = createReading({
     what: 'the regions of the monitors',
-    read: () => watchRegions(MOST_REGIONS),
+    read: () => watchRegions(MAX_REGIONS),
     logger,
   });
   const regionLoads = createReading({
@@ -63,13 +63,13 @@ export function registerRegionMetrics(options: RegionMetricsOptions): void {
   );
   byRegion(
     'tocsin_region_workers',
-    'Checkers that take the checks of a region with monitors; absent where its queue does not answer.',
+    'Checkers that take the checks of a region with monitors; absent if its queue does not respond.',
     regionLoads,
     (load: RegionLoad | null) => load && load.workers,
   );
   byRegion(
     'tocsin_region_lag_seconds',
-    'How long the oldest waiting check of a region has been due; absent where its queue does not answer.',
+    'How long the oldest waiting check of a region has been due; absent if its queue does not respond.',
     regionLoads,
     (load: RegionLoad | null) => load && load.lagMs / 1_000,
   );
@@ -90,7 +90,7 @@ function registerQueueDepths(
       { labels: { ...labels, state: 'active' }, value: depth.active },
     ];
   };
-  // Apart from those of regions: these must be seen while Postgres hangs.
+  // Separate from those of regions: these must be readable while Postgres hangs.
   const mainDepths = createReading({
     what: 'the depth of the queues',
     read: async () =>
@@ -110,7 +110,7 @@ function registerQueueDepths(
   });
   registerReadGauge(registry, {
     name: 'tocsin_queue_jobs',
-    help: 'Jobs of a queue that wait to be run, or run; absent where the queue does not answer.',
+    help: 'Jobs of a queue that wait to be run, or run; absent if the queue does not respond.',
     labelNames: ['queue', 'region', 'state'],
     samples: async () =>
       (await Promise.all([mainDepths(), regionDepths()])).flatMap((samples) => samples ?? []),

@@ -6,7 +6,7 @@ import { parseEnv, SettingsError } from '@tocsin/runtime/env';
 import { createLogger } from '@tocsin/runtime/logger';
 import { secretValues, settings } from '@tocsin/runtime/settings';
 
-const MOST_ROWS = 20;
+const MAX_ROWS = 20;
 
 /** What an operator must know after a run, in sentences; `done` where nothing but dropping old keys is left to do. */
 export function describeReseal(
@@ -17,7 +17,7 @@ export function describeReseal(
   const lines = [`Sealed ${report.resealed} of ${report.total} secrets with key ${current}.`];
   for (const [keyId, secrets] of report.left) {
     lines.push(
-      `${secrets} secrets are still sealed with key ${keyId}: a service may go on using it. Restart every service with the new key first in SECRETS_KEY, then run this again.`,
+      `${secrets} secrets are still sealed with key ${keyId}: a service may still use it. Restart every service with the new key first in SECRETS_KEY, then run this again.`,
     );
   }
   for (const [keyId, secrets] of report.unreadable) {
@@ -26,8 +26,8 @@ export function describeReseal(
     );
   }
   if (report.unreadableRows.length > 0) {
-    const shown = report.unreadableRows.slice(0, MOST_ROWS).join(', ');
-    const more = report.unreadableRows.length > MOST_ROWS ? ', …' : '';
+    const shown = report.unreadableRows.slice(0, MAX_ROWS).join(', ');
+    const more = report.unreadableRows.length > MAX_ROWS ? ', …' : '';
     lines.push(`The monitors and channels with such secrets: ${shown}${more}`);
   }
   const done = report.left.size === 0 && report.unreadable.size === 0;

@@ -53,7 +53,7 @@ function reconcilerWith(producers: Producers = queue.producers, regions = ['defa
     logger: createSilentLogger(),
     auditEveryMs: 0,
     // Each run is waited for to its end, however slow the machine.
-    regionPatienceMs: 600_000,
+    regionTimeoutMs: 600_000,
   });
 }
 

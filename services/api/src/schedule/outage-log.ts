@@ -1,6 +1,6 @@
 import type { Logger } from '@tocsin/runtime/logger';
 
-/** Says once when something begins to fail in a region, and once when it works again: not at every try. */
+/** Logs once when something begins to fail in a region and once when it works again. */
 export class OutageLog {
   readonly #logger: Logger;
   readonly #what: string;
@@ -15,7 +15,7 @@ export class OutageLog {
   failed(region: string, error: unknown): void {
     if (this.#failing.has(region)) return;
     this.#failing.add(region);
-    this.#logger.warn(`${this.#what} fails in a region; trying again until it works`, { region, error });
+    this.#logger.warn(`${this.#what} fails in a region; retrying until it works`, { region, error });
   }
 
   worked(region: string): void {

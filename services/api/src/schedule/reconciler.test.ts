@@ -65,7 +65,7 @@ function reconcilerWith(
     logger,
     auditEveryMs: 0,
     // The reconciler reads this option at each wait, so a test can change it.
-    get regionPatienceMs() {
+    get regionTimeoutMs() {
       return patience.ms;
     },
   });
@@ -195,7 +195,7 @@ describe('regions', () => {
       regions: ['eu-west-1', 'default'],
       metrics: createScheduleMetrics(createMetrics()),
       logger,
-      regionPatienceMs: LONG_MS,
+      regionTimeoutMs: LONG_MS,
     });
     await moved.run(never);
     expect([await ids('default'), await ids('eu-west-1')]).toEqual([[], [waveId(waveOf(id, 60))]]);

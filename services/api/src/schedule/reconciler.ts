@@ -15,27 +15,26 @@ import { syncSchedules } from './sync-schedules.ts';
 import type { ScheduleStores } from './sync-schedules.ts';
 
 const CHUNK = 1_000;
-/** Of unapplied schedules, before the audit has its turn. */
-const MOST_CHUNKS = 20;
+/** Chunks of unapplied schedules before the audit gets its turn. */
+const MAX_CHUNKS = 20;
 export const AUDIT_EVERY_MS = 5_000;
-/** How long a run waits for a region; one that takes longer goes on beside the next runs. */
-export const REGION_PATIENCE_MS = 2_000;
+/** How long a run waits for a region. A slower one continues beside the next runs. */
+export const REGION_TIMEOUT_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
   readonly defaultRegion: string;
-  /** Regions to audit even where no monitor is checked from them: something may be left there. */
+  /** Regions to audit even without monitors, since stray schedulers may be left there. */
   readonly regions: Iterable<string>;
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
   readonly auditEveryMs?: number;
   /** How long a run waits for a region. Default 2 s. */
-  readonly regionPatienceMs?: number;
+  readonly regionTimeoutMs?: number;
 }
 
 /**
- * Keeps the queue's store as Postgres wants it, whatever happens to the store (design §4 "Schedules"): applies what is not
- * applied yet, and compares the schedulers with the waves of all monitors. Regions go side by side: one whose store fails or
- * hangs holds no other.
+ * Keeps the queue's store as Postgres wants it, whatever happens to the store: applies what is not applied yet, and compares the schedulers
+ * with the waves of all monitors. Regions run in parallel, so that a store that fails or hangs blocks no other.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -51,18 +50,18 @@ export class Reconciler {
     this.#regions = new Set(options.regions);
   }
 
-  /** Called on becoming the leader: the next run does everything, whatever the former leader did. */
+  /** Called when this process becomes the leader: the next run does everything, whatever the previous leader did. */
   begin(): void {
     this.#aligned = false;
     this.#auditedAt = -Infinity;
   }
 
-  /** Called where another process may lead from now on: what this one measured is no longer true. */
+  /** Called when another process may lead: what this one measured is no longer valid. */
   end(): void {
     this.#options.metrics.forgetAudits();
   }
 
-  /** One run; to be called every few seconds. */
+  /** One run; called every few seconds. */
   async run(signal: AbortSignal): Promise<void> {
     const { db, defaultRegion, logger } = this.#options;
     if (!this.#aligned) {
@@ -77,7 +76,7 @@ export class Reconciler {
     await this.#auditAll(signal);
   }
 
-  /** Waits for the regions that are still at work. */
+  /** Waits for regions in progress. */
   async settle(): Promise<void> {
     await Promise.all(this.#busy.values());
   }
@@ -85,7 +84,7 @@ export class Reconciler {
   async #applyUnapplied(signal: AbortSignal): Promise<void> {
     const skipped = new Set(this.#busy.keys());
     let found = 0;
-    for (let chunk = 0; chunk < MOST_CHUNKS && !signal.aborted; chunk += 1) {
+    for (let chunk = 0; chunk < MAX_CHUNKS && !signal.aborted; chunk += 1) {
       const rows = await listUnappliedSchedules(this.#options.db, CHUNK, [...skipped]);
       found += rows.length;
       await Promise.all(
@@ -100,13 +99,13 @@ export class Reconciler {
     this.#options.metrics.unapplied(found);
   }
 
-  /** Postgres is read before the stores: what changes in between is read again before anything is done about it. */
+  /** Reads Postgres before the stores. What changes in between is read again before it is repaired. */
   async #auditAll(signal: AbortSignal): Promise<void> {
     const { db } = this.#options;
     const wanted = await listWaves(db);
     const { aheadMs, behindMs } = await measureClockOffset(() => readClock(db));
     const now = Date.now() - aheadMs + behindMs;
-    // Whose own clock is wrong would plan them as wrongly again.
+    // With a wrong clock of its own, this process would plan them wrongly again.
     const restarts = Math.max(aheadMs, behindMs) < MAX_CLOCK_OFFSET_MS;
     for (const region of wanted.keys()) this.#regions.add(region);
     await Promise.all(
@@ -146,8 +145,8 @@ export class Reconciler {
   }
 
   /**
-   * Only what Postgres, read again, still does not want. Another api may see a wave in the store that is about to be removed,
-   * and leave its new monitor to it: so what is wanted by then is put back.
+   * Removes only what Postgres, read again, still does not want. Another api may rely on a wave that is about to be removed for a new
+   * monitor, so what is wanted by then is restored.
    */
   async #removeStray(schedules: RegionSchedules, region: string, stray: readonly string[]): Promise<void> {
     const wanted = new Set(await this.#wantedIds(region));
@@ -171,14 +170,14 @@ export class Reconciler {
     this.#options.logger.info('Repaired schedules', { region, cause, count });
   }
 
-  /** Runs work of one region, which never rejects. @returns whether it was done well and in time */
+  /** Runs the work of one region; never rejects. @returns whether it succeeded in time */
   async #inRegion(region: string, work: () => Promise<void>): Promise<boolean> {
     if (this.#busy.has(region)) return false;
-    const patience = new AbortController();
-    const running = this.#tryInRegion(region, work).finally(() => patience.abort());
+    const timer = new AbortController();
+    const running = this.#tryInRegion(region, work).finally(() => timer.abort());
     this.#busy.set(region, running);
-    const waitMs = this.#options.regionPatienceMs ?? REGION_PATIENCE_MS;
-    const late = delay(waitMs, false, { signal: patience.signal }).catch(() => false);
+    const waitMs = this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS;
+    const late = delay(waitMs, false, { signal: timer.signal }).catch(() => false);
     return Promise.race([running, late]);
   }
 
@@ -197,7 +196,7 @@ export class Reconciler {
 }
 
 export const EVERY_MS = 2_500;
-/** With the run and the audit after it, a dead leader's work is taken up well within 15 s (design §4 "Schedules"). */
+/** With the run and the audit after it, another process takes over from a dead leader well within 15 s. */
 export const TAKE_OVER_EVERY_MS = 3_000;
 
 /**

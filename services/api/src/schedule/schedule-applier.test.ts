@@ -47,7 +47,7 @@ beforeEach(() => {
   log = '';
   const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
   logger = createLogger({ service: 'test', format: 'json', stream });
-  applier = new ScheduleApplier({ sync: store.sync, logger, mostPending: 1_000, stopWithinMs: LONG_MS });
+  applier = new ScheduleApplier({ sync: store.sync, logger, maxPending: 1_000, stopWithinMs: LONG_MS });
 });
 afterEach(async () => {
   store.finish();

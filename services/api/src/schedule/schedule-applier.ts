@@ -4,27 +4,26 @@ import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { OutageLog } from './outage-log.ts';
 
 const BATCH = 500;
-const MOST_PENDING = 50_000;
+const MAX_PENDING = 50_000;
 const STOP_WITHIN_MS = 5_000;
 
 /** By monitor, the `traceparent` of the last request that changed it; undefined without one. */
 export type Touched = ReadonlyMap<string, string | undefined>;
 
 export interface ScheduleApplierOptions {
-  /** Makes sure that these monitors are checked as Postgres says; see `syncSchedules`. */
+  /** Schedules these monitors as Postgres wants; see `syncSchedules`. */
   readonly sync: (region: string, touched: Touched) => Promise<number>;
   readonly onSynced?: (region: string, applied: number) => void;
   readonly logger: Logger;
-  /** Most monitors that wait at once, over all regions. */
-  readonly mostPending?: number;
-  /** How long `stop` waits for what is left. Default 5 s. */
+  /** Maximum number of waiting monitors over all regions. */
+  readonly maxPending?: number;
+  /** How long `stop` waits for the rest. Default 5 s. */
   readonly stopWithinMs?: number;
 }
 
 /**
- * Applies schedules right after a commit, without any request waiting for it (design §4 "Schedules"): changes of a region
- * are gathered while an earlier batch is under way. What fails, or does not fit, is left to the reconciler, which finds it
- * in Postgres.
+ * Applies schedules right after a commit, without delaying the request. Changes of a region are collected while an earlier batch is in
+ * progress. Whatever fails or does not fit is left to the reconciler, which finds it in Postgres.
  */
 export class ScheduleApplier {
   readonly #options: ScheduleApplierOptions;
@@ -39,7 +38,7 @@ export class ScheduleApplier {
 
   /** Notes that the current request created or changed a monitor. Never throws, never waits. */
   touch(monitorId: string, regions: readonly string[]): void {
-    if (this.#countPending() + regions.length > (this.#options.mostPending ?? MOST_PENDING)) {
+    if (this.#countPending() + regions.length > (this.#options.maxPending ?? MAX_PENDING)) {
       this.#options.logger.warn('Too many schedules to apply: leaving them to the reconciler');
       this.#pending.clear();
       return;
@@ -53,7 +52,7 @@ export class ScheduleApplier {
     }
   }
 
-  /** Applies what is left; waits at most `stopWithinMs`. */
+  /** Applies the rest; waits at most `stopWithinMs`. */
   async stop(): Promise<void> {
     const timer = new AbortController();
     const withinMs = this.#options.stopWithinMs ?? STOP_WITHIN_MS;
@@ -70,7 +69,7 @@ export class ScheduleApplier {
   }
 
   async #drain(region: string): Promise<void> {
-    // What the same turn of the event loop adds goes with the first batch.
+    // Changes of the same turn of the event loop belong to the first batch.
     await Promise.resolve();
     for (let batch = this.#take(region); batch.size > 0; batch = this.#take(region)) {
       try {
@@ -79,7 +78,7 @@ export class ScheduleApplier {
         this.#options.onSynced?.(region, applied);
       } catch (error) {
         this.#outages.failed(region, error);
-        // The rest would fail as well, and slowly where the store hangs.
+        // The rest would fail as well, and slowly if the store hangs.
         this.#pending.delete(region);
       }
     }

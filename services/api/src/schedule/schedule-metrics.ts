@@ -3,17 +3,17 @@ import { registerReadGauge } from '@tocsin/runtime/metrics';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Gauge } from 'prom-client';
 
-/** Why a wave was put into the store, or (`stray`) taken out of it: right after a commit, or what the reconciler found. */
+/** Why a wave was added to the store or (`stray`) removed: a commit, or what the reconciler found. */
 export type SyncCause = 'commit' | 'unapplied' | 'missing' | 'lost' | 'ahead' | 'stray';
 
-/** What the api measures of keeping the queue's store as Postgres wants it. */
+/** Metrics of keeping the queue's store as Postgres wants it. */
 export interface ScheduleMetrics {
   /** @param waves how many */
   synced(region: string, cause: SyncCause, waves: number): void;
   /** @param count of monitors, each once per region */
   unapplied(count: number): void;
   audited(region: string): void;
-  /** This process leads no more: what it knew of audits is another's to say. */
+  /** Another process exports the age of audits from now on. */
   forgetAudits(): void;
 }
 

@@ -18,7 +18,7 @@ import {
   AUDIT_EVERY_MS,
   EVERY_MS,
   Reconciler,
-  REGION_PATIENCE_MS,
+  REGION_TIMEOUT_MS,
   startReconciler,
   TAKE_OVER_EVERY_MS,
 } from './reconciler.ts';
@@ -63,7 +63,7 @@ function newCandidate(auditEveryMs?: number): Candidate {
     metrics: createScheduleMetrics(registry),
     logger,
     // Each run is waited for to its end, however slow the machine.
-    regionPatienceMs: 600_000,
+    regionTimeoutMs: 600_000,
     ...(auditEveryMs !== undefined && { auditEveryMs }),
   });
   const audited = async (): Promise<boolean> =>
@@ -202,7 +202,7 @@ describe('the store is mended after', () => {
 describe('leadership', () => {
   test('leaves a flushed store unmended for no more than 15 s, whatever ends it', () => {
     // The store is flushed right after an audit, and the leader ends right before the next one. The first run of the next leader audits.
-    const untilNextAudit = AUDIT_EVERY_MS + EVERY_MS + REGION_PATIENCE_MS;
+    const untilNextAudit = AUDIT_EVERY_MS + EVERY_MS + REGION_TIMEOUT_MS;
     const untilNextLeader = TAKE_OVER_EVERY_MS;
     expect(untilNextAudit + untilNextLeader).toBeLessThanOrEqual(15_000);
   });

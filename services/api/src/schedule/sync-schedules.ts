@@ -7,7 +7,7 @@ import { RegionSchedules } from '@tocsin/queue/schedules';
 import { continueTrace, currentTraceparent, withSpan } from '@tocsin/runtime/tracing';
 import type { ScheduleApplierOptions } from './schedule-applier.ts';
 
-/** How often a monitor that changes meanwhile is read again at once; after that the reconciler does. */
+/** How often a monitor that changes meanwhile is read again at once. After that, the reconciler handles it. */
 const ROUNDS = 3;
 
 export interface ScheduleStores {
@@ -16,12 +16,11 @@ export interface ScheduleStores {
 }
 
 /**
- * Makes sure that these monitors are checked in one region as Postgres says now: their waves are in the store, those that are
- * new get their first check, and that is noted. Where the region does not check a monitor there is nothing to do: its wave
- * goes on without it. Safe to run twice, late, and by several processes at once: Postgres is read again after the store was
- * written.
+ * Schedules these monitors in one region as Postgres wants now: ensures that their waves are in the store, queues the first check of new
+ * monitors, and records both. Monitors that the region does not check are skipped. Safe to run twice, late, and by several processes at
+ * once, because Postgres is read again after the store was written.
  * @param traceparents for the traces of first checks, by monitor
- * @returns how many waves were put in
+ * @returns how many waves were added
  */
 export async function syncSchedules(
   stores: ScheduleStores,
@@ -59,7 +58,7 @@ async function readSchedules(
   return new Map(schedules.map((schedule) => [schedule.monitorId, schedule]));
 }
 
-/** A monitor without any result is checked at once, not only when its phase comes (design §4 "Schedules"). */
+/** A monitor without a result is checked at once, not only at its phase. */
 async function addFirstChecks(
   producers: Producers,
   schedules: readonly RegionSchedule[],

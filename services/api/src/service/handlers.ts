@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import type { serviceRoutes } from '@tocsin/contracts/service/routes';
 import { createHealthHandler } from '@tocsin/runtime/health';
@@ -7,6 +5,7 @@ import type { Request, Response } from 'express';
 import type { ApiContext } from '../context.ts';
 import { SENT } from '../http/implement.ts';
 import type { Handlers } from '../http/implement.ts';
+import { publicDocument } from '../http/public-document.ts';
 import { buildDocument } from '../openapi/document.ts';
 
 type Exchange = Readonly<{ req: Request; res: Response }>;
@@ -33,19 +32,10 @@ export function serviceHandlers(context: ApiContext): Handlers<typeof serviceRou
   };
 }
 
-/** Sends a public document. It is built once, at the first request, because requests without a key must be cheap. */
 function documentHandler(build: () => object): (exchange: Exchange) => typeof SENT {
-  let built: { readonly text: Buffer; readonly gzipped: Buffer; readonly etag: string } | undefined;
+  const send = publicDocument('json', () => JSON.stringify(build()));
   return ({ req, res }) => {
-    if (built === undefined) {
-      const text = Buffer.from(JSON.stringify(build()));
-      // Weak, since it is the same for both encodings.
-      const etag = `W/"${createHash('sha256').update(text).digest('base64url')}"`;
-      built = { text, gzipped: gzipSync(text), etag };
-    }
-    res.set({ 'Cache-Control': 'no-cache', ETag: built.etag }).vary('Accept-Encoding').type('json');
-    if (req.acceptsEncodings('gzip') === false) res.send(built.text);
-    else res.set('Content-Encoding', 'gzip').send(built.gzipped);
+    send(req, res);
     return SENT;
   };
 }

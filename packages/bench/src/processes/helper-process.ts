@@ -1,0 +1,61 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** One of the programs of this folder, apart from ours, so that its CPU time is measured on its own. */
+export class HelperProcess<Message extends object> {
+  readonly #name: string;
+  readonly #child: ChildProcess;
+
+  private constructor(name: string, child: ChildProcess) {
+    this.#name = name;
+    this.#child = child;
+  }
+
+  static async start<Message extends object>(
+    name: 'web-target' | 'floor-client',
+  ): Promise<HelperProcess<Message>> {
+    const file = fileURLToPath(new URL(`${name}.js`, import.meta.url));
+    const child = fork(file, [], { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } });
+    await once(child, 'spawn');
+    return new HelperProcess(name, child);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Sends a message and returns the reply. One at a time. */
+  async ask<Reply>(message: Message): Promise<Reply> {
+    const ended = once(this.#child, 'exit').then(() => [{ failure: 'it ended' }]);
+    this.#child.send(message);
+    const [response] = (await Promise.race([once(this.#child, 'message'), ended])) as [
+      { reply: Reply } | { failure: string },
+    ];
+    if ('failure' in response) throw new Error(`${this.#name}: ${response.failure}`);
+    return response.reply;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exit = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exit;
+  }
+}
+
+/**
+ * Replies to each message of the parent process; ends with the parent.
+ * @param reply takes what the parent's `HelperProcess` of the same program sends
+ */
+export function serveParent(reply: (message: never) => Promise<unknown>): void {
+  process.on('disconnect', () => process.exit(0));
+  // A Ctrl-C in the terminal reaches all processes: the parent stops this one.
+  process.on('SIGINT', () => undefined);
+  process.on('message', (message) => {
+    void reply(message as never).then(
+      (result) => process.send?.({ reply: result }),
+      (error: unknown) => process.send?.({ failure: error instanceof Error ? error.message : String(error) }),
+    );
+  });
+}

@@ -1,0 +1,147 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { untilChecked, untilScheduled } from '@tocsin/lab/monitors';
+import type { Redis } from 'ioredis';
+import { readPeakRate, readRecordedChecks } from '../measure/events.ts';
+import { figure, type Figure } from '../report/figure.ts';
+import { openStage, openWindow, type Stage } from '../stage.ts';
+import type { Bench, Measurement } from './scenario.ts';
+import { cpuPerCheck } from './usage-figures.ts';
+
+const BEFORE_FLUSH_MS = 5_000;
+const GROWTH_SIZES = [1_000, 10_000, 50_000];
+const MIN_INTERVAL_SECONDS = 5;
+/** Code that has just started is still being compiled. */
+const WARM_UP_MS = 10_000;
+
+function redisOf({ redis }: Stage): Redis {
+  if (redis === null) throw new Error('the queue is not on Redis');
+  return redis;
+}
+
+/** Every service starts at once, with monitors that are scheduled according to Postgres, and an empty Redis. */
+export async function runStart(bench: Bench): Promise<Measurement> {
+  const { monitors = 10_000, interval = 10, checkers = 1 } = withoutNulls(bench.options);
+  const stage = await openStage(bench);
+  const { system } = stage;
+  await stage.insertMonitors(monitors, interval);
+  await system.database.pool.query('update monitor_regions set scheduled_revision = 1');
+  bench.say('Starting the services …');
+  const startedAt = Date.now();
+  const elapsed = (): number => (Date.now() - startedAt) / 1_000;
+  await stage.startAll(checkers);
+  const ready = elapsed();
+  await untilScheduled(system, redisOf(stage));
+  const scheduled = elapsed();
+  bench.say(`Every monitor is scheduled after ${scheduled.toFixed(1)} s; waiting until each is checked …`);
+  await untilChecked(system, startedAt);
+  return {
+    settings: { monitors, interval, checkers },
+    figures: [
+      figure('ready', 'every service ready', ready, 's'),
+      figure('scheduled', 'every monitor scheduled', scheduled, 's'),
+      figure('checked', 'every monitor checked', elapsed(), 's'),
+    ],
+  };
+}
+
+/** Redis loses everything while the system works. */
+export async function runFlush(bench: Bench): Promise<Measurement> {
+  const { monitors = 50_000, interval = 60, checkers = 1, seconds = 30 } = withoutNulls(bench.options);
+  const stage = await openStage(bench);
+  const { system } = stage;
+  const redis = redisOf(stage);
+  await stage.startAll(checkers);
+  bench.say(`Scheduling ${monitors} monitors …`);
+  const ids = await stage.insertMonitors(monitors, interval);
+  const insertedAt = Date.now();
+  await untilScheduled(system, redis);
+  const applied = (Date.now() - insertedAt) / 1_000;
+  await wait(BEFORE_FLUSH_MS);
+  bench.say('Flushing Redis …');
+  const from = Date.now();
+  await redis.flushall();
+  await untilScheduled(system, redis);
+  const recovered = (Date.now() - from) / 1_000;
+  await wait(seconds * 1_000);
+  const span = { from, to: Date.now() };
+  const { pool } = system.database;
+  const checks = await readRecordedChecks(pool, ids, interval, span);
+  const peak = await readPeakRate(pool, span);
+  return {
+    settings: { monitors, interval, checkers, seconds },
+    figures: [
+      figure('applied', 'new monitors scheduled by the reconciler', applied, 's'),
+      figure('scheduled', 'after the flush: every monitor scheduled', recovered, 's'),
+      figure('peak', 'busiest second after the flush', peak, '/s'),
+      figure('peak-to-normal', '  ÷ normal rate', peak / (monitors / interval), '×'),
+      figure('missed', 'slots without an event', checks.missed, ''),
+    ],
+  };
+}
+
+/** More monitors, each checked less often, so that the rate stays the same if intervals allow it: does a check cost the same? */
+export async function runGrowth(bench: Bench): Promise<Measurement> {
+  const { rate = 1_000, seconds = 6, checkers = 1, monitors } = withoutNulls(bench.options);
+  const stage = await openStage(bench);
+  await stage.startAll(checkers);
+  const figures: Figure[] = [];
+  for (const size of monitors === undefined ? GROWTH_SIZES : [monitors]) {
+    bench.say(`${size} monitors …`);
+    figures.push(...(await measureSize(stage, size, Math.max(MIN_INTERVAL_SECONDS, size / rate), seconds)));
+    await stage.system.database.pool.query('delete from monitors');
+  }
+  return { settings: { rate, seconds, checkers }, figures };
+}
+
+async function measureSize(
+  stage: Stage,
+  monitors: number,
+  interval: number,
+  seconds: number,
+): Promise<Figure[]> {
+  const ids = await stage.insertMonitors(monitors, interval);
+  await untilScheduled(stage.system, redisOf(stage));
+  // The checkers know every monitor: the steady state is measured.
+  await untilChecked(stage.system);
+  await wait(Math.max(0, WARM_UP_MS - interval * 1_000));
+  const { span, usage } = await openWindow(stage, seconds);
+  const { recorded } = await readRecordedChecks(stage.system.database.pool, ids, interval, span);
+  return cpuPerCheck(usage, recorded).map(({ key, label, value, unit }) =>
+    figure(`${monitors}-${key}`, key === 'cpu' ? `${monitors} monitors: CPU per check` : label, value, unit),
+  );
+}
+
+/** The memory of a checker that knows every monitor. */
+export async function runCheckerMemory(bench: Bench): Promise<Measurement> {
+  const { monitors = 50_000, interval = 50, seconds = 15 } = withoutNulls(bench.options);
+  const stage = await openStage(bench);
+  await stage.startAll(1);
+  const megabytes = (): number => (stage.usage().get('checker 1')?.rssBytes ?? Number.NaN) / 1_000_000;
+  const startMb = megabytes();
+  bench.say(`Scheduling ${monitors} monitors …`);
+  await stage.insertMonitors(monitors, interval);
+  await untilScheduled(stage.system, redisOf(stage));
+  bench.say('Waiting until each is checked …');
+  await untilChecked(stage.system);
+  const samples: number[] = [];
+  for (let second = 0; second < seconds; second += 1) {
+    await wait(1_000);
+    samples.push(megabytes());
+  }
+  return {
+    settings: { monitors, interval, seconds },
+    figures: [
+      figure('rss-start', 'checker without monitors', startMb, 'MB'),
+      figure('rss', 'checker with all monitors, maximum', Math.max(...samples), 'MB'),
+      figure('rss-least', 'checker with all monitors, minimum', Math.min(...samples), 'MB'),
+    ],
+  };
+}
+
+/** The options that were given, so that others can have defaults. */
+export function withoutNulls<Given extends object>(
+  options: Given,
+): { [Name in keyof Given]?: NonNullable<Given[Name]> } {
+  const given = Object.entries(options).filter(([, value]) => value !== null);
+  return Object.fromEntries(given) as { [Name in keyof Given]?: NonNullable<Given[Name]> };
+}

@@ -1,0 +1,66 @@
+import dns from 'node:dns';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+
+/*
+ * Loaded into a service before its own code (`node --import`). Names below `tocsin.test` resolve to this replica's own loopback
+ * address, so that targets and receivers know who sends a request. While a certain file exists they do not resolve: its content says
+ * whether name servers fail at once or do not respond, and another file records that a lookup met this. Names below
+ * `hang.tocsin.test` never resolve; a file gets one byte for each lookup of one. The system's resolver cannot be changed for one
+ * process, so this replaces the functions by which services ask name servers.
+ */
+
+const ADDRESS = process.env['CHAOS_ADDRESS'] ?? '127.0.0.1';
+const DOWN_FILE = process.env['CHAOS_DNS_DOWN_FILE'] ?? '';
+const ZONE = '.tocsin.test';
+const HANGING_ZONE = '.hang.tocsin.test';
+/** The timeout of c-ares for one query. The services repeat it until the deadline of the lookup, 10 s at most. */
+const TIMEOUT_MS = 5_000;
+const POLL_MS = 250;
+
+type Callback = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
+type Resolve = (hostname: string, callback: Callback) => void;
+
+/** @param addresses of every name of the zone */
+function replacing(real: Resolve, addresses: string[]): Resolve {
+  return function resolve(this: dns.Resolver, hostname, callback) {
+    if (!hostname.endsWith(ZONE)) {
+      Reflect.apply(real, this, [hostname, callback]);
+      return;
+    }
+    const fail = (code: string): void => {
+      callback(Object.assign(new Error(`query ${code} ${hostname}`), { code }), []);
+    };
+    if (hostname.endsWith(HANGING_ZONE)) {
+      appendFileSync(`${DOWN_FILE}.hung-${ADDRESS}`, '.');
+      setTimeout(fail, TIMEOUT_MS, dns.TIMEOUT);
+      return;
+    }
+    const askedAt = performance.now();
+    const look = (): void => {
+      const failure = readFailure();
+      if (failure !== null) writeFileSync(`${DOWN_FILE}.met`, '');
+      if (failure === null) {
+        if (addresses.length > 0) callback(null, addresses);
+        else fail(dns.NODATA);
+      } else if (failure === 'fail') fail(dns.SERVFAIL);
+      else if (performance.now() - askedAt > TIMEOUT_MS) fail(dns.TIMEOUT);
+      else setTimeout(look, POLL_MS);
+    };
+    setImmediate(look);
+  };
+}
+
+/** @returns null while names resolve */
+function readFailure(): string | null {
+  try {
+    return readFileSync(DOWN_FILE, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+const { resolve4, resolve6 } = dns.Resolver.prototype as unknown as Record<'resolve4' | 'resolve6', Resolve>;
+Object.assign(dns.Resolver.prototype, {
+  resolve4: replacing(resolve4, [ADDRESS]),
+  resolve6: replacing(resolve6, []),
+});

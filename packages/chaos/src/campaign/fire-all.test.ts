@@ -1,0 +1,85 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { PlannedFault } from '../faults/fault.ts';
+import { faultKinds } from '../faults/kinds.ts';
+import { fireAll, fireFault, type Firing } from './fire-all.ts';
+import type { Scene } from './scene.ts';
+
+/** Longer than any test runs. */
+const NEVER_LATE_MS = 600_000;
+const KINDS = faultKinds(2);
+
+let folder: string;
+let service: NodeJS.Timeout;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'chaos-'));
+  const downFile = join(folder, 'later', 'dns-down');
+  // As a service that asks for names all the time.
+  service = setInterval(() => {
+    if (existsSync(downFile)) writeFileSync(`${downFile}.met`, '');
+  }, 5);
+});
+afterEach(async () => {
+  clearInterval(service);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** One that cannot be fired before this folder is there. */
+function scene(): Scene {
+  return { dnsDownFile: join(folder, 'later', 'dns-down'), libfaketime: null } as unknown as Scene;
+}
+
+function planned(name: string): PlannedFault {
+  return { name, track: 'dns', atMs: 0, lastsMs: 1, victim: null, offsetSeconds: null, write: null };
+}
+
+function firing(faults: PlannedFault[], windowMs: number, lateMs: number = NEVER_LATE_MS): Firing {
+  return { kinds: KINDS, faults, startedAt: Date.now(), windowMs, lateMs, retryMs: 10 };
+}
+
+const dns = planned('dns-fail');
+
+test('a fault whose moment does not come is tried again until it does, after the window too', async () => {
+  let tries = 0;
+  const { dnsDownFile } = scene();
+  const opening = {
+    ...scene(),
+    // Asked for at the beginning of each try.
+    get dnsDownFile() {
+      tries += 1;
+      if (tries === 3) mkdirSync(join(folder, 'later'));
+      return dnsDownFile;
+    },
+  };
+  const fired = await fireAll(opening, firing([dns, dns], 1));
+  expect(fired.map(({ firedAt }) => firedAt === null)).toEqual([true, true, false]);
+});
+
+test('it is dropped when it is too late', async () => {
+  const fired = await fireAll(scene(), firing([dns], 1, 50));
+  expect(fired.every(({ firedAt }) => firedAt === null)).toBe(true);
+});
+
+test('a clock fault is not repeated without libfaketime', async () => {
+  const clock = { ...planned('clock-api'), victim: 'api-1', offsetSeconds: 60 };
+  const [fault, ...more] = await fireAll(scene(), firing([clock], 60_000));
+  expect([fault?.firedAt, fault?.note, more]).toEqual([null, 'there is no libfaketime', []]);
+});
+
+test('what was fired is not repeated after the window', async () => {
+  await mkdir(join(folder, 'later'));
+  const fired = await fireAll(scene(), firing([dns, { ...dns, atMs: 5 }, { ...dns, atMs: 5 }], 2));
+  expect(fired).toHaveLength(1);
+});
+
+test('a DNS fault counts only if a service looked up a name', async () => {
+  await mkdir(join(folder, 'later'));
+  clearInterval(service);
+  const kind = KINDS.find(({ name }) => name === dns.name);
+  if (kind === undefined) throw new Error('unknown kind');
+  const fault = await fireFault({ ...scene(), deadline: Date.now() }, kind, dns);
+  expect([fault.firedAt, fault.note]).toEqual([null, 'no service looked up a name']);
+});

@@ -1,0 +1,79 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FaultKind, PlannedFault } from '../faults/fault.ts';
+import type { FiredFault } from '../oracle/record.ts';
+import { replicasOf } from '../plan/replicas.ts';
+import type { Scene } from './scene.ts';
+
+/** How long a fault waits for its moment, or for its replica; the others of its track wait with it. */
+const PATIENCE_MS = { moment: 15_000, replica: 90_000 } as const;
+const RETRY_MS = 500;
+
+export interface Firing {
+  readonly kinds: readonly FaultKind[];
+  readonly faults: readonly PlannedFault[];
+  readonly startedAt: number;
+  /** How long faults are fired. After that, only kinds that were not fired yet follow. */
+  readonly windowMs: number;
+  /** How much longer those may take: on a slow machine replicas are rarely ready. */
+  readonly lateMs: number;
+  /** Before a fault is tried again. Default: half a second. */
+  readonly retryMs?: number;
+}
+
+/** Fires the faults of each track one after the other, those of different tracks at the same time. */
+export async function fireAll(scene: Scene, firing: Firing): Promise<FiredFault[]> {
+  const tracks = [...new Set(firing.faults.map(({ track }) => track))];
+  const fired = tracks.map((track) =>
+    fireTrack(scene, { ...firing, faults: firing.faults.filter((one) => one.track === track) }),
+  );
+  return (await Promise.all(fired)).flat();
+}
+
+/** A fault that could not be fired is tried again after the next one, unless its kind follows anyway. */
+async function fireTrack(
+  scene: Scene,
+  { kinds, faults, startedAt, windowMs, lateMs, retryMs = RETRY_MS }: Firing,
+): Promise<FiredFault[]> {
+  const waiting = [...faults];
+  const done: FiredFault[] = [];
+  for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
+    const { name, victim } = fault;
+    await wait(Math.max(0, startedAt + fault.atMs - Date.now()));
+    const overMs = Date.now() - startedAt - windowMs;
+    if (overMs > 0 && done.some((one) => one.name === name && one.firedAt !== null)) continue;
+    if (overMs > lateMs) {
+      done.push({ name, victim, firedAt: null, endedAt: null, note: 'it was too late' });
+      continue;
+    }
+    const kind = kinds.find((one) => one.name === name);
+    if (kind === undefined) throw new Error(`unknown kind of fault ${name}`);
+    const deadline = Date.now() + PATIENCE_MS[kind.needsReplica ? 'replica' : 'moment'];
+    const result = await fireFault({ ...scene, deadline }, kind, fault);
+    done.push(result);
+    const isHopeless = kind.offsetsSeconds !== undefined && scene.libfaketime === null;
+    if (result.firedAt !== null || isHopeless) continue;
+    await wait(retryMs);
+    if (!waiting.some((one) => one.name === name)) {
+      waiting.splice(1, 0, { ...fault, victim: nextVictim(kind, victim) });
+    }
+  }
+  return done;
+}
+
+/** Fires a fault. Never throws: a fault that fails was not fired. */
+export async function fireFault(scene: Scene, kind: FaultKind, fault: PlannedFault): Promise<FiredFault> {
+  const { name, victim } = fault;
+  try {
+    return { name, victim, ...(await kind.fire(scene, fault)), note: '' };
+  } catch (error) {
+    const note = error instanceof Error ? error.message : String(error);
+    return { name, victim, firedAt: null, endedAt: Date.now(), note };
+  }
+}
+
+/** Another replica may reach the stage of a signal sooner. */
+function nextVictim({ victim: wanted, needsReplica }: FaultKind, victim: string | null): string | null {
+  if (wanted === null || wanted === 'receiver' || needsReplica) return victim;
+  const names = replicasOf(wanted);
+  return names[(names.indexOf(victim ?? '') + 1) % names.length] ?? victim;
+}

@@ -1,0 +1,94 @@
+import { seenBefore } from '@tocsin/embedded/testing/until';
+import type { Stores } from '@tocsin/lab/stores';
+import type { Client } from 'pg';
+
+/** Where a transaction can be held before it commits: after it has written there. */
+const HOLDS = {
+  'monitor created': { key: 7_700_001, trigger: 'insert on monitors' },
+  'checks recorded': { key: 7_700_002, trigger: 'insert on events' },
+  'status change fanned out': { key: 7_700_003, trigger: 'insert on deliveries' },
+  'attempt recorded': { key: 7_700_004, trigger: 'insert on attempts' },
+  'monitor updated': { key: 7_700_005, trigger: 'update on monitors' },
+  'monitor deleted': { key: 7_700_006, trigger: 'delete on monitors' },
+  'maintenance planned': { key: 7_700_007, trigger: 'insert on maintenance_windows' },
+  'delivery redelivered': { key: 7_700_008, trigger: 'update on deliveries' },
+} as const;
+export type HoldPoint = keyof typeof HOLDS;
+
+/** How long transactions are held at a time; those of services end by themselves after 5 s. */
+export const HELD_MS = 2_000;
+const POLL_MS = 10;
+const RETRY_MS = 200;
+
+/** Makes transactions wait at these points while another session holds the lock of the point. */
+export async function installHolds(stores: Stores): Promise<void> {
+  await stores.query(`
+    create schema chaos;
+    create function chaos.pass() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock_shared(tg_argv[0]::bigint);
+      return null;
+    end $$;
+    ${Object.values(HOLDS)
+      .map(
+        ({ key, trigger }) =>
+          `create trigger chaos_hold_${key} after ${trigger} for each statement execute function chaos.pass('${key}');`,
+      )
+      .join('\n')}`);
+}
+
+/** What to do while transactions are held. */
+interface WhileHeld {
+  /** Called each time after the lock was acquired. */
+  readonly onHeld: () => void;
+  /** Called when the awaited transaction waits; false: another one is awaited. */
+  readonly onReached: () => Promise<boolean>;
+}
+
+/**
+ * Waits until the session of this replica is about to commit there, and calls back while it is held.
+ * @returns whether that happened in time
+ */
+export async function holdCommit(
+  stores: Stores,
+  point: HoldPoint,
+  replica: string,
+  withinMs: number,
+  whileHeld: WhileHeld,
+): Promise<boolean> {
+  // Postgres may be unavailable, or become so meanwhile.
+  const hold = (): Promise<boolean> => holdOnce(stores, point, [replica], whileHeld).catch(() => false);
+  return withinMs > 0 && (await seenBefore(Date.now() + withinMs, hold, RETRY_MS)) !== null;
+}
+
+/**
+ * Holds all transactions there for a moment, and calls back when one of these replicas is about to commit.
+ * @returns whether that happened
+ * @throws Error while Postgres is unavailable
+ */
+export async function holdOnce(
+  stores: Stores,
+  point: HoldPoint,
+  replicas: readonly string[],
+  { onHeld, onReached }: WhileHeld,
+): Promise<boolean> {
+  const client = await stores.connect();
+  try {
+    await client.query(`set lock_timeout = '${HELD_MS}ms'`);
+    await client.query('select pg_advisory_lock($1)', [HOLDS[point].key]);
+    onHeld();
+    const isHeld = await seenBefore(Date.now() + HELD_MS, () => isAnyHeld(client, point, replicas), POLL_MS);
+    return isHeld !== null && (await onReached());
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function isAnyHeld(client: Client, point: HoldPoint, replicas: readonly string[]): Promise<boolean> {
+  const { rows } = await client.query(
+    `select from pg_locks l join pg_stat_activity a using (pid)
+     where l.locktype = 'advisory' and not l.granted and l.objid = $1 and a.application_name = any($2)`,
+    [HOLDS[point].key, replicas],
+  );
+  return rows.length > 0;
+}

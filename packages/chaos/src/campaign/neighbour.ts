@@ -1,0 +1,121 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
+import { SecretBox } from '@tocsin/core/secrets/secret-box';
+import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { until } from '@tocsin/embedded/testing/until';
+import type { Stores } from '@tocsin/lab/stores';
+import { groupBy } from '../oracle/history.ts';
+import type { CampaignRecord, NeighbourFacts } from '../oracle/record.ts';
+import { REGIONS } from '../plan/replicas.ts';
+import type { NeighbourPlan } from '../plan/world.ts';
+import { TARGETS_NAME } from '../world/targets.ts';
+import type { Scene } from './scene.ts';
+
+type NeighbourMonitor = Pick<NeighbourFacts, 'id' | 'plan'>;
+
+const UNREADABLE = /^tocsin_checks_missed_total\{[^}]*reason="unreadable"[^}]*\} (\d+)$/gm;
+/** Nothing is broken yet: a slow machine may take its time. */
+const VISITED_WITHIN_MS = 600_000;
+
+/** Lets Postgres refuse every result of monitors whose external id begins with `poison-`, with an error that does not blame the data. */
+export async function installPoison(stores: Stores): Promise<void> {
+  // A sequence keeps its value when a transaction is rolled back.
+  await stores.query(`
+    create sequence chaos.refusals;
+    create function chaos.refuse_poison() returns trigger language plpgsql as $$
+    begin
+      if exists (select from public.monitors where id = new.monitor_id and external_id like 'poison-%') then
+        perform nextval('chaos.refusals');
+        raise exception 'results of this monitor are refused' using errcode = 'P0001';
+      end if;
+      return new;
+    end $$;
+    create trigger chaos_poison before insert on events for each row execute function chaos.refuse_poison();`);
+}
+
+/**
+ * Creates a second account with its monitors, in the database: the campaign's client belongs to the first account. Waits until each
+ * target has been visited.
+ */
+export async function createNeighbour(
+  { stores, system, neighbourTargets }: Scene,
+  plans: readonly NeighbourPlan[],
+): Promise<NeighbourMonitor[]> {
+  const accountId = randomUUID();
+  await stores.query(`insert into accounts (id, name) values ($1, 'Neighbour')`, [accountId]);
+  // A key that no service has.
+  const context = { db: system.database.db, secrets: new SecretBox([randomBytes(32)]) };
+  const monitors: NeighbourMonitor[] = [];
+  for (const plan of plans) {
+    const input = createMonitorSchema.parse({
+      name: plan.key,
+      externalId: plan.key,
+      url: neighbourTargets.url(plan.key, TARGETS_NAME),
+      interval: plan.intervalSeconds,
+      timeout: plan.timeoutSeconds,
+      regions: REGIONS,
+      ...(plan.kind === 'unreadable' && { headers: { 'X-Token': 'sealed' } }),
+    });
+    const { monitor } = await createMonitor(context, accountId, input, REGIONS[0]);
+    monitors.push({ id: monitor.id, plan });
+  }
+  const checked = plans.filter(({ kind }) => kind !== 'unreadable');
+  await until(
+    'every target of the neighbour to be visited',
+    () => checked.every((plan) => neighbourTargets.visits.some(({ key }) => key === plan.key)),
+    VISITED_WITHIN_MS,
+  );
+  return monitors;
+}
+
+/** What was recorded about the neighbour's monitors. */
+export async function readNeighbour(
+  { stores, neighbourTargets }: Scene,
+  monitors: readonly NeighbourMonitor[],
+): Promise<NeighbourFacts[]> {
+  const ids = monitors.map(({ id }) => id);
+  const rows = await stores.query<{ id: string; stamps: number[]; up: number; deliveries: number }>(
+    `select m.id,
+       (select coalesce(array_agg((extract(epoch from timestamp) * 1000)::float8 order by timestamp), '{}')
+        from events where monitor_id = m.id) as stamps,
+       (select count(*)::int from events where monitor_id = m.id and status = 'UP') as up,
+       (select count(*)::int from deliveries where monitor_id = m.id) as deliveries
+     from unnest($1::uuid[]) as m (id)`,
+    [ids],
+  );
+  const visits = groupBy(neighbourTargets.visits, ({ key }) => key);
+  return monitors.map(({ id, plan }) => {
+    const row = rows.find((one) => one.id === id);
+    return {
+      id,
+      plan,
+      visits: visits.get(plan.key) ?? [],
+      eventStamps: row?.stamps ?? [],
+      upEvents: row?.up ?? 0,
+      deliveries: row?.deliveries ?? 0,
+    };
+  });
+}
+
+/** Evidence that the services met the neighbour. To be called while the checkers run: it reads their metrics. */
+export async function readNeighbourMet(scene: Scene): Promise<CampaignRecord['neighbourMet']> {
+  const { replicas, stores, dnsDownFile } = scene;
+  const unreadable = new Map<string, number>();
+  const hungLookups = new Map<string, number>();
+  for (const replica of replicas) {
+    const { region, address } = replica.plan;
+    // One byte for each lookup (`fake-resolver.ts`).
+    const lookups = await stat(`${dnsDownFile}.hung-${address}`).catch(() => null);
+    hungLookups.set(replica.name, lookups?.size ?? 0);
+    if (region === null) continue;
+    const samples = [...(await replica.metrics()).matchAll(UNREADABLE)];
+    const count = samples.reduce((total, [, value]) => total + Number(value), 0);
+    unreadable.set(region, (unreadable.get(region) ?? 0) + count);
+  }
+  // A crash of Postgres adds a few.
+  const [row] = await stores.query<{ count: number }>(
+    'select case when is_called then last_value else 0 end::float8 as count from chaos.refusals',
+  );
+  return { refusals: row?.count ?? 0, hungLookups, unreadable };
+}

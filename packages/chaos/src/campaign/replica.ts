@@ -1,0 +1,182 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { TcpProxy } from '@tocsin/embedded/testing/tcp-proxy';
+import { seenBefore } from '@tocsin/embedded/testing/until';
+import { ServiceProcess } from '@tocsin/lab/service-process';
+import type { ReplicaPlan } from '../plan/replicas.ts';
+
+export interface ReplicaOptions {
+  readonly plan: ReplicaPlan;
+  readonly env: Readonly<Record<string, string>>;
+  readonly logFile: string;
+  /** Between it and Postgres. */
+  readonly network: TcpProxy;
+  /** For Node itself. */
+  readonly nodeOptions: readonly string[];
+  /** Called with a sentence when the process ends without a signal. */
+  readonly onUnexpectedEnd: (problem: string) => void;
+}
+
+const POLL_MS = 25;
+const RESTART_MS = { first: 300, max: 3_000 } as const;
+
+/** One replica, which is restarted whenever it ends, as by an orchestrator. */
+export class Replica {
+  readonly plan: ReplicaPlan;
+  /** Between it and Postgres, to be broken. */
+  readonly network: TcpProxy;
+  readonly #options: ReplicaOptions;
+  #process: ServiceProcess;
+  #hasStarted = false;
+  #isStopped = false;
+  #isEndExpected = false;
+  #isClosing = false;
+  #isAcquired = false;
+  #reservations = 0;
+  #extraEnv: Readonly<Record<string, string>> = {};
+  #running: Promise<void> | undefined;
+
+  constructor(options: ReplicaOptions) {
+    this.plan = options.plan;
+    this.network = options.network;
+    this.#options = options;
+    this.#process = this.#createProcess();
+  }
+
+  get name(): string {
+    return this.plan.name;
+  }
+
+  /** Whether its present process has been ready, and is not frozen. */
+  get isReady(): boolean {
+    return this.#hasStarted && !this.#isStopped;
+  }
+
+  /** Of the API; 0 while it is not ready. */
+  get port(): number {
+    return this.#hasStarted ? this.#process.port : 0;
+  }
+
+  /** Acquires it for a fault, so that no other fault hits it. @returns false if another fault has acquired or reserved it */
+  tryAcquire(): boolean {
+    if (this.#isAcquired || this.#reservations > 0) return false;
+    return (this.#isAcquired = true);
+  }
+
+  /** Acquires it as soon as it is ready and free, before any `tryAcquire`. @returns false if that takes too long */
+  async acquire(deadline: number): Promise<boolean> {
+    this.#reservations += 1;
+    try {
+      const isFree = await seenBefore(deadline, () => this.isReady && !this.#isAcquired, POLL_MS);
+      if (isFree !== null) this.#isAcquired = true;
+      return isFree !== null;
+    } finally {
+      this.#reservations -= 1;
+    }
+  }
+
+  release(): void {
+    this.#isAcquired = false;
+  }
+
+  /** Requests a health endpoint. */
+  get(path: string): Promise<Response> {
+    return this.#process.get(path);
+  }
+
+  /** Its Prometheus metrics; empty without a response. */
+  metrics(): Promise<string> {
+    return this.#process.metrics().catch(() => '');
+  }
+
+  /** Whether its stores respond; null without a response. */
+  readReadiness(): Promise<boolean | null> {
+    return this.#process.isReady().catch(() => null);
+  }
+
+  /** Whether its stores respond, and its own work makes progress. */
+  async isHealthy(): Promise<boolean> {
+    if (!this.isReady) return false;
+    const responses = ['/readyz', '/healthz'].map((path) => this.get(path));
+    return Promise.all(responses).then(
+      (all) => all.every(({ ok }) => ok),
+      () => false,
+    );
+  }
+
+  /** Starts it, and from then on again whenever it ends. */
+  run(): void {
+    this.#running ??= this.#keepRunning();
+  }
+
+  /** Ends it at once, or freezes it, or thaws it. */
+  async signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    if (signal === 'SIGKILL') this.#isEndExpected = true;
+    await this.#process.signal(signal);
+    this.#isStopped = signal === 'SIGSTOP';
+  }
+
+  /**
+   * Ends it, so that it is restarted.
+   * @param env of the next processes besides its own
+   * @returns its exit code; null if a signal ended it
+   */
+  async replace(
+    signal: 'SIGTERM' | 'SIGKILL',
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<number | null> {
+    this.#extraEnv = env;
+    this.#isEndExpected = true;
+    this.#hasStarted = false;
+    return this.#process.signal(signal);
+  }
+
+  /** Shuts it down for good. @returns its exit code */
+  async end(): Promise<number | null> {
+    this.#isClosing = true;
+    this.#isEndExpected = true;
+    const code = await this.#process.signal('SIGTERM');
+    await this.#running;
+    return code;
+  }
+
+  /** Kills it for good. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#isEndExpected = true;
+    // While it is being started it has no process yet.
+    while (this.#running !== undefined) {
+      await this.#process.signal('SIGKILL');
+      const ended = await Promise.race([this.#running.then(() => true), wait(100).then(() => false)]);
+      if (ended) return;
+    }
+  }
+
+  #createProcess(): ServiceProcess {
+    const { plan, env, logFile, nodeOptions } = this.#options;
+    return new ServiceProcess(plan.service, { ...env, ...this.#extraEnv }, logFile, nodeOptions);
+  }
+
+  async #keepRunning(): Promise<void> {
+    let delayMs: number = RESTART_MS.first;
+    while (!this.#isClosing) {
+      this.#process = this.#createProcess();
+      this.#isEndExpected = false;
+      try {
+        await this.#process.start();
+        this.#hasStarted = true;
+        delayMs = RESTART_MS.first;
+        const { code, signal } = await this.#process.ended();
+        if (!this.#isEndExpected) {
+          const how = `ended by itself with ${code ?? signal}`;
+          this.#options.onUnexpectedEnd(`${this.name} ${how} at ${new Date().toISOString()}`);
+        }
+      } catch {
+        // A store is unavailable, or the replica was hit while it started.
+        delayMs = Math.min(delayMs * 2, RESTART_MS.max);
+      }
+      this.#hasStarted = false;
+      this.#isStopped = false;
+      if (!this.#isClosing) await wait(delayMs);
+    }
+  }
+}

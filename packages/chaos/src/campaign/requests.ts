@@ -1,0 +1,206 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
+import { until } from '@tocsin/embedded/testing/until';
+import type { PlannedCall } from '../plan/calls.ts';
+import type { MonitorPlan, World } from '../plan/world.ts';
+import { TARGETS_NAME } from '../world/targets.ts';
+import type { WindowSpan } from './registry.ts';
+import type { Scene } from './scene.ts';
+
+export const WINDOWS_PATH = '/api/dashboard/maintenance-windows';
+/** From a planned call to the start of its maintenance. */
+const MAINTENANCE_IN_MS = 2_000;
+/** A window has started this long after its start, by any clock of this machine. */
+const STARTED_MS = 500;
+/** More windows than a campaign plans. */
+const LIST_LIMIT = 200;
+const HOUR_MS = 3_600_000;
+
+interface CreatedMonitor {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+}
+
+/** Creates the monitors and channels, and waits until each monitor has been checked: all targets are up until then. */
+export async function createWorld(scene: Scene, world: World): Promise<void> {
+  const { api, registry, receivers } = scene;
+  for (const plan of world.monitors) registry.add(plan, await createMonitor(scene, plan));
+  const areUp = async (): Promise<boolean> => {
+    const { body } = await api.request('GET', '/api/cli/monitors');
+    return (body as { monitors: { status: string }[] }).monitors.every(({ status }) => status === 'UP');
+  };
+  await until('every monitor to be UP', areUp, 600_000);
+  for (const plan of world.channels) {
+    const response = await api.request('POST', '/api/dashboard/channels', {
+      name: plan.key,
+      url: receivers.url(plan.key),
+      monitorIds: (plan.monitors ?? []).map((key) => registry.monitor(key).id),
+      allMonitors: plan.monitors === null,
+    });
+    if (response.status !== 201) throw new Error(`channel ${plan.key}: ${JSON.stringify(response)}`);
+    const { channel, secret } = response.body as { channel: { id: string }; secret: string };
+    registry.channels.push({ id: channel.id, secret, plan });
+  }
+}
+
+/** The body of a request that creates a monitor. */
+export function monitorFields(scene: Scene, plan: MonitorPlan): object {
+  return {
+    name: plan.key,
+    externalId: plan.key,
+    url: urlOf(scene, plan),
+    interval: plan.intervalSeconds,
+    timeout: plan.timeoutSeconds,
+    failureThreshold: plan.failureThreshold,
+    regions: plan.regions,
+  };
+}
+
+function urlOf({ targets }: Scene, { key, byName }: MonitorPlan, version?: number): string {
+  return targets.url(key, byName ? TARGETS_NAME : undefined, version);
+}
+
+/** Creates a monitor, or finds the one that an earlier try has created. */
+export async function createMonitor(scene: Scene, plan: MonitorPlan): Promise<CreatedMonitor> {
+  const response = await scene.api.request('POST', '/api/cli/monitors', monitorFields(scene, plan));
+  if (response.status === 201) return (response.body as { monitor: CreatedMonitor }).monitor;
+  const { body } = await scene.api.request('GET', '/api/cli/monitors');
+  const { monitors } = body as { monitors: (CreatedMonitor & { externalId: string })[] };
+  const known = monitors.find(({ externalId }) => externalId === plan.key);
+  if (known === undefined) throw new Error(`monitor ${plan.key}: ${JSON.stringify(response)}`);
+  return known;
+}
+
+/** Sends the planned calls at their moments, one after the other, each until it has a response. */
+export async function sendCalls(
+  scene: Scene,
+  calls: readonly PlannedCall[],
+  startedAt: number,
+): Promise<void> {
+  for (const call of calls) {
+    await wait(Math.max(0, startedAt + call.atMs - Date.now()));
+    await send(scene, call);
+  }
+}
+
+async function send(scene: Scene, call: PlannedCall): Promise<void> {
+  const { api, registry } = scene;
+  switch (call.type) {
+    case 'rename':
+      registry.monitor(call.monitor).names.push(call.name);
+      await update(scene, call.monitor, { name: call.name });
+      return;
+    case 'tune': {
+      const { thresholds, plan } = registry.monitor(call.monitor);
+      const { failureThreshold: value } = call;
+      const before = thresholds.at(-1)?.value ?? plan.failureThreshold;
+      const updatedAt = await update(scene, call.monitor, { failureThreshold: value });
+      if (value !== before) thresholds.push({ at: Date.parse(updatedAt), value });
+      return;
+    }
+    case 'move':
+      await update(scene, call.monitor, {
+        url: urlOf(scene, registry.monitor(call.monitor).plan, call.version),
+      });
+      return;
+    case 'trigger':
+      return trigger(scene, call.monitor, call.override);
+    case 'delete': {
+      const monitor = registry.monitor(call.monitor);
+      monitor.deletedAt = Date.now();
+      await api.request('DELETE', `/api/cli/monitors/${monitor.id}`);
+      return;
+    }
+    case 'disable':
+    case 'enable': {
+      const { id } = registry.channel(call.channel);
+      await api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: call.type === 'enable' });
+      if (call.type === 'enable') await redeliver(scene, id);
+      return;
+    }
+    case 'maintain': {
+      const startsAt = Date.now() + MAINTENANCE_IN_MS;
+      const { window: key, monitors, lastsMs } = call;
+      return planMaintenance(scene, { key, monitors, startsAt, endsAt: startsAt + lastsMs });
+    }
+    case 'end maintenance':
+      return cutMaintenance(scene, call.window, 'end');
+    case 'delete maintenance':
+      return cutMaintenance(scene, call.window, 'delete');
+  }
+}
+
+/** @returns `updatedAt`, from Postgres' clock */
+async function update({ api, registry }: Scene, key: string, fields: object): Promise<string> {
+  const { id } = registry.monitor(key);
+  const { status, body } = await api.request('PUT', `/api/cli/monitors/${id}`, fields);
+  if (status !== 200) throw new Error(`update of ${key}: ${status} ${JSON.stringify(body)}`);
+  return (body as { monitor: { updatedAt: string } }).monitor.updatedAt;
+}
+
+/**
+ * Triggers a check once, with any result: the oracle judges its event. Never throws.
+ * @param override whether another URL of the target is checked, which counts for nothing
+ */
+export async function trigger(scene: Scene, key: string, override: boolean): Promise<void> {
+  const { api, registry, replicas } = scene;
+  const replica = replicas.find(({ plan, isReady }) => plan.service === 'api' && isReady);
+  if (replica === undefined) return;
+  const { id, plan } = registry.monitor(key);
+  const body = override ? { url: urlOf(scene, plan, 0) } : undefined;
+  await api.send(replica, 'POST', `/api/cli/monitors/${id}/trigger`, body).catch(() => undefined);
+}
+
+/** Redelivers everything that a channel has not received, in as many requests as it takes. */
+export async function redeliver({ api }: Scene, channelId: string): Promise<void> {
+  const range = {
+    since: new Date(Date.now() - HOUR_MS).toISOString(),
+    until: new Date(Date.now() + HOUR_MS).toISOString(),
+  };
+  let result: Partial<RedeliveryResult>;
+  do {
+    const { body } = await api.request('POST', `/api/dashboard/channels/${channelId}/redeliver`, range);
+    // Without these fields it is an error, such as the 409 of a disabled channel.
+    result = body as Partial<RedeliveryResult>;
+  } while (result.more && result.count !== 0);
+}
+
+/** The body of a request that plans maintenance. */
+export function maintenanceFields({ registry }: Scene, window: WindowSpan): object {
+  return {
+    name: window.key,
+    startsAt: new Date(window.startsAt).toISOString(),
+    endsAt: new Date(window.endsAt).toISOString(),
+    monitorIds: window.monitors.map((key) => registry.monitor(key).id),
+  };
+}
+
+/** Plans maintenance. A try without a response may have planned it too: then there are two windows of that name and span. */
+export async function planMaintenance(scene: Scene, window: WindowSpan): Promise<void> {
+  const { status } = await scene.api.request('POST', WINDOWS_PATH, maintenanceFields(scene, window));
+  // A late request is refused, although an earlier try may have been in time.
+  if (status === 201 || (await windowIds(scene, window.key)).length > 0) scene.registry.addWindow(window);
+  else if (Date.now() < window.endsAt) throw new Error(`maintenance ${window.key}: ${status}`);
+}
+
+/** Ends a window early, or deletes it; ignores one that was never planned. */
+export async function cutMaintenance(scene: Scene, key: string, how: 'end' | 'delete'): Promise<void> {
+  const window = scene.registry.windows.find((one) => one.key === key);
+  if (window === undefined) return;
+  // A window that has not started cannot be ended: earlier calls may have taken long.
+  await wait(Math.max(0, window.startsAt + STARTED_MS - Date.now()));
+  const cut = { from: Date.now(), until: Infinity };
+  window.cut = cut;
+  for (const id of await windowIds(scene, key)) {
+    if (how === 'end') await scene.api.request('POST', `${WINDOWS_PATH}/${id}/end`);
+    else await scene.api.request('DELETE', `${WINDOWS_PATH}/${id}`);
+  }
+  cut.until = Date.now();
+}
+
+async function windowIds({ api }: Scene, name: string): Promise<string[]> {
+  const { body } = await api.request('GET', `${WINDOWS_PATH}?limit=${LIST_LIMIT}`);
+  const { maintenanceWindows } = body as { maintenanceWindows: { id: string; name: string }[] };
+  return maintenanceWindows.filter((window) => window.name === name).map(({ id }) => id);
+}

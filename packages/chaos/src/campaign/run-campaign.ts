@@ -1,0 +1,110 @@
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import type { PlannedFault } from '../faults/fault.ts';
+import { faultKinds } from '../faults/kinds.ts';
+import { readDatabase } from '../oracle/read-database.ts';
+import type { CampaignRecord } from '../oracle/record.ts';
+import { planCalls, type PlannedCall } from '../plan/calls.ts';
+import { faultWindowMs, planFaults } from '../plan/faults.ts';
+import { REPLICAS } from '../plan/replicas.ts';
+import { MOODY_RECEIVERS, planNeighbour, planWorld, type NeighbourPlan, type World } from '../plan/world.ts';
+import { fireAll } from './fire-all.ts';
+import { createNeighbour, readNeighbour, readNeighbourMet } from './neighbour.ts';
+import { createWorld, sendCalls } from './requests.ts';
+import { openScene } from './scene.ts';
+import { deliverTheRest, endCheckers, listUndelivered, settle } from './settle.ts';
+import { Tails } from './tails.ts';
+
+/** How much longer kinds of faults that were not fired yet may take on a slow machine. */
+const LATE_MS = 600_000;
+
+export interface CampaignPlan {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly world: World;
+  /** The monitors of another account. */
+  readonly neighbour: readonly NeighbourPlan[];
+  readonly faults: readonly PlannedFault[];
+  readonly calls: readonly PlannedCall[];
+}
+
+/** A pure function of its arguments. */
+export function planCampaign(seed: number, minutes: number): CampaignPlan {
+  const windowMs = faultWindowMs(minutes);
+  const world = planWorld(seed, windowMs + LATE_MS);
+  return {
+    seed,
+    minutes,
+    world,
+    neighbour: planNeighbour(seed),
+    faults: planFaults(seed, minutes, MOODY_RECEIVERS),
+    calls: planCalls(seed, windowMs, world),
+  };
+}
+
+export interface CampaignOptions {
+  readonly plan: CampaignPlan;
+  readonly libfaketime: string | null;
+  readonly teardown: Teardown;
+  readonly say: (line: string) => void;
+}
+
+/** Runs a campaign: starts a system, fires faults, and waits until it is quiet. The folder of the logs goes with the teardown. */
+export async function runCampaign({
+  plan,
+  libfaketime,
+  teardown,
+  say,
+}: CampaignOptions): Promise<{ readonly record: CampaignRecord; readonly logs: string }> {
+  say('Starting a system …');
+  const scene = await openScene({ world: plan.world, libfaketime, teardown });
+  await createWorld(scene, plan.world);
+  const neighbour = await createNeighbour(scene, plan.neighbour);
+  const startedAt = Date.now();
+  const windowMs = faultWindowMs(plan.minutes);
+  const kinds = faultKinds(plan.minutes);
+  scene.schedule.begin();
+  const tails = new Tails(scene);
+  tails.begin();
+  say(`Firing ${plan.faults.length} faults …`);
+  const [faults] = await Promise.all([
+    fireAll(scene, { kinds, faults: plan.faults, startedAt, windowMs, lateMs: LATE_MS }),
+    sendCalls(scene, plan.calls, startedAt),
+  ]);
+  scene.schedule.finish();
+  const lastFaultAt = Math.max(...faults.map(({ endedAt }) => endedAt ?? 0));
+  say('Waiting for the system to recover …');
+  const { statuses, endedAt } = await settle(scene, Date.now());
+  const neighbourMet = await readNeighbourMet(scene);
+  await endCheckers(scene);
+  const left = await listUndelivered(scene);
+  await deliverTheRest(scene);
+  const { stores, registry, receivers, targets, serviceProblems, api } = scene;
+  const { monitors, promised, channels, windows, redelivered } = registry;
+  const record: CampaignRecord = {
+    seed: plan.seed,
+    minutes: plan.minutes,
+    startedAt,
+    lastFaultAt,
+    endedAt,
+    kinds: kinds.map(({ name }) => name),
+    faults,
+    replicas: REPLICAS,
+    monitors,
+    promised,
+    channels,
+    windows,
+    redelivered,
+    visits: targets.visits,
+    receipts: receivers.receipts,
+    strays: receivers.strays,
+    tails: await tails.finish(),
+    shown: statuses,
+    ...left,
+    serviceProblems,
+    apiStatuses: api.statuses,
+    neighbour: await readNeighbour(scene, neighbour),
+    neighbourMet,
+    database: await readDatabase(stores, { without: neighbour.map(({ id }) => id) }),
+  };
+  return { record, logs: scene.system.folder };
+}

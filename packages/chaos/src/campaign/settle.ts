@@ -1,0 +1,123 @@
+import { seenBefore } from '@tocsin/embedded/testing/until';
+import type { CampaignRecord } from '../oracle/record.ts';
+import { isQuiet, readBacklog, readUndelivered } from '../oracle/read-database.ts';
+import { redeliver } from './requests.ts';
+import type { Scene } from './scene.ts';
+
+/** A little longer than a monitor may be unchecked: the longest span is known only then. */
+const WATCHED_MS = 25_000;
+const READY_WITHIN_MS = 60_000;
+const STATUSES_WITHIN_MS = 75_000;
+const DELIVERED_WITHIN_MS = 90_000;
+const PAGE = 500;
+const UNDELIVERED = ['pending', 'held', 'failed'] as const;
+
+/** Waits after the last fault until each monitor shows the state of its target, within a limit: the oracle judges the result. */
+export async function settle(
+  scene: Scene,
+  lastFaultAt: number,
+): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly endedAt: number }> {
+  await Promise.all([untilHealthy(scene), untilOneLeads(scene)]);
+  let statuses = new Map<string, string>();
+  await seenBefore(lastFaultAt + STATUSES_WITHIN_MS, async () => {
+    statuses = await readStatuses(scene);
+    return areFinal(scene, statuses) && Date.now() >= lastFaultAt + WATCHED_MS;
+  });
+  return { statuses, endedAt: Date.now() };
+}
+
+async function untilHealthy({ replicas, serviceProblems }: Scene): Promise<void> {
+  const until = Date.now() + READY_WITHIN_MS;
+  await Promise.all(
+    replicas.map(async (replica) => {
+      if ((await seenBefore(until, () => replica.isHealthy())) !== null) return;
+      const seconds = READY_WITHIN_MS / 1_000;
+      serviceProblems.push(`${replica.name} is not ready ${seconds} s after the last fault`);
+    }),
+  );
+}
+
+/** An api that was cut off from Postgres is replaced as the leader, and stops leading. */
+async function untilOneLeads({ replicas, serviceProblems }: Scene): Promise<void> {
+  const apis = replicas.filter(({ plan }) => plan.service === 'api');
+  let leaders = 0;
+  const isOne = await seenBefore(Date.now() + READY_WITHIN_MS, async () => {
+    const metrics = await Promise.all(apis.map((api) => api.metrics()));
+    leaders = metrics.filter((text) => /^tocsin_leader 1$/m.test(text)).length;
+    return leaders === 1;
+  });
+  if (isOne !== null) return;
+  const seconds = READY_WITHIN_MS / 1_000;
+  serviceProblems.push(`${leaders} of ${apis.length} api lead ${seconds} s after the last fault`);
+}
+
+async function readStatuses({ api }: Scene): Promise<Map<string, string>> {
+  const { body } = await api.request('GET', '/api/cli/monitors');
+  const { monitors } = body as { monitors: { id: string; status: string }[] };
+  return new Map(monitors.map(({ id, status }) => [id, status]));
+}
+
+function areFinal({ registry }: Scene, statuses: ReadonlyMap<string, string>): boolean {
+  return registry.monitors
+    .filter(({ deletedAt }) => deletedAt === null)
+    .every(({ id, plan }) => statuses.get(id) === plan.finalState.toUpperCase());
+}
+
+/** Shuts the checkers down: from then on nothing is recorded. */
+export async function endCheckers({ replicas, serviceProblems }: Scene): Promise<void> {
+  const checkers = replicas.filter(({ plan }) => plan.service === 'checker');
+  await Promise.all(
+    checkers.map(async (replica) => {
+      const code = await replica.end();
+      if (code !== 0) serviceProblems.push(`${replica.name} ended with ${code} at the end`);
+    }),
+  );
+}
+
+/** What the services left undelivered, in Postgres and in the API, and what is overdue. */
+export async function listUndelivered(
+  scene: Scene,
+): Promise<Pick<CampaignRecord, 'undelivered' | 'leftAlone'>> {
+  await untilQuiet(scene);
+  const leftAlone = await readBacklog(scene.stores);
+  const shown: string[] = [];
+  for (const { id } of scene.registry.channels) {
+    for (const state of UNDELIVERED) shown.push(...(await listDeliveries(scene, id, state)));
+  }
+  return { undelivered: { stored: await readUndelivered(scene.stores), shown }, leftAlone };
+}
+
+async function listDeliveries({ api }: Scene, channelId: string, state: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const last = ids.at(-1);
+    const before = last === undefined ? '' : `&before=${last}`;
+    const path = `/api/dashboard/channels/${channelId}/deliveries?state=${state}&limit=${PAGE}${before}`;
+    const { body } = await api.request('GET', path);
+    const page = (body as { deliveries: { id: string }[] }).deliveries.map(({ id }) => id);
+    ids.push(...page);
+    if (page.length < PAGE) return ids;
+  }
+}
+
+/** Redelivers what is undelivered, and waits until it is received by all receivers that respond with 200. */
+export async function deliverTheRest(scene: Scene): Promise<void> {
+  const healthy = scene.registry.channels.filter(({ plan }) => plan.kind !== 'broken');
+  for (const { id } of healthy) {
+    await scene.api.request('PATCH', `/api/dashboard/channels/${id}`, { enabled: true });
+    await redeliver(scene, id);
+  }
+  const ids = healthy.map(({ id }) => id);
+  await seenBefore(Date.now() + DELIVERED_WITHIN_MS, async () => {
+    const left = await scene.stores.query(
+      `select from deliveries where state <> 'delivered' and channel_id = any($1::uuid[]) limit 1`,
+      [ids],
+    );
+    return left.length === 0;
+  });
+  await untilQuiet(scene);
+}
+
+async function untilQuiet({ stores }: Scene): Promise<void> {
+  await seenBefore(Date.now() + DELIVERED_WITHIN_MS, () => isQuiet(stores));
+}

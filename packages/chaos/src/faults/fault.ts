@@ -1,0 +1,56 @@
+import type { ServiceName } from '@tocsin/lab/service-process';
+import type { Scene } from '../campaign/scene.ts';
+
+/** What an api is asked for when it is hit. */
+export const API_WRITES = [
+  'monitor created',
+  'monitor updated',
+  'monitor deleted',
+  'maintenance planned',
+  'delivery redelivered',
+] as const;
+export type ApiWrite = (typeof API_WRITES)[number];
+
+/** When a fault began and ended, epoch milliseconds. */
+export interface Firing {
+  readonly firedAt: number;
+  readonly endedAt: number;
+}
+
+/** One fault of a schedule. */
+export interface PlannedFault {
+  /** Of its kind. */
+  readonly name: string;
+  readonly track: string;
+  /** Milliseconds since the start of the campaign; a fault that waits for its moment, or for the one before it, comes later. */
+  readonly atMs: number;
+  readonly lastsMs: number;
+  /** The replica or the receiver; null for faults of a store, or of the leader. */
+  readonly victim: string | null;
+  /** How far a clock is ahead; below 0: behind. */
+  readonly offsetSeconds: number | null;
+  /** What an api does when it is hit. */
+  readonly write: ApiWrite | null;
+}
+
+export interface FaultKind {
+  readonly name: string;
+  /** Faults of one track are fired one after the other, those of different tracks at the same time. */
+  readonly track: string;
+  /** How long it lasts, in milliseconds; 0 for a moment. */
+  readonly lastsMs: readonly [from: number, to: number];
+  /** What is chosen for it; null: nothing, or the leader. */
+  readonly victim: ServiceName | 'receiver' | null;
+  /** Of a clock: one of these, above 0 ahead. */
+  readonly offsetsSeconds?: readonly number[];
+  readonly isDuringWrite?: true;
+  /** Waits until no other fault has acquired its replica. */
+  readonly needsReplica?: true;
+  /** @throws Error with the reason if it could not be fired, or was not observed */
+  readonly fire: (scene: Scene, fault: PlannedFault) => Promise<Firing>;
+}
+
+/** @throws Error with this reason if the effect of a fault was not observed */
+export function requireEffect(isObserved: unknown, reason: string): asserts isObserved {
+  if (isObserved === false || isObserved === null) throw new Error(reason);
+}

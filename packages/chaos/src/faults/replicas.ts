@@ -1,0 +1,206 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
+import { seenBefore } from '@tocsin/embedded/testing/until';
+import { SERVICE_NAMES, type ServiceName } from '@tocsin/lab/service-process';
+import { clockOff } from '../campaign/libfaketime.ts';
+import type { Replica } from '../campaign/replica.ts';
+import { replicaNamed, type Scene } from '../campaign/scene.ts';
+import { requireEffect, type Firing, type PlannedFault } from './fault.ts';
+import { reachStage, type Stage } from './stages.ts';
+
+const READY_WITHIN_MS = 60_000;
+/** The time between a response and reading it counts too. */
+const CLOCK_TOLERANCE_MS = 15_000;
+/** Postgres ends the session of a leader that is cut off after 10 s; another api then leads within a few seconds. */
+const REPLACED_WITHIN_MS = 25_000;
+/** A service closes a connection that was silent for 20 s, and then opens a new one. */
+const RECOVERED_AFTER_MS = 25_000;
+const RECOVERED_WITHIN_MS = 90_000;
+
+/** Kills or freezes a replica at a stage of its work. */
+export async function signalAtStage(
+  scene: Scene,
+  { victim, lastsMs, write }: PlannedFault,
+  { signal, service, stage }: { signal: 'SIGKILL' | 'SIGSTOP'; service: ServiceName; stage: Stage },
+): Promise<Firing> {
+  const replica = replicaNamed(scene, victim);
+  let firing: Promise<Firing> | null = null;
+  const hit = async (): Promise<boolean> => {
+    // Another fault may have acquired it.
+    if (!replica.isReady || !replica.tryAcquire()) return false;
+    const firedAt = Date.now();
+    await replica.signal(signal);
+    // Whatever holds it at the stage is released at once; a frozen replica continues when its time is over.
+    firing = thaw(replica, signal, lastsMs).then((endedAt) => ({ firedAt, endedAt }));
+    return true;
+  };
+  await reachStage(scene, { replica, service, stage, write }, hit);
+  const fired = await (firing as Promise<Firing> | null);
+  requireEffect(fired, 'its replica did not reach that stage');
+  return fired;
+}
+
+async function thaw(replica: Replica, signal: 'SIGKILL' | 'SIGSTOP', lastsMs: number): Promise<number> {
+  try {
+    if (signal === 'SIGSTOP') {
+      await wait(lastsMs);
+      await replica.signal('SIGCONT');
+    }
+    return Date.now();
+  } finally {
+    replica.release();
+  }
+}
+
+/** Kills the leading api, or the notifier that sent last: notifiers have no leader. */
+export async function killLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Firing> {
+  const replica = await acquireLeader(scene, service);
+  const firedAt = Date.now();
+  await replica.signal('SIGKILL');
+  replica.release();
+  return { firedAt, endedAt: firedAt };
+}
+
+async function acquireLeader(scene: Scene, service: 'api' | 'notifier'): Promise<Replica> {
+  const leader = await seenBefore(scene.deadline, async () => {
+    const name = await (service === 'api' ? leadingApi(scene) : lastSender(scene)).catch(() => null);
+    const replica = scene.replicas.find((one) => one.name === name);
+    return replica?.isReady === true && replica.tryAcquire() ? replica : null;
+  });
+  requireEffect(leader, 'no replica led');
+  return leader;
+}
+
+/** The replica whose session holds the leader's lock; null: none. @throws Error while Postgres is unavailable */
+async function leadingApi({ stores }: Scene): Promise<string | null> {
+  const [row] = await stores.query<{ name: string }>(
+    `select a.application_name as name from pg_locks l join pg_stat_activity a using (pid)
+     where l.locktype = 'advisory' and l.granted and l.objid = $1`,
+    [ADVISORY_LOCKS.reconciler],
+  );
+  return row?.name ?? null;
+}
+
+async function lastSender({ receivers, replicas }: Scene): Promise<string | null> {
+  const address = receivers.receipts.at(-1)?.address;
+  return replicas.find(({ plan }) => plan.address === address)?.name ?? null;
+}
+
+/**
+ * Replaces a replica by one with a wrong clock, and later that one by one with the right clock. The first ends at once, as on a
+ * machine that restarts with a wrong clock; the second is shut down. It counts if the process showed the wrong time, and a checker
+ * was not ready.
+ */
+export async function setClock(
+  scene: Scene,
+  { victim, offsetSeconds, lastsMs }: PlannedFault,
+): Promise<Firing> {
+  requireEffect(scene.libfaketime, 'there is no libfaketime');
+  const { libfaketime } = scene;
+  const seconds = offsetSeconds ?? 0;
+  return withReplica(replicaNamed(scene, victim), scene.deadline, async (replica) => {
+    await replica.replace('SIGKILL', clockOff(libfaketime, seconds));
+    await untilStarted(replica);
+    const firedAt = Date.now();
+    const offMs = await clockOffset(replica).catch(() => 0);
+    const isNoticed =
+      replica.plan.service !== 'checker' || seenBefore(firedAt + lastsMs, () => isUnready(replica));
+    await wait(lastsMs);
+    const wasNoticed = await isNoticed;
+    await shutDownAndStart(scene, replica);
+    const isOff = Math.abs(offMs - seconds * 1_000) < CLOCK_TOLERANCE_MS;
+    requireEffect(isOff, `its clock was off by ${offMs} ms`);
+    requireEffect(wasNoticed, 'the checker was ready');
+    return { firedAt, endedAt: Date.now() };
+  });
+}
+
+/** How far the clock of a replica is ahead, by the `Date` header, which has whole seconds. */
+async function clockOffset(replica: Replica): Promise<number> {
+  const { headers } = await replica.get('/healthz');
+  return Date.parse(headers.get('date') ?? '') - Date.now();
+}
+
+async function isUnready(replica: Replica): Promise<boolean> {
+  return (await replica.readReadiness()) === false;
+}
+
+async function withReplica(
+  replica: Replica,
+  deadline: number,
+  work: (replica: Replica) => Promise<Firing>,
+): Promise<Firing> {
+  requireEffect(await replica.acquire(deadline), `${replica.name} was never ready`);
+  try {
+    return await work(replica);
+  } finally {
+    replica.release();
+  }
+}
+
+/** Replaces every replica, those of a service one after the other, as deployments of three services do. */
+export async function restartAll(scene: Scene): Promise<Firing> {
+  const firedAt = Date.now();
+  await Promise.all(
+    SERVICE_NAMES.map(async (service) => {
+      for (const replica of scene.replicas.filter(({ plan }) => plan.service === service)) {
+        await withReplica(replica, Date.now() + READY_WITHIN_MS, async () => {
+          await shutDownAndStart(scene, replica);
+          return { firedAt, endedAt: Date.now() };
+        });
+      }
+    }),
+  );
+  return { firedAt, endedAt: Date.now() };
+}
+
+async function shutDownAndStart(scene: Scene, replica: Replica): Promise<void> {
+  const askedAt = Date.now();
+  const code = await replica.replace('SIGTERM');
+  if (code !== 0) {
+    const seconds = Math.round((Date.now() - askedAt) / 1_000);
+    scene.serviceProblems.push(`${replica.name} ended with ${code} ${seconds} s after SIGTERM`);
+  }
+  await untilStarted(replica);
+}
+
+async function untilStarted(replica: Replica): Promise<void> {
+  await seenBefore(Date.now() + READY_WITHIN_MS, () => replica.isReady);
+}
+
+/**
+ * Drops everything between a replica and Postgres for a while; without a victim that of the leading api. Connections of that time stay
+ * silent for good, and Postgres keeps their sessions. It counts if the replica was not ready, and another api led instead of the
+ * leader.
+ */
+export async function blackHole(scene: Scene, { victim, lastsMs }: PlannedFault): Promise<Firing> {
+  const replica = victim === null ? await acquireLeader(scene, 'api') : replicaNamed(scene, victim);
+  if (victim !== null) {
+    requireEffect(await replica.acquire(scene.deadline), `${replica.name} was never ready`);
+  }
+  const firedAt = Date.now();
+  replica.network.blackHole();
+  const healing = wait(lastsMs).then(() => {
+    replica.network.heal();
+    return Date.now();
+  });
+  const wasUnready = seenBefore(firedAt + lastsMs, () => isUnready(replica));
+  const isReplaced =
+    victim !== null ||
+    seenBefore(firedAt + REPLACED_WITHIN_MS, async () => {
+      // Postgres may be unavailable.
+      const name = await leadingApi(scene).catch(() => null);
+      return name !== null && name !== replica.name;
+    });
+  const endedAt = await healing;
+  // Results wait in the replica until it recovers: killed before that, it would lose many of them.
+  void untilRecovered(replica, firedAt).finally(() => replica.release());
+  requireEffect(await wasUnready, `${replica.name} stayed ready`);
+  requireEffect(await isReplaced, `no other api led instead of ${replica.name}`);
+  return { firedAt, endedAt };
+}
+
+async function untilRecovered(replica: Replica, firedAt: number): Promise<void> {
+  await wait(Math.max(0, firedAt + RECOVERED_AFTER_MS - Date.now()));
+  await seenBefore(firedAt + RECOVERED_WITHIN_MS, () => replica.isHealthy());
+}

@@ -1,0 +1,208 @@
+import { readFile } from 'node:fs/promises';
+import { countSlots, type Span } from '@tocsin/bench/measure/slots';
+import { repeatedReceipts } from '../oracle/deliveries.ts';
+import { EVIDENCE_CHECKS, runChecks, type Check } from '../oracle/find-violations.ts';
+import { groupBy } from '../oracle/history.ts';
+import { readDatabase } from '../oracle/read-database.ts';
+import type { Evidence, Violation } from '../oracle/record.ts';
+import type { ApiTally } from './api-clients.ts';
+import type { StallTally } from './stall-watch.ts';
+import type { StreamTally } from './stream-client.ts';
+import type { Restart, SystemLoad } from './system-load.ts';
+
+/** The number of events of a monitor, and of those with 200 and 500. */
+interface EventCount {
+  readonly all: number;
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** What was recorded of a time under load. As evidence it has the monitors whose target goes up and down. */
+export interface LoadRecord extends Evidence {
+  readonly seed: number;
+  readonly seconds: number;
+  /** The monitors that are never deleted. */
+  readonly all: readonly { readonly id: string; readonly key: string }[];
+  /** Planned checks of the span: how many there should be, how many have an event, and the number of their events. */
+  readonly slots: { readonly planned: number; readonly checked: number; readonly events: number };
+  /** Missed checks by the reason that the checkers counted. */
+  readonly misses: Readonly<Record<string, number>>;
+  /** By monitor. */
+  readonly eventCounts: ReadonlyMap<string, EventCount>;
+  /** Errors of attempts. */
+  readonly failedAttempts: readonly string[];
+  /** Events of the span that were not on the live stream. */
+  readonly notStreamed: readonly string[];
+  readonly stops: readonly Restart[];
+  readonly api: ApiTally;
+  readonly stream: StreamTally;
+  readonly logs: LogTally;
+  /** Null: the queues were not watched. */
+  readonly stalls: StallTally | null;
+}
+
+/** Lines of the logs that need attention. */
+interface LogTally {
+  /** Of level `error`, and lines that the logger did not write, such as a crash of Node. */
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** How long a service may take to stop. */
+const STOP_WITHIN_MS = 30_000;
+
+/** To be called when the services have stopped. @param span the time under load */
+export async function readLoadRecord(
+  load: SystemLoad,
+  span: Span,
+  stalls: StallTally | null,
+): Promise<LoadRecord> {
+  const { stores, options, flapping } = load;
+  const ids = load.monitors.map(({ id }) => id);
+  const range = [new Date(span.from), new Date(span.to)];
+  const counts = await stores.query<EventCount & { id: string }>(
+    `select monitor_id as id, count(*)::int as all, count(*) filter (where status_code = 200)::int as passed,
+       count(*) filter (where status_code = 500)::int as failed
+     from events group by monitor_id`,
+  );
+  const [slots] = await stores.query<{ events: number; checked: number }>(
+    `select count(*)::int as events, count(distinct (monitor_id, slot))::int as checked
+     from events where slot >= $1 and slot < $2 and monitor_id = any($3::uuid[])`,
+    [...range, ids],
+  );
+  const failed = await stores.query<{ error: string }>('select error from attempts where error is not null');
+  const stamped = await stores.query<{ id: string }>(
+    'select id from events where timestamp >= $1 and timestamp < $2',
+    range,
+  );
+  return {
+    seed: options.seed,
+    seconds: (span.to - span.from) / 1_000,
+    monitors: flapping,
+    channels: [load.channel],
+    visits: load.targets.visits,
+    receipts: load.receivers.receipts,
+    strays: load.receivers.strays,
+    database: await readDatabase(stores, { only: flapping.map(({ id }) => id) }),
+    all: load.monitors,
+    slots: {
+      planned: countSlots(ids, options.interval * 1_000, span),
+      checked: slots?.checked ?? 0,
+      events: slots?.events ?? 0,
+    },
+    misses: load.misses,
+    eventCounts: new Map(counts.map((count) => [count.id, count])),
+    failedAttempts: failed.map(({ error }) => error),
+    notStreamed: stamped.map(({ id }) => id).filter((id) => !load.streamed.has(id)),
+    stops: load.stops,
+    api: load.clients.tally,
+    stream: load.stream.tally,
+    logs: await readLogs([...load.services.values()].map(({ logFile }) => logFile)),
+    stalls,
+  };
+}
+
+/** @param files that may not exist */
+async function readLogs(files: readonly string[]): Promise<LogTally> {
+  const errors: string[] = [];
+  const warnings: string[] = [];
+  for (const file of files) {
+    const text = await readFile(file, 'utf8').catch(() => '');
+    for (const line of text.split('\n').filter((one) => one !== '')) {
+      const level = levelOf(line);
+      if (level === 'warn') warnings.push(line);
+      else if (level !== 'info' && level !== 'debug') errors.push(line);
+    }
+  }
+  return { errors, warnings };
+}
+
+/** Null if the logger did not write the line. */
+function levelOf(line: string): string | null {
+  try {
+    return String((JSON.parse(line) as { level?: unknown }).level);
+  } catch {
+    return null;
+  }
+}
+
+/** What must hold under load: everything happens exactly once. */
+const LOAD_CHECKS: readonly Check<LoadRecord>[] = [
+  ['the run has something to lose', idleRun],
+  ['every planned check is recorded once', wrongSlots],
+  ['every request is one event', wrongEventCounts],
+  ['every webhook is sent once', ({ failedAttempts }) => failedAttempts.map((error) => `failed: ${error}`)],
+  ['every webhook is sent once', repeatedReceipts],
+  ['the live stream has every event', ({ notStreamed }) => notStreamed.map((id) => `event ${id} is missing`)],
+  ['the live stream has every event', brokenStreams],
+  ['API calls get their response', ({ api }) => [...api.broken, ...api.unexpected]],
+  ['services stop cleanly', wrongStops],
+  ['the logs have no errors', ({ logs }) => [...logs.errors]],
+  ['no job stalls', stalledJobs],
+];
+
+/** The violations of a run under load. */
+export function findLoadViolations(record: LoadRecord): Violation[] {
+  return [...runChecks(LOAD_CHECKS, record), ...runChecks(EVIDENCE_CHECKS, record)];
+}
+
+function idleRun({ slots, eventCounts, database, receipts, api, stream }: LoadRecord): string[] {
+  const changes = database.statusChanges.filter(({ webhookEvents }) => webhookEvents.length > 0);
+  const needed: readonly (readonly [count: number, what: string])[] = [
+    [slots.planned, 'planned checks'],
+    [eventCounts.size, 'events'],
+    [changes.length, 'status changes'],
+    [receipts.length, 'webhooks'],
+    [api.responses, 'API calls'],
+    [stream.records, 'records on the live stream'],
+  ];
+  return needed.filter(([count]) => count === 0).map(([, what]) => `there were no ${what}`);
+}
+
+function wrongSlots({ slots: { planned, checked, events }, misses }: LoadRecord): string[] {
+  return [
+    ...(planned === checked
+      ? []
+      : [`${planned - checked} planned checks were missed; the checkers counted ${JSON.stringify(misses)}`]),
+    ...(events === checked ? [] : [`${events - checked} events repeat a planned check`]),
+  ];
+}
+
+/** Each monitor has as many events as its target had requests, and no more of a kind than it had responses of that kind. */
+function wrongEventCounts({ all, visits, eventCounts }: LoadRecord): string[] {
+  const requests = groupBy(visits, ({ key }) => key);
+  return all.flatMap(({ id, key }) => {
+    const own = requests.get(key) ?? [];
+    const failures = own.filter(({ state }) => state === 'down').length;
+    const events = eventCounts.get(id) ?? { all: 0, passed: 0, failed: 0 };
+    const what = `${key} (${id}) had ${own.length} requests, ${failures} of them with 500`;
+    const isSame = own.length === events.all;
+    if (isSame && events.failed <= failures && events.passed <= own.length - failures) return [];
+    return [`${what}, and has ${events.all} events: ${events.passed} with 200, ${events.failed} with 500`];
+  });
+}
+
+function brokenStreams({ stream }: LoadRecord): string[] {
+  const counts: readonly (readonly [count: number, what: string])[] = [
+    [stream.broken, 'streams broke'],
+    [stream.unexpected, 'streams had an unexpected status'],
+    [stream.resets, 'times a stream was reset'],
+  ];
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+}
+
+function wrongStops({ stops }: LoadRecord): string[] {
+  return stops.flatMap(({ name, exitCode, stopMs }) => [
+    ...(exitCode === 0 ? [] : [`${name} ended with ${exitCode}`]),
+    ...(stopMs <= STOP_WITHIN_MS ? [] : [`${name} took ${Math.round(stopMs / 1_000)} s to stop`]),
+  ]);
+}
+
+function stalledJobs({ stalls }: LoadRecord): string[] {
+  if (stalls === null) return [];
+  return [
+    ...stalls.stalled.map((job) => `${job} stalled`),
+    ...stalls.silent.map((queue) => `the watch saw no event of ${queue}`),
+    ...(stalls.unseen === 0 ? [] : [`${stalls.unseen} events of the queues were not seen`]),
+  ];
+}

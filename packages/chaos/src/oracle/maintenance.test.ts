@@ -1,0 +1,206 @@
+import { describe, expect, test } from '@jest/globals';
+import { MAINTAINED, maintainedRecord, START } from '../testing/campaign-record.ts';
+import { findViolations } from './find-violations.ts';
+import type { CampaignRecord, StatusChangeFacts, WindowFacts } from './record.ts';
+
+const good = maintainedRecord();
+const { database } = good;
+
+function withWindow(changed: Partial<WindowFacts>): CampaignRecord {
+  return { ...good, windows: good.windows.map((window) => ({ ...window, ...changed })) };
+}
+
+function withChanges(
+  change: (one: StatusChangeFacts, index: number) => StatusChangeFacts | [],
+): CampaignRecord {
+  return { ...good, database: { ...database, statusChanges: database.statusChanges.flatMap(change) } };
+}
+
+test('a window whose time passed while nobody could begin it is noted as missed', () => {
+  const [window] = good.windows;
+  const late = {
+    ...window,
+    key: 'late',
+    // Nobody checks its monitor any more.
+    startsAt: START + 46_000,
+    endsAt: START + 76_000,
+  };
+  const windows = [...good.windows, late as WindowFacts];
+  expect(findViolations({ ...good, windows })).toHaveLength(1);
+  expect(findViolations({ ...good, windows, database: { ...database, missedWindows: ['late'] } })).toEqual(
+    [],
+  );
+});
+
+test('windows that overlap are one time of maintenance', () => {
+  const [window] = good.windows;
+  const halves = [
+    { ...window, endsAt: START + 20_000 },
+    { ...window, key: 'other', startsAt: START + 10_000, plannedAt: START + 9_000 },
+  ];
+  expect(findViolations({ ...good, windows: halves as WindowFacts[] })).toEqual([]);
+});
+
+test('maintenance without a flaw has no violations, also where it was ended before its time', () => {
+  expect(findViolations(good)).toEqual([]);
+  const cut = { from: MAINTAINED.endsAt - 100, until: MAINTAINED.endsAt + 100 };
+  expect(findViolations(withWindow({ endsAt: MAINTAINED.endsAt + 60_000, cut }))).toEqual([]);
+});
+
+test('a check within a window puts its monitor into maintenance before its result counts', () => {
+  // The change has the next stamp after the event of 5.100 s, which failed.
+  const entered = (timestamp: number): CampaignRecord =>
+    withChanges((one) => (one.to === 'MAINTENANCE' ? { ...one, timestamp } : one));
+  expect(findViolations(entered(START + 5_101))).toEqual([]);
+  expect(findViolations(entered(START + 5_102))).not.toEqual([]);
+});
+
+describe('is found:', () => {
+  test.each<[string, CampaignRecord, string, RegExp]>([
+    [
+      'maintenance that nobody planned',
+      withWindow({ startsAt: START + 90_000, endsAt: START + 120_000 }),
+      'maintenance follows its windows',
+      /^shop entered maintenance at .*:02.300Z without a window$/,
+    ],
+    [
+      'maintenance of another monitor',
+      withWindow({ monitors: [] }),
+      'maintenance follows its windows',
+      /without a window$/,
+    ],
+    [
+      'a window that nobody entered',
+      withWindow({ startsAt: MAINTAINED.endsAt + 1_000, endsAt: MAINTAINED.endsAt + 30_000 }),
+      'maintenance follows its windows',
+      /^shop was not in maintenance during planned, which is not recorded as missed$/,
+    ],
+    [
+      'an end before its time',
+      withWindow({ endsAt: MAINTAINED.endsAt + 60_000 }),
+      'maintenance follows its windows',
+      /left maintenance at .*:32.300Z while planned ran$/,
+    ],
+    [
+      'an end ten seconds after the start',
+      {
+        ...withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, timestamp: START + 12_000 } : one)),
+      },
+      'maintenance follows its windows',
+      /left maintenance at .*:12.000Z while planned ran$/,
+    ],
+    [
+      'maintenance that goes on between two windows',
+      {
+        ...good,
+        windows: [
+          ...good.windows.map((window) => ({ ...window, startsAt: START - 80_000, endsAt: START - 40_000 })),
+          ...good.windows.map((window) => ({ ...window, key: 'next', startsAt: START + 30_000 })),
+        ],
+      },
+      'maintenance follows its windows',
+      /left maintenance at .*:32.300Z, after .*:20.000Z$/,
+    ],
+    [
+      'an alert from within a window',
+      withWindow({ endsAt: MAINTAINED.endsAt + 60_000 }),
+      'no alerts during maintenance',
+      /^shop is announced DOWN at .*:32.300Z while planned ran$/,
+    ],
+    [
+      'a check that did not put its monitor into maintenance',
+      withWindow({ startsAt: START - 5_000, plannedAt: START - 6_000 }),
+      'no alerts during maintenance',
+      /^shop was checked at .*:00.100Z while planned ran, and not put into maintenance$/,
+    ],
+    [
+      'a window that is noted as missed although its monitor was in maintenance',
+      { ...good, database: { ...database, missedWindows: ['planned'] } },
+      'maintenance follows its windows',
+      /^planned is recorded as missed, but all of its monitors were in maintenance at its end$/,
+    ],
+    [
+      'maintenance that does not end',
+      withChanges((one) => (['MAINTENANCE', 'DOWN'].includes(one.from) ? [] : one)),
+      'maintenance follows its windows',
+      /^shop is in maintenance since .*:02.300Z$/,
+    ],
+    [
+      'an end that came late',
+      withWindow({ startsAt: START - 80_000, endsAt: START - 40_000 }),
+      'maintenance follows its windows',
+      /left maintenance at .*:32.300Z, after .*:20.000Z$/,
+    ],
+    [
+      'campaigns in which nobody was in maintenance',
+      withChanges((one) => (one.to === 'MAINTENANCE' ? [] : one)),
+      'the campaign has alerts to lose',
+      /^no monitor was in maintenance$/,
+    ],
+    [
+      'a failure that the end of maintenance kept to itself',
+      withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, webhookEvents: [] } : one)),
+      'statuses follow from events',
+      /change 2 should be MAINTENANCE to DOWN at .* and is MAINTENANCE to DOWN silently/,
+    ],
+    [
+      'an end of maintenance that says UP of what is DOWN',
+      withChanges((one) => {
+        if (one.from === 'DOWN') return [];
+        return one.from === 'MAINTENANCE' ? { ...one, to: 'UP' } : one;
+      }),
+      'statuses follow from events',
+      /change 2 should be MAINTENANCE to DOWN/,
+    ],
+    [
+      'maintenance that nobody was told of',
+      withChanges((one) => (one.to === 'MAINTENANCE' ? { ...one, webhookEvents: [] } : one)),
+      'each status change has its webhook events',
+      /UP to MAINTENANCE silently at .* has {2}instead of monitor.maintenance/,
+    ],
+    [
+      'an incident that began when maintenance did',
+      {
+        ...good,
+        database: {
+          ...database,
+          incidents: database.incidents.map((one) => ({ ...one, openedAt: START + 2_300 })),
+        },
+      },
+      'one incident for each outage',
+      /was DOWN from .*:32.300Z to .*, without an incident$/,
+    ],
+    [
+      'an outage during maintenance of which every result was dropped',
+      {
+        ...good,
+        database: {
+          ...database,
+          events: database.events.filter(({ status }) => status === 'UP'),
+          statusChanges: database.statusChanges.flatMap((one) => {
+            if (one.from === 'DOWN') return [];
+            return one.from === 'MAINTENANCE' ? { ...one, to: 'UP' as const, webhookEvents: [] } : one;
+          }),
+          incidents: [],
+        },
+      },
+      'lasting responses of a target are seen',
+      /^shop: 6 responses that mean DOWN, .* show nowhere$/,
+    ],
+    [
+      'an alert at the end that repeats a check of before',
+      withChanges((one) => ({
+        ...one,
+        webhookEvents: one.webhookEvents.map((event) => ({
+          ...event,
+          payload: event.payload.replace('HTTP_500', 'TIMEOUT'),
+        })),
+      })),
+      'payloads follow from events',
+      /webhook event 1 should be .*HTTP_500.* and is .*TIMEOUT/,
+    ],
+  ])('%s', (_, record, invariant, detail) => {
+    const found = findViolations(record).filter((violation) => violation.invariant === invariant);
+    expect(found.map((violation) => violation.detail)).toContainEqual(expect.stringMatching(detail));
+  });
+});

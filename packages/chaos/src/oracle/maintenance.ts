@@ -1,0 +1,127 @@
+import { existing, iso } from './history.ts';
+import type { CampaignRecord, WindowFacts } from './record.ts';
+
+/** Maintenance ends this long after its window, even if all notifiers were killed and Postgres was unavailable. */
+const LATE_MS = 60_000;
+/** A window that lasts this long is entered. */
+const LASTING_MS = 20_000;
+/** Postgres reads which windows run, and then the stamp of a result, within this time. */
+const DECIDED_WITHIN_MS = 500;
+
+/** A window over a monitor, as the API accepted it; one that is cut short ends between two moments. */
+interface Cover {
+  readonly key: string;
+  readonly isCut: boolean;
+  readonly from: number;
+  /** When the API knew of it at the latest. */
+  readonly knownAt: number;
+  readonly earliestEnd: number;
+  readonly latestEnd: number;
+}
+
+function coverOf({ key, startsAt, endsAt, plannedAt, cut }: WindowFacts): Cover {
+  return {
+    key,
+    isCut: cut !== null,
+    from: startsAt,
+    knownAt: Math.max(startsAt, plannedAt),
+    earliestEnd: Math.min(endsAt, cut?.from ?? Infinity),
+    latestEnd: Math.min(endsAt, cut?.until ?? Infinity),
+  };
+}
+
+function coversOf({ windows }: CampaignRecord, key: string): Cover[] {
+  return windows.filter(({ monitors }) => monitors.includes(key)).map(coverOf);
+}
+
+/** When a monitor may be in maintenance: windows that overlap, or whose grace time reaches the next one, are one span. */
+function allowedSpans(covers: readonly Cover[]): { readonly from: number; readonly until: number }[] {
+  const spans: { from: number; until: number }[] = [];
+  for (const { from, latestEnd } of covers.toSorted((one, other) => one.from - other.from)) {
+    const last = spans.at(-1);
+    if (last !== undefined && from <= last.until) last.until = Math.max(last.until, latestEnd + LATE_MS);
+    else spans.push({ from, until: latestEnd + LATE_MS });
+  }
+  return spans;
+}
+
+/** Monitors are in maintenance while one of their windows runs, and at no other time. */
+export function wrongMaintenance(record: CampaignRecord): string[] {
+  return existing(record).flatMap(({ monitor, maintained }) => {
+    const { key } = monitor.plan;
+    const covers = coversOf(record, key);
+    const allowed = allowedSpans(covers);
+    const wrong = maintained.flatMap(({ enteredAt, leftAt }) => {
+      const span = allowed.find(({ from, until }) => from <= enteredAt && enteredAt <= until);
+      if (span === undefined) return [`entered maintenance at ${iso(enteredAt)} without a window`];
+      if (leftAt === null) return [`is in maintenance since ${iso(enteredAt)}`];
+      if (leftAt > span.until) return [`left maintenance at ${iso(leftAt)}, after ${iso(span.until)}`];
+      const running = covers.find(
+        ({ knownAt, earliestEnd }) =>
+          (knownAt <= enteredAt || knownAt + LASTING_MS <= leftAt) &&
+          enteredAt < earliestEnd &&
+          leftAt < earliestEnd,
+      );
+      return running === undefined ? [] : [`left maintenance at ${iso(leftAt)} while ${running.key} ran`];
+    });
+    const missed = covers
+      .filter(({ isCut, knownAt, latestEnd }) => !isCut && latestEnd - knownAt >= LASTING_MS)
+      .filter((cover) => !record.database.missedWindows.includes(cover.key))
+      .filter(
+        ({ knownAt, latestEnd }) =>
+          !maintained.some(
+            ({ enteredAt, leftAt }) => enteredAt <= latestEnd && (leftAt ?? latestEnd) > knownAt,
+          ),
+      )
+      .map((cover) => `was not in maintenance during ${cover.key}, which is not recorded as missed`);
+    return [...wrong, ...missed].map((what) => `${key} ${what}`);
+  });
+}
+
+/** No alert comes from within a window: recording a check puts its monitor into maintenance before the result is applied. */
+export function alertsDuringMaintenance(record: CampaignRecord): string[] {
+  return existing(record).flatMap(({ monitor, events, changes, maintained }) => {
+    const { key } = monitor.plan;
+    const covers = coversOf(record, key);
+    /** The window that surely ran at this moment. */
+    const runningAt = (time: number): Cover | undefined =>
+      covers.find(({ knownAt, earliestEnd }) => knownAt + DECIDED_WITHIN_MS < time && time < earliestEnd);
+    const alerts = changes
+      .filter(({ to, webhookEvents }) => to !== 'MAINTENANCE' && webhookEvents.length > 0)
+      .flatMap(({ to, timestamp }) => {
+        const running = runningAt(timestamp);
+        return running ? [`is announced ${to} at ${iso(timestamp)} while ${running.key} ran`] : [];
+      });
+    const checked = events
+      .filter(
+        ({ timestamp }) =>
+          !maintained.some(
+            ({ enteredAt, leftAt }) => enteredAt <= timestamp && timestamp <= (leftAt ?? Infinity),
+          ),
+      )
+      .flatMap(({ timestamp }) => {
+        const running = runningAt(timestamp);
+        return running
+          ? [`was checked at ${iso(timestamp)} while ${running.key} ran, and not put into maintenance`]
+          : [];
+      });
+    return [...alerts, ...checked].map((what) => `${key} ${what}`);
+  });
+}
+
+/** A window is recorded as missed only if one of its monitors was not in maintenance when it ended. */
+export function wronglyMissedWindows(record: CampaignRecord): string[] {
+  return record.windows
+    .filter(({ key, cut }) => cut === null && record.database.missedWindows.includes(key))
+    .filter((window) => {
+      const { earliestEnd } = coverOf(window);
+      return existing(record)
+        .filter(({ monitor }) => window.monitors.includes(monitor.plan.key))
+        .every(({ maintained }) =>
+          maintained.some(
+            ({ enteredAt, leftAt }) => enteredAt <= earliestEnd && (leftAt ?? Infinity) >= earliestEnd,
+          ),
+        );
+    })
+    .map(({ key }) => `${key} is recorded as missed, but all of its monitors were in maintenance at its end`);
+}

@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals';
+import type { NeighbourKind } from '../plan/world.ts';
+import { goodRecord, START, visitAt } from '../testing/campaign-record.ts';
+import { findViolations } from './find-violations.ts';
+import type { CampaignRecord, NeighbourFacts } from './record.ts';
+
+const good = goodRecord();
+const VISIT = visitAt(0, true);
+
+function withNeighbour(kind: NeighbourKind, changed: Partial<NeighbourFacts>): CampaignRecord {
+  const neighbour = good.neighbour.map((one) => (one.plan.kind === kind ? { ...one, ...changed } : one));
+  return { ...good, neighbour };
+}
+
+test.each<[string, CampaignRecord, RegExp]>([
+  [
+    'a check without the headers that no key opens',
+    withNeighbour('unreadable', { visits: [VISIT] }),
+    /^unreadable-0 was checked 1 times without its headers$/,
+  ],
+  [
+    'an event of a monitor that cannot be read',
+    withNeighbour('unreadable', { eventStamps: [START] }),
+    /^unreadable-0 was checked 1 times without its headers$/,
+  ],
+  [
+    'a result that Postgres refused, and that is there',
+    withNeighbour('poison', { eventStamps: [START] }),
+    /^poison-0 has 1 events that Postgres refused$/,
+  ],
+  [
+    'an answer of a target that never answers',
+    withNeighbour('silent', { upEvents: 2 }),
+    /^silent-0 was UP 2 times, and its target never responds$/,
+  ],
+  [
+    'a slow target that is checked no more',
+    { ...good, endedAt: START + 85_000 },
+    /^silent-0 had no check for 76 s after .*:09.000Z$/,
+  ],
+  [
+    'a target that redirects and was never checked',
+    withNeighbour('redirecting', { eventStamps: [] }),
+    /^redirecting-0 was never checked$/,
+  ],
+  [
+    'a delivery to a channel of another account',
+    withNeighbour('redirecting', { deliveries: 1 }),
+    /^redirecting-0 has deliveries to channels of another account$/,
+  ],
+  [
+    'a monitor that another account sees',
+    { ...good, shown: new Map([...good.shown, ['silent-0', 'DOWN']]) },
+    /^silent-0 is shown to another account$/,
+  ],
+  [
+    'a checker that never met it',
+    withNeighbour('redirecting', { visits: [{ ...VISIT, address: '127.0.1.4' }] }),
+    /^checker-north-1 did not check all kinds of its monitors$/,
+  ],
+  [
+    'a Postgres that refused nothing',
+    { ...good, neighbourMet: { ...good.neighbourMet, refusals: 0 } },
+    /^Postgres refused none of its results$/,
+  ],
+  [
+    'a checker that asked for no hanging name',
+    { ...good, neighbourMet: { ...good.neighbourMet, hungLookups: new Map() } },
+    /^checker-north-1 looked up no name that hangs$/,
+  ],
+  [
+    'a region that met no monitor that cannot be read',
+    { ...good, neighbourMet: { ...good.neighbourMet, unreadable: new Map([['south', 1]]) } },
+    /^no checker of north met an unreadable monitor$/,
+  ],
+])('of the neighbour, %s is found', (_, record, detail) => {
+  const found = findViolations(record).filter(
+    ({ invariant }) => invariant === 'the neighbour affects no other account',
+  );
+  expect(found.map((violation) => violation.detail)).toContainEqual(expect.stringMatching(detail));
+});

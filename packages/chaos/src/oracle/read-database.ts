@@ -1,0 +1,84 @@
+import type { Stores } from '@tocsin/lab/stores';
+import type { Backlog, DatabaseFacts, UndeliveredFacts } from './record.ts';
+
+/** Due for longer than this is overdue: the relay polls twice a second. */
+const OVERDUE_SECONDS = 5;
+
+function ms(column: string): string {
+  return `(extract(epoch from ${column}) * 1000)::float8`;
+}
+
+/** Events and incidents of deleted monitors are deleted later; no API shows them meanwhile. */
+const OF_EXISTING = 'monitor_id in (select id from monitors)';
+
+/** Selects the monitors that are judged: these ids alone, or all but these. */
+export type MonitorSelection = { readonly only: readonly string[] } | { readonly without: readonly string[] };
+
+/** The content of Postgres about these monitors. */
+export async function readDatabase(stores: Stores, selection: MonitorSelection): Promise<DatabaseFacts> {
+  const [operator, ids] = 'only' in selection ? ['= any', selection.only] : ['<> all', selection.without];
+  const read = <Row extends object>(text: string): Promise<Row[]> =>
+    stores.query<Row>(text.replace('SELECTED', `${operator}($1::uuid[])`), [ids]);
+  const missed = await stores.query<{ key: string }>(
+    `select w.name as key from maintenance_occurrences o join maintenance_windows w on w.id = o.window_id
+     where o.outcome = 'missed'`,
+  );
+  return {
+    events: await read(
+      `select id, monitor_id as "monitorId", ${ms('timestamp')} as timestamp, status, status_code as "statusCode",
+         error_reason as "errorReason", latency_ms as "latencyMs", region, source, ${ms('slot')} as slot, url
+       from events where ${OF_EXISTING} and monitor_id SELECTED order by timestamp`,
+    ),
+    statusChanges: await read(
+      `select id, monitor_id as "monitorId", from_status as "from", to_status as "to", region,
+         ${ms('timestamp')} as timestamp, webhook_events as "webhookEvents", channel_ids as "channelIds"
+       from status_changes where monitor_id SELECTED`,
+    ),
+    deliveries: await read(
+      `select id, channel_id as "channelId", status_change_id as "statusChangeId", monitor_id as "monitorId", event,
+         payload, state, attempt_count as "attemptCount",
+         (select count(*)::int from attempts a where a.delivery_id = d.id) as attempts
+       from deliveries d where monitor_id SELECTED`,
+    ),
+    incidents: await read(
+      `select monitor_id as "monitorId", ${ms('opened_at')} as "openedAt", ${ms('resolved_at')} as "resolvedAt"
+       from incidents where ${OF_EXISTING} and monitor_id SELECTED`,
+    ),
+    backlog: await readBacklog(stores),
+    missedWindows: missed.map(({ key }) => key),
+    monitors: await read(
+      `select id, name, failure_threshold as "failureThreshold", status from monitors where id SELECTED`,
+    ),
+  };
+}
+
+/** Work that is overdue. */
+export async function readBacklog(stores: Stores): Promise<Backlog> {
+  const [row] = await stores.query<Backlog>(
+    `select (select count(*)::int from status_changes where dispatched_at is null) as undispatched,
+       (select count(*)::int from deliveries
+        where state = 'pending' and coalesce(next_attempt_at, '-infinity') < now() - make_interval(secs => $1)
+          and (leased_until is null or leased_until < now() - make_interval(secs => $1))) as overdue`,
+    [OVERDUE_SECONDS],
+  );
+  if (row === undefined) throw new TypeError('a count has a row');
+  return row;
+}
+
+export async function readUndelivered(stores: Stores): Promise<UndeliveredFacts[]> {
+  return stores.query(
+    `select d.id, d.channel_id as "channelId", c.enabled as "isChannelEnabled", d.state,
+       d.round_attempt_count as attempts, ${ms('next_attempt_at - now()')} as "dueInMs"
+     from deliveries d join channels c on c.id = d.channel_id where d.state <> 'delivered'`,
+  );
+}
+
+/** Whether nothing waits to be fanned out, and no attempt is due or under way. */
+export async function isQuiet(stores: Stores): Promise<boolean> {
+  const rows = await stores.query(
+    `select from status_changes where dispatched_at is null
+     union all
+     select from deliveries where state = 'pending' and (next_attempt_at <= now() or leased_until > now())`,
+  );
+  return rows.length === 0;
+}

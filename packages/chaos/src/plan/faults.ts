@@ -1,0 +1,86 @@
+import { Random } from '@tocsin/lab/random';
+import { API_WRITES, type FaultKind, type PlannedFault } from '../faults/fault.ts';
+import { faultKinds } from '../faults/kinds.ts';
+import { replicasOf } from './replicas.ts';
+
+/** The end of a campaign without faults. */
+const QUIET_MS = 35_000;
+const FIRST_FAULT_MS = 4_000;
+/** The share of a track that faults fill: at most, and at least if there is time to repeat them. */
+const FILLED = { min: 0.25, max: 0.75 } as const;
+const REPEATING_MINUTES = 3;
+/** What even a momentary fault takes: its victim restarts. */
+const MIN_FAULT_MS = 5_000;
+
+/** How long faults are fired in a campaign, in milliseconds. */
+export function faultWindowMs(minutes: number): number {
+  return Math.max(30_000, minutes * 60_000 - QUIET_MS);
+}
+
+/**
+ * The schedule of a campaign: a pure function of its arguments. It has each kind at least once; longer campaigns repeat them.
+ * @param receivers that may misbehave
+ */
+export function planFaults(seed: number, minutes: number, receivers: readonly string[]): PlannedFault[] {
+  const kinds = faultKinds(minutes);
+  const tracks = [...new Set(kinds.map(({ track }) => track))];
+  return tracks
+    .flatMap((track) => {
+      const own = kinds.filter((kind) => kind.track === track);
+      return planTrack(new Random(seed, track), minutes, own, receivers);
+    })
+    .sort((one, other) => one.atMs - other.atMs || one.name.localeCompare(other.name));
+}
+
+function planTrack(
+  random: Random,
+  minutes: number,
+  kinds: readonly FaultKind[],
+  receivers: readonly string[],
+): PlannedFault[] {
+  const windowMs = faultWindowMs(minutes) - FIRST_FAULT_MS;
+  const chosen = random.shuffle(kinds).map((kind) => ({ kind, lastsMs: random.integer(...kind.lastsMs) }));
+  const total = (): number => chosen.reduce((sum, { lastsMs }) => sum + Math.max(MIN_FAULT_MS, lastsMs), 0);
+  // A long fault is not repeated: it would fill the campaign.
+  const repeatable =
+    minutes < REPEATING_MINUTES ? [] : kinds.filter(({ lastsMs: [, max] }) => max <= windowMs / 4);
+  while (repeatable.length > 0 && total() < windowMs * FILLED.min) {
+    const kind = random.pick(repeatable);
+    chosen.push({ kind, lastsMs: random.integer(...kind.lastsMs) });
+  }
+  const scale = Math.min(1, (windowMs * FILLED.max) / total());
+  const lengths = chosen.map(({ lastsMs }) => Math.max(MIN_FAULT_MS, lastsMs) * scale);
+  const slackMs = windowMs - lengths.reduce((sum, length) => sum + length, 0);
+  const gaps = chosen.map(() => random.next());
+  const gapMs = slackMs / (gaps.reduce((sum, gap) => sum + gap, 0) + random.next());
+  const writes = random.shuffle([...API_WRITES]);
+  let atMs = FIRST_FAULT_MS;
+  return chosen.map(({ kind, lastsMs }, index) => {
+    atMs += (gaps[index] ?? 0) * gapMs;
+    const planned = {
+      name: kind.name,
+      track: kind.track,
+      atMs: Math.round(atMs),
+      lastsMs: Math.round(lastsMs * scale),
+      victim: victimOf(random, kind, receivers, index),
+      offsetSeconds: kind.offsetsSeconds ? random.pick(kind.offsetsSeconds) : null,
+      // In turn, so that each campaign hits an api during different writes.
+      write: kind.isDuringWrite ? (writes[index % writes.length] ?? 'monitor created') : null,
+    };
+    atMs += lengths[index] ?? 0;
+    return planned;
+  });
+}
+
+function victimOf(
+  random: Random,
+  { victim, offsetsSeconds }: FaultKind,
+  receivers: readonly string[],
+  index: number,
+): string | null {
+  if (victim === null) return null;
+  if (victim === 'receiver') return random.pick(receivers);
+  const names = replicasOf(victim);
+  // Wrong clocks take turns: a replica that had all of them would do no work in a whole campaign.
+  return offsetsSeconds ? (names[index % names.length] ?? '') : random.pick(names);
+}

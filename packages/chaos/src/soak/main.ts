@@ -1,0 +1,96 @@
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { runProgram } from '@tocsin/embedded/program/run-program';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { helpText, number, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
+import { describeViolations, markdownTable } from '../campaign/report.ts';
+import { findLoadViolations, readLoadRecord, type LoadRecord } from '../load/load-record.ts';
+import { SystemLoad } from '../load/system-load.ts';
+import { summaryOf, totalsOf } from '../restarts.ts';
+import { describeTrends, growthViolations, MIN_MINUTES, trendsOf } from './report.ts';
+import { Sampler, type Sample } from './sample.ts';
+
+const OPTIONS = {
+  minutes: number('how long', 30, { min: 0.05, max: 10_000, fraction: true }),
+  rate: number('checks a second', 300, { min: 10, max: 2_000 }),
+  interval: number('of each monitor, seconds', 5, { min: 5, max: 300 }),
+  checkers: number('checkers', 1, { min: 1, max: 10 }),
+  seed: number('of everything random', 1, { min: 1, max: 2 ** 31 }),
+  json: text('writes the result', 'FILE'),
+};
+type Options = ReturnType<typeof parseOptions<typeof OPTIONS>>['values'];
+
+const ABOUT = `Keeps a whole system under a steady load and watches memory, connections and open files of every process
+(docs/reliability.md). Under ${MIN_MINUTES} minutes it measures them without a verdict.`;
+const SAMPLE_EVERY_MS = 5_000;
+/** Every so many samples the heaps are measured too. */
+const HEAPS_EVERY = 12;
+/** The built one: services run from what was built. */
+const COLLECT_WHEN_ASKED = new URL('../../dist/soak/collect-when-asked.js', import.meta.url).href;
+/** So many that 1 KB kept of each would not count as flat. */
+const CREATED_PER_SECOND = 5;
+
+/**
+ * `npm run test:soak`: whether anything grows that should not.
+ * @public called by `bootstrap.js`
+ */
+export async function main(args: readonly string[]): Promise<void> {
+  await runProgram(async (teardown) => {
+    const { help, values, positionals } = parseOptions(args, OPTIONS);
+    refusePositionals(positionals);
+    if (help) {
+      say(helpText('test:soak --', ABOUT, OPTIONS));
+      return 0;
+    }
+    const { record, samples } = await run(values, teardown);
+    const trends = trendsOf(samples);
+    const violations = [
+      ...growthViolations(values.minutes, trends, record.stream),
+      ...findLoadViolations(record),
+    ];
+    const raw = samples.map(([at, sample]) => ({ at, values: Object.fromEntries(sample) }));
+    if (values.json !== null) {
+      await writeFile(values.json, `${summaryOf(record, violations, { trends, samples: raw })}\n`);
+    }
+    say(`\n${describeTrends(values.minutes, trends)}\n`);
+    say(`${markdownTable(['what', 'count'], totalsOf(record))}\n`);
+    for (const text of describeViolations(violations)) say(text);
+    if (violations.length === 0) say('Nothing grows, and nothing was lost.');
+    return violations.length === 0 ? 0 : 1;
+  });
+}
+
+async function run(
+  { minutes, ...options }: Options,
+  teardown: Teardown,
+): Promise<{ record: LoadRecord; samples: [number, Sample][] }> {
+  const nodeOptions = ['--expose-gc', '--import', COLLECT_WHEN_ASKED];
+  const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, nodeOptions };
+  const load = await SystemLoad.start(loadOptions, teardown, say);
+  await load.stream.ready;
+  say('Measuring under load …');
+  const from = Date.now();
+  const samples = await sampleFor(load, minutes * 60_000);
+  const to = Date.now();
+  await load.finish(to);
+  return { record: await readLoadRecord(load, { from, to }, null), samples };
+}
+
+/** Samples with their moments. */
+async function sampleFor(load: SystemLoad, forMs: number): Promise<[number, Sample][]> {
+  const sampler = new Sampler(load);
+  const samples: [number, Sample][] = [];
+  const startedAt = performance.now();
+  const everyMs = Math.min(SAMPLE_EVERY_MS, forMs / 10);
+  for (let next = 0; next <= forMs; next += everyMs) {
+    await wait(Math.max(0, startedAt + next - performance.now()));
+    const heaps = samples.length % HEAPS_EVERY === 0;
+    samples.push([performance.now() - startedAt, await sampler.take(heaps)]);
+    if (samples.length % 60 === 0) say(`${Math.round(next / 60_000)} minutes`);
+  }
+  return samples;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,127 @@
+import { parseArgs } from 'node:util';
+import { UsageError } from '@tocsin/embedded/program/run-program';
+
+/** An option of a command line. */
+export interface Option<Value> {
+  /** One line for the help. */
+  readonly about: string;
+  /** What stands for the value in the help, such as `N`; null for a flag. */
+  readonly placeholder: string | null;
+  /** The value if the option is not given. */
+  readonly usual: Value;
+  readonly parse: (name: string, text: string) => Value;
+}
+
+type Options = Readonly<Record<string, Option<unknown>>>;
+type ValuesOf<Known extends Options> = { readonly [Name in keyof Known]: Known[Name]['usual'] };
+
+interface NumberRange {
+  readonly min: number;
+  readonly max?: number;
+  /** Whether fractions are allowed. */
+  readonly fraction?: true;
+}
+
+/** A number; `_` may separate its digits. @param usual null, without a value of its own */
+export function number<Usual extends number | null>(
+  about: string,
+  usual: Usual,
+  { min, max = Number.MAX_SAFE_INTEGER, fraction }: NumberRange,
+): Option<number | Usual> {
+  return {
+    about: usual === null ? about : `${about}; ${usual} by default`,
+    placeholder: 'N',
+    usual,
+    parse: (name, text) => {
+      const value = Number(text.replaceAll('_', ''));
+      const isNumber = fraction ? Number.isFinite(value) : Number.isSafeInteger(value);
+      if (text !== '' && isNumber && value >= min && value <= max) return value;
+      const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
+      throw new UsageError(
+        `--${name} must be a ${fraction ? 'number' : 'whole number'} ${range}, not "${text}"`,
+      );
+    },
+  };
+}
+
+export function oneOf<Value extends string>(about: string, values: readonly Value[]): Option<Value | null> {
+  return {
+    about,
+    placeholder: values.join('|'),
+    usual: null,
+    parse: (name, text) => {
+      const value = values.find((known) => known === text);
+      if (value !== undefined) return value;
+      throw new UsageError(`--${name} must be one of ${values.join(', ')}, not "${text}"`);
+    },
+  };
+}
+
+export function text(about: string, placeholder: string): Option<string | null> {
+  return { about, placeholder, usual: null, parse: (_, value) => value };
+}
+
+export function flag(about: string): Option<boolean> {
+  return { about, placeholder: null, usual: false, parse: () => true };
+}
+
+/**
+ * Reads a command line. `--help` or `-h` is an option of every command.
+ * @throws UsageError
+ */
+export function parseOptions<Known extends Options>(
+  args: readonly string[],
+  known: Known,
+): { readonly help: boolean; readonly values: ValuesOf<Known>; readonly positionals: readonly string[] } {
+  const { values, positionals } = readArgs(args, known);
+  const parsed = Object.entries(known).map(([name, option]) => {
+    const value = values[name];
+    return [name, value === undefined ? option.usual : option.parse(name, String(value))];
+  });
+  return {
+    help: values['help'] === true,
+    values: Object.fromEntries(parsed) as ValuesOf<Known>,
+    positionals,
+  };
+}
+
+function readArgs(args: readonly string[], known: Options): ReturnType<typeof parseArgs> {
+  const options = Object.entries(known).map(
+    ([name, { placeholder }]) =>
+      [name, { type: placeholder === null ? ('boolean' as const) : ('string' as const) }] as const,
+  );
+  try {
+    return parseArgs({
+      args: args.filter((arg) => arg !== '--'),
+      allowPositionals: true,
+      options: { ...Object.fromEntries(options), help: { type: 'boolean', short: 'h' } },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** @throws UsageError for a command that takes options alone */
+export function refusePositionals([argument]: readonly string[]): void {
+  if (argument !== undefined) throw new UsageError(`Unexpected argument '${argument}'`);
+}
+
+/** The help of a command: what it does, then its options. */
+export function helpText(usage: string, about: string, known: Options): string {
+  const rows = Object.entries(known).map(([name, { about, placeholder }]) => [
+    `--${name}${placeholder === null ? '' : ` ${placeholder}`}`,
+    about,
+  ]);
+  return `npm run ${usage} [options]\n\n${about}\n\n${alignRows(rows)}`;
+}
+
+/** Rows as indented lines, with their columns aligned. */
+export function alignRows(rows: readonly (readonly string[])[]): string {
+  const widths = rows.reduce<number[]>(
+    (all, row) => row.map((cell, index) => Math.max(all[index] ?? 0, cell.length)),
+    [],
+  );
+  return rows
+    .map((row) => `  ${row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ')}`.trimEnd())
+    .join('\n');
+}

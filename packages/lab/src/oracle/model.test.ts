@@ -1,0 +1,105 @@
+import { expect, test } from '@jest/globals';
+import { expectedChanges, expectedWebhooks, type ImplyingEvent, type ModelMonitor } from './model.ts';
+
+const at = (second: number): number => Date.UTC(2026, 0, 1) + second * 1_000;
+
+/** A check of each second: `+` passed, `-` failed. */
+function eventsOf(course: string): ImplyingEvent[] {
+  return Array.from(course, (mark, second) => ({
+    timestamp: new Date(at(second)).toISOString(),
+    status: mark === '+' ? 'UP' : 'DOWN',
+    latency: second,
+    errorReason: mark === '+' ? null : 'HTTP_500',
+    region: 'north',
+  }));
+}
+
+const steps = (course: string, from: number, until: number): string[] =>
+  expectedWebhooks(
+    {
+      failureThreshold: 2,
+      regions: ['north'],
+      maintenance: [{ startsAt: at(from) - 500, endsAt: at(until) - 500 }],
+    },
+    eventsOf(course),
+  ).map(({ event, previousStatus, latency }) => `${previousStatus} ${event} ${latency}`);
+
+const DOWN = ['UP monitor.down 2', 'UP incident.created 2', 'DOWN monitor.maintenance 0'];
+
+test('an outage that is over when maintenance ends is told then', () => {
+  expect(steps('+--++++', 3, 6)).toEqual([
+    ...DOWN,
+    'MAINTENANCE monitor.up 5',
+    'MAINTENANCE incident.resolved 5',
+  ]);
+});
+
+test('where the last check of maintenance failed DOWN comes back without a word, until a check passes', () => {
+  expect(steps('+--++-+', 3, 6)).toEqual([...DOWN, 'DOWN monitor.up 6', 'DOWN incident.resolved 6']);
+});
+
+test('one that lasts is told again, and is the same incident', () => {
+  expect(steps('+------+', 3, 6)).toEqual([
+    ...DOWN,
+    'MAINTENANCE monitor.down 5',
+    'DOWN monitor.up 7',
+    'DOWN incident.resolved 7',
+  ]);
+});
+
+/** The changes of a monitor, by seconds since the first event. */
+function changesOf(monitor: Partial<ModelMonitor>, events: ImplyingEvent[], until?: number): string[] {
+  const defaults = { failureThreshold: 1, regions: ['north'], maintenance: [] };
+  return expectedChanges({ ...defaults, ...monitor }, events, until).map(
+    ({ from, to, at: stamp, webhooks }) =>
+      `${from} ${to} ${(stamp - at(0)) / 1_000}${webhooks.length === 0 ? ' silent' : ''}`,
+  );
+}
+
+/** Events of two regions by turns. */
+function fromTwoRegions(course: string): ImplyingEvent[] {
+  return eventsOf(course).map((event, index) => ({ ...event, region: index % 2 === 0 ? 'north' : 'south' }));
+}
+
+const TWO = { regions: ['north', 'south'] };
+
+test('failures count up to the threshold', () => {
+  expect(changesOf({ failureThreshold: 2 }, eventsOf('+--+'))).toEqual([
+    'PENDING UP 0 silent',
+    'UP DOWN 2',
+    'DOWN UP 3',
+  ]);
+});
+
+test('DOWN needs a majority of the regions', () => {
+  expect(changesOf(TWO, fromTwoRegions('++--+'))).toEqual(['PENDING UP 0 silent', 'UP DOWN 3', 'DOWN UP 4']);
+});
+
+test('a region without a fresh result does not count', () => {
+  const events = fromTwoRegions('++-+-+-+').filter(({ region }, index) => region === 'north' || index === 1);
+  expect(changesOf(TWO, events)).toEqual(['PENDING UP 0 silent']);
+  expect(changesOf({ ...TWO, freshForMs: 3_000 }, events)).toEqual(['PENDING UP 0 silent', 'UP DOWN 4']);
+});
+
+test('after a silence of all regions, one region does not decide alone', () => {
+  const [first, second, , , , , , , late] = fromTwoRegions('++------+-');
+  const failure = { ...late, status: 'DOWN' as const } as ImplyingEvent;
+  const events = [first, second, failure] as ImplyingEvent[];
+  expect(changesOf({ ...TWO, freshForMs: 3_000 }, events)).toEqual(['PENDING UP 0 silent']);
+});
+
+test('an edit of the threshold counts from its moment on', () => {
+  const edited = { failureThreshold: 3, thresholds: [{ at: at(1) + 500, value: 1 }] };
+  expect(changesOf(edited, eventsOf('+--'))).toEqual(['PENDING UP 0 silent', 'UP DOWN 1.5']);
+});
+
+test('events of another region count for nothing', () => {
+  expect(changesOf({ regions: ['south'] }, eventsOf('+-'))).toEqual([]);
+});
+
+test('maintenance that ends after the last event ends only when asked for', () => {
+  const maintained = { maintenance: [{ startsAt: at(0) + 500, endsAt: at(9) }] };
+  const entered = ['PENDING UP 0 silent', 'UP MAINTENANCE 0.5'];
+  expect(changesOf(maintained, eventsOf('+-'))).toEqual(entered);
+  expect(changesOf(maintained, eventsOf('+-'), Infinity)).toEqual([...entered, 'MAINTENANCE DOWN 9']);
+});

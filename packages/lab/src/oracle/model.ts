@@ -1,0 +1,213 @@
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
+import type { Event } from '@tocsin/contracts/monitors/events';
+import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+
+/*
+ * A second implementation of the status rules (docs/reference/status-rules.md), which shares no code with the system: it says what
+ * must follow from recorded events.
+ */
+
+/** The payload of a webhook without what no rule derives. Stamps are compared separately. */
+export type ExpectedWebhook = Omit<WebhookPayload, 'timestamp' | 'monitorId' | 'monitorName' | 'runbookUrl'>;
+
+/** The fields of an event from which webhooks follow. */
+export type ImplyingEvent = Pick<Event, 'timestamp' | 'status' | 'latency' | 'errorReason' | 'region'>;
+
+export interface ModelMonitor {
+  readonly failureThreshold: number;
+  readonly regions: readonly string[];
+  /** Default: PENDING. */
+  readonly initialStatus?: 'PENDING' | 'UP';
+  /** Epoch milliseconds; `endsAt` may be Infinity. Earliest first, overlapping windows as one. */
+  readonly maintenance: readonly { readonly startsAt: number; readonly endsAt: number }[];
+  /** Edits of the threshold, earliest first; epoch milliseconds. */
+  readonly thresholds?: readonly { readonly at: number; readonly value: number }[];
+  /** How long a result counts, in milliseconds; default forever. */
+  readonly freshForMs?: number;
+  /** Epoch milliseconds; default: long ago. */
+  readonly createdAt?: number;
+}
+
+/** A status change that follows from events. */
+export interface ExpectedChange {
+  readonly from: MonitorStatus;
+  readonly to: MonitorStatus;
+  /** The stamp of the event, the edit, or the start or end of maintenance that causes it; epoch milliseconds. */
+  readonly at: number;
+  /** The region of the check that causes it; null if none does. */
+  readonly region: string | null;
+  /** None for a change without an alert. */
+  readonly webhooks: readonly ExpectedWebhook[];
+}
+
+interface RegionState {
+  failures: number;
+  lastAt: number | null;
+  since: number;
+}
+
+type Covered = Exclude<MonitorStatus, 'MAINTENANCE'>;
+
+/**
+ * The status changes that follow from the events of a monitor, which are in the order of their stamps.
+ * @param until epoch milliseconds; by default nothing happens after the last event
+ */
+export function expectedChanges(
+  monitor: ModelMonitor,
+  events: readonly ImplyingEvent[],
+  until = -Infinity,
+): ExpectedChange[] {
+  const model = new Model(monitor);
+  const moments = [
+    ...(monitor.thresholds ?? []).map(({ at, value }) => ({ at, apply: () => model.tune(value, at) })),
+    ...monitor.maintenance.flatMap(({ startsAt, endsAt }) => [
+      { at: startsAt, apply: () => model.enterMaintenance(startsAt) },
+      ...(endsAt === Infinity ? [] : [{ at: endsAt, apply: () => model.leaveMaintenance(endsAt) }]),
+    ]),
+  ].sort((one, other) => one.at - other.at);
+  const advance = (time: number): void => {
+    while (moments[0] !== undefined && moments[0].at <= time) moments.shift()?.apply();
+  };
+  for (const event of events) {
+    const at = Date.parse(event.timestamp);
+    advance(at);
+    model.check(event, at);
+  }
+  advance(until);
+  return model.changes;
+}
+
+/** The webhooks that follow from the events of a monitor, in order. */
+export function expectedWebhooks(monitor: ModelMonitor, events: readonly ImplyingEvent[]): ExpectedWebhook[] {
+  return expectedChanges(monitor, events).flatMap(({ webhooks }) => webhooks);
+}
+
+/** The fields of a webhook that are compared. */
+export function withoutStamps(payload: WebhookPayload): ExpectedWebhook {
+  const { event, status, previousStatus, latency, errorReason, region } = payload;
+  return { event, status, previousStatus, latency, errorReason, region };
+}
+
+/** The webhook events of a status change. @param before the status, or the one that maintenance covered */
+export function webhookEventsOf(
+  to: MonitorStatus,
+  before: MonitorStatus,
+  hasIncident: boolean,
+): WebhookPayload['event'][] {
+  if (to === 'MAINTENANCE') return ['monitor.maintenance'];
+  if (to === 'DOWN') return ['monitor.down', ...(hasIncident ? [] : (['incident.created'] as const))];
+  if (to !== 'UP' || before !== 'DOWN') return [];
+  return ['monitor.up', ...(hasIncident ? (['incident.resolved'] as const) : [])];
+}
+
+class Model {
+  readonly changes: ExpectedChange[] = [];
+  readonly #monitor: ModelMonitor;
+  readonly #freshForMs: number;
+  readonly #regions: Map<string, RegionState>;
+  #threshold: number;
+  // As types: closures and methods change them.
+  #status = 'PENDING' as MonitorStatus;
+  #covered = 'PENDING' as Covered;
+  #hasIncident = false;
+  #last: ImplyingEvent | undefined;
+  #lastFailure: ImplyingEvent | undefined;
+
+  constructor(monitor: ModelMonitor) {
+    this.#monitor = monitor;
+    this.#threshold = monitor.failureThreshold;
+    this.#status = monitor.initialStatus ?? 'PENDING';
+    this.#freshForMs = monitor.freshForMs ?? Infinity;
+    const since = monitor.createdAt ?? 0;
+    this.#regions = new Map(monitor.regions.map((region) => [region, { failures: 0, lastAt: null, since }]));
+  }
+
+  check(event: ImplyingEvent, at: number): void {
+    const region = this.#regions.get(event.region);
+    if (region === undefined) return;
+    this.#endSilence(region, at);
+    region.failures = event.status === 'UP' ? 0 : region.failures + 1;
+    region.lastAt = at;
+    this.#last = event;
+    if (event.status === 'DOWN') this.#lastFailure = event;
+    if (this.#status !== 'MAINTENANCE') {
+      const to = this.#decide(this.#status, at, [region]);
+      if (to !== null && to !== this.#status) this.#change(to, at, event, this.#status);
+    } else if (this.#covered === 'PENDING') this.#covered = 'UP';
+  }
+
+  tune(threshold: number, at: number): void {
+    this.#threshold = threshold;
+    if (this.#status === 'PENDING' || this.#status === 'MAINTENANCE') return;
+    const to = this.#decide(this.#status, at);
+    if (to !== null && to !== this.#status) this.#change(to, at, null, this.#status);
+  }
+
+  enterMaintenance(at: number): void {
+    if (this.#status === 'MAINTENANCE') return;
+    this.#covered = this.#status;
+    this.#change('MAINTENANCE', at, null, this.#status);
+  }
+
+  leaveMaintenance(at: number): void {
+    const to = this.#decide(this.#covered, at);
+    if (to === null) {
+      // No evidence for anything else: the covered status returns without an alert.
+      this.changes.push({ from: 'MAINTENANCE', to: this.#covered, at, region: null, webhooks: [] });
+      this.#status = this.#covered;
+    } else this.#change(to, at, null, this.#covered);
+  }
+
+  /**
+   * The status by the fresh regions, null if none of them has reported. A monitor recovers only by a check that passed: that of
+   * one of the witnesses.
+   */
+  #decide(
+    before: MonitorStatus,
+    now: number,
+    witnesses: Iterable<RegionState> = this.#regions.values(),
+  ): 'UP' | 'DOWN' | null {
+    const fresh = [...this.#regions.values()].filter((region) => this.#isFresh(region, now));
+    const reported = fresh.filter(({ lastAt }) => lastAt !== null);
+    if (reported.length === 0) return null;
+    const failing = reported.filter(({ failures }) => failures >= this.#threshold).length;
+    if (failing * 2 > fresh.length) return 'DOWN';
+    if (before !== 'DOWN') return 'UP';
+    const hasPassed = [...witnesses].some((one) => reported.includes(one) && one.failures === 0);
+    return hasPassed && failing * 2 <= reported.length ? 'UP' : null;
+  }
+
+  #isFresh({ lastAt, since }: RegionState, now: number): boolean {
+    return now - (lastAt ?? since) < this.#freshForMs;
+  }
+
+  /** After a silence of all regions, the others count as just assigned: one result must not decide alone. */
+  #endSilence(reporting: RegionState, now: number): void {
+    const regions = [...this.#regions.values()];
+    if (regions.some((one) => one.lastAt !== null && this.#isFresh(one, now))) return;
+    for (const region of regions) {
+      if (region !== reporting && !this.#isFresh(region, now))
+        Object.assign(region, { lastAt: null, since: now });
+    }
+  }
+
+  /** @param check that causes it; null: none. @param before the status, or the one that maintenance covered */
+  #change(to: MonitorStatus, at: number, check: ImplyingEvent | null, before: MonitorStatus): void {
+    const from = this.#status;
+    const by = check ?? (to === 'DOWN' ? this.#lastFailure : this.#last);
+    const facts =
+      to === 'MAINTENANCE'
+        ? { latency: 0, errorReason: null, region: this.#monitor.regions[0] ?? '' }
+        : {
+            latency: by?.latency ?? 0,
+            errorReason: to === 'DOWN' ? (by?.errorReason ?? null) : null,
+            region: by?.region ?? '',
+          };
+    const events = webhookEventsOf(to, before, this.#hasIncident);
+    if (to !== 'MAINTENANCE') this.#hasIncident = to === 'DOWN';
+    const status = to as WebhookPayload['status'];
+    const webhooks = events.map((event) => Object.assign({ event, status, previousStatus: from }, facts));
+    this.changes.push({ from, to, at, region: check?.region ?? null, webhooks });
+    this.#status = to;
+  }
+}

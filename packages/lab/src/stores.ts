@@ -1,0 +1,181 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startPostgres, type PostgresServer } from '@tocsin/embedded/postgres';
+import { clusterFolder } from '@tocsin/embedded/postgres-cluster';
+import { isRunning } from '@tocsin/embedded/processes';
+import { openFolder, serverFolder, type Teardown } from '@tocsin/embedded/program/teardown';
+import { startRedis, type RedisServer } from '@tocsin/embedded/redis';
+import { until } from '@tocsin/embedded/testing/until';
+import { migrateQueue } from '@tocsin/queue/migrate';
+import { migrate } from '@tocsin/db/database/migrate';
+import { Redis } from 'ioredis';
+import { Client, Pool, type ClientConfig } from 'pg';
+
+export interface StoresOptions {
+  /** Names the folder, and the sessions in Postgres. */
+  readonly name: string;
+  readonly queue?: 'redis' | 'postgres';
+  readonly maxConnections?: number;
+  readonly teardown: Teardown;
+}
+
+/** A Postgres and a Redis on this machine, as durable as in production, to be broken and started again. */
+export class Stores {
+  /** For whatever belongs to the stores' system; it goes with the teardown. */
+  readonly folder: string;
+  readonly #options: StoresOptions;
+  #postgres: PostgresServer;
+  #redis: RedisServer | null;
+  readonly #session: Pool;
+
+  private constructor(
+    folder: string,
+    options: StoresOptions,
+    postgres: PostgresServer,
+    redis: RedisServer | null,
+  ) {
+    this.folder = folder;
+    this.#options = options;
+    this.#postgres = postgres;
+    this.#redis = redis;
+    // Kept open, since no connection may be left for another one; a session that Postgres ended is replaced.
+    this.#session = new Pool({ ...this.#config(options.name), max: 1, idleTimeoutMillis: 0 });
+    this.#session.on('error', () => undefined);
+    this.#session.on('connect', (client) => client.on('error', () => undefined));
+  }
+
+  /** Starts both, migrated, in a folder of their own. */
+  static async start(options: StoresOptions): Promise<Stores> {
+    const { name, teardown, queue = 'redis' } = options;
+    const folder = await openFolder(name, teardown);
+    for (const server of ['postgres', 'redis']) await serverFolder(folder, server, teardown);
+    const starting = async (): Promise<Stores> => {
+      const postgres = await runPostgres(folder, options);
+      try {
+        return new Stores(folder, options, postgres, queue === 'redis' ? await runRedis(folder) : null);
+      } catch (error) {
+        await postgres.stop();
+        throw error;
+      }
+    };
+    const stores = await teardown.start(starting(), (one) => one.#stop());
+    await migrate(stores.databaseUrl);
+    await migrateQueue(stores.queueUrl);
+    return stores;
+  }
+
+  get databaseUrl(): string {
+    return this.#postgres.url;
+  }
+
+  get queueUrl(): string {
+    return this.#redis?.url ?? this.databaseUrl;
+  }
+
+  /** The processes of the servers, by name. */
+  get pids(): [name: string, pid: number][] {
+    const redis = this.#redis;
+    return [['postgres', this.#postgres.pid], ...(redis ? [['redis', redis.pid] as [string, number]] : [])];
+  }
+
+  /** A session that the caller ends. */
+  async connect(name = this.#options.name): Promise<Client> {
+    const client = new Client(this.#config(name));
+    // Postgres may be stopped at any time: the next query fails.
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  /** Queries in the one session that is kept, one query after the other. @throws Error while Postgres is unavailable */
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return (await this.#session.query<Row>(text, [...values])).rows;
+  }
+
+  /** Works with a Redis client of its own. @throws Error while Redis is unavailable */
+  async withRedis<Result>(work: (redis: Redis) => Promise<Result>): Promise<Result> {
+    const redis = new Redis(this.queueUrl, { maxRetriesPerRequest: 1, lazyConnect: true });
+    redis.on('error', () => undefined);
+    try {
+      await redis.connect();
+      return await work(redis);
+    } finally {
+      redis.disconnect();
+    }
+  }
+
+  /** Ends Postgres, cleanly or as a crash of the server does; its data stays. */
+  async endPostgres(how: 'clean' | 'crash'): Promise<void> {
+    await (how === 'clean' ? this.#postgres.stop() : kill(this.#postgres.pid));
+  }
+
+  async startPostgres(): Promise<void> {
+    this.#postgres = await runPostgres(this.folder, this.#options, this.#postgres.port);
+  }
+
+  /** Starts it as a read-only standby without a primary. */
+  async startPostgresAsStandby(): Promise<void> {
+    await writeFile(join(clusterFolder(this.#postgres.folder), 'standby.signal'), '');
+    await this.startPostgres();
+  }
+
+  /** Makes the standby the primary. @throws Error if that takes too long */
+  async promotePostgres(): Promise<void> {
+    const [row] = await this.query<{ promoted: boolean }>('select pg_promote() as promoted');
+    if (row?.promoted !== true) throw new Error('the standby was not promoted');
+  }
+
+  async killRedis(): Promise<void> {
+    await kill(this.#redisPid);
+  }
+
+  /** Starts it with the content of its append-only file. */
+  async startRedis(): Promise<void> {
+    this.#redis = await runRedis(this.folder, this.#redis?.port);
+  }
+
+  /** Freezes Redis, or thaws it. */
+  signalRedis(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    process.kill(this.#redisPid, signal);
+  }
+
+  get #redisPid(): number {
+    if (this.#redis === null) throw new Error('the queue is not on Redis');
+    return this.#redis.pid;
+  }
+
+  #config(name: string): ClientConfig {
+    return { connectionString: this.databaseUrl, application_name: name, connectionTimeoutMillis: 5_000 };
+  }
+
+  async #stop(): Promise<void> {
+    await this.#session.end();
+    if (this.#redis && isRunning(this.#redis.pid)) this.signalRedis('SIGCONT');
+    await Promise.all([this.#postgres.stop(), this.#redis?.stop()]);
+  }
+}
+
+function runPostgres(
+  folder: string,
+  { maxConnections }: StoresOptions,
+  port?: number,
+): Promise<PostgresServer> {
+  return startPostgres({
+    dataDir: join(folder, 'postgres'),
+    ...(maxConnections !== undefined && { maxConnections }),
+    ...(port !== undefined && { port }),
+  });
+}
+
+function runRedis(folder: string, port?: number): Promise<RedisServer> {
+  return startRedis({
+    dataDir: join(folder, 'redis'),
+    appendOnly: true,
+    ...(port !== undefined && { port }),
+  });
+}
+
+async function kill(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  await until(`process ${pid} to end`, () => !isRunning(pid));
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { Router } from 'express';
+import type { RequestHandler } from 'express';
+import { publicDocument } from '../http/public-document.ts';
+import { stateOf } from '../http/request-state.ts';
+import { pageSecurity } from './serve-dashboard.ts';
+
+/** The one file of Scalar that a browser needs. Images contain no other (infra/images/assemble.sh). */
+const SCALAR = new URL(
+  '../../node_modules/@scalar/api-reference/dist/browser/standalone.js',
+  import.meta.url,
+);
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+    <title>API reference · Tocsin</title>
+  </head>
+  <body>
+    <main id="reference"></main>
+    <script src="/docs/scalar.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+/** Without everything that would send requests to other hosts. */
+const START = `Scalar.createApiReference('#reference', {
+  url: '/api/cli/openapi.json',
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  hideTestRequestButton: true,
+  showDeveloperTools: 'never',
+});
+`;
+
+/** The API reference at `/docs`: the OpenAPI document, rendered by Scalar in the browser. */
+export function serveApiReference(): Router {
+  const router = Router({ caseSensitive: true });
+  const serve = (path: string, type: string, build: () => string | Buffer): Router =>
+    router.get(path, noteRoute, ...pageSecurity, publicDocument(type, build));
+  serve('/docs', 'html', () => PAGE);
+  serve('/docs/start.js', 'js', () => START);
+  serve('/docs/scalar.js', 'js', () => readFileSync(SCALAR));
+  return router;
+}
+
+/** One route in the log and the metrics. */
+const noteRoute: RequestHandler = (_req, res, next) => {
+  stateOf(res).route = '/docs';
+  next();
+};

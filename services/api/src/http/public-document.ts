@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import type { Request, Response } from 'express';
+
+/**
+ * Sends a document that is public and the same for everybody. It is built and compressed once, at the first request, because requests
+ * without authentication must be cheap.
+ * @param type as Express' `res.type` takes it
+ */
+export function publicDocument(
+  type: string,
+  build: () => string | Buffer,
+): (req: Request, res: Response) => void {
+  let built: { readonly text: Buffer; readonly gzipped: Buffer; readonly etag: string } | undefined;
+  return function sendDocument(req, res) {
+    if (built === undefined) {
+      const text = Buffer.from(build());
+      // Weak, since it is the same for both encodings.
+      const etag = `W/"${createHash('sha256').update(text).digest('base64url')}"`;
+      built = { text, gzipped: gzipSync(text), etag };
+    }
+    res.set({ 'Cache-Control': 'no-cache', ETag: built.etag }).vary('Accept-Encoding').type(type);
+    if (req.acceptsEncodings('gzip') === false) res.send(built.text);
+    else res.set('Content-Encoding', 'gzip').send(built.gzipped);
+  };
+}

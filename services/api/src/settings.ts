@@ -1,0 +1,59 @@
+import { localUrl } from '@tocsin/runtime/listen';
+import { settings } from '@tocsin/runtime/settings';
+import type { Settings } from '@tocsin/runtime/settings';
+import type { ApiSettings } from './context.ts';
+import type { HttpLimits } from './http/http-server.ts';
+
+export const apiSettings = settings.pick({
+  PORT: true,
+  HOST: true,
+  PUBLIC_URL: true,
+  TRUST_PROXY: true,
+  HSTS_INCLUDE_SUBDOMAINS: true,
+  DASHBOARD_DIR: true,
+  API_RATE_LIMIT_PER_MINUTE: true,
+  API_REQUEST_TIMEOUT_SECONDS: true,
+  API_KEEP_ALIVE_SECONDS: true,
+  DATABASE_URL: true,
+  DATABASE_DIRECT_URL: true,
+  DATABASE_POOL_SIZE: true,
+  QUEUE_URL: true,
+  SECRETS_KEY: true,
+  DEFAULT_REGION: true,
+  REGIONS: true,
+  EVENT_RETENTION_DAYS: true,
+  EGRESS_ALLOW_CIDRS: true,
+  BOOTSTRAP_API_KEY: true,
+  BOOTSTRAP_READ_KEY: true,
+  BOOTSTRAP_ADMIN_EMAIL: true,
+  BOOTSTRAP_ADMIN_PASSWORD: true,
+  OIDC_ISSUER: true,
+  OIDC_CLIENT_ID: true,
+  OIDC_CLIENT_SECRET: true,
+});
+export type Env = Pick<Settings, keyof typeof apiSettings.shape>;
+
+/** What handlers need to know of the settings. */
+export function requestSettings(env: Env): ApiSettings {
+  const publicUrl = env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT);
+  return {
+    defaultRegion: env.DEFAULT_REGION,
+    regions: env.REGIONS ?? null,
+    rateLimitPerMinute: env.API_RATE_LIMIT_PER_MINUTE,
+    trustProxy: env.TRUST_PROXY,
+    publicUrl,
+    trustedOrigins: [new URL(publicUrl).origin],
+    hstsIncludeSubDomains: env.HSTS_INCLUDE_SUBDOMAINS,
+    dashboardDir: env.DASHBOARD_DIR ?? null,
+  };
+}
+
+export function httpLimits(env: Env): Partial<HttpLimits> {
+  const timeoutMs = env.API_REQUEST_TIMEOUT_SECONDS * 1_000;
+  return {
+    headMs: Math.ceil((timeoutMs * 2) / 3),
+    requestMs: timeoutMs,
+    responseMs: 2 * timeoutMs,
+    keepAliveMs: env.API_KEEP_ALIVE_SECONDS * 1_000,
+  };
+}
