@@ -128,10 +128,10 @@ test('`tocsin apply` takes the source from its command line where the monitor ha
 });
 
 test.each([
-  [null, null, /makes a second one/],
-  [null, 'shop', /makes a second one/],
-  ['checkout', null, /is refused/],
+  [null, null, /creates a second monitor/],
+  [null, 'shop', /creates a second monitor/],
+  ['checkout', null, /rejects this file/],
   ['checkout', 'shop', /^$/],
-])('external id %s, source %s', (externalId, source, note) => {
+])('external ID %s, source %s', (externalId, source, note) => {
   expect(ownershipNote({ externalId, source }) ?? '').toMatch(note);
 });
