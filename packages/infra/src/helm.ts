@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { unzipSync } from 'fflate';
 import { ROOT } from './repository.ts';
 import { isOnPath, runTool } from './run-tool.ts';
@@ -13,9 +14,7 @@ const MEMBER = 'helm/helm';
 export const CHART = 'infra/helm/tocsin';
 
 /** helm failed. The message is its output. */
-export class HelmError extends Error {
-  override readonly name = 'HelmError';
-}
+export class HelmError extends EmbeddedError {}
 
 /** The output of `helm template`. @param chart the path of a folder or package, from the root of the repository @throws HelmError */
 export async function renderChart(values: object, chart = CHART): Promise<string> {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { findExecutable } from '@tocsin/embedded/executables';
 
 export function isOnPath(program: string): boolean {
@@ -20,9 +21,7 @@ export interface ToolOptions {
 }
 
 /** A program failed, could not be started, was cancelled, or took too long. */
-class ToolError extends Error {
-  override readonly name = 'ToolError';
-}
+class ToolError extends EmbeddedError {}
 
 /** Runs a program. Settles when it has ended. @throws ToolError with the end of its output */
 export function runTool(

@@ -240,7 +240,7 @@ test('an edit counts from the next slot on, without any api', async () => {
   await expectUnbroken([...others, ...apart], killedSlot);
 });
 
-test('a checker that is told to stop records the check that is under way', async () => {
+test('a checker that stops records the check that is under way', async () => {
   const [checker] = checkers;
   if (checker === undefined) throw new Error('no checker runs');
   const asked = held.requestCount;

@@ -1,6 +1,5 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
 import { flag, helpText, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
@@ -8,6 +7,7 @@ import { packCli } from '../cli-package/main.ts';
 import { ensureBaseImages, readBaseImages } from '../containers/base-images.ts';
 import { openEngine, type Engine } from '../containers/engine.ts';
 import { buildImages } from '../containers/images.ts';
+import { failuresOf } from '../failures.ts';
 import { packageChart } from '../helm.ts';
 import { copyWorkTree } from '../repository.ts';
 import { runOrExplain, say } from '../rollout/command.ts';
@@ -104,9 +104,9 @@ async function release(options: ReleaseOptions, teardown: Teardown): Promise<Rel
   problems.push(
     ...defects,
     ...(await inspectChart(tarball, source, version)).map((problem) => `chart: ${problem}`),
-    ...(cli.endsWith(`-${version}.tgz`)
-      ? []
-      : [`npm package: ${basename(cli)} is not of version ${version}`]),
+    ...failuresOf([
+      [cli.endsWith(`-${version}.tgz`), `npm package: ${basename(cli)} is not of version ${version}`],
+    ]),
   );
   if (images.some(isStandIn) && !isLoopback(facts.registry ?? ''))
     (options.dryRun ? pending : problems).push(`images: ${base} is a stand-in here. Build on the real image`);
@@ -149,28 +149,20 @@ async function publish(
   registry: string,
 ): Promise<Published> {
   const pushed: ReleaseImage[] = [];
-  for (const image of images)
-    pushed.push(await attempt(`Pushed ${image.reference}`, pushImage(engine, image)));
-  const chart = await attempt('Pushed the chart', pushChart(tarball, registry));
+  for (const image of images) {
+    pushed.push(await pushImage(engine, image));
+    say(`Pushed ${image.reference}`);
+  }
+  const chart = await pushChart(tarball, registry);
+  say('Pushed the chart');
   return { images: pushed, chart };
 }
 
 async function publishCli(tarball: string, version: string): Promise<void> {
   // Without a tag of its own, npm would install a pre-release by default.
   const tag = version.includes('-') ? 'next' : 'latest';
-  const args = ['publish', tarball, '--tag', tag, '--loglevel', 'error'];
-  await attempt(`Published ${basename(tarball)}`, runTool('npm', args));
-}
-
-/** Reports a step. @throws EmbeddedError with the output of the program that failed */
-async function attempt<Result>(success: string, step: Promise<Result>): Promise<Result> {
-  try {
-    const result = await step;
-    say(success);
-    return result;
-  } catch (cause) {
-    throw new EmbeddedError(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
+  await runTool('npm', ['publish', tarball, '--tag', tag, '--loglevel', 'error']);
+  say(`Published ${basename(tarball)}`);
 }
 
 function tableOf(images: readonly ReleaseImage[], artifacts: readonly Artifact[]): string {

@@ -7,6 +7,9 @@ import type { Flapping, OutsideLog } from './outside.ts';
 /** Where monitors and channels find the targets and the receiver of `outside.ts`. */
 export const TARGET_URL = 'http://outside:8080/m/';
 export const RECEIVER_URL = 'https://outside:8443/webhooks';
+/** A request can hang while containers and ports are replaced. */
+const REQUEST_TIMEOUT_MS = 60_000;
+const LOG_TIMEOUT_MS = 10_000;
 /** The user whom the api creates when it starts. */
 export const ADMIN = { email: 'admin@example.com', password: 'correct horse battery' };
 /** `query` in a container with PostgreSQL. */
@@ -55,6 +58,7 @@ export abstract class DeployedSystem {
         ...(body && { 'Content-Type': 'application/json' }),
       },
       ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     return readBody(`${method} ${path}`, response, status);
   }
@@ -79,7 +83,8 @@ export abstract class DeployedSystem {
   }
 
   async #callOutside(path: string, init?: RequestInit): Promise<Response> {
-    const response = await fetch(`http://127.0.0.1:${this.outsidePort}${path}`, init);
+    const signal = AbortSignal.timeout(LOG_TIMEOUT_MS);
+    const response = await fetch(`http://127.0.0.1:${this.outsidePort}${path}`, { ...init, signal });
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
     return response;
   }

@@ -5,8 +5,13 @@ import { expectedWebhooks, withoutStamps, type ImplyingEvent } from '@tocsin/lab
 import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
 import type { DeployedSystem } from './deployed-system.ts';
-import type { Load } from './load.ts';
 import type { LoggedWebhook } from './outside.ts';
+
+/** A monitor of the load. */
+export interface LoadedMonitor {
+  readonly id: string;
+  readonly region: string;
+}
 
 /** What the targets, Postgres and the receiver have recorded about a time under load. */
 export interface Findings {
@@ -47,7 +52,12 @@ const eventSchema = z.object({
 });
 
 /** Compares what happened within a span, when every webhook is delivered. */
-export async function readFindings(system: DeployedSystem, load: Load, span: Span): Promise<Findings> {
+export async function readFindings(
+  system: DeployedSystem,
+  monitors: readonly LoadedMonitor[],
+  intervalSeconds: number,
+  span: Span,
+): Promise<Findings> {
   const [from, to] = [span.from, span.to].map((ms) => new Date(ms).toISOString());
   const [counts] = await system.query(
     countsSchema,
@@ -58,8 +68,8 @@ export async function readFindings(system: DeployedSystem, load: Load, span: Spa
      from events where slot >= '${from}' and slot < '${to}' and ${OF_LOAD}`,
   );
   if (counts === undefined) throw new Error('an aggregate has one row');
-  const ids = load.monitors.map(({ id }) => id);
-  const slots = countSlots(ids, load.options.interval * 1_000, span);
+  const ids = monitors.map(({ id }) => id);
+  const slots = countSlots(ids, intervalSeconds * 1_000, span);
   const deliveries = await system.query(z.object({ id: z.string() }), 'select id from deliveries');
   const { webhooks } = await system.readOutsideLog();
   const received = new Set(webhooks.map(({ id }) => id));
@@ -81,12 +91,12 @@ export async function readFindings(system: DeployedSystem, load: Load, span: Spa
     webhooks: received.size,
     repeatedWebhooks: webhooks.length - received.size,
     lost: deliveries.filter(({ id }) => !received.has(id)).length,
-    inconsistent: findInconsistent(load, events, webhooks),
+    inconsistent: findInconsistent(monitors, events, webhooks),
   };
 }
 
 function findInconsistent(
-  { monitors }: Load,
+  monitors: readonly LoadedMonitor[],
   events: readonly (ImplyingEvent & { readonly monitorId: string })[],
   webhooks: readonly LoggedWebhook[],
 ): string[] {

@@ -6,7 +6,7 @@ import {
   untilReachable,
   type DeployedSystem,
 } from './deployed-system.ts';
-import { readFindings, type Findings } from './findings.ts';
+import { readFindings, type Findings, type LoadedMonitor } from './findings.ts';
 
 const REGIONS = ['eu', 'us'];
 /** With a timeout of half the interval or more, checks of one monitor could overlap. */
@@ -17,12 +17,6 @@ const TURN_INTERVALS = { min: 1.2, max: 3 } as const;
 const SETTLE_SECONDS = 180;
 /** Until the schedules are applied and the first checks run. */
 const SETUP_SECONDS = 60;
-
-/** A monitor of the load. */
-export interface LoadedMonitor {
-  readonly id: string;
-  readonly region: string;
-}
 
 export interface LoadOptions {
   /** Checks per second. */
@@ -85,7 +79,7 @@ export class Load {
     // Checks of the last interval may still be running.
     const to = Date.now() - intervalMs;
     await this.#settle();
-    return readFindings(this.#system, this, { from, to });
+    return readFindings(this.#system, this.monitors, this.options.interval, { from, to });
   }
 
   /** Waits until each monitor has recorded so many scheduled checks from now on. */

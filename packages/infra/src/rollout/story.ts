@@ -25,7 +25,8 @@ export async function followReadme(system: DeployedSystem): Promise<void> {
   const id = await createMonitor(system);
   const request = await system.signIn();
   await untilReachable('the monitor to be UP in the dashboard', WITHIN_SECONDS, async () => {
-    const response = await request('GET', `/monitors/${id}`);
+    const signal = AbortSignal.timeout(10_000);
+    const response = await request('GET', `/monitors/${id}`, undefined, { signal });
     return (await response.text()).includes('"status":"UP"');
   });
   const page = await fetch(`http://127.0.0.1:${system.port}/`);

@@ -124,7 +124,7 @@ describe('MonitorArranger', () => {
 const NONE = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
 
 test.each([
-  [{}, 'No monitors yet'],
+  [{}, '0 monitors'],
   [{ UP: 1 }, '1 monitor is up'],
   [{ UP: 12 }, 'All 12 monitors are up'],
   [{ DOWN: 1 }, '1 down'],

@@ -169,7 +169,7 @@ export function describeTotals({ DOWN, PENDING, MAINTENANCE, UP }: StatusCounts)
     { count: MAINTENANCE, label: 'in maintenance' },
     { count: UP, label: 'up' },
   ].filter(({ count }) => count > 0);
-  if (parts.length === 0) return 'No monitors yet';
+  if (parts.length === 0) return '0 monitors';
   if (parts.length === 1 && UP > 0)
     return UP === 1 ? '1 monitor is up' : `All ${UP.toLocaleString()} monitors are up`;
   return parts.map(({ count, label }) => `${count.toLocaleString()} ${label}`).join(', ');

@@ -1,12 +1,10 @@
-import { Box, Button, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { Button, Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { IconActivityHeartbeat, IconFilterOff, IconPlus } from '@tabler/icons-react';
+import { IconFilterOff, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type ReactNode, useMemo } from 'react';
+import { lazy, type ReactNode, Suspense, useMemo } from 'react';
 import { refreshEvery } from '../../api/query-client.ts';
-import { CodeBlock } from '../../components/code-block.tsx';
-import { TextLink } from '../../components/links.tsx';
 import { Loaded } from '../../components/load-states.tsx';
 import { EmptyState, PageHeader } from '../../components/page.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -17,6 +15,9 @@ import { RecentChecksProvider } from './check-bars.tsx';
 import { useLatencies } from './list-hooks.ts';
 import { CARD_HEIGHT, MonitorCards, MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
+
+/** Loaded separately, because most accounts have monitors. */
+const NoMonitorsYet = lazy(async () => ({ default: (await import('./no-monitors-yet.tsx')).NoMonitorsYet }));
 
 const route = getRouteApi('/signed-in/');
 /** For changes that the live stream does not deliver: new names and deleted monitors. */
@@ -62,7 +63,12 @@ function MonitorList({ arrangement, search, isPhone }: MonitorListProps): ReactN
   const navigate = route.useNavigate();
   const { ids, totals } = arrangement;
   const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
-  if (all === 0) return <NoMonitorsYet />;
+  if (all === 0)
+    return (
+      <Suspense fallback={<Skeleton height={445} />}>
+        <NoMonitorsYet />
+      </Suspense>
+    );
   const Rows = isPhone ? MonitorCards : MonitorTable;
   return (
     <>
@@ -115,42 +121,5 @@ function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode 
         ))}
       </Stack>
     </div>
-  );
-}
-
-function NoMonitorsYet(): ReactNode {
-  const command = [
-    `curl ${window.location.origin}/api/cli/monitors \\`,
-    `  -H "Authorization: Bearer $TOCSIN_API_KEY" \\`,
-    `  -H "Content-Type: application/json" \\`,
-    `  -d '{ "name": "Shop", "url": "https://shop.example.com/health" }'`,
-  ].join('\n');
-  return (
-    <EmptyState
-      icon={IconActivityHeartbeat}
-      title="No monitors yet"
-      action={
-        <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
-          Create a monitor
-        </Button>
-      }
-    >
-      <Stack gap="sm">
-        <Text inherit>
-          A monitor checks a URL at a fixed interval and alerts you when it fails. The first result appears
-          within seconds.
-        </Text>
-        <Text inherit>
-          You can also create one from a script, with an{' '}
-          <TextLink to="/api-keys" underline="always">
-            API key
-          </TextLink>
-          :
-        </Text>
-        <Box ta="left">
-          <CodeBlock code={command} what="the command" />
-        </Box>
-      </Stack>
-    </EmptyState>
   );
 }

@@ -1,0 +1,44 @@
+import { Box, Button, Stack, Text } from '@mantine/core';
+import { IconActivityHeartbeat, IconPlus } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { TextLink } from '../../components/links.tsx';
+import { EmptyState } from '../../components/page.tsx';
+
+export function NoMonitorsYet(): ReactNode {
+  const command = [
+    `curl ${window.location.origin}/api/cli/monitors \\`,
+    `  -H "Authorization: Bearer $TOCSIN_API_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{ "name": "Shop", "url": "https://shop.example.com/health" }'`,
+  ].join('\n');
+  return (
+    <EmptyState
+      icon={IconActivityHeartbeat}
+      title="No monitors yet"
+      action={
+        <Button component={Link} to="/monitors/new" leftSection={<IconPlus size={16} aria-hidden />}>
+          Create a monitor
+        </Button>
+      }
+    >
+      <Stack gap="sm">
+        <Text inherit>
+          A monitor checks a URL at a fixed interval and alerts you when it fails. The first result appears
+          within seconds.
+        </Text>
+        <Text inherit>
+          You can also create one from a script, with an{' '}
+          <TextLink to="/api-keys" underline="always">
+            API key
+          </TextLink>
+          :
+        </Text>
+        <Box ta="left">
+          <CodeBlock code={command} what="the command" />
+        </Box>
+      </Stack>
+    </EmptyState>
+  );
+}
