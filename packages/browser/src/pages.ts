@@ -87,7 +87,7 @@ export const PAGES: readonly DashboardPage[] = [
     route: '/regions',
     open: async (page) => {
       await failRequests(page, '/api/dashboard/regions');
-      await page.getByText('it could not be refreshed, trying again').waitFor();
+      await page.getByText('refresh failed, retrying').waitFor();
       await page.getByRole('row').filter({ hasText: UNSERVED_REGION }).waitFor();
     },
     errorStatus: 503,

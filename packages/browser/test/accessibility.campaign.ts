@@ -121,7 +121,7 @@ describe('by keyboard alone', () => {
     await page.goto('/');
     await settle(page);
     await page.keyboard.press('Tab');
-    expect(await focusedName(page)).toBe('Skip to the page');
+    expect(await focusedName(page)).toBe('Skip to content');
     await page.keyboard.press('Enter');
     await tabTo(page, 'New monitor');
     await page.keyboard.press('Enter');

@@ -55,9 +55,9 @@ const openPage = (name: string): Promise<void> =>
 step('the setup link creates an owner and signs in', async () => {
   await page.goto(await dashboard.setupPath());
   await page.getByLabel('Your name').fill(OWNER.name);
-  await page.getByLabel('E-mail address').fill(OWNER.email);
+  await page.getByLabel('Email address').fill(OWNER.email);
   await field(page, 'Password').fill(OWNER.password);
-  await page.getByRole('button', { name: 'Create the owner' }).click();
+  await page.getByRole('button', { name: 'Create owner' }).click();
   await page.getByText('No monitors yet').waitFor();
 });
 
@@ -68,7 +68,7 @@ step('a user can sign out and in again', async () => {
   await heading(page, 'Sign in').waitFor();
   await page.goto('/');
   await heading(page, 'Sign in').waitFor();
-  await page.getByLabel('E-mail address').fill(OWNER.email);
+  await page.getByLabel('Email address').fill(OWNER.email);
   await field(page, 'Password').fill('not the password');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('alert').waitFor();
@@ -82,9 +82,9 @@ step('a new monitor goes up without a reload', async () => {
   await page.getByRole('link', { name: 'New monitor' }).click();
   await field(page, 'Name').fill(MONITOR);
   await field(page, 'URL').fill(dashboard.target.url('/health'));
-  await page.getByLabel('Interval, in seconds').fill('5');
+  await page.getByLabel('Interval (seconds)').fill('5');
   // No check of a busy machine exceeds this timeout.
-  await page.getByLabel('Timeout, in seconds').fill('60');
+  await page.getByLabel('Timeout (seconds)').fill('60');
   await page.getByLabel('Runbook URL').fill('https://wiki.example.com/shop');
   await page.getByRole('button', { name: 'Create monitor' }).click();
   await heading(page, MONITOR).waitFor();

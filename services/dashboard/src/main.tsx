@@ -16,7 +16,7 @@ const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root');
 const queryClient = createQueryClient(() => {
   const { href, pathname } = router.state.location;
-  // Several requests may learn it at once; the page to come back to is the one before.
+  // Several requests may fail at once. Only the first one sets the page to return to.
   if (pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { from: href } });
 });
 const router = createAppRouter(queryClient);

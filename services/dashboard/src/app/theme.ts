@@ -1,6 +1,6 @@
 import { createTheme, type CSSVariablesResolver } from '@mantine/core';
 
-/** One calm accent; red, green, amber and violet are kept for statuses. */
+/** Red, green, amber and violet are reserved for statuses. */
 export const theme = createTheme({
   primaryColor: 'cyan',
   primaryShade: 9,
@@ -16,10 +16,7 @@ export const theme = createTheme({
   },
 });
 
-/**
- * Colours of the library that could not be read: quiet text has ours, what stands in empty fields is a little quieter, and a button under the
- * pointer darker instead of paler.
- */
+/** Replaces colors of the library that have too little contrast: quiet text, placeholders and hovered buttons. */
 export const cssVariables: CSSVariablesResolver = () => {
   const both = {
     '--mantine-color-dimmed': 'var(--text-quiet)',

@@ -5,13 +5,13 @@ interface TimeProps {
   /** ISO 8601. */
   readonly value: string;
   /**
-   * `ago`: "5 min ago"; `for`: "5 min 20 s", how long since; `local`: date and time in the reader's zone; `clock`: the time of day, and
-   * the day if it is not today.
+   * `ago` shows "5 min ago", `for` the duration since then ("5 min 20 s"), `local` date and time, and `clock` the time of day with the date
+   * unless it is today.
    */
   readonly as?: 'ago' | 'for' | 'local' | 'clock';
 }
 
-/** A moment in the reader's zone; UTC on hover. */
+/** A moment in the reader's time zone, with UTC on hover. */
 export function Time({ value, as = 'local' }: TimeProps): ReactNode {
   const now = useNow(as !== 'local');
   const date = new Date(value);
@@ -32,7 +32,7 @@ const EVERY_MS = 10_000;
 const listeners = new Set<(now: number) => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** The time, a little behind; one clock for all that show it. */
+/** The current time in epoch milliseconds, updated every 10 s. All components share one timer. */
 export function useNow(running = true): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

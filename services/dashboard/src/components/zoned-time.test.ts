@@ -4,7 +4,7 @@ import { fromLocal, localToIso, offsetMs, timeZones, toLocal } from './zoned-tim
 const HOUR_MS = 3_600_000;
 const at = (iso: string): number => Date.parse(iso);
 
-describe('what the clocks of a zone show', () => {
+describe('local time of a time zone', () => {
   test.each([
     ['2026-03-01T12:00:00.000Z', 'UTC', '2026-03-01T12:00'],
     ['2026-03-01T12:00:00.000Z', 'Europe/Berlin', '2026-03-01T13:00'],
@@ -13,36 +13,36 @@ describe('what the clocks of a zone show', () => {
     ['2026-01-01T00:30:00.000Z', 'America/New_York', '2025-12-31T19:30'],
     ['2026-03-01T12:00:07.250Z', 'UTC', '2026-03-01T12:00:07.250'],
     ['2026-03-01T12:00:07.000Z', 'UTC', '2026-03-01T12:00:07'],
-  ])('%s in %s is %s, and back', (iso, zone, local) => {
+  ])('converts %s in %s to %s and back', (iso, zone, local) => {
     expect(toLocal(at(iso), zone)).toBe(local);
     expect(localToIso(local, zone)).toBe(iso);
   });
 
-  test('is ahead of UTC by the offset of that moment', () => {
+  test('has the offset of that moment', () => {
     expect(offsetMs(at('2026-01-01T00:00:00Z'), 'Europe/Berlin')).toBe(HOUR_MS);
     expect(offsetMs(at('2026-07-01T00:00:00Z'), 'Europe/Berlin')).toBe(2 * HOUR_MS);
   });
 });
 
-describe('a local time around a change of the clocks', () => {
-  test('that the clocks skip has no moment', () => {
+describe('a local time around a clock change', () => {
+  test('does not exist if the clocks skip it', () => {
     expect(fromLocal('2026-03-29T02:30', 'Europe/Berlin')).toEqual({ epochMs: null, twice: false });
     expect(localToIso('2026-03-29T02:30', 'Europe/Berlin')).toBeNull();
     expect(localToIso('2026-03-29T03:00', 'Europe/Berlin')).toBe('2026-03-29T01:00:00.000Z');
   });
 
-  test('that comes twice means the first', () => {
+  test('is the first of two occurrences', () => {
     const reading = fromLocal('2026-10-25T02:30', 'Europe/Berlin');
     expect(reading).toEqual({ epochMs: at('2026-10-25T00:30:00Z'), twice: true });
   });
 });
 
-test('a text that is no date and time is none', () => {
+test('rejects a text that is no date and time', () => {
   for (const text of ['', '2026-03-01', '2026-02-30T12:00', '2026-03-01T24:30', 'soon'])
     expect(fromLocal(text, 'UTC')).toBeNull();
 });
 
-test('the zones to choose from have UTC and those asked for, each once', () => {
+test('timeZones has UTC and the given zones without duplicates', () => {
   const zones = timeZones('Europe/Berlin', 'Etc/GMT+5');
   expect(zones).toEqual(expect.arrayContaining(['UTC', 'Europe/Berlin', 'Etc/GMT+5', 'America/New_York']));
   expect(new Set(zones).size).toBe(zones.length);

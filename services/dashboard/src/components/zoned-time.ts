@@ -2,17 +2,17 @@ const LOCAL_TEXT = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{
 const DAY_MS = 24 * 3_600_000;
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** The reader's own time zone, as the IANA database names it. */
+/** The reader's time zone, as an IANA name. */
 export function readerZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** Every time zone that can be chosen, and those given, by name. */
+/** The names of all time zones, and of those given, sorted. */
 export function timeZones(...others: readonly string[]): string[] {
   return [...new Set(['UTC', ...others, ...Intl.supportedValuesOf('timeZone')])].sort();
 }
 
-/** How far the zone's clocks are ahead of UTC at a moment. */
+/** The offset of a time zone from UTC at a moment, in milliseconds. */
 export function offsetMs(epochMs: number, zone: string): number {
   const parts = clockOf(zone).formatToParts(epochMs);
   const part = (type: Intl.DateTimeFormatPartTypes): number =>
@@ -28,20 +28,20 @@ export function offsetMs(epochMs: number, zone: string): number {
   return wall - Math.floor(epochMs / 1_000) * 1_000;
 }
 
-/** What the clocks of a zone show, as an input of type `datetime-local` has it: `2026-03-01T12:00`, with seconds where there are. */
+/** Formats a moment as local time for a `datetime-local` input: `2026-03-01T12:00`, with seconds unless they are zero. */
 export function toLocal(epochMs: number, zone: string): string {
   const text = new Date(epochMs + offsetMs(epochMs, zone)).toISOString().slice(0, -1);
   return text.replace(/\.000$/, '').replace(/(T\d{2}:\d{2}):00$/, '$1');
 }
 
 interface LocalReading {
-  /** Null where the zone's clocks never show this time: they go forward then. */
+  /** Null if the time does not exist, because the clocks go forward. */
   readonly epochMs: number | null;
-  /** The clocks show it twice; `epochMs` is the first. */
+  /** Whether the time occurs twice, because the clocks go back. `epochMs` is the first occurrence. */
   readonly twice: boolean;
 }
 
-/** When the clocks of a zone show this; null where the text is no date and time. */
+/** Parses a local time in a time zone. Returns null if the text is no date and time. */
 export function fromLocal(text: string, zone: string): LocalReading | null {
   const wall = wallMs(text);
   if (wall === null) return null;
@@ -53,7 +53,7 @@ export function fromLocal(text: string, zone: string): LocalReading | null {
   return { epochMs: moments[0] ?? null, twice: moments.length > 1 };
 }
 
-/** The same, as an ISO 8601 timestamp; null where there is no such moment. */
+/** Converts a local time to an ISO 8601 timestamp. Returns null if there is no such moment. */
 export function localToIso(text: string, zone: string): string | null {
   const epochMs = fromLocal(text, zone)?.epochMs;
   return epochMs === undefined || epochMs === null ? null : new Date(epochMs).toISOString();
@@ -64,7 +64,7 @@ function wallMs(text: string): number | null {
   if (minute === undefined) return null;
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}Z`;
   const wall = Date.parse(iso);
-  // A day that does not exist must not roll over into the next month.
+  // An invalid day must not roll over into the next month.
   return Number.isNaN(wall) || new Date(wall).toISOString() !== iso ? null : wall;
 }
 

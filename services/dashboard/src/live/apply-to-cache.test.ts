@@ -3,7 +3,7 @@ import { QueryClient } from '@tanstack/react-query';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { applyToCache, updateMonitors } from './apply-to-cache.ts';
+import { applyToCache, throttleRefresh, updateMonitors } from './apply-to-cache.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 
 const EARLY = '2026-03-01T12:00:00.000Z';
@@ -29,11 +29,11 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A list in a cache, with a stream that says what the test says. */
+/** A cached list and a stream that the test controls. */
 function newCache(updatedAt: number): {
   queryClient: QueryClient;
   say: (batch: LiveBatch) => void;
-  /** The stream opens, and goes on from nowhere. */
+  /** Opens the stream without resuming. */
   open: () => void;
   isInvalidated: () => boolean | undefined;
 } {
@@ -62,7 +62,7 @@ function newCache(updatedAt: number): {
   };
 }
 
-test('a check and a change count for their monitor alone', () => {
+test('updates only the monitors of the batch', () => {
   const monitors = [monitorOf('a'), monitorOf('b'), monitorOf('c')];
   const [a, b, c] = updateMonitors(
     monitors,
@@ -76,7 +76,7 @@ test('a check and a change count for their monitor alone', () => {
   expect(c).toEqual({ ...monitorOf('c'), status: 'DOWN', statusSince: LATER });
 });
 
-test('what is replayed from before the list was loaded changes nothing', () => {
+test('ignores replayed records that are older than the list', () => {
   const old = batchOf({
     checks: [{ monitorId: 'a', timestamp: EARLY }],
     statusChanges: [{ monitorId: 'a', status: 'DOWN', timestamp: EARLY }],
@@ -84,7 +84,7 @@ test('what is replayed from before the list was loaded changes nothing', () => {
   expect(updateMonitors([monitorOf('a')], old)).toEqual([monitorOf('a')]);
 });
 
-test('the list is as old as when it was loaded, however much the stream says', () => {
+test('an update of the stream keeps the age of the list', () => {
   const { queryClient, say } = newCache(1_000);
   say(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER }] }));
   const state = queryClient.getQueryState(monitorsQuery.queryKey);
@@ -92,7 +92,7 @@ test('the list is as old as when it was loaded, however much the stream says', (
   expect([state?.dataUpdatedAt, state?.isInvalidated]).toEqual([1_000, false]);
 });
 
-test('a monitor that the list does not have makes it load again, once', () => {
+test('an unknown monitor reloads the list once', () => {
   jest.useFakeTimers();
   const { queryClient, say, isInvalidated } = newCache(1_000);
   const unknown = batchOf({ checks: [{ monitorId: 'new', timestamp: LATER }] });
@@ -105,20 +105,20 @@ test('a monitor that the list does not have makes it load again, once', () => {
   expect(isInvalidated()).toBe(false);
 });
 
-test('a list that is to be loaded again stays so, whatever comes until then', () => {
+test('an update keeps the list invalidated', () => {
   const { say, isInvalidated } = newCache(1_000);
   say(batchOf({ reset: true }));
   say(batchOf({ checks: [{ monitorId: 'a', timestamp: LATER }] }));
   expect(isInvalidated()).toBe(true);
 });
 
-test('a stream that goes on from nowhere makes the list load again', () => {
+test('a stream that did not resume reloads the list', () => {
   const { open, isInvalidated } = newCache(1_000);
   open();
   expect(isInvalidated()).toBe(true);
 });
 
-test('a list that was read before a change does not undo it when it arrives', async () => {
+test('a list that was read before a change does not undo it', async () => {
   const { queryClient, say } = newCache(1_000);
   const { queryKey } = monitorsQuery;
   const loading = queryClient.fetchQuery({
@@ -132,7 +132,50 @@ test('a list that was read before a change does not undo it when it arrives', as
   expect(queryClient.getQueryData(queryKey)?.[0]).toMatchObject({ status: 'DOWN', statusSince: LATER });
 });
 
-test('a check of another URL is none of the monitor', () => {
+test('ignores checks of another URL', () => {
   const checks = [{ monitorId: 'a', timestamp: LATER, url: 'https://preview.example.com' }];
   expect(updateMonitors([monitorOf('a')], batchOf({ checks }))).toEqual([monitorOf('a')]);
+});
+
+const KEY = ['incidents'];
+const EVERY_MS = 1_000;
+
+function countRefreshes(): { queryClient: QueryClient; times: () => number } {
+  const queryClient = new QueryClient();
+  const invalidate = jest.spyOn(queryClient, 'invalidateQueries').mockResolvedValue();
+  return { queryClient, times: () => invalidate.mock.calls.length };
+}
+
+test('throttleRefresh refetches once a second, also after the last call', () => {
+  jest.useFakeTimers();
+  const { queryClient, times } = countRefreshes();
+  const { request } = throttleRefresh(queryClient, KEY, EVERY_MS);
+  for (let passed = 0; passed < 5_000; passed += 250) {
+    request();
+    jest.advanceTimersByTime(250);
+  }
+  jest.advanceTimersByTime(EVERY_MS);
+  expect(times()).toBe(5);
+});
+
+test('throttleRefresh waits for a running fetch', () => {
+  jest.useFakeTimers();
+  const { queryClient, times } = countRefreshes();
+  const fetching = jest.spyOn(queryClient, 'isFetching').mockReturnValue(1);
+  throttleRefresh(queryClient, KEY, EVERY_MS).request();
+  jest.advanceTimersByTime(5 * EVERY_MS);
+  expect(times()).toBe(0);
+  fetching.mockReturnValue(0);
+  jest.advanceTimersByTime(EVERY_MS);
+  expect(times()).toBe(1);
+});
+
+test('throttleRefresh does nothing after it is stopped', () => {
+  jest.useFakeTimers();
+  const { queryClient, times } = countRefreshes();
+  const { request, stop: stopRefreshing } = throttleRefresh(queryClient, KEY, EVERY_MS);
+  request();
+  stopRefreshing();
+  jest.advanceTimersByTime(5 * EVERY_MS);
+  expect(times()).toBe(0);
 });

@@ -4,30 +4,30 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { monitorsQuery } from '../monitors/queries.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 
-/** In an outage of many monitors changes come four times a second, for minutes. */
+/** In a large outage, changes arrive four times a second for minutes. */
 const REFRESH_EVERY_MS = 1_500;
 
-/** The youngest that the stream said of each monitor. */
+/** The latest records of the stream for each monitor. */
 interface Latest {
   readonly checks: Map<string, Event>;
   readonly statusChanges: Map<string, StatusChange>;
 }
 
-/** Keeps the cached lists as the stream says. @returns what ends it */
+/** Updates the cached lists from the live stream. @returns a function that stops it */
 export function applyToCache(stream: LiveStream, queryClient: QueryClient): () => void {
   const latest: Latest = { checks: new Map(), statusChanges: new Map() };
-  const askedFor = new Set<string>();
-  const incidents = refreshSoon(queryClient, ['incidents'], REFRESH_EVERY_MS);
-  const monitors = refreshSoon(queryClient, monitorsQuery.queryKey, REFRESH_EVERY_MS);
-  const endings = [
+  const reloadedFor = new Set<string>();
+  const incidents = throttleRefresh(queryClient, ['incidents'], REFRESH_EVERY_MS);
+  const monitors = throttleRefresh(queryClient, monitorsQuery.queryKey, REFRESH_EVERY_MS);
+  const stops = [
     incidents.stop,
     monitors.stop,
-    keepLoadedListsLive(queryClient, latest, askedFor),
+    keepLoadedListsLive(queryClient, latest, reloadedFor),
     stream.onState(() => {
       if (stream.state !== 'live') return;
-      // The api is there again.
+      // The API is back.
       void queryClient.refetchQueries({ type: 'active', predicate: ({ state }) => state.status === 'error' });
-      // It went on from nowhere: what happened since the lists were loaded is not in it.
+      // It did not resume: changes since the lists were loaded are not in it.
       if (!stream.resumed) {
         void queryClient.invalidateQueries({ queryKey: monitorsQuery.queryKey });
         void queryClient.invalidateQueries({ queryKey: ['incidents'] });
@@ -35,29 +35,29 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
     }),
     stream.onBatch((batch) => {
       if (batch.reset) {
-        askedFor.clear();
+        reloadedFor.clear();
         void queryClient.invalidateQueries();
       }
       remember(latest, batch);
-      if (updateList(queryClient, batch, askedFor)) monitors.ask();
+      if (updateList(queryClient, batch, reloadedFor)) monitors.request();
       if (batch.statusChanges.length === 0) return;
-      incidents.ask();
+      incidents.request();
       for (const { monitorId } of batch.statusChanges)
         void queryClient.invalidateQueries({ queryKey: ['monitor', monitorId] });
     }),
   ];
   return () => {
-    for (const end of endings) end();
+    for (const stop of stops) stop();
   };
 }
 
-/** A list that was read before a change, and arrives after the stream told of it, must not undo it. */
-function keepLoadedListsLive(queryClient: QueryClient, latest: Latest, askedFor: Set<string>): () => void {
+/** A list that was read before a change and arrives after it must not undo the change. */
+function keepLoadedListsLive(queryClient: QueryClient, latest: Latest, reloadedFor: Set<string>): () => void {
   const [key] = monitorsQuery.queryKey;
   return queryClient.getQueryCache().subscribe((event) => {
     if (event.type !== 'updated' || event.query.queryKey[0] !== key) return;
-    // Those that were to come with it are asked for again.
-    if (event.action.type === 'error') askedFor.clear();
+    // The next unknown monitor reloads the list again.
+    if (event.action.type === 'error') reloadedFor.clear();
     if (event.action.type !== 'success' || event.action.manual === true) return;
     updateList(
       queryClient,
@@ -76,33 +76,31 @@ function remember(latest: Latest, batch: LiveBatch): void {
   for (const change of batch.statusChanges) latest.statusChanges.set(change.monitorId, change);
 }
 
-/** @param askedFor monitors that the list was loaded again for; null: none are looked for @returns whether there are others */
-function updateList(queryClient: QueryClient, batch: LiveBatch, askedFor: Set<string> | null): boolean {
+/**
+ * @param reloadedFor the unknown monitors that a reload was requested for; null ignores unknown monitors
+ * @returns whether the batch has other monitors that the list does not have
+ */
+function updateList(queryClient: QueryClient, batch: LiveBatch, reloadedFor: Set<string> | null): boolean {
   const { queryKey } = monitorsQuery;
   const list = queryClient.getQueryState(queryKey);
   if (list?.data === undefined) return false;
-  // No younger than it is: names, and what is gone, the stream does not tell.
+  // The list keeps its age, because the stream does not deliver new names and deletions.
   queryClient.setQueryData(queryKey, updateMonitors(list.data, batch), { updatedAt: list.dataUpdatedAt });
-  // And no fresher: whoever looks at it next is to load it again.
+  // Setting the data clears the invalidation.
   if (list.isInvalidated) void queryClient.invalidateQueries({ queryKey, refetchType: 'none' });
-  if (askedFor === null) return false;
-  // A monitor made elsewhere. One that is not in the list then either was deleted meanwhile.
-  const fresh = unknownMonitors(list.data, batch).filter((id) => !askedFor.has(id));
-  for (const id of fresh) askedFor.add(id);
-  return fresh.length > 0;
-}
-
-/** The monitors of the batch that the list does not have. */
-function unknownMonitors(monitors: readonly Monitor[], batch: LiveBatch): string[] {
+  if (reloadedFor === null) return false;
+  // An unknown monitor was created elsewhere. If the reloaded list does not have it either, it was deleted.
   const unknown = new Set([...batch.checks, ...batch.statusChanges].map(({ monitorId }) => monitorId));
-  for (const { id } of monitors) unknown.delete(id);
-  return [...unknown];
+  for (const { id } of list.data) unknown.delete(id);
+  for (const id of reloadedFor) unknown.delete(id);
+  for (const id of unknown) reloadedFor.add(id);
+  return unknown.size > 0;
 }
 
-/** The list with what the batch says of each; records that nothing is said of stay the same objects. */
+/** Applies a batch to a list. Unchanged monitors stay the same objects. */
 export function updateMonitors(monitors: readonly Monitor[], batch: LiveBatch): Monitor[] {
   const checkedAt = new Map(
-    // A check of another URL, which a trigger gave, says nothing of the monitor.
+    // A triggered check of another URL does not count for the monitor.
     batch.checks.filter(({ url }) => url === null).map(({ monitorId, timestamp }) => [monitorId, timestamp]),
   );
   const changes = new Map(batch.statusChanges.map((change) => [change.monitorId, change]));
@@ -120,22 +118,21 @@ function later(one: string | undefined, other: string | null): string | null {
 }
 
 /**
- * What asks for these queries again, at most once in so many milliseconds, however often it is called, and never while they are on their
- * way: an answer that takes longer than the next change would never arrive.
+ * Refetches queries at most once in `everyMs`, however often `request` is called. It waits for a running fetch: if it cancelled one, a
+ * response slower than the next change would never arrive.
  */
-export function refreshSoon(
+export function throttleRefresh(
   queryClient: QueryClient,
   queryKey: QueryKey,
   everyMs: number,
-): { readonly ask: () => void; readonly stop: () => void } {
+): { readonly request: () => void; readonly stop: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const run = (): void => {
-    timer = undefined;
-    if (queryClient.isFetching({ queryKey }) > 0) ask();
-    else void queryClient.invalidateQueries({ queryKey });
+  const request = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      if (queryClient.isFetching({ queryKey }) > 0) request();
+      else void queryClient.invalidateQueries({ queryKey });
+    }, everyMs);
   };
-  const ask = (): void => {
-    timer ??= setTimeout(run, everyMs);
-  };
-  return { ask, stop: () => clearTimeout(timer) };
+  return { request, stop: () => clearTimeout(timer) };
 }

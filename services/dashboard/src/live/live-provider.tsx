@@ -5,18 +5,18 @@ import { type LiveStateName, LiveStream, pauseWhileHidden } from './live-stream.
 
 const LiveContext = createContext<LiveStream | null>(null);
 
-/** One live stream for all pages of somebody who is signed in. */
+/** Provides one live stream for all pages of a signed-in user. */
 export function LiveProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const queryClient = useQueryClient();
   const [stream] = useState(() => new LiveStream());
   useEffect(() => {
-    const forget = applyToCache(stream, queryClient);
+    const stopApplying = applyToCache(stream, queryClient);
     stream.open();
-    const stayOpen = pauseWhileHidden(stream, document);
+    const stopPausing = pauseWhileHidden(stream, document);
     return () => {
-      stayOpen();
+      stopPausing();
       stream.close();
-      forget();
+      stopApplying();
     };
   }, [stream, queryClient]);
   return <LiveContext value={stream}>{children}</LiveContext>;
@@ -25,7 +25,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }): Re
 /** @throws outside of a `LiveProvider` */
 export function useLiveStream(): LiveStream {
   const stream = useContext(LiveContext);
-  if (stream === null) throw new Error('useLiveStream needs a LiveProvider above');
+  if (stream === null) throw new Error('useLiveStream requires a LiveProvider');
   return stream;
 }
 

@@ -6,19 +6,16 @@ import { useLiveState, useLiveStream } from './live-provider.tsx';
 import classes from './live-status.module.css';
 import type { LiveStateName } from './live-stream.ts';
 
-const WORDS: Record<LiveStateName, { label: string; hint: string }> = {
+const STATES: Record<LiveStateName, { label: string; hint: string }> = {
   connecting: { label: 'Connecting', hint: 'Opening the live stream' },
-  live: { label: 'Live', hint: 'Checks and changes appear as they happen' },
-  lost: {
-    label: 'Reconnecting',
-    hint: 'The live stream broke. What is missed meanwhile comes when it is back.',
-  },
+  live: { label: 'Live', hint: 'Checks and status changes appear as they happen' },
+  lost: { label: 'Reconnecting', hint: 'Connection lost. Missed events load after it reconnects.' },
 };
 
-/** Whether what the pages show is up to date. */
+/** The state of the live stream, in the header. */
 export function LiveState(): ReactNode {
   const state = useLiveState();
-  const { label, hint } = WORDS[state];
+  const { label, hint } = STATES[state];
   return (
     <Group gap={6} wrap="nowrap" role="status" title={hint}>
       <span className={classes['dot']} data-state={state} aria-hidden />
@@ -30,10 +27,10 @@ export function LiveState(): ReactNode {
   );
 }
 
-/** An api that is started anew is back sooner, and nothing is missed. */
+/** A restarted API is usually back before this, and no data is missed. */
 const SHOW_AFTER_MS = 3_000;
 
-/** Over every page whose figures may be old, for as long as they may: a page that stands still looks like one where all is well. */
+/** A banner above the page while the live stream is lost, because a page that stands still looks healthy. */
 export function NotLiveBanner(): ReactNode {
   const isLost = useLiveState() === 'lost';
   const { heardAt } = useLiveStream();
@@ -59,8 +56,8 @@ function Banner({ since }: { readonly since: string }): ReactNode {
       className={classes['banner'] ?? ''}
     >
       <Text size="sm">
-        <b>Not live</b> since <Time value={since} as="clock" />. What you see is as it was then; what is
-        missed comes when the connection is back.
+        <b>Not live</b> since <Time value={since} as="clock" />. The data is from that time. Missed events
+        load after the connection is back.
       </Text>
     </Alert>
   );

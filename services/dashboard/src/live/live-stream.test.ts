@@ -3,7 +3,7 @@ import { type LiveBatch, LiveStream, pauseWhileHidden } from './live-stream.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 
-/** A browser's, without a network. */
+/** An EventSource without a network. */
 class FakeSource extends EventTarget {
   static readonly CLOSED = 2;
   static opened: FakeSource[] = [];
@@ -49,7 +49,7 @@ function open(): { stream: LiveStream; batches: LiveBatch[] } {
   return { stream, batches };
 }
 
-test('the first goes on from nowhere; one that a browser opens again by itself goes on', () => {
+test('the first stream does not resume; one that the browser reopens does', () => {
   const { stream } = open();
   latest().say('open');
   expect([stream.state, stream.resumed]).toEqual(['live', false]);
@@ -59,7 +59,7 @@ test('the first goes on from nowhere; one that a browser opens again by itself g
   expect([stream.state, stream.resumed]).toEqual(['live', true]);
 });
 
-test('after an answer that is no stream it opens another, from the last position if there is one', () => {
+test('after a response that is no event stream it opens another at the last position', () => {
   const { stream } = open();
   const refuse = (): void => {
     latest().close();
@@ -75,7 +75,7 @@ test('after an answer that is no stream it opens another, from the last position
   expect(stream.resumed).toBe(true);
 });
 
-test('one from which nothing comes for longer than two heartbeats is lost, and another goes on from the last of them', () => {
+test('after two missed heartbeats the stream is lost and another resumes', () => {
   const { stream } = open();
   latest().say('open');
   jest.advanceTimersByTime(30_000);
@@ -91,7 +91,7 @@ test('one from which nothing comes for longer than two heartbeats is lost, and a
   expect([stream.state, stream.resumed]).toEqual(['live', true]);
 });
 
-test('one that is never opened is asked for again, and there is never a second beside it', () => {
+test('a stream that never opens is replaced, and only one is open at a time', () => {
   open();
   jest.advanceTimersByTime(36_000);
   latest().close();
@@ -101,7 +101,7 @@ test('one that is never opened is asked for again, and there is never a second b
   expect([FakeSource.opened.length, alive]).toEqual([5, [latest()]]);
 });
 
-test('a record that comes twice is told once', () => {
+test('delivers a repeated record once', () => {
   const { batches } = open();
   latest().say('check', { id: '1' });
   latest().say('check', { id: '1' });
@@ -109,7 +109,7 @@ test('a record that comes twice is told once', () => {
   expect(batches.map(({ checks }) => checks.length)).toEqual([1]);
 });
 
-test('a page that is hidden for a minute lets go, and goes on when it is seen', () => {
+test('a page that is hidden for a minute disconnects, and resumes when it is visible', () => {
   const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
   const { stream, batches } = open();
   const end = pauseWhileHidden(stream, page as Document);

@@ -2,25 +2,24 @@ import { STREAM_HEARTBEAT_SECONDS } from '@tocsin/contracts/limits';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 
 const PATH = '/api/dashboard/stream';
-/** Pages redraw at most so often, however many records come. */
+/** Pages render at most this often, however many records arrive. */
 const FLUSH_EVERY_MS = 250;
-/** Records are replayed from ten seconds before a drop; of these the ids are known. */
-const REMEMBERED_IDS = 20_000;
+/** After a drop the stream replays the last ten seconds. Their IDs are still known, so that duplicates are dropped. */
+const MAX_KNOWN_IDS = 20_000;
 const REOPEN_AFTER_MS = 5_000;
-/** Longer than two heartbeats take: nobody is at the other end any more, or nothing of it comes through. */
+/** After two missed heartbeats the connection is considered dead. */
 const SILENT_AFTER_MS = (2 * STREAM_HEARTBEAT_SECONDS + 5) * 1_000;
 
 export type LiveStateName = 'connecting' | 'live' | 'lost';
 
-/** What came since the last time. */
 export interface LiveBatch {
   readonly checks: readonly Event[];
   readonly statusChanges: readonly StatusChange[];
-  /** Something may be missing: lists are to be loaded again. */
+  /** Records may be missing: lists must be reloaded. */
   readonly reset: boolean;
 }
 
-/** The account's records as they happen (`GET /api/dashboard/stream`), in batches, each record once, resumed after a drop. */
+/** Delivers the account's records in batches, as they happen (`GET /api/dashboard/stream`). It resumes after a drop and drops duplicates. */
 export class LiveStream {
   #source: EventSource | null = null;
   #state: LiveStateName = 'connecting';
@@ -39,25 +38,25 @@ export class LiveStream {
     return this.#state;
   }
 
-  /** When there was a sign of life, epoch milliseconds: while the stream is lost, what pages show is of then. */
+  /** When the server was last heard, in epoch milliseconds. While the stream is lost, the pages show the state of that time. */
   get heardAt(): number {
     return this.#heardAt;
   }
 
-  /** Whether the stream that is open goes on where the one before it ended. */
+  /** Whether the open stream continues where the one before ended. */
   get resumed(): boolean {
     return this.#resumed;
   }
 
   open(): void {
-    this.#letGo();
+    this.#disconnect();
     const query = this.#lastEventId === '' ? '' : `?lastEventId=${encodeURIComponent(this.#lastEventId)}`;
     const source = new EventSource(`${PATH}${query}`);
     this.#source = source;
-    this.#awaitLife();
+    this.#expectHeartbeat();
     let hasOpened = false;
     source.addEventListener('open', () => {
-      // A browser that comes back by itself sends the position that every stream begins with.
+      // A browser that reconnects automatically sends the last position.
       this.#resumed = hasOpened || query !== '';
       hasOpened = true;
       this.#hear();
@@ -66,16 +65,16 @@ export class LiveStream {
     this.#listen(source);
     source.addEventListener('error', () => {
       this.#setState('lost');
-      // A browser comes back by itself after a drop, but gives up after an answer that is no stream.
+      // A browser reconnects after a drop, but not after a response that is no event stream.
       if (source.readyState !== EventSource.CLOSED) return;
       clearTimeout(this.#reopen);
       this.#reopen = setTimeout(() => this.open(), REOPEN_AFTER_MS);
     });
   }
 
-  /** Lets go of the connection until `open`, which goes on from here. What has come is still told. */
+  /** Closes the connection until `open`, which resumes from here. Pending records are still delivered. */
   pause(): void {
-    this.#letGo();
+    this.#disconnect();
     this.#setState('connecting');
   }
 
@@ -86,13 +85,13 @@ export class LiveStream {
     this.#pending = empty();
   }
 
-  /** @returns what ends it */
+  /** @returns a function that unsubscribes */
   onBatch(listener: (batch: LiveBatch) => void): () => void {
     this.#batchListeners.add(listener);
     return () => this.#batchListeners.delete(listener);
   }
 
-  /** @returns what ends it */
+  /** @returns a function that unsubscribes */
   onState(listener: () => void): () => void {
     this.#stateListeners.add(listener);
     return () => this.#stateListeners.delete(listener);
@@ -115,15 +114,15 @@ export class LiveStream {
     source.addEventListener('heartbeat', (message) => this.#hear(message));
   }
 
-  /** @param message what came, with the position it is at; without one a stream was opened */
+  /** @param message carries the position; undefined when the stream opens */
   #hear(message?: MessageEvent): void {
     if (message !== undefined) this.#lastEventId = message.lastEventId;
     this.#heardAt = Date.now();
-    this.#awaitLife();
+    this.#expectHeartbeat();
   }
 
-  /** A connection can be dead for minutes before a browser is told so; one that is being opened can, too. */
-  #awaitLife(): void {
+  /** A browser may notice a dead connection only after minutes, also while it opens one. */
+  #expectHeartbeat(): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
       this.#setState('lost');
@@ -131,7 +130,7 @@ export class LiveStream {
     }, SILENT_AFTER_MS);
   }
 
-  #letGo(): void {
+  #disconnect(): void {
     this.#source?.close();
     this.#source = null;
     clearTimeout(this.#reopen);
@@ -142,7 +141,7 @@ export class LiveStream {
     this.#hear(message);
     if (this.#known.has(id)) return false;
     this.#known.add(id);
-    if (this.#known.size > REMEMBERED_IDS) {
+    if (this.#known.size > MAX_KNOWN_IDS) {
       const [oldest] = this.#known;
       if (oldest !== undefined) this.#known.delete(oldest);
     }
@@ -170,12 +169,12 @@ function empty(): { checks: Event[]; statusChanges: StatusChange[]; reset: boole
   return { checks: [], statusChanges: [], reset: false };
 }
 
-/** Somebody who looks at another tab for a moment misses nothing; beyond that the connection is worth more to the tabs that are seen. */
+/** A tab that is hidden for a short time misses nothing. */
 const PAUSE_AFTER_MS = 60_000;
 
 /**
- * Lets a page that nobody sees let go of its stream: over HTTP/1.1 a browser has six connections to a server, for all its tabs.
- * @returns what ends it
+ * Closes the stream of a hidden page: over HTTP/1.1 all tabs of a browser share six connections to a server.
+ * @returns a function that stops it
  */
 export function pauseWhileHidden(stream: Pick<LiveStream, 'open' | 'pause'>, page: Document): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -9,6 +9,6 @@ test.each([
   ],
   [{ q: 404 }, { q: '404' }],
   [{ q: ['a'], status: 'BROKEN', region: null, order: '', other: 1 }, {}],
-])('%j is read as %j', (address, search) => {
+])('parses %j as %j', (address, search) => {
   expect(JSON.parse(JSON.stringify(monitorsSearchSchema.parse(address)))).toEqual(search);
 });

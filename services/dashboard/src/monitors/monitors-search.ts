@@ -3,13 +3,13 @@ import { z } from 'zod';
 
 export const MONITOR_ORDERS = ['status', 'name', 'latency', 'newest'] as const;
 
-/** A word that looks like a number comes as one from the address. */
+/** The router parses a search parameter that looks like a number as a number. */
 const text = z
   .union([z.string(), z.number().transform(String)])
   .optional()
   .catch(undefined);
 
-/** What the list of monitors shows, kept in the address so that it can be shared. Anything that is not right is left out. */
+/** The search parameters of the list of monitors. Invalid ones are ignored. */
 export const monitorsSearchSchema = z.object({
   q: text,
   status: z.enum(MONITOR_STATUSES).optional().catch(undefined),

@@ -47,17 +47,17 @@ function bodyOf(change: Partial<MonitorFormValues>, stored: Monitor | null = MON
 }
 
 describe('the form of a monitor', () => {
-  test('holds every field: the body made of it is the monitor again', () => {
+  test('hold every field: their body equals the monitor', () => {
     expect(bodyOf({})).toEqual(FIELDS);
   });
 
-  test('of a new one has the defaults of the API', () => {
+  test('have the defaults of the API for a new monitor', () => {
     const body = bodyOf({ name: 'a', url: 'https://a.example' }, null);
     const byApi = createMonitorSchema.parse({ name: 'a', url: 'https://a.example' });
     expect({ type: 'HTTP', ...body }).toEqual(byApi);
   });
 
-  test('what is emptied is cleared', () => {
+  test('an emptied field is cleared', () => {
     const emptied = {
       headers: [],
       body: '',
@@ -84,7 +84,7 @@ describe('the form of a monitor', () => {
     });
   });
 
-  test('a row of headers that nobody filled in does not count', () => {
+  test('an empty row of headers does not count', () => {
     const headers = [
       { key: '1', name: ' ', value: '' },
       { key: '2', name: ' Accept ', value: ' text/plain' },
@@ -92,7 +92,7 @@ describe('the form of a monitor', () => {
     expect(bodyOf({ headers })).toMatchObject({ headers: { Accept: ' text/plain' } });
   });
 
-  test('a body that the method does not send stays as it is stored', () => {
+  test('a body that the method does not send stays unchanged', () => {
     expect(bodyOf({ method: 'GET', body: 'typed before' })).toMatchObject({ body: MONITOR.body });
     expect(bodyOf({ method: 'GET', body: 'typed before' }, null)).toMatchObject({ body: null });
     expect(bodyOf({ method: 'PUT', body: 'typed' })).toMatchObject({ body: 'typed' });
@@ -102,11 +102,11 @@ describe('the form of a monitor', () => {
 describe('changesBetween', () => {
   const before = toBody(toValues(MONITOR), MONITOR);
 
-  test('nothing, where nothing was changed', () => {
+  test('are empty if nothing has changed', () => {
     expect(changesBetween(before, toBody(toValues(MONITOR), MONITOR))).toEqual({});
   });
 
-  test('only what was changed; objects and lists as a whole', () => {
+  test('have only changed fields, with objects and lists as a whole', () => {
     const values = toValues(MONITOR);
     const changed = {
       ...values,
@@ -144,7 +144,7 @@ function withAssertions(change: Partial<MonitorFormValues['assertions']>): Parti
 }
 
 describe('findErrors', () => {
-  test('none, where all is right', () => {
+  test('finds none in valid values', () => {
     expect(findErrors(RIGHT, null)).toEqual([]);
   });
 
@@ -170,7 +170,7 @@ describe('findErrors', () => {
     expect(pathsOf(change)).toEqual(paths);
   });
 
-  test('HEAD has no body to look into; said together with what else is wrong', () => {
+  test('reports body assertions of HEAD together with other errors', () => {
     const inBody = withAssertions({ bodyContains: 'ok', bodyNotContains: 'error' });
     expect(pathsOf({ ...inBody, method: 'GET' })).toEqual([]);
     expect(pathsOf({ ...inBody, method: 'HEAD', name: '' })).toEqual([
@@ -180,7 +180,7 @@ describe('findErrors', () => {
     ]);
   });
 
-  test('which of the regions is wrong is said', () => {
+  test('names the invalid region', () => {
     const [problem] = findErrors({ ...RIGHT, regions: ['eu', 'US'] }, null);
     expect(problem?.message).toMatch(/^US: must be a region code/);
   });

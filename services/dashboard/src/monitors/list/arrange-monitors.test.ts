@@ -40,7 +40,7 @@ const MONITORS = [
 ];
 
 describe('MonitorArranger', () => {
-  test('without a wish: down first, the latest outage before others, then by name', () => {
+  test('sorts by status by default: the latest outage first, then by name', () => {
     const { ids } = new MonitorArranger('home').arrange(MONITORS, {}, NO_LATENCIES);
     expect(ids).toEqual(['new', 'old', 'fresh', 'paused', 'up2', 'up10']);
   });
@@ -68,7 +68,7 @@ describe('MonitorArranger', () => {
     expect(new MonitorArranger('home').arrange(MONITORS, { q }, NO_LATENCIES).ids).toEqual(ids);
   });
 
-  test('by region: those without any are in the default one', () => {
+  test('filters by region; monitors without regions are in the default region', () => {
     const ids = (region: string): readonly string[] =>
       new MonitorArranger('home').arrange(MONITORS, { region, order: 'name' }, NO_LATENCIES).ids;
     expect(ids('us')).toEqual(['old', 'up2']);
@@ -76,7 +76,7 @@ describe('MonitorArranger', () => {
     expect(ids('mars')).toEqual([]);
   });
 
-  test('counts by status stay when one status is chosen; totals stay whatever is chosen', () => {
+  test('a status filter changes no counts, and no filter changes the totals', () => {
     const search = { region: 'us', status: 'UP' } as const;
     const { ids, counts, totals, regions } = new MonitorArranger('home').arrange(
       MONITORS,
@@ -89,7 +89,7 @@ describe('MonitorArranger', () => {
     expect(regions).toEqual(['eu', 'home', 'us']);
   });
 
-  test('a check alone changes nothing: the same object comes back', () => {
+  test('returns the same object after a check', () => {
     const arranger = new MonitorArranger('home');
     const first = arranger.arrange(MONITORS, { q: 'shop' }, NO_LATENCIES);
     const checked = MONITORS.map((monitor) => ({ ...monitor, lastCheckedAt: '2026-03-01T15:00:00.000Z' }));
@@ -111,7 +111,7 @@ describe('MonitorArranger', () => {
     expect(afresh).not.toEqual(new MonitorArranger('home').arrange(MONITORS, {}, NO_LATENCIES));
   });
 
-  test('another search, order or latencies count at once', () => {
+  test('applies a new search, order or latencies at once', () => {
     const arranger = new MonitorArranger('home');
     const first = arranger.arrange(MONITORS, {}, NO_LATENCIES);
     expect(arranger.arrange(MONITORS, { order: 'name' }, NO_LATENCIES).ids).not.toEqual(first.ids);
@@ -124,12 +124,12 @@ describe('MonitorArranger', () => {
 const NONE = { DOWN: 0, PENDING: 0, MAINTENANCE: 0, UP: 0 };
 
 test.each([
-  [{}, 'Nothing is watched yet'],
-  [{ UP: 1 }, 'The one monitor is up'],
-  [{ UP: 12 }, 'All 12 are up'],
+  [{}, '0 monitors'],
+  [{ UP: 1 }, '1 monitor is up'],
+  [{ UP: 12 }, 'All 12 monitors are up'],
   [{ DOWN: 1 }, '1 down'],
   [{ DOWN: 3, PENDING: 1, MAINTENANCE: 2, UP: 90 }, '3 down, 1 pending, 2 in maintenance, 90 up'],
   [{ MAINTENANCE: 2, UP: 90 }, '2 in maintenance, 90 up'],
-])('%j: %s', (counts, words) => {
-  expect(describeTotals({ ...NONE, ...counts })).toBe(words);
+])('describes %j as "%s"', (counts, text) => {
+  expect(describeTotals({ ...NONE, ...counts })).toBe(text);
 });

@@ -1,17 +1,17 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { matchesSearch } from '../../components/filter-monitors.ts';
 import type { MonitorsSearch } from '../monitors-search.ts';
 
-/** In the order in which they ask for attention. */
+/** Most urgent first. */
 export const STATUS_ORDER = ['DOWN', 'PENDING', 'MAINTENANCE', 'UP'] as const satisfies MonitorStatus[];
 
 export type StatusCounts = Readonly<Record<MonitorStatus, number>>;
 
-/** What the list shows. */
 export interface Arrangement {
-  /** Of the monitors to show, in their order. */
+  /** The monitors to show, in order. */
   readonly ids: readonly string[];
-  /** Of the monitors that search and region leave. */
+  /** Of the monitors that match the search and the region. */
   readonly counts: StatusCounts;
   /** Of all monitors. */
   readonly totals: StatusCounts;
@@ -19,60 +19,63 @@ export interface Arrangement {
   readonly regions: readonly string[];
 }
 
-/** Milliseconds of the latest check that was answered, by monitor. */
+/** The latency in milliseconds of each monitor's latest check with a response. */
 export type Latencies = ReadonlyMap<string, number>;
 
 const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
+const NAME_FIELDS = ['id', 'name'] as const;
+const LIST_FIELDS = [...NAME_FIELDS, 'status', 'statusSince', 'url', 'externalId', 'source'] as const;
 
-/**
- * Filters and sorts the list, anew only where something changed that this depends on: that a monitor was checked
- * again changes nothing, and the answer is the same object.
- */
+/** Filters and sorts the list. It returns the same object until something changes that the arrangement depends on; a check does not. */
 export class MonitorArranger {
   readonly #defaultRegion: string;
   #monitors: readonly Monitor[] = [];
   #search: MonitorsSearch = {};
   #latencies: Latencies = new Map();
-  /** Places in the list, by name. */
+  /** Indexes of the list, sorted by name. */
   #byName: readonly number[] = [];
   #arrangement: Arrangement | null = null;
 
-  /** @param defaultRegion that of monitors that name none */
+  /** @param defaultRegion the region of monitors without regions */
   constructor(defaultRegion: string) {
     this.#defaultRegion = defaultRegion;
   }
 
   arrange(monitors: readonly Monitor[], search: MonitorsSearch, latencies: Latencies): Arrangement {
     const before = this.#monitors;
-    const isSameQuestion = isSameSearch(this.#search, search) && this.#latencies === latencies;
     this.#monitors = monitors;
-    if (this.#arrangement !== null && isSameQuestion && isSame(before, monitors, isSameInList))
+    if (
+      this.#arrangement !== null &&
+      this.#latencies === latencies &&
+      isSameSearch(this.#search, search) &&
+      isSame(before, monitors, isSameInList)
+    )
       return this.#arrangement;
-    if (!isSame(before, monitors, isSameName)) this.#byName = placesByName(monitors);
+    if (!isSame(before, monitors, isSameName)) this.#byName = sortByName(monitors);
     this.#search = search;
     this.#latencies = latencies;
-    const byName = this.#byName.flatMap((place) => monitors[place] ?? []);
+    const byName = this.#byName.flatMap((index) => monitors[index] ?? []);
     this.#arrangement = arrange(byName, search, latencies, this.#defaultRegion);
     return this.#arrangement;
   }
 }
 
-/** @param monitors by name: what is equal in an order stays so */
+/** @param monitors sorted by name, which every order keeps among equals */
 function arrange(
   monitors: readonly Monitor[],
-  search: MonitorsSearch,
+  { q = '', status, region, order = 'status' }: MonitorsSearch,
   latencies: Latencies,
   defaultRegion: string,
 ): Arrangement {
-  const { q = '', status, region, order = 'status' } = search;
-  const terms = q.toLowerCase().split(/\s+/).filter(Boolean);
-  const isInRegion = (monitor: Monitor): boolean =>
-    region === undefined || regionsOf(monitor, defaultRegion).includes(region);
-  const left = monitors.filter((monitor) => isInRegion(monitor) && holdsAll(monitor, terms));
-  const shown = status === undefined ? left : left.filter((monitor) => monitor.status === status);
+  const matching = monitors.filter(
+    (monitor) =>
+      (region === undefined || regionsOf(monitor, defaultRegion).includes(region)) &&
+      (q === '' || matchesSearch(searchTextOf(monitor), q)),
+  );
+  const shown = status === undefined ? matching : matching.filter((monitor) => monitor.status === status);
   return {
     ids: sort(shown, order, latencies).map(({ id }) => id),
-    counts: countByStatus(left),
+    counts: countByStatus(matching),
     totals: countByStatus(monitors),
     regions: [...new Set(monitors.flatMap((monitor) => regionsOf(monitor, defaultRegion)))].toSorted(),
   };
@@ -95,7 +98,7 @@ function sort(
     case 'status':
       return STATUS_ORDER.flatMap((status) => {
         const same = byName.filter((monitor) => monitor.status === status);
-        // What broke last stands first.
+        // The latest outage comes first.
         return status === 'DOWN'
           ? same.sort((one, other) => compareText(other.statusSince, one.statusSince))
           : same;
@@ -108,10 +111,8 @@ export function regionsOf({ regions }: Pick<Monitor, 'regions'>, defaultRegion: 
   return regions.length === 0 ? [defaultRegion] : regions;
 }
 
-function holdsAll({ name, url, externalId, source }: Monitor, terms: readonly string[]): boolean {
-  if (terms.length === 0) return true;
-  const text = `${name}\n${url}\n${externalId ?? ''}\n${source ?? ''}`.toLowerCase();
-  return terms.every((term) => text.includes(term));
+function searchTextOf({ name, url, externalId, source }: Monitor): string {
+  return [name, url, externalId, source].join('\n');
 }
 
 function countByStatus(monitors: readonly Monitor[]): StatusCounts {
@@ -120,11 +121,11 @@ function countByStatus(monitors: readonly Monitor[]): StatusCounts {
   return counts;
 }
 
-function placesByName(monitors: readonly Monitor[]): readonly number[] {
-  const named = monitors.map(({ id, name }, place) => ({ id, name, place }));
-  return named
+function sortByName(monitors: readonly Monitor[]): readonly number[] {
+  return monitors
+    .map(({ id, name }, index) => ({ id, name, index }))
     .sort((one, other) => NAMES.compare(one.name, other.name) || compareText(one.id, other.id))
-    .map(({ place }) => place);
+    .map(({ index }) => index);
 }
 
 function compareText(one: string, other: string): number {
@@ -151,32 +152,25 @@ function isSame(
 }
 
 function isSameName(one: Monitor, other: Monitor): boolean {
-  return one.id === other.id && one.name === other.name;
+  return NAME_FIELDS.every((field) => one[field] === other[field]);
 }
 
 function isSameInList(one: Monitor, other: Monitor): boolean {
   return (
-    isSameName(one, other) &&
-    one.status === other.status &&
-    one.statusSince === other.statusSince &&
-    one.url === other.url &&
-    one.externalId === other.externalId &&
-    one.source === other.source &&
-    one.regions.join() === other.regions.join()
+    LIST_FIELDS.every((field) => one[field] === other[field]) && one.regions.join() === other.regions.join()
   );
 }
 
-/** As "3 down, 1 pending, 4,990 up"; what there is none of is left out. */
+/** Formats as "3 down, 1 pending, 4,990 up", without statuses that no monitor has. */
 export function describeTotals({ DOWN, PENDING, MAINTENANCE, UP }: StatusCounts): string {
-  if (DOWN + PENDING + MAINTENANCE + UP === 0) return 'Nothing is watched yet';
   const parts = [
-    { count: DOWN, words: 'down' },
-    { count: PENDING, words: 'pending' },
-    { count: MAINTENANCE, words: 'in maintenance' },
-    { count: UP, words: 'up' },
+    { count: DOWN, label: 'down' },
+    { count: PENDING, label: 'pending' },
+    { count: MAINTENANCE, label: 'in maintenance' },
+    { count: UP, label: 'up' },
   ].filter(({ count }) => count > 0);
-  const [only] = parts;
-  if (parts.length === 1 && only?.words === 'up')
-    return only.count === 1 ? 'The one monitor is up' : `All ${only.count.toLocaleString()} are up`;
-  return parts.map(({ count, words }) => `${count.toLocaleString()} ${words}`).join(', ');
+  if (parts.length === 0) return '0 monitors';
+  if (parts.length === 1 && UP > 0)
+    return UP === 1 ? '1 monitor is up' : `All ${UP.toLocaleString()} monitors are up`;
+  return parts.map(({ count, label }) => `${count.toLocaleString()} ${label}`).join(', ');
 }

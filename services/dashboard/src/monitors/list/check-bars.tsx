@@ -23,17 +23,17 @@ import {
 
 const StoreContext = createContext<RecentChecksStore | null>(null);
 
-/** Keeps the recent checks of the monitors that are shown below. */
+/** Provides the recent checks of the monitors on screen. */
 export function RecentChecksProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const stream = useLiveStream();
   const [store] = useState(() => new RecentChecksStore(loadRecentChecks));
   useEffect(() => {
-    const leave = stream.onBatch((batch) => {
+    const unsubscribe = stream.onBatch((batch) => {
       if (batch.reset) store.reset();
       store.add(batch.checks);
     });
     return () => {
-      leave();
+      unsubscribe();
       store.close();
     };
   }, [stream, store]);
@@ -41,12 +41,12 @@ export function RecentChecksProvider({ children }: { readonly children: ReactNod
 }
 
 /**
- * @returns oldest first; null as long as they are not known
+ * @returns oldest first, or null until they are loaded
  * @throws outside of a `RecentChecksProvider`
  */
 export function useRecentChecks(monitorId: string): readonly RecentCheck[] | null {
   const store = useContext(StoreContext);
-  if (store === null) throw new Error('useRecentChecks needs a RecentChecksProvider above');
+  if (store === null) throw new Error('useRecentChecks requires a RecentChecksProvider');
   const subscribe = useCallback(
     (listener: () => void) => store.watch(monitorId, listener),
     [store, monitorId],
@@ -55,35 +55,51 @@ export function useRecentChecks(monitorId: string): readonly RecentCheck[] | nul
 }
 
 interface ChecksProps {
-  /** Oldest first; null: not known yet. */
+  /** Oldest first, or null until they are loaded. */
   readonly checks: readonly RecentCheck[] | null;
 }
 
-const VIEW_BOX = `0 0 ${DRAWING.width} ${DRAWING.height}`;
-const NONE: readonly RecentCheck[] = [];
+const NO_CHECKS: readonly RecentCheck[] = [];
 
-/** The latest checks as bars; a failed one is taller, and red. */
+/** The latest checks as bars. The bar of a failed check is red and taller. */
 export function CheckBars({ checks }: ChecksProps): ReactNode {
-  const bars = useMemo(() => drawBars(checks ?? NONE), [checks]);
-  const label = checks === null ? 'Loading the latest checks' : describePassed(checks);
+  const { none, up, down } = useMemo(() => drawBars(checks ?? NO_CHECKS), [checks]);
   return (
-    <svg className={classes['bars']} viewBox={VIEW_BOX} role="img" aria-label={label}>
-      {checks !== null && <title>{label}</title>}
-      <path d={bars.none} className={classes['none']} />
-      <path d={bars.up} className={classes['up']} />
-      <path d={bars.down} className={classes['down']} />
-    </svg>
+    <Drawing kind="bars" label={checks && describePassed(checks)}>
+      <path d={none} className={classes['none']} />
+      <path d={up} className={classes['up']} />
+      <path d={down} className={classes['down']} />
+    </Drawing>
   );
 }
 
-/** The latency of the latest checks as a line. */
+/** The latencies of the latest checks as a line. */
 export function LatencySparkline({ checks }: ChecksProps): ReactNode {
-  const path = useMemo(() => drawSparkline(checks ?? NONE), [checks]);
-  const label = checks === null ? 'Loading the latencies' : describeLatencies(checks);
+  const path = useMemo(() => drawSparkline(checks ?? NO_CHECKS), [checks]);
   return (
-    <svg className={classes['sparkline']} viewBox={VIEW_BOX} role="img" aria-label={label}>
-      {checks !== null && <title>{label}</title>}
+    <Drawing kind="sparkline" label={checks && describeLatencies(checks)}>
       <path d={path} />
+    </Drawing>
+  );
+}
+
+interface DrawingProps {
+  readonly kind: 'bars' | 'sparkline';
+  /** Null while the checks load. */
+  readonly label: string | null;
+  readonly children: ReactNode;
+}
+
+function Drawing({ kind, label, children }: DrawingProps): ReactNode {
+  return (
+    <svg
+      className={classes[kind]}
+      viewBox={`0 0 ${DRAWING.width} ${DRAWING.height}`}
+      role="img"
+      aria-label={label ?? 'Loading the latest checks'}
+    >
+      {label !== null && <title>{label}</title>}
+      {children}
     </svg>
   );
 }

@@ -7,79 +7,75 @@ import { loadRecentChecks, monitorsQuery } from '../queries.ts';
 import type { Latencies } from './arrange-monitors.ts';
 import { LatestLatencies } from './recent-checks.ts';
 
-const indexes = new WeakMap<readonly Monitor[], ReadonlyMap<string, Monitor>>();
+const monitorsById = new WeakMap<readonly Monitor[], ReadonlyMap<string, Monitor>>();
 
-/** One monitor of the loaded list; what shows it is drawn again only when this one changes. */
+/** A monitor of the loaded list. The component renders again only when this monitor changes. */
 export function useMonitor(id: string): Monitor | undefined {
   const select = useCallback((monitors: readonly Monitor[]) => indexById(monitors).get(id), [id]);
-  // Rows come and go as one scrolls: the page alone decides when the list is loaded again.
+  // Rows mount while scrolling: only the page loads the list.
   return useQuery({ ...monitorsQuery, select, enabled: false }).data;
 }
 
 function indexById(monitors: readonly Monitor[]): ReadonlyMap<string, Monitor> {
-  const known = indexes.get(monitors);
-  if (known !== undefined) return known;
-  const index = new Map(monitors.map((monitor) => [monitor.id, monitor]));
-  indexes.set(monitors, index);
+  const index = monitorsById.get(monitors) ?? new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  monitorsById.set(monitors, index);
   return index;
 }
 
-/** A list by latency would never stand still: it is sorted anew only so often. */
+/** A list that is sorted by latency would never stand still, so it is sorted only this often. */
 const PUBLISH_EVERY_MS = 10_000;
-const NONE: Latencies = new Map();
+const NO_LATENCIES: Latencies = new Map();
 
-/** The latencies to sort all monitors by; loaded and kept only while `isWanted`. */
-export function useLatencies(isWanted: boolean): Latencies {
+/** The latencies of all monitors. They are loaded and kept only while `enabled`. */
+export function useLatencies(enabled: boolean): Latencies {
   const stream = useLiveStream();
   const queryClient = useQueryClient();
-  const [latencies, setLatencies] = useState(NONE);
+  const [latencies, setLatencies] = useState(NO_LATENCIES);
   useEffect(() => {
-    if (!isWanted) return undefined;
+    if (!enabled) return undefined;
     const latest = new LatestLatencies();
-    const left = new AbortController();
+    const controller = new AbortController();
+    const { signal } = controller;
     const publish = (): void => {
-      if (!left.signal.aborted) setLatencies(latest.publish());
+      if (!signal.aborted) setLatencies(latest.publish());
     };
-    const leave = stream.onBatch(({ checks }) => latest.add(checks));
+    const load = async (): Promise<void> => {
+      const monitors = await queryClient.ensureQueryData(monitorsQuery);
+      const ids = monitors.map(({ id }) => id);
+      await latest.load(ids, loadRecentChecks, signal);
+    };
+    const unsubscribe = stream.onBatch(({ checks }) => latest.add(checks));
     const timer = setInterval(publish, PUBLISH_EVERY_MS);
-    void queryClient
-      .ensureQueryData(monitorsQuery)
-      .then((monitors) =>
-        latest.load(
-          monitors.map(({ id }) => id),
-          loadRecentChecks,
-          left.signal,
-        ),
-      )
-      // What is missing, the stream brings.
+    // After an error the live stream delivers the rest.
+    void load()
       .catch(() => undefined)
       .finally(publish);
     return () => {
-      left.abort();
-      leave();
+      controller.abort();
+      unsubscribe();
       clearInterval(timer);
-      setLatencies(NONE);
+      setLatencies(NO_LATENCIES);
     };
-  }, [isWanted, stream, queryClient]);
+  }, [enabled, stream, queryClient]);
   return latencies;
 }
 
-/** Rows beyond the screen, so that the Tab key and quick scrolling find them. */
+/** Rows beyond the screen, for the Tab key and fast scrolling. */
 const OVERSCAN = 10;
 
 interface VirtualRows<Container extends HTMLElement> {
-  /** For what holds the rows. */
+  /** For the element around the rows. */
   readonly containerRef: RefObject<Container | null>;
-  /** The rows to draw. */
+  /** The rows to render. */
   readonly indexes: readonly number[];
-  /** Pixels to leave free before and after them. */
+  /** The heights of the gaps before and after the rows, in pixels. */
   readonly before: number;
   readonly after: number;
 }
 
 /**
- * Which rows of a long list are on screen, as the window scrolls.
- * @param rowHeight in pixels, the same for all
+ * The rows of a long list that are on screen while the window scrolls.
+ * @param rowHeight in pixels, the same for all rows
  */
 export function useVirtualRows<Container extends HTMLElement>(
   count: number,
@@ -87,7 +83,7 @@ export function useVirtualRows<Container extends HTMLElement>(
 ): VirtualRows<Container> {
   const containerRef = useRef<Container>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
-  // What stands above may change its height at any time, and with it that of the page.
+  // Content above the list may change its height, and with it that of the body.
   useLayoutEffect(() => {
     const observer = new ResizeObserver(() => {
       const top = containerRef.current?.getBoundingClientRect().top;
@@ -96,7 +92,7 @@ export function useVirtualRows<Container extends HTMLElement>(
     observer.observe(document.body);
     return () => observer.disconnect();
   }, []);
-  // oxlint-disable-next-line react/incompatible-library -- what is read of it is read anew at each rendering
+  // oxlint-disable-next-line react/incompatible-library -- its values are read on every render
   const virtualizer = useWindowVirtualizer({
     count,
     estimateSize: () => rowHeight,

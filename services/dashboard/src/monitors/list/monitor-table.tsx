@@ -11,7 +11,7 @@ import cardClasses from './monitor-cards.module.css';
 import classes from './monitor-table.module.css';
 import { latestLatency } from './recent-checks.ts';
 
-/** As in monitor-table.module.css. */
+/** The same as in monitor-table.module.css. */
 export const ROW_HEIGHT = 60;
 
 const COLUMNS = [
@@ -23,7 +23,7 @@ const COLUMNS = [
   { key: 'checked', label: 'Last check' },
 ] as const;
 
-/** The list on a wide screen. However many there are, only the rows on screen exist. */
+/** The list on a wide screen. Only the rows on screen are in the document. */
 export function MonitorTable({ ids }: { readonly ids: readonly string[] }): ReactNode {
   const defaultRegion = useDefaultRegion();
   const { containerRef, indexes, before, after } = useVirtualRows<HTMLTableElement>(ids.length, ROW_HEIGHT);
@@ -57,7 +57,7 @@ function Gap({ height }: { readonly height: number }): ReactNode {
   if (height === 0) return null;
   return (
     <tr aria-hidden className={classes['gap']}>
-      {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label -- nothing is there, and nobody is told of it */}
+      {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label -- it is empty and hidden */}
       <td colSpan={COLUMNS.length} style={{ height }} />
     </tr>
   );
@@ -99,7 +99,7 @@ const MonitorRow = memo(function MonitorRow({ id, index, defaultRegion }: Monito
         {regions.length > 1 && ` +${regions.length - 1}`}
       </td>
       <td className={classes['checked']}>
-        {lastCheckedAt === null ? 'Not yet' : <Time value={lastCheckedAt} as="ago" />}
+        {lastCheckedAt === null ? 'Never' : <Time value={lastCheckedAt} as="ago" />}
       </td>
     </tr>
   );
@@ -123,10 +123,10 @@ function CheckCells({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-/** As in monitor-cards.module.css. */
+/** The same as in monitor-cards.module.css. */
 export const CARD_HEIGHT = 72;
 
-/** The list on a phone: two lines a monitor. */
+/** The list on a phone, with two lines for each monitor. */
 export function MonitorCards({ ids }: { readonly ids: readonly string[] }): ReactNode {
   const { containerRef, indexes, before, after } = useVirtualRows<HTMLUListElement>(ids.length, CARD_HEIGHT);
   return (

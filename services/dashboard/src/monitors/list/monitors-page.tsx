@@ -16,11 +16,11 @@ import { useLatencies } from './list-hooks.ts';
 import { CARD_HEIGHT, MonitorCards, MonitorTable, ROW_HEIGHT } from './monitor-table.tsx';
 import { MonitorsToolbar } from './monitors-toolbar.tsx';
 
-/** What few see does not weigh on what everybody loads first. */
+/** Loaded separately, because most accounts have monitors. */
 const NoMonitorsYet = lazy(async () => ({ default: (await import('./no-monitors-yet.tsx')).NoMonitorsYet }));
 
 const route = getRouteApi('/signed-in/');
-/** What the live stream does not tell: names, and what is gone. */
+/** For changes that the live stream does not deliver: new names and deleted monitors. */
 const REFRESH_EVERY_MS = 5 * 60_000;
 const PHONE = '(max-width: 48em)';
 
@@ -47,19 +47,19 @@ export function MonitorsPage(): ReactNode {
         }
       />
       <Loaded query={query} pending={<ListSkeleton rowHeight={isPhone ? CARD_HEIGHT : ROW_HEIGHT} />}>
-        {(arrangement) => <Monitors arrangement={arrangement} search={search} isPhone={isPhone} />}
+        {(arrangement) => <MonitorList arrangement={arrangement} search={search} isPhone={isPhone} />}
       </Loaded>
     </>
   );
 }
 
-interface MonitorsProps {
+interface MonitorListProps {
   readonly arrangement: Arrangement;
   readonly search: MonitorsSearch;
   readonly isPhone: boolean;
 }
 
-function Monitors({ arrangement, search, isPhone }: MonitorsProps): ReactNode {
+function MonitorList({ arrangement, search, isPhone }: MonitorListProps): ReactNode {
   const navigate = route.useNavigate();
   const { ids, totals } = arrangement;
   const all = totals.DOWN + totals.PENDING + totals.MAINTENANCE + totals.UP;
@@ -69,7 +69,7 @@ function Monitors({ arrangement, search, isPhone }: MonitorsProps): ReactNode {
         <NoMonitorsYet />
       </Suspense>
     );
-  const List = isPhone ? MonitorCards : MonitorTable;
+  const Rows = isPhone ? MonitorCards : MonitorTable;
   return (
     <>
       <MonitorsToolbar
@@ -83,20 +83,31 @@ function Monitors({ arrangement, search, isPhone }: MonitorsProps): ReactNode {
         {ids.length === all ? '' : `${ids.length} of ${all} monitors shown`}
       </VisuallyHidden>
       {ids.length === 0 ? (
-        <NoMonitorsFound onClear={() => void navigate({ search: { order: search.order }, replace: true })} />
+        <EmptyState
+          icon={IconFilterOff}
+          title="No monitors found"
+          action={
+            <Button
+              variant="default"
+              onClick={() => void navigate({ search: { order: search.order }, replace: true })}
+            >
+              Clear filters
+            </Button>
+          }
+        >
+          No monitor matches all filters.
+        </EmptyState>
       ) : (
         <RecentChecksProvider>
-          <List ids={ids} />
+          <Rows ids={ids} />
         </RecentChecksProvider>
       )}
     </>
   );
 }
 
-const ROWS = 10;
-
-/** Stands where the list comes, as tall as it. */
-export function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode {
+/** As high as the list. */
+function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): ReactNode {
   return (
     <div role="status">
       <VisuallyHidden>Loading the monitors</VisuallyHidden>
@@ -105,27 +116,10 @@ export function ListSkeleton({ rowHeight }: { readonly rowHeight: number }): Rea
         <Skeleton height={34} maw={480} />
       </Stack>
       <Stack gap={1} aria-hidden>
-        {Array.from({ length: ROWS }, (_, row) => (
+        {Array.from({ length: 10 }, (_, row) => (
           <Skeleton key={row} height={rowHeight - 1} radius={0} />
         ))}
       </Stack>
     </div>
-  );
-}
-
-/** Nothing is left by search and filters. */
-export function NoMonitorsFound({ onClear }: { readonly onClear: () => void }): ReactNode {
-  return (
-    <EmptyState
-      icon={IconFilterOff}
-      title="No monitor matches"
-      action={
-        <Button variant="default" onClick={onClear}>
-          Clear the filters
-        </Button>
-      }
-    >
-      None has this status, region and text at once.
-    </EmptyState>
   );
 }

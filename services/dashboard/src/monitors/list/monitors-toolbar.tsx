@@ -24,7 +24,7 @@ interface MonitorsToolbarProps {
   readonly onChange: (change: MonitorsSearch) => void;
 }
 
-/** What the list is searched, filtered and sorted by. */
+/** Search, filters and order of the list. */
 export function MonitorsToolbar({ arrangement, search, onChange }: MonitorsToolbarProps): ReactNode {
   const { counts, regions } = arrangement;
   const defaultRegion = useDefaultRegion();
@@ -70,25 +70,26 @@ interface SearchFieldProps {
   readonly onChange: (text: string) => void;
 }
 
+/** Changes the address only after a pause in typing. */
 function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(value);
-  const told = useRef(value);
-  const tell = useDebouncedCallback((next: string) => {
-    told.current = next;
+  const published = useRef(value);
+  const publish = useDebouncedCallback((next: string) => {
+    published.current = next;
     onChange(next);
   }, SEARCH_AFTER_MS);
-  // The address changed by something else: going back, or clearing the filters.
+  // The address changed elsewhere: by going back or by clearing the filters.
   useEffect(() => {
-    if (value === told.current) return;
-    told.current = value;
-    tell.cancel();
+    if (value === published.current) return;
+    published.current = value;
+    publish.cancel();
     setText(value);
-  }, [value, tell]);
+  }, [value, publish]);
   useHotkeys([['/', () => input.current?.focus()]]);
   const type = (next: string): void => {
     setText(next);
-    tell(next);
+    publish(next);
   };
   return (
     <TextInput
@@ -96,10 +97,10 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
       type="search"
       className={classes['search'] ?? ''}
       aria-label="Search monitors"
-      placeholder="Search by name, URL, external id or source"
+      placeholder="Search by name, URL, external ID or source"
       aria-keyshortcuts="/"
       leftSection={<IconSearch size={16} aria-hidden />}
-      rightSection={text !== '' && <CloseButton aria-label="Clear the search" onClick={() => type('')} />}
+      rightSection={text !== '' && <CloseButton aria-label="Clear search" onClick={() => type('')} />}
       value={text}
       onChange={(event) => type(event.currentTarget.value)}
     />
@@ -108,23 +109,22 @@ function SearchField({ value, onChange }: SearchFieldProps): ReactNode {
 
 interface StatusFilterProps {
   readonly counts: StatusCounts;
-  /** Undefined: all. */
+  /** Undefined shows all. */
   readonly value: MonitorStatus | undefined;
   readonly onChange: (status: MonitorStatus | undefined) => void;
 }
 
-/** How many monitors have which status, and a choice of one. */
-export function StatusFilter({ counts, value, onChange }: StatusFilterProps): ReactNode {
+function StatusFilter({ counts, value, onChange }: StatusFilterProps): ReactNode {
   const all = STATUS_ORDER.reduce((sum, status) => sum + counts[status], 0);
   return (
     <div role="group" aria-label="Show by status" className={classes['group']}>
-      <Chip isOn={value === undefined} count={all} onClick={() => onChange(undefined)}>
+      <Chip isSelected={value === undefined} count={all} onClick={() => onChange(undefined)}>
         All
       </Chip>
       {STATUS_ORDER.map((status) => (
         <Chip
           key={status}
-          isOn={value === status}
+          isSelected={value === status}
           count={counts[status]}
           onClick={() => onChange(value === status ? undefined : status)}
         >
@@ -136,17 +136,17 @@ export function StatusFilter({ counts, value, onChange }: StatusFilterProps): Re
 }
 
 interface ChipProps {
-  readonly isOn: boolean;
+  readonly isSelected: boolean;
   readonly count: number;
   readonly onClick: () => void;
   readonly children: ReactNode;
 }
 
-function Chip({ isOn, count, onClick, children }: ChipProps): ReactNode {
+function Chip({ isSelected, count, onClick, children }: ChipProps): ReactNode {
   return (
     <UnstyledButton
       className={classes['chip'] ?? ''}
-      aria-pressed={isOn}
+      aria-pressed={isSelected}
       mod={{ none: count === 0 }}
       onClick={onClick}
     >

@@ -1,11 +1,11 @@
-import { Anchor, Box, Button, Stack, Text } from '@mantine/core';
+import { Box, Button, Stack, Text } from '@mantine/core';
 import { IconActivityHeartbeat, IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { CodeBlock } from '../../components/code-block.tsx';
+import { TextLink } from '../../components/links.tsx';
 import { EmptyState } from '../../components/page.tsx';
 
-/** Before the first monitor: how to make it, here or by the API. */
 export function NoMonitorsYet(): ReactNode {
   const command = [
     `curl ${window.location.origin}/api/cli/monitors \\`,
@@ -25,14 +25,14 @@ export function NoMonitorsYet(): ReactNode {
     >
       <Stack gap="sm">
         <Text inherit>
-          A monitor checks a URL as often as you say, and tells you when it breaks. The first result is there
+          A monitor checks a URL at a fixed interval and alerts you when it fails. The first result appears
           within seconds.
         </Text>
         <Text inherit>
-          Or create it from a script, with an{' '}
-          <Anchor component={Link} to="/api-keys" underline="always">
+          You can also create one from a script, with an{' '}
+          <TextLink to="/api-keys" underline="always">
             API key
-          </Anchor>
+          </TextLink>
           :
         </Text>
         <Box ta="left">

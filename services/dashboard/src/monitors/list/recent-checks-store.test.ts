@@ -58,7 +58,7 @@ const seconds = (checks: readonly RecentCheck[] | null): number[] | undefined =>
   checks?.map(({ latency }) => latency);
 
 describe('RecentChecksStore', () => {
-  test('asks once for all that came on screen together', async () => {
+  test('loads monitors that appear together with one request', async () => {
     const { store, asked, answer } = newServer();
     const listener = jest.fn();
     store.watch('a', listener);
@@ -73,14 +73,14 @@ describe('RecentChecksStore', () => {
     expect(store.get('b')).toEqual([]);
   });
 
-  test('asks for no more than 200 at once', async () => {
+  test('loads at most 200 monitors at once', async () => {
     const { store, asked } = newServer();
     for (let index = 0; index < 250; index += 1) store.watch(`m${index}`, noListener);
     await jest.advanceTimersByTimeAsync(200);
     expect(asked.map(({ length }) => length)).toEqual([200, 50]);
   });
 
-  test('does not ask for what was scrolled past', async () => {
+  test('does not load monitors that were scrolled past', async () => {
     const { store, asked } = newServer();
     store.watch('passed', noListener)();
     store.watch('seen', noListener);
@@ -89,7 +89,7 @@ describe('RecentChecksStore', () => {
     expect(store.size).toBe(1);
   });
 
-  test('loses no live check that comes while the answer is under way', async () => {
+  test('keeps live checks that arrive during a request', async () => {
     const { store, answer } = newServer();
     store.watch('a', noListener);
     store.add([eventOf('a', 2)]);
@@ -99,7 +99,7 @@ describe('RecentChecksStore', () => {
     expect(seconds(store.get('a'))).toEqual([1, 2, 3, 4]);
   });
 
-  test('tells once of the live checks of a batch, and of nothing that is not its own', async () => {
+  test('notifies once for each batch, and only of its own checks', async () => {
     const { store, answer } = newServer();
     const listener = jest.fn();
     store.watch('a', listener);
@@ -115,7 +115,7 @@ describe('RecentChecksStore', () => {
     expect(seconds(store.get('a'))).toEqual([1, 2, 3]);
   });
 
-  test('keeps what left the screen for a while, up to date, then forgets it', async () => {
+  test('keeps monitors up to date for a while after they left the screen', async () => {
     const { store, asked, answer } = newServer();
     const leave = store.watch('a', noListener);
     await jest.advanceTimersByTimeAsync(100);
@@ -131,7 +131,7 @@ describe('RecentChecksStore', () => {
     expect(store.size).toBe(0);
   });
 
-  test('remembers a bounded number, however much is scrolled through', async () => {
+  test('keeps a bounded number of monitors', async () => {
     const { store, answer } = newServer();
     for (let page = 0; page < 50; page += 1) {
       const ids = Array.from({ length: 40 }, (_, index) => `m${page * 40 + index}`);
@@ -146,7 +146,7 @@ describe('RecentChecksStore', () => {
     expect(store.get('m1999')).not.toBeNull();
   });
 
-  test('tries again where no answer comes', async () => {
+  test('retries a failed request', async () => {
     const { store, asked, answer } = newServer();
     store.watch('a', noListener);
     await jest.advanceTimersByTimeAsync(100);
@@ -157,7 +157,7 @@ describe('RecentChecksStore', () => {
     expect(seconds(store.get('a'))).toEqual([1]);
   });
 
-  test('after a gap in the stream it asks again, and takes no answer from before it', async () => {
+  test('a reset reloads and ignores older responses', async () => {
     const { store, asked, answer } = newServer();
     store.watch('a', noListener);
     await jest.advanceTimersByTimeAsync(100);
@@ -170,7 +170,7 @@ describe('RecentChecksStore', () => {
     expect(seconds(store.get('a'))).toEqual([1, 2]);
   });
 
-  test('asks for nothing once it is closed', async () => {
+  test('loads nothing after it is closed', async () => {
     const { store, asked } = newServer();
     store.watch('a', noListener);
     store.close();

@@ -2,28 +2,28 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import { mergeChecks, type RecentCheck } from './recent-checks.ts';
 
-/** Rows that are scrolled past quickly are not asked for. */
+/** Rows that leave the screen within this time are not loaded. */
 const LOAD_AFTER_MS = 60;
 const RETRY_AFTER_MS = 10_000;
-const FORGET_AFTER_MS = 3 * 60_000;
-const MOST_OFF_SCREEN = 500;
-const NOTHING: readonly RecentCheck[] = [];
+const REMOVE_AFTER_MS = 3 * 60_000;
+const MAX_OFF_SCREEN = 500;
+const NO_CHECKS: readonly RecentCheck[] = [];
 
 interface Entry {
-  /** Null: not answered yet. */
+  /** Null until they are loaded. */
   checks: readonly RecentCheck[] | null;
-  /** Live ones that came before the answer. */
+  /** Live checks that arrived before the response. */
   early: readonly RecentCheck[];
   state: 'wanted' | 'loading' | 'loaded';
-  /** Which request the answer is expected of. */
+  /** The request whose response is awaited. A reset clears it, so that an older response is ignored. */
   request: symbol | null;
   readonly listeners: Set<() => void>;
   leftAt: number;
 }
 
 /**
- * The latest checks of the monitors on screen: loaded in batches, then kept up to date by the live stream. Those that left the
- * screen are forgotten after a while.
+ * The latest checks of the monitors on screen. They are loaded in batches and then kept up to date by the live stream. Monitors that left
+ * the screen are removed later.
  */
 export class RecentChecksStore {
   readonly #load: (monitorIds: readonly string[]) => Promise<readonly RecentChecks[]>;
@@ -35,17 +35,17 @@ export class RecentChecksStore {
     this.#load = load;
   }
 
-  /** How many monitors it remembers. */
+  /** The number of monitors in the store. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Oldest first; null: not known yet. The same object as long as nothing changes. */
+  /** Oldest first, or null until they are loaded. It returns the same object until something changes. */
   get(monitorId: string): readonly RecentCheck[] | null {
     return this.#entries.get(monitorId)?.checks ?? null;
   }
 
-  /** Says that a monitor is on screen. @returns what says that it left */
+  /** Marks a monitor as on screen. @returns a function to call when it leaves */
   watch(monitorId: string, listener: () => void): () => void {
     const entry = this.#entries.get(monitorId) ?? newEntry();
     this.#entries.set(monitorId, entry);
@@ -57,11 +57,11 @@ export class RecentChecksStore {
     };
   }
 
-  /** Takes what the live stream says. */
+  /** Adds checks of the live stream. */
   add(events: readonly Event[]): void {
     const added = new Map<string, RecentCheck[]>();
     for (const { monitorId, url, timestamp, status, latency, region } of events) {
-      // Test runs against another URL say nothing of the monitor.
+      // A check of another URL does not count for the monitor.
       if (url !== null || !this.#entries.has(monitorId)) continue;
       const checks = added.get(monitorId) ?? [];
       added.set(monitorId, checks);
@@ -73,10 +73,10 @@ export class RecentChecksStore {
       if (entry.state !== 'loaded') entry.early = mergeChecks(entry.early, checks);
       if (entry.checks !== null) show(entry, mergeChecks(entry.checks, checks));
     }
-    this.#forget();
+    this.#removeOffScreen();
   }
 
-  /** Something may be missing: what is on screen is loaded again, the rest forgotten. */
+  /** Checks may be missing: reloads the monitors on screen and removes the others. */
   reset(): void {
     for (const [monitorId, entry] of this.#entries) {
       if (entry.listeners.size === 0) this.#entries.delete(monitorId);
@@ -86,7 +86,7 @@ export class RecentChecksStore {
     this.#loadIn(LOAD_AFTER_MS);
   }
 
-  /** Loads nothing more until something is watched again. */
+  /** Stops loading until a monitor is watched again. */
   close(): void {
     clearTimeout(this.#timer);
     this.#dueAt = Infinity;
@@ -104,50 +104,49 @@ export class RecentChecksStore {
   }
 
   async #loadWanted(): Promise<void> {
-    this.#forget();
+    this.#removeOffScreen();
     const wanted = [...this.#entries].filter(([, { state }]) => state === 'wanted');
     if (wanted.length === 0) return;
-    const asked = wanted.slice(0, LIMITS.recentChecks.monitors);
-    if (asked.length < wanted.length) this.#loadIn(LOAD_AFTER_MS);
+    const batch = wanted.slice(0, LIMITS.recentChecks.monitors);
+    if (batch.length < wanted.length) this.#loadIn(LOAD_AFTER_MS);
     const request = Symbol('request');
-    for (const [, entry] of asked) Object.assign(entry, { state: 'loading', request });
-    const answers = await this.#ask(asked.map(([monitorId]) => monitorId));
-    for (const [monitorId, entry] of asked) {
+    for (const [, entry] of batch) Object.assign(entry, { state: 'loading', request });
+    const responses = await this.#request(batch.map(([monitorId]) => monitorId));
+    for (const [monitorId, entry] of batch) {
       if (entry.request !== request) continue;
       entry.request = null;
-      entry.state = answers === null ? 'wanted' : 'loaded';
-      if (answers !== null) {
-        show(entry, mergeChecks(answers.get(monitorId) ?? NOTHING, entry.early));
-        entry.early = NOTHING;
+      entry.state = responses === null ? 'wanted' : 'loaded';
+      if (responses !== null) {
+        show(entry, mergeChecks(responses.get(monitorId) ?? NO_CHECKS, entry.early));
+        entry.early = NO_CHECKS;
       }
     }
-    if (answers === null) this.#loadIn(RETRY_AFTER_MS);
+    if (responses === null) this.#loadIn(RETRY_AFTER_MS);
   }
 
-  /** @returns null where no answer came */
-  async #ask(monitorIds: readonly string[]): Promise<Map<string, readonly RecentCheck[]> | null> {
+  /** @returns null if the request failed */
+  async #request(monitorIds: readonly string[]): Promise<Map<string, readonly RecentCheck[]> | null> {
     try {
-      const answers = await this.#load(monitorIds);
-      return new Map(answers.map(({ monitorId, checks }) => [monitorId, checks]));
+      const recentChecks = await this.#load(monitorIds);
+      return new Map(recentChecks.map(({ monitorId, checks }) => [monitorId, checks]));
     } catch {
       return null;
     }
   }
 
-  #forget(): void {
-    const away = [...this.#entries].filter(([, { listeners }]) => listeners.size === 0);
-    const oldestFirst = away.sort(([, one], [, other]) => one.leftAt - other.leftAt);
+  #removeOffScreen(): void {
+    const offScreen = [...this.#entries].filter(([, { listeners }]) => listeners.size === 0);
+    const oldestFirst = offScreen.sort(([, one], [, other]) => one.leftAt - other.leftAt);
     const now = Date.now();
     for (const [index, [monitorId, { leftAt, state }]] of oldestFirst.entries()) {
-      const isOneTooMany = index < oldestFirst.length - MOST_OFF_SCREEN;
-      if (isOneTooMany || state === 'wanted' || now - leftAt > FORGET_AFTER_MS)
-        this.#entries.delete(monitorId);
+      const isExcess = index < oldestFirst.length - MAX_OFF_SCREEN;
+      if (isExcess || state === 'wanted' || now - leftAt > REMOVE_AFTER_MS) this.#entries.delete(monitorId);
     }
   }
 }
 
 function newEntry(): Entry {
-  return { checks: null, early: NOTHING, state: 'wanted', request: null, listeners: new Set(), leftAt: 0 };
+  return { checks: null, early: NO_CHECKS, state: 'wanted', request: null, listeners: new Set(), leftAt: 0 };
 }
 
 function show(entry: Entry, checks: readonly RecentCheck[]): void {

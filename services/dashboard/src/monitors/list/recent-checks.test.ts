@@ -20,7 +20,7 @@ function checkOf(second: number, fields: Partial<RecentCheck> = {}): RecentCheck
 const failed = { status: 'DOWN', latency: 0 } as const;
 
 describe('mergeChecks', () => {
-  test('is in order of time, each check once, however they come', () => {
+  test('sorts by time without duplicates', () => {
     const merged = mergeChecks([checkOf(1), checkOf(3)], [checkOf(3), checkOf(4), checkOf(2)]);
     expect(merged).toEqual([1, 2, 3, 4].map((second) => checkOf(second)));
   });
@@ -30,7 +30,7 @@ describe('mergeChecks', () => {
     expect(mergeChecks(all.slice(0, 25), all.slice(25))).toEqual(all.slice(10));
   });
 
-  test('is the same object where nothing is new', () => {
+  test('returns the same list if nothing is new', () => {
     const known = [checkOf(1), checkOf(2)];
     expect(mergeChecks(known, [checkOf(2)])).toBe(known);
   });
@@ -43,7 +43,7 @@ test.each([
   [
     [checkOf(1, { latency: 1_500 }), checkOf(2, { status: 'DOWN', latency: 90 })],
     '1 of 2 checks passed',
-    'Latency 90 ms to 1.5 s',
+    'Latency from 90 ms to 1.5 s',
     90,
   ],
   [[checkOf(1, failed)], '0 of 1 check passed', 'No latency yet', null],
@@ -54,7 +54,7 @@ test.each([
 });
 
 describe('drawBars', () => {
-  test('has 30 places, the latest check at the right, a failed one taller', () => {
+  test('has 30 slots, the latest check at the right, a failed one taller', () => {
     const { up, down, none } = drawBars([checkOf(1), checkOf(2, failed), checkOf(3)]);
     expect(none.match(/M/g)).toHaveLength(27);
     expect(up).toBe('M135 6h3v16h-3zM145 6h3v16h-3z');
@@ -69,12 +69,12 @@ describe('drawSparkline', () => {
     expect(drawSparkline(checks)).toBe('M137.8 21h.01L142.9 16L148 1');
   });
 
-  test('is broken where a check was not answered', () => {
+  test('is interrupted by a check without a response', () => {
     const path = drawSparkline([checkOf(1), checkOf(2, failed), checkOf(3), checkOf(4)]);
     expect(path.match(/[ML]/g)).toEqual(['M', 'M', 'L']);
   });
 
-  test('is nothing without checks', () => {
+  test('is empty without checks', () => {
     expect(drawSparkline([])).toBe('');
     expect(drawSparkline([checkOf(1, failed)])).toBe('');
   });
@@ -94,7 +94,7 @@ function recentOf(monitorId: string, latencies: number[]): RecentChecks {
   return { monitorId, checks };
 }
 
-test('knows the latest answered check of each, live ones before loaded ones', async () => {
+test('prefers live checks to loaded ones and skips checks without a response', async () => {
   const latest = new LatestLatencies();
   latest.add(
     heard([
@@ -117,7 +117,7 @@ test('knows the latest answered check of each, live ones before loaded ones', as
   expect(Object.fromEntries(latest.publish())).toEqual({ a: 7, b: 2, c: 9 });
 });
 
-test('asks for 200 at once, and no more after it was left', async () => {
+test('loads 200 monitors at once, and nothing after an abort', async () => {
   const ids = Array.from({ length: 450 }, (_, index) => `m${index}`);
   const sizes: number[] = [];
   const left = new AbortController();

@@ -1,4 +1,4 @@
-import { Button, Group, Skeleton, Tabs, Text, Title } from '@mantine/core';
+import { Button, Group, Skeleton, Tabs, Title } from '@mantine/core';
 import { IconEye, IconEyeOff } from '@tabler/icons-react';
 import type { Assertions, Monitor } from '@tocsin/contracts/monitors/monitor';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
@@ -6,6 +6,7 @@ import { CodeBlock, CopyButton } from '../../components/code-block.tsx';
 import { formatSpan } from '../../components/format.ts';
 import { ExternalLink } from '../../components/links.tsx';
 import { Panel, ScrollRegion } from '../../components/page.tsx';
+import { Quiet } from '../../components/quiet.tsx';
 import { Time } from '../../components/time.tsx';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
@@ -14,12 +15,19 @@ import { headerVariables } from './code/monitor-fields.ts';
 import classes from './configuration.module.css';
 import showClasses from './show.module.css';
 
-/** What the monitor was told to be, for people and for machines. */
-export function ConfigurationPanel({ monitor }: { readonly monitor: Monitor }): ReactNode {
+/** The YAML library is loaded when the tab opens. */
+const YamlSnippet = lazy(async () => ({ default: (await import('./code/yaml-snippet.tsx')).YamlSnippet }));
+
+interface MonitorProps {
+  readonly monitor: Monitor;
+}
+
+/** The fields of a monitor, and the same as code. */
+export function ConfigurationPanel({ monitor }: MonitorProps): ReactNode {
   return (
     <Panel title="Configuration">
       <div className={showClasses['halves']}>
-        <ConfigurationList monitor={monitor} />
+        <FieldList monitor={monitor} />
         <div>
           <Title order={3} size="h6" mb="xs">
             As code
@@ -31,64 +39,84 @@ export function ConfigurationPanel({ monitor }: { readonly monitor: Monitor }): 
   );
 }
 
-/** Every field of a monitor, to be read. */
-export function ConfigurationList({ monitor }: { readonly monitor: Monitor }): ReactNode {
+function FieldList({ monitor }: MonitorProps): ReactNode {
   const defaultRegion = useDefaultRegion();
-  const { url, method, interval, timeout, failureThreshold, regions, runbookUrl } = monitor;
+  const { id, method, url, failureThreshold, regions, runbookUrl } = monitor;
+  const fields: readonly (readonly [label: string, value: ReactNode])[] = [
+    ['URL', `${method} ${url}`],
+    ['Type', monitor.type],
+    ['Interval', formatSpan(monitor.interval)],
+    ['Timeout', formatSpan(monitor.timeout)],
+    ['Failure threshold', failureThreshold === 1 ? '1 failure' : `${failureThreshold} consecutive failures`],
+    ['Regions', regions.length === 0 ? labelDefaultRegion(defaultRegion) : regions.join(', ')],
+    ['Headers', <HeaderList key="headers" headers={monitor.headers} />],
+    ['Body', <RequestBody key="body" body={monitor.body} />],
+    ['Assertions', <AssertionList key="assertions" assertions={monitor.assertions} />],
+    [
+      'Runbook',
+      runbookUrl === null ? (
+        'None'
+      ) : (
+        <ExternalLink key="runbook" href={runbookUrl}>
+          {runbookUrl}
+        </ExternalLink>
+      ),
+    ],
+    ['External ID', monitor.externalId ?? 'None'],
+    ['Source', monitor.source ?? 'None'],
+    [
+      'ID',
+      <Group key="id" gap={4} wrap="nowrap">
+        <code>{id}</code>
+        <CopyButton value={id} what="the ID" />
+      </Group>,
+    ],
+    ['Created', <Time key="created" value={monitor.createdAt} />],
+    ['Updated', <Time key="updated" value={monitor.updatedAt} />],
+  ];
   return (
     <dl className={classes['list']}>
-      <Field label="URL">
-        {method} {url}
-      </Field>
-      <Field label="Type">{monitor.type}</Field>
-      <Field label="Interval">{formatSpan(interval)}</Field>
-      <Field label="Timeout">{formatSpan(timeout)}</Field>
-      <Field label="Down after">
-        {failureThreshold === 1 ? '1 failure' : `${failureThreshold} failures in a row`}
-      </Field>
-      <Field label="Regions">
-        {regions.length === 0 ? labelDefaultRegion(defaultRegion) : regions.join(', ')}
-      </Field>
-      <Field label="Headers">
-        <HeaderList headers={monitor.headers} />
-      </Field>
-      <Field label="Body">
-        <RequestBody body={monitor.body} />
-      </Field>
-      <Field label="Assertions">
-        <AssertionList assertions={monitor.assertions} />
-      </Field>
-      <Field label="Runbook">
-        {runbookUrl === null ? 'None' : <ExternalLink href={runbookUrl}>{runbookUrl}</ExternalLink>}
-      </Field>
-      <Field label="External id">{monitor.externalId ?? 'None'}</Field>
-      <Field label="Source">{monitor.source ?? 'None'}</Field>
-      <Field label="Id">
-        <Group gap={4} wrap="nowrap">
-          <code>{monitor.id}</code>
-          <CopyButton value={monitor.id} what="the id" />
-        </Group>
-      </Field>
-      <Field label="Created">
-        <Time value={monitor.createdAt} />
-      </Field>
-      <Field label="Changed">
-        <Time value={monitor.updatedAt} />
-      </Field>
+      {fields.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
     </dl>
   );
 }
 
-function Field({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
+/** The headers. Their values may be secrets and are shown on request. */
+function HeaderList({ headers }: Pick<Monitor, 'headers'>): ReactNode {
+  const [shown, setShown] = useState(false);
+  const entries = Object.entries(headers ?? {});
+  if (entries.length === 0) return 'None';
+  const Eye = shown ? IconEyeOff : IconEye;
   return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
+    <>
+      <ul className={classes['rules']}>
+        {entries.map(([name, value]) => (
+          <li key={name}>
+            <code>
+              {name}: {shown ? value : '••••••••'}
+            </code>
+          </li>
+        ))}
+      </ul>
+      <Button
+        variant="subtle"
+        color="gray"
+        size="compact-xs"
+        leftSection={<Eye size={14} aria-hidden />}
+        onClick={() => setShown(!shown)}
+      >
+        {shown ? 'Hide values' : 'Show values'}
+      </Button>
+    </>
   );
 }
 
-function RequestBody({ body }: { readonly body: string | null }): ReactNode {
+function RequestBody({ body }: Pick<Monitor, 'body'>): ReactNode {
   if (body === null) return 'None';
   return (
     <details>
@@ -101,63 +129,29 @@ function RequestBody({ body }: { readonly body: string | null }): ReactNode {
 }
 
 const RULES: Record<keyof Assertions, (value: string | number) => string> = {
-  statusCode: (code) => `The status is ${code}`,
-  bodyContains: (text) => `The body holds “${text}”`,
-  bodyNotContains: (text) => `The body does not hold “${text}”`,
-  maxLatency: (ms) => `It takes at most ${ms} ms`,
-  certificateMinDays: (days) => `The certificate holds for at least ${days} more days`,
+  statusCode: (code) => `Status code is ${code}`,
+  bodyContains: (text) => `Body contains “${text}”`,
+  bodyNotContains: (text) => `Body does not contain “${text}”`,
+  maxLatency: (ms) => `Latency is at most ${ms} ms`,
+  certificateMinDays: (days) => `Certificate is valid for at least ${days} days`,
 };
 
-function AssertionList({ assertions }: { readonly assertions: Assertions | null }): ReactNode {
+function AssertionList({ assertions }: Pick<Monitor, 'assertions'>): ReactNode {
   const rules = (Object.keys(RULES) as (keyof Assertions)[]).flatMap((key) => {
     const value = assertions?.[key];
-    return value === undefined ? [] : [{ key, text: RULES[key](value) }];
+    return value === undefined ? [] : [RULES[key](value)];
   });
-  if (rules.length === 0) return 'None: a status from 200 to 399 passes';
+  if (rules.length === 0) return 'None. Status codes from 200 to 399 pass.';
   return (
     <ul className={classes['rules']}>
-      {rules.map(({ key, text }) => (
-        <li key={key}>{text}</li>
+      {rules.map((rule) => (
+        <li key={rule}>{rule}</li>
       ))}
     </ul>
   );
 }
 
-/** Custom headers; their values, which may be secrets, only where somebody asks for them. */
-export function HeaderList({ headers }: { readonly headers: Monitor['headers'] }): ReactNode {
-  const [revealed, setRevealed] = useState(false);
-  const entries = Object.entries(headers ?? {});
-  if (entries.length === 0) return 'None';
-  const Eye = revealed ? IconEyeOff : IconEye;
-  return (
-    <>
-      <ul className={classes['rules']}>
-        {entries.map(([name, value]) => (
-          <li key={name}>
-            <code>
-              {name}: {revealed ? value : '••••••••'}
-            </code>
-          </li>
-        ))}
-      </ul>
-      <Button
-        variant="subtle"
-        color="gray"
-        size="compact-xs"
-        leftSection={<Eye size={14} aria-hidden />}
-        onClick={() => setRevealed(!revealed)}
-      >
-        {revealed ? 'Hide values' : 'Show values'}
-      </Button>
-    </>
-  );
-}
-
-/** What writes YAML is loaded with the first that is shown. */
-const YamlSnippet = lazy(async () => ({ default: (await import('./code/yaml-snippet.tsx')).YamlSnippet }));
-
-/** The monitor as a command and as a part of a file, to copy. */
-export function AsCode({ monitor }: { readonly monitor: Monitor }): ReactNode {
+function AsCode({ monitor }: MonitorProps): ReactNode {
   const variables = [...headerVariables(monitor).values()];
   return (
     <>
@@ -175,11 +169,11 @@ export function AsCode({ monitor }: { readonly monitor: Monitor }): ReactNode {
           </Suspense>
         </Tabs.Panel>
       </Tabs>
-      <Text size="xs" c="var(--text-quiet)" mt="xs">
+      <Quiet size="xs" mt="xs">
         {variables.length === 0
           ? 'The command reads the API key from TOCSIN_API_KEY.'
-          : `Values of headers are left out: set ${variables.join(', ')} in the environment, and TOCSIN_API_KEY for the command.`}
-      </Text>
+          : `Header values are omitted. Set ${variables.join(', ')} before you run it, and TOCSIN_API_KEY for the command.`}
+      </Quiet>
     </>
   );
 }

@@ -22,18 +22,18 @@ test.each([
   [0.5, '50.00 %'],
   [0.000_001, '0.00 %'],
   [0, '0.00 %'],
-])('an uptime of %d reads %s: never rounded up', (uptime, text) => {
+])('formats an uptime of %d as %s, rounded down', (uptime, text) => {
   expect(formatUptime(uptime)).toBe(text);
 });
 
-test('failures and gaps are said where there are any', () => {
+test('describes failures and gaps only if there are any', () => {
   const figures = { uptime: 1, checks: 2_880, failures: 0, gaps: 0, latency: null };
   expect(describeChecks(figures)).toBe('2,880 checks');
   expect(describeChecks({ ...figures, checks: 1, failures: 1, gaps: 1 })).toBe('1 check, 1 failed, 1 gap');
   expect(describeChecks({ ...figures, checks: 0, gaps: 12 })).toBe('0 checks, 12 gaps');
 });
 
-describe('the certificate', () => {
+describe('soonestExpiry', () => {
   const now = Date.parse('2026-03-01T12:00:00.000Z');
   const expiring = (...at: (string | null)[]): ReturnType<typeof soonestExpiry> =>
     soonestExpiry(
@@ -41,12 +41,12 @@ describe('the certificate', () => {
       now,
     );
 
-  test('nothing is said where no region has seen one', () => {
+  test('is null if no region has seen one', () => {
     expect(expiring()).toBeNull();
     expect(expiring(null, null)).toBeNull();
   });
 
-  test('the soonest of the regions counts', () => {
+  test('takes the first expiry of all regions', () => {
     expect(expiring('2026-06-01T00:00:00.000Z', null, '2026-03-20T00:00:00.000Z')).toMatchObject({
       expiresAt: '2026-03-20T00:00:00.000Z',
       daysLeft: 18,
@@ -62,7 +62,7 @@ describe('the certificate', () => {
     ['2026-03-02T12:00:00.000Z', 'critical', '1 day left'],
     ['2026-03-01T12:00:01.000Z', 'critical', 'less than a day left'],
     ['2026-03-01T11:59:59.000Z', 'expired', 'expired'],
-  ])('one that ends at %s is %s', (at, state, text) => {
+  ])('describes an expiry at %s as %s', (at, state, text) => {
     const expiry = expiring(at);
     expect(expiry?.state).toBe(state);
     expect(expiry && describeExpiry(expiry)).toBe(text);
@@ -80,14 +80,14 @@ const NOW: MonitorRegion = {
   certificateExpiresAt: null,
 };
 
-test('every region has one row, whoever knows of it', () => {
+test('joinRegions makes one row for each region', () => {
   const us = { ...FIGURES, region: 'us' };
   const eu = { ...FIGURES, region: 'eu' };
   const ap = { ...NOW, region: 'ap' };
   expect(joinRegions([us, eu], [NOW, ap])).toEqual([
-    { region: 'ap', figures: null, now: ap },
-    { region: 'eu', figures: eu, now: NOW },
-    { region: 'us', figures: us, now: null },
+    { region: 'ap', figures: null, current: ap },
+    { region: 'eu', figures: eu, current: NOW },
+    { region: 'us', figures: us, current: null },
   ]);
   expect(joinRegions([], [])).toEqual([]);
 });
@@ -95,13 +95,13 @@ test('every region has one row, whoever knows of it', () => {
 test.each([
   [{}, 'Passing'],
   [{ status: null, lastCheckedAt: null, hasSay: false }, 'No result yet'],
-  [{ hasSay: false }, 'No fresh result'],
-  [{ status: 'DOWN', consecutiveFailures: 1 }, 'Failed once'],
-  [{ status: 'DOWN', consecutiveFailures: 2 }, 'Failed 2 in a row'],
-  [{ status: 'DOWN', failing: true, consecutiveFailures: 1 }, 'Failing'],
-  [{ status: 'DOWN', failing: true, consecutiveFailures: 3 }, 'Failing, 3 in a row'],
-  [{ status: 'DOWN', failing: true, consecutiveFailures: 3, hasSay: false }, 'No fresh result'],
-] as const)('%j reads "%s"', (given, text) => {
+  [{ hasSay: false }, 'No recent result'],
+  [{ status: 'DOWN', consecutiveFailures: 1 }, '1 failure'],
+  [{ status: 'DOWN', consecutiveFailures: 2 }, '2 consecutive failures'],
+  [{ status: 'DOWN', failing: true, consecutiveFailures: 1 }, 'Failing, 1 failure'],
+  [{ status: 'DOWN', failing: true, consecutiveFailures: 3 }, 'Failing, 3 consecutive failures'],
+  [{ status: 'DOWN', failing: true, consecutiveFailures: 3, hasSay: false }, 'No recent result'],
+] as const)('describes %j as "%s"', (given, text) => {
   expect(describeRegion({ ...NOW, ...given })).toBe(text);
 });
 
@@ -136,7 +136,7 @@ const LONGER = windowOf('longer', {
   currentOccurrence: { startsAt: at(4), endsAt: at(11) },
 });
 
-test('what runs comes first, then what is next; what is over or of others is left out', () => {
+test('maintenanceOf sorts running windows first and leaves out ended windows and those of other monitors', () => {
   const windows = [
     LATER,
     SOON,
@@ -147,7 +147,7 @@ test('what runs comes first, then what is next; what is over or of others is lef
   expect(maintenanceOf('m', windows).map(({ name }) => name)).toEqual(['running', 'soon', 'later']);
 });
 
-test('the silence ends with the last of the windows that run', () => {
+test('silentUntil is the end of the last running occurrence', () => {
   expect(silentUntil([LATER])).toBeNull();
   expect(silentUntil([LONGER, RUNNING, LATER])).toBe(at(11));
 });

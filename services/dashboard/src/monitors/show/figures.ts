@@ -1,8 +1,8 @@
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import type { StatsFigures, StatsWindow } from '@tocsin/contracts/monitors/stats';
+import { formatLatency } from '../../components/format.ts';
 
-/** The windows of statistics, as a person says them. */
 export const WINDOW_NAMES: Record<StatsWindow, string> = {
   '24h': '24 hours',
   '7d': '7 days',
@@ -14,19 +14,32 @@ export const WINDOWS = ['24h', '7d', '30d', '90d'] as const satisfies readonly S
 const COUNT = new Intl.NumberFormat('en');
 const DAY_MS = 86_400_000;
 
-export function formatCount(count: number): string {
+function formatCount(count: number): string {
   return COUNT.format(count);
 }
 
-/** As `99.987 %`. Cut, never rounded up: 100 % means that no check failed. @param uptime from 0 to 1 */
+/** Formats as `99.987 %`. Rounds down, because 100 % means that no check failed. @param uptime from 0 to 1 */
 export function formatUptime(uptime: number): string {
   if (uptime === 1) return '100 %';
-  // Adding a little undoes what floating point took: 0.57 × 100,000 is 56,999.99….
+  // Corrects floating point: 0.57 × 100,000 is 56,999.99….
   const thousandths = Math.min(99_999, Math.floor(uptime * 100_000 + 1e-6));
   return `${(thousandths / 1_000).toFixed(3).replace(/0$/, '')} %`;
 }
 
-/** As `2,880 checks, 3 failed, 1 gap`; what is zero is left out, but for the checks. */
+export const PERCENTILES = ['p50', 'p95', 'p99'] as const;
+
+/** Formats uptime, checks, failures, gaps and the percentiles of the latency. Missing values are dashes. */
+export function formatFigures(figures: StatsFigures | null): string[] {
+  if (figures === null) return Array.from({ length: 7 }, () => '–');
+  const { uptime, checks, failures, gaps, latency } = figures;
+  return [
+    uptime === null ? '–' : formatUptime(uptime),
+    ...[checks, failures, gaps].map(formatCount),
+    ...PERCENTILES.map((name) => (latency === null ? '–' : formatLatency(latency[name]))),
+  ];
+}
+
+/** Formats as `2,880 checks, 3 failed, 1 gap`. Failures and gaps appear only if there are any. */
 export function describeChecks({ checks, failures, gaps }: StatsFigures): string {
   const parts = [`${formatCount(checks)} ${checks === 1 ? 'check' : 'checks'}`];
   if (failures > 0) parts.push(`${formatCount(failures)} failed`);
@@ -36,10 +49,9 @@ export function describeChecks({ checks, failures, gaps }: StatsFigures): string
 
 type CertificateState = 'fine' | 'soon' | 'critical' | 'expired';
 
-/** A certificate's end, as seen at `nowMs`. */
 interface CertificateExpiry {
   readonly expiresAt: string;
-  /** Whole days left; negative once it has expired. */
+  /** Whole days. Negative after the expiry. */
   readonly daysLeft: number;
   readonly state: CertificateState;
 }
@@ -47,7 +59,7 @@ interface CertificateExpiry {
 const SOON_DAYS = 30;
 const CRITICAL_DAYS = 7;
 
-/** The first certificate of all regions to expire; null where none is known. */
+/** The certificate that expires first in any region, or null. */
 export function soonestExpiry(
   regions: readonly { readonly certificateExpiresAt: string | null }[],
   nowMs: number,
@@ -65,7 +77,7 @@ function expiryState(daysLeft: number): CertificateState {
   return daysLeft < SOON_DAYS ? 'soon' : 'fine';
 }
 
-/** As `3 days left`, `less than a day left`, `expired`. */
+/** Formats as `3 days left`, `less than a day left` or `expired`. */
 export function describeExpiry({ daysLeft, state }: CertificateExpiry): string {
   if (state === 'expired') return 'expired';
   if (daysLeft === 0) return 'less than a day left';
@@ -74,35 +86,34 @@ export function describeExpiry({ daysLeft, state }: CertificateExpiry): string {
 
 export interface RegionRow {
   readonly region: string;
-  /** Null where it had neither checks nor gaps in the window. */
+  /** Null if there were no checks and no gaps in the window. */
   readonly figures: StatsFigures | null;
-  /** Null where it checks the monitor no longer, or nothing is known. */
-  readonly now: MonitorRegion | null;
+  /** Null if the region no longer checks the monitor, or if its state is unknown. */
+  readonly current: MonitorRegion | null;
 }
 
-/** One row for each region that checks the monitor or did within the window, by name. */
+/** Rows for the regions that check the monitor or did so within the window, sorted by name. */
 export function joinRegions(
   figures: readonly (StatsFigures & { readonly region: string })[],
-  now: readonly MonitorRegion[],
+  current: readonly MonitorRegion[],
 ): RegionRow[] {
-  const names = new Set([...figures, ...now].map(({ region }) => region));
+  const names = new Set([...figures, ...current].map(({ region }) => region));
   return [...names].sort().map((name) => ({
     region: name,
     figures: figures.find(({ region }) => region === name) ?? null,
-    now: now.find(({ region }) => region === name) ?? null,
+    current: current.find(({ region }) => region === name) ?? null,
   }));
 }
 
-/** What to say of a region's view, as `Passing`. */
 export function describeRegion({ status, failing, consecutiveFailures, hasSay }: MonitorRegion): string {
   if (status === null) return 'No result yet';
-  if (!hasSay) return 'No fresh result';
+  if (!hasSay) return 'No recent result';
   if (consecutiveFailures === 0) return 'Passing';
-  if (consecutiveFailures === 1) return failing ? 'Failing' : 'Failed once';
-  return failing ? `Failing, ${consecutiveFailures} in a row` : `Failed ${consecutiveFailures} in a row`;
+  const failures = consecutiveFailures === 1 ? '1 failure' : `${consecutiveFailures} consecutive failures`;
+  return failing ? `Failing, ${failures}` : failures;
 }
 
-/** The windows that hold a monitor and are not over: those that run first, then by when they begin. */
+/** The running and planned windows of a monitor, sorted by the start of their current or next occurrence. */
 export function maintenanceOf(
   monitorId: string,
   windows: readonly ListedMaintenanceWindow[],
@@ -112,7 +123,7 @@ export function maintenanceOf(
     .sort((one, other) => startOf(one).localeCompare(startOf(other)));
 }
 
-/** When the last of the windows that run now ends: until then nothing alerts. Null where none runs. */
+/** The end of the last running occurrence, until which no alerts are sent. Null if none is running. */
 export function silentUntil(windows: readonly ListedMaintenanceWindow[]): string | null {
   const ends = windows.flatMap(({ currentOccurrence }) =>
     currentOccurrence === null ? [] : [currentOccurrence.endsAt],
@@ -121,6 +132,5 @@ export function silentUntil(windows: readonly ListedMaintenanceWindow[]): string
 }
 
 function startOf({ currentOccurrence, nextOccurrence, startsAt }: ListedMaintenanceWindow): string {
-  // An occurrence that runs has begun before anything that is to come.
   return (currentOccurrence ?? nextOccurrence)?.startsAt ?? startsAt;
 }

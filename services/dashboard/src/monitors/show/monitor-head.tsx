@@ -12,10 +12,10 @@ import { Link } from '@tanstack/react-router';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
+import { api } from '../../api/request.ts';
 import { StatusBadge } from '../../components/badges.tsx';
 import { describeCause, formatLatency } from '../../components/format.ts';
 import { ExternalLink, TextLink } from '../../components/links.tsx';
-import { api } from '../../api/request.ts';
 import { ErrorNotice } from '../../components/load-states.tsx';
 import { PageHeader } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
@@ -24,22 +24,27 @@ import { allWindowsQuery, monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf, silentUntil } from './figures.ts';
 import { PhaseList } from './phases.tsx';
 
-/** What the monitor is, how it is, and what can be done with it. */
-export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNode {
-  const check = useMutation({
-    mutationFn: async () => (await api('POST /api/dashboard/monitors/:id/trigger', { id: monitor.id })).event,
+interface MonitorProps {
+  readonly monitor: Monitor;
+}
+
+/** The name, the state and the actions of a monitor. */
+export function MonitorHead({ monitor }: MonitorProps): ReactNode {
+  const { id, name, status } = monitor;
+  const { data, error, isPending, mutate, reset } = useMutation({
+    mutationFn: () => api('POST /api/dashboard/monitors/:id/trigger', { id }),
   });
   return (
     <Stack gap="md">
       <PageHeader
-        title={monitor.name}
+        title={name}
         hint={<Facts monitor={monitor} />}
         actions={
           <>
             <Button
               leftSection={<IconPlayerPlay size={16} aria-hidden />}
-              onClick={() => check.mutate()}
-              loading={check.isPending}
+              onClick={() => mutate()}
+              loading={isPending}
             >
               Check now
             </Button>
@@ -47,7 +52,7 @@ export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNo
               variant="default"
               leftSection={<IconPencil size={16} aria-hidden />}
               renderRoot={(props) => (
-                <Link {...props} to="/monitors/$monitorId/edit" params={{ monitorId: monitor.id }} />
+                <Link {...props} to="/monitors/$monitorId/edit" params={{ monitorId: id }} />
               )}
             >
               Edit
@@ -55,9 +60,7 @@ export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNo
             <Button
               variant="default"
               leftSection={<IconCalendarPause size={16} aria-hidden />}
-              renderRoot={(props) => (
-                <Link {...props} to="/maintenance/new" search={{ monitorId: monitor.id }} />
-              )}
+              renderRoot={(props) => <Link {...props} to="/maintenance/new" search={{ monitorId: id }} />}
             >
               Maintenance
             </Button>
@@ -65,14 +68,15 @@ export function MonitorHead({ monitor }: { readonly monitor: Monitor }): ReactNo
           </>
         }
       />
-      {check.data && <CheckResult event={check.data} onClose={() => check.reset()} />}
-      {check.error && <ErrorNotice error={check.error} retry={() => check.mutate()} />}
-      <StatusNotice monitor={monitor} />
+      {data && <CheckResult event={data.event} onClose={reset} />}
+      {error && <ErrorNotice error={error} retry={() => mutate()} />}
+      {status === 'DOWN' && <DownNotice monitor={monitor} />}
+      {status === 'MAINTENANCE' && <MaintenanceNotice monitorId={id} />}
     </Stack>
   );
 }
 
-function Facts({ monitor }: { readonly monitor: Monitor }): ReactNode {
+function Facts({ monitor }: MonitorProps): ReactNode {
   const { status, statusSince, lastCheckedAt, url, runbookUrl } = monitor;
   return (
     <Stack gap={4} mt={6}>
@@ -102,78 +106,17 @@ function Facts({ monitor }: { readonly monitor: Monitor }): ReactNode {
   );
 }
 
-/** What somebody must know first where the monitor is down or in maintenance; nothing where all is well. */
-export function StatusNotice({ monitor }: { readonly monitor: Monitor }): ReactNode {
-  if (monitor.status === 'DOWN') return <DownNotice monitor={monitor} />;
-  if (monitor.status === 'MAINTENANCE') return <MaintenanceNotice monitorId={monitor.id} />;
-  return null;
-}
-
-function DownNotice({ monitor: { id, runbookUrl } }: { readonly monitor: Monitor }): ReactNode {
-  const { data: incidents } = useQuery(monitorIncidentsQuery(id));
-  const open = incidents?.find(({ resolvedAt }) => resolvedAt === null);
-  return (
-    <Alert color="red" variant="light" icon={<IconFlame aria-hidden />} title="This monitor is down">
-      <Group justify="space-between" gap="md">
-        <Text size="sm">
-          {open ? (
-            <>
-              {describeCause(open.cause)}, seen from {open.region}, since <Time value={open.openedAt} />.
-            </>
-          ) : (
-            'The latest events below say what its checks saw.'
-          )}
-        </Text>
-        {runbookUrl === null ? (
-          <Text size="sm">
-            No runbook.{' '}
-            <TextLink to="/monitors/$monitorId/edit" params={{ monitorId: id }} size="sm">
-              Add its link
-            </TextLink>{' '}
-            for the next time.
-          </Text>
-        ) : (
-          <Button
-            component="a"
-            href={runbookUrl}
-            target="_blank"
-            rel="noreferrer"
-            color="red"
-            leftSection={<IconNotebook size={18} aria-hidden />}
-          >
-            Open the runbook
-          </Button>
-        )}
-      </Group>
-    </Alert>
-  );
-}
-
-function MaintenanceNotice({ monitorId }: { readonly monitorId: string }): ReactNode {
-  const { data: windows } = useQuery(allWindowsQuery);
-  const until = silentUntil(maintenanceOf(monitorId, windows ?? []));
-  return (
-    <Alert color="violet" variant="light" icon={<IconClockPause aria-hidden />} title="In maintenance">
-      <Text size="sm">
-        Checks go on and are recorded; nothing alerts until{' '}
-        {until === null ? 'the maintenance is over' : <Time value={until} />}.
-      </Text>
-    </Alert>
-  );
-}
-
 interface CheckResultProps {
   readonly event: Event;
   readonly onClose: () => void;
 }
 
-/** What "Check now" came to. */
-export function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
+/** The result of "Check now". */
+function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
   const { timestamp, status, statusCode, latency, region, errorReason, errorDetail, timings } = event;
   return (
     <Alert
       color={status === 'UP' ? 'green' : 'red'}
-      variant="light"
       title={
         <>
           Checked <Time value={timestamp} as="ago" /> from {region}
@@ -205,6 +148,58 @@ export function CheckResult({ event, onClose }: CheckResultProps): ReactNode {
         )}
         <PhaseList timings={timings} />
       </Stack>
+    </Alert>
+  );
+}
+
+function DownNotice({ monitor: { id, runbookUrl } }: MonitorProps): ReactNode {
+  const { data: incidents } = useQuery(monitorIncidentsQuery(id));
+  const open = incidents?.find(({ resolvedAt }) => resolvedAt === null);
+  return (
+    <Alert color="red" icon={<IconFlame aria-hidden />} title="This monitor is down">
+      <Group justify="space-between" gap="md">
+        <Text size="sm">
+          {open ? (
+            <>
+              {describeCause(open.cause)}, seen from {open.region}, since <Time value={open.openedAt} />.
+            </>
+          ) : (
+            'See the latest events below.'
+          )}
+        </Text>
+        {runbookUrl === null ? (
+          <Text size="sm">
+            No runbook.{' '}
+            <TextLink to="/monitors/$monitorId/edit" params={{ monitorId: id }} size="sm">
+              Add one
+            </TextLink>
+          </Text>
+        ) : (
+          <Button
+            component="a"
+            href={runbookUrl}
+            target="_blank"
+            rel="noreferrer"
+            color="red"
+            leftSection={<IconNotebook size={18} aria-hidden />}
+          >
+            Open the runbook
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  );
+}
+
+function MaintenanceNotice({ monitorId }: { readonly monitorId: string }): ReactNode {
+  const { data: windows = [] } = useQuery(allWindowsQuery);
+  const until = silentUntil(maintenanceOf(monitorId, windows));
+  return (
+    <Alert color="violet" icon={<IconClockPause aria-hidden />} title="In maintenance">
+      <Text size="sm">
+        Checks continue and are recorded. No alerts are sent until{' '}
+        {until === null ? 'the maintenance ends' : <Time value={until} />}.
+      </Text>
     </Alert>
   );
 }

@@ -28,12 +28,12 @@ export function MonitorPage(): ReactNode {
   if (isStatus(query.error, 404)) return <NotFoundPage />;
   return (
     <Loaded query={query} pending={<MonitorSkeleton />}>
-      {({ monitor }) => <MonitorView key={monitorId} monitor={monitor} />}
+      {({ monitor }) => <MonitorPanels key={monitorId} monitor={monitor} />}
     </Loaded>
   );
 }
 
-function MonitorView({ monitor }: { readonly monitor: Monitor }): ReactNode {
+function MonitorPanels({ monitor }: { readonly monitor: Monitor }): ReactNode {
   const [window, setWindow] = useState<StatsWindow>('24h');
   const { id } = monitor;
   return (
@@ -55,7 +55,7 @@ function MonitorView({ monitor }: { readonly monitor: Monitor }): ReactNode {
   );
 }
 
-/** As tall as what comes. */
+/** As high as the panels. */
 function MonitorSkeleton(): ReactNode {
   return (
     <Stack gap="md" role="status" aria-label="Loading the monitor">
@@ -67,34 +67,31 @@ function MonitorSkeleton(): ReactNode {
   );
 }
 
-/** Keeps the cached record of one monitor as the live stream says, at once: what is loaded again afterwards may take a moment. */
-export function useLiveMonitor(monitorId: string): void {
+/** Updates the cached monitor from the live stream at once. The refetch that follows may take a moment. */
+function useLiveMonitor(monitorId: string): void {
   const stream = useLiveStream();
   const queryClient = useQueryClient();
   useEffect(
     () =>
       stream.onBatch((batch) => {
-        updateRecord(queryClient, monitorId, batch);
-        if (beginsOrEndsMaintenance(batch, monitorId))
-          void queryClient.invalidateQueries({ queryKey: ['maintenance-windows'] });
+        updateCachedMonitor(queryClient, monitorId, batch);
+        const changesMaintenance = batch.statusChanges.some(
+          (change) =>
+            change.monitorId === monitorId &&
+            (change.previousStatus === 'MAINTENANCE' || change.status === 'MAINTENANCE'),
+        );
+        if (changesMaintenance) void queryClient.invalidateQueries({ queryKey: ['maintenance-windows'] });
       }),
     [stream, queryClient, monitorId],
   );
 }
 
-function updateRecord(queryClient: QueryClient, monitorId: string, batch: LiveBatch): void {
+function updateCachedMonitor(queryClient: QueryClient, monitorId: string, batch: LiveBatch): void {
   const { queryKey } = monitorQuery(monitorId);
   const cached = queryClient.getQueryState(queryKey);
   if (cached?.data === undefined) return;
   const [monitor] = updateMonitors([cached.data.monitor], batch);
   if (monitor === undefined || monitor === cached.data.monitor) return;
-  // No younger than it is: the stream does not tell what somebody edits.
+  // The data keeps its age: the stream does not deliver edits.
   queryClient.setQueryData(queryKey, { ...cached.data, monitor }, { updatedAt: cached.dataUpdatedAt });
-}
-
-function beginsOrEndsMaintenance({ statusChanges }: LiveBatch, id: string): boolean {
-  return statusChanges.some(
-    ({ monitorId, previousStatus, status }) =>
-      monitorId === id && (previousStatus === 'MAINTENANCE' || status === 'MAINTENANCE'),
-  );
 }

@@ -17,7 +17,7 @@ test.each([
 
 const TIMINGS = { dns: 10, tcp: null, tls: 0, firstByte: 30, download: 10 };
 
-test('phases that took no time have no part of the bar', () => {
+test('phases without a duration are not in the bar', () => {
   expect(phaseShares(TIMINGS, 100)).toEqual([
     { phase: 'dns', color: '--phase-dns', percent: 10 },
     { phase: 'firstByte', color: '--phase-first-byte', percent: 30 },
@@ -25,11 +25,11 @@ test('phases that took no time have no part of the bar', () => {
   ]);
 });
 
-test('a bar is never longer than its place', () => {
+test('the shares sum to at most 100 %', () => {
   const shares = phaseShares(TIMINGS, 25);
   expect(shares.reduce((sum, { percent }) => sum + percent, 0)).toBeCloseTo(100);
 });
 
-test('a check that reached nobody has no bar', () => {
+test('a check without phases has no bar', () => {
   expect(phaseShares({ dns: null, tcp: null, tls: null, firstByte: null, download: null }, 100)).toEqual([]);
 });

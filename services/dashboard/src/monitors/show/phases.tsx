@@ -4,7 +4,7 @@ import { formatLatency } from '../../components/format.ts';
 import classes from './phases.module.css';
 import { PHASES, phaseShares } from './phases.ts';
 
-/** Where the colours of phases are known to what is inside. */
+/** The class that defines the colors of the phases for its descendants. */
 export const phaseColors = classes['phases'] ?? '';
 
 /** @param color the name of a custom property */
@@ -12,13 +12,13 @@ export function PhaseSwatch({ color }: { readonly color: string }): ReactNode {
   return <span className={classes['swatch']} style={{ background: `var(${color})` }} aria-hidden />;
 }
 
-/** The phases of one check in words; nothing where none took place. */
+/** The durations of the phases that took place. */
 export function PhaseList({ timings }: { readonly timings: Timings }): ReactNode {
-  const took = PHASES.filter(({ phase }) => timings[phase] !== null);
-  if (took.length === 0) return null;
+  const phases = PHASES.filter(({ phase }) => timings[phase] !== null);
+  if (phases.length === 0) return null;
   return (
     <dl className={`${phaseColors} ${classes['list'] ?? ''}`}>
-      {took.map(({ phase, label, color }) => (
+      {phases.map(({ phase, label, color }) => (
         <div key={phase}>
           <PhaseSwatch color={color} />
           <dt>{label}</dt>
@@ -31,11 +31,11 @@ export function PhaseList({ timings }: { readonly timings: Timings }): ReactNode
 
 interface PhaseBarProps {
   readonly timings: Timings;
-  /** What the whole width means. */
+  /** The duration of the full width. */
   readonly scaleMs: number;
 }
 
-/** The phases of one check as a small bar, for the eye alone: `PhaseList` says the same in words. */
+/** The phases of a check as a small bar. It is hidden from screen readers: `PhaseList` has the same data. */
 export function PhaseBar({ timings, scaleMs }: PhaseBarProps): ReactNode {
   return (
     <div className={`${phaseColors} ${classes['bar'] ?? ''}`} aria-hidden>

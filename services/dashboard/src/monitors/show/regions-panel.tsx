@@ -1,19 +1,19 @@
-import { Skeleton, Text } from '@mantine/core';
+import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
-import { formatLatency } from '../../components/format.ts';
 import { FailureNotice, useFailure } from '../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../components/page.tsx';
+import { Quiet } from '../../components/quiet.tsx';
 import { Time } from '../../components/time.tsx';
 import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeRegion,
-  formatCount,
-  formatUptime,
+  formatFigures,
   joinRegions,
+  PERCENTILES,
   type RegionRow,
   WINDOW_NAMES,
 } from './figures.ts';
@@ -24,86 +24,74 @@ interface RegionsPanelProps {
   readonly window: StatsWindow;
 }
 
-/** How the monitor is and was as each region sees it. */
+/** The state and the statistics of a monitor in each region. */
 export function RegionsPanel({ monitor: { id, url }, window }: RegionsPanelProps): ReactNode {
   const stats = useQuery(monitorStatsQuery(id, window));
-  const now = useQuery(monitorRegionsQuery(id));
+  const current = useQuery(monitorRegionsQuery(id));
   const title = `Regions, last ${WINDOW_NAMES[window]}`;
-  const [withoutStats, withoutNow] = [useFailure(stats), useFailure(now)];
-  // What the statistics cannot say is said where the chart would be.
-  if (stats.data === undefined || (now.data === undefined && withoutNow === null))
-    return <Panel title={title}>{withoutStats === null && <Skeleton height={72} />}</Panel>;
-  const views = now.data ?? null;
+  const [statsFailure, currentFailure] = [useFailure(stats), useFailure(current)];
+  // The latency panel shows the error of the statistics.
+  if (stats.data === undefined || (current.data === undefined && currentFailure === null))
+    return <Panel title={title}>{statsFailure === null && <Skeleton height={72} />}</Panel>;
+  const regions = current.data ?? null;
+  const rows = joinRegions(stats.data.regions, regions ?? []);
   return (
     <Panel title={title}>
-      <FailureNotice query={now} />
-      <Regions
-        rows={joinRegions(stats.data.regions, views ?? [])}
-        label={title}
-        withNow={views !== null}
-        withCertificates={/^https:/i.test(url)}
-      />
+      <FailureNotice query={current} />
+      {rows.length === 0 ? (
+        <Quiet>Not checked yet.</Quiet>
+      ) : (
+        <ScrollRegion label={title}>
+          <RegionsTable
+            rows={rows}
+            withCurrent={regions !== null}
+            withCertificates={regions !== null && /^https:/i.test(url)}
+          />
+        </ScrollRegion>
+      )}
     </Panel>
-  );
-}
-
-interface RegionsProps extends RegionsTableProps {
-  readonly label: string;
-}
-
-function Regions({ label, ...table }: RegionsProps): ReactNode {
-  if (table.rows.length === 0)
-    return (
-      <Text size="sm" c="var(--text-quiet)">
-        No region has checked it yet.
-      </Text>
-    );
-  return (
-    <ScrollRegion label={label}>
-      <RegionsTable {...table} />
-    </ScrollRegion>
   );
 }
 
 interface RegionsTableProps {
   readonly rows: readonly RegionRow[];
-  readonly withNow: boolean;
+  readonly withCurrent: boolean;
   readonly withCertificates: boolean;
 }
 
-const NUMBERS = ['Uptime', 'Checks', 'Failed', 'Gaps', 'p50', 'p95', 'p99'] as const;
+const FIGURES = ['Uptime', 'Checks', 'Failed', 'Gaps', ...PERCENTILES];
 
-function RegionsTable({ rows, withNow, withCertificates }: RegionsTableProps): ReactNode {
+function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps): ReactNode {
   return (
     <table className={classes['table']}>
       <thead>
         <tr>
           <th scope="col">Region</th>
-          {withNow && <th scope="col">Now</th>}
-          {NUMBERS.map((head) => (
-            <th key={head} scope="col" className={classes['number']}>
-              {head}
+          {withCurrent && <th scope="col">Now</th>}
+          {FIGURES.map((title) => (
+            <th key={title} scope="col" className={classes['number']}>
+              {title}
             </th>
           ))}
-          {withNow && <th scope="col">Last check</th>}
-          {withNow && withCertificates && <th scope="col">Certificate until</th>}
+          {withCurrent && <th scope="col">Last check</th>}
+          {withCertificates && <th scope="col">Certificate expires</th>}
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
-          <tr key={row.region}>
-            <th scope="row">{row.region}</th>
-            {withNow && <td>{row.now ? <Now region={row.now} /> : 'Not assigned'}</td>}
-            {figuresOf(row).map((text, index) => (
-              <td key={NUMBERS[index]} className={classes['number']}>
+        {rows.map(({ region, figures, current }) => (
+          <tr key={region}>
+            <th scope="row">{region}</th>
+            {withCurrent && <td>{current ? <CurrentState region={current} /> : 'Not assigned'}</td>}
+            {formatFigures(figures).map((text, index) => (
+              <td key={FIGURES[index]} className={classes['number']}>
                 {text}
               </td>
             ))}
-            {withNow && (
-              <td>{row.now?.lastCheckedAt ? <Time value={row.now.lastCheckedAt} as="ago" /> : '–'}</td>
+            {withCurrent && (
+              <td>{current?.lastCheckedAt ? <Time value={current.lastCheckedAt} as="ago" /> : '–'}</td>
             )}
-            {withNow && withCertificates && (
-              <td>{row.now?.certificateExpiresAt ? <Time value={row.now.certificateExpiresAt} /> : '–'}</td>
+            {withCertificates && (
+              <td>{current?.certificateExpiresAt ? <Time value={current.certificateExpiresAt} /> : '–'}</td>
             )}
           </tr>
         ))}
@@ -112,22 +100,7 @@ function RegionsTable({ rows, withNow, withCertificates }: RegionsTableProps): R
   );
 }
 
-function Now({ region }: { readonly region: MonitorRegion }): ReactNode {
-  const look = region.hasSay && region.consecutiveFailures > 0 ? 'bad' : 'good';
-  return <span className={classes[look]}>{describeRegion(region)}</span>;
-}
-
-/** In the order of `NUMBERS`. */
-function figuresOf({ figures }: RegionRow): string[] {
-  if (figures === null) return NUMBERS.map(() => '–');
-  const { uptime, checks, failures, gaps, latency } = figures;
-  return [
-    uptime === null ? '–' : formatUptime(uptime),
-    formatCount(checks),
-    formatCount(failures),
-    formatCount(gaps),
-    ...(['p50', 'p95', 'p99'] as const).map((name) =>
-      latency === null ? '–' : formatLatency(latency[name]),
-    ),
-  ];
+function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode {
+  const isFailing = region.hasSay && region.consecutiveFailures > 0;
+  return <span className={classes[isFailing ? 'bad' : 'good']}>{describeRegion(region)}</span>;
 }

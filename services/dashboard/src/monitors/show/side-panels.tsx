@@ -9,22 +9,26 @@ import { describeCause, formatSpan } from '../../components/format.ts';
 import { TextLink } from '../../components/links.tsx';
 import { Loaded } from '../../components/load-states.tsx';
 import { Panel } from '../../components/page.tsx';
+import { Quiet } from '../../components/quiet.tsx';
 import { Time, useNow } from '../../components/time.tsx';
-import { allChannelsQuery, allWindowsQuery, monitorIncidentsQuery, MAX_INCIDENTS } from '../queries.ts';
+import { allChannelsQuery, allWindowsQuery, MAX_INCIDENTS, monitorIncidentsQuery } from '../queries.ts';
 import { maintenanceOf } from './figures.ts';
 import classes from './show.module.css';
 
-/** When the monitor was down, latest first. */
-export function IncidentsPanel({ monitorId }: { readonly monitorId: string }): ReactNode {
+const MAX_WINDOWS = 5;
+
+interface PanelProps {
+  readonly monitorId: string;
+}
+
+export function IncidentsPanel({ monitorId }: PanelProps): ReactNode {
   const query = useQuery(monitorIncidentsQuery(monitorId));
   return (
     <Panel title="Incidents">
       <Loaded query={query} pending={<Skeleton height={56} />}>
         {(incidents) =>
           incidents.length === 0 ? (
-            <Text size="sm" c="var(--text-quiet)">
-              None: it has not been down.
-            </Text>
+            <Quiet>No incidents yet.</Quiet>
           ) : (
             <ul className={classes['list']}>
               {incidents.map((incident) => (
@@ -45,95 +49,83 @@ export function IncidentsPanel({ monitorId }: { readonly monitorId: string }): R
 
 function IncidentItem({ incident }: { readonly incident: Incident }): ReactNode {
   const { openedAt, resolvedAt, durationSeconds, cause, region } = incident;
-  const open = resolvedAt === null;
-  const now = useNow(open);
-  const seconds = open ? (now - Date.parse(openedAt)) / 1_000 : durationSeconds;
+  const isOpen = resolvedAt === null;
+  const now = useNow(isOpen);
+  const Icon = isOpen ? IconFlame : IconCircleCheck;
   return (
     <li>
       <Group justify="space-between" gap="xs" wrap="nowrap">
-        <Group gap={6} wrap="nowrap" className={classes[open ? 'bad' : 'quiet'] ?? ''}>
-          {open ? <IconFlame size={16} aria-hidden /> : <IconCircleCheck size={16} aria-hidden />}
+        <Group gap={6} wrap="nowrap" className={classes[isOpen ? 'bad' : 'quiet'] ?? ''}>
+          <Icon size={16} aria-hidden />
           <Text span size="sm" fw={600}>
-            {open ? 'Open' : 'Resolved'}
+            {isOpen ? 'Open' : 'Resolved'}
           </Text>
         </Group>
         <Text span size="sm" className="tabular">
-          {formatSpan(seconds)}
+          {formatSpan(isOpen ? (now - Date.parse(openedAt)) / 1_000 : durationSeconds)}
         </Text>
       </Group>
       <Text size="sm">
         {describeCause(cause)}, from {region}
       </Text>
-      <Text size="xs" c="var(--text-quiet)">
+      <Quiet size="xs">
         <Time value={openedAt} />
-        {resolvedAt !== null && (
+        {!isOpen && (
           <>
-            {' '}
-            to <Time value={resolvedAt} />
+            {' to '}
+            <Time value={resolvedAt} />
           </>
         )}
-      </Text>
+      </Quiet>
     </li>
   );
 }
 
-/** Who is told when the monitor's status changes. */
-export function ChannelsPanel({ monitorId }: { readonly monitorId: string }): ReactNode {
+/** The channels that send alerts for a monitor. */
+export function ChannelsPanel({ monitorId }: PanelProps): ReactNode {
   const query = useQuery(allChannelsQuery);
   return (
     <Panel title="Channels">
       <Loaded query={query} pending={<Skeleton height={56} />}>
-        {(channels) => <Assigned channels={channels} monitorId={monitorId} />}
+        {(channels) => {
+          const assigned = channels.filter((one) => one.allMonitors || one.monitorIds.includes(monitorId));
+          return (
+            <Stack gap="sm">
+              {assigned.every(({ enabled }) => !enabled) && (
+                <NoAlerts isAssigned={assigned.length > 0} hasChannels={channels.length > 0} />
+              )}
+              <ul className={classes['list']}>
+                {assigned.map((channel) => (
+                  <ChannelItem key={channel.id} channel={channel} />
+                ))}
+              </ul>
+            </Stack>
+          );
+        }}
       </Loaded>
     </Panel>
   );
 }
 
-function Assigned({
-  channels,
-  monitorId,
-}: {
-  readonly channels: readonly Channel[];
-  readonly monitorId: string;
-}): ReactNode {
-  const assigned = channels.filter(
-    ({ allMonitors, monitorIds }) => allMonitors || monitorIds.includes(monitorId),
-  );
-  return (
-    <Stack gap="sm">
-      {assigned.every(({ enabled }) => !enabled) && (
-        <NobodyIsTold anyAssigned={assigned.length > 0} anyMade={channels.length > 0} />
-      )}
-      {assigned.length > 0 && (
-        <ul className={classes['list']}>
-          {assigned.map((channel) => (
-            <ChannelItem key={channel.id} channel={channel} />
-          ))}
-        </ul>
-      )}
-    </Stack>
-  );
+interface NoAlertsProps {
+  readonly isAssigned: boolean;
+  readonly hasChannels: boolean;
 }
 
-interface NobodyIsToldProps {
-  readonly anyAssigned: boolean;
-  readonly anyMade: boolean;
-}
-
-function NobodyIsTold({ anyAssigned, anyMade }: NobodyIsToldProps): ReactNode {
+function NoAlerts({ isAssigned, hasChannels }: NoAlertsProps): ReactNode {
   return (
     <Text size="sm" component="div">
       <b className={classes['soon']}>
-        <IconBellOff size={16} aria-hidden /> Nobody is told
+        <IconBellOff size={16} aria-hidden /> No alerts
       </b>
       <div>
-        {anyAssigned
-          ? 'Every channel of this monitor is disabled. Enable one, so that somebody hears when it goes down.'
-          : 'No channel is assigned to this monitor, so nobody hears when it goes down.'}
+        {isAssigned
+          ? 'All channels of this monitor are disabled. Enable one to get alerts.'
+          : 'No channel is assigned to this monitor.'}
       </div>
-      {!anyAssigned && (
-        <TextLink to={anyMade ? '/channels' : '/channels/new'} size="sm">
-          {anyMade ? 'Assign a channel' : 'Create the first channel'}
+      {!isAssigned && (
+        <TextLink to={hasChannels ? '/channels' : '/channels/new'} size="sm">
+          {hasChannels ? 'Assign a channel' : 'Create a channel'}
         </TextLink>
       )}
     </Text>
@@ -153,15 +145,10 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
       >
         {name}
       </TextLink>
-      {allMonitors && (
-        <Text size="xs" c="var(--text-quiet)">
-          Told of every monitor
-        </Text>
-      )}
+      {allMonitors && <Quiet size="xs">All monitors</Quiet>}
       {!enabled && (
         <Text size="xs" className={classes['bad'] ?? ''}>
-          <IconAlertTriangle size={13} aria-hidden /> Disabled
-          {disabledReason === null ? '' : `: ${disabledReason}`}
+          <IconAlertTriangle size={13} aria-hidden /> Disabled{disabledReason && `: ${disabledReason}`}
         </Text>
       )}
       {enabled && failingSince !== null && (
@@ -173,52 +160,39 @@ function ChannelItem({ channel }: { readonly channel: Channel }): ReactNode {
   );
 }
 
-const MOST_SHOWN = 5;
-
-/** The maintenance windows that silence the monitor now or next. */
-export function MaintenancePanel({ monitorId }: { readonly monitorId: string }): ReactNode {
+export function MaintenancePanel({ monitorId }: PanelProps): ReactNode {
   const query = useQuery(allWindowsQuery);
   return (
     <Panel title="Maintenance">
       <Loaded query={query} pending={<Skeleton height={56} />}>
         {(all) => {
           const windows = maintenanceOf(monitorId, all);
-          return windows.length === 0 ? (
-            <NothingPlanned monitorId={monitorId} />
-          ) : (
-            <Windows windows={windows} />
+          if (windows.length === 0)
+            return (
+              <Quiet>
+                No maintenance planned.{' '}
+                <TextLink to="/maintenance/new" search={{ monitorId }} size="sm" underline="always">
+                  Plan a window
+                </TextLink>
+              </Quiet>
+            );
+          return (
+            <Stack gap="xs">
+              <ul className={classes['list']}>
+                {windows.slice(0, MAX_WINDOWS).map((window) => (
+                  <WindowItem key={window.id} window={window} />
+                ))}
+              </ul>
+              {windows.length > MAX_WINDOWS && (
+                <TextLink to="/maintenance" size="sm">
+                  {windows.length - MAX_WINDOWS} more
+                </TextLink>
+              )}
+            </Stack>
           );
         }}
       </Loaded>
     </Panel>
-  );
-}
-
-function NothingPlanned({ monitorId }: { readonly monitorId: string }): ReactNode {
-  return (
-    <Text size="sm" component="div" c="var(--text-quiet)">
-      Nothing is planned.{' '}
-      <TextLink to="/maintenance/new" search={{ monitorId }} size="sm" underline="always">
-        Plan a window
-      </TextLink>
-    </Text>
-  );
-}
-
-function Windows({ windows }: { readonly windows: readonly ListedMaintenanceWindow[] }): ReactNode {
-  return (
-    <Stack gap="xs">
-      <ul className={classes['list']}>
-        {windows.slice(0, MOST_SHOWN).map((window) => (
-          <WindowItem key={window.id} window={window} />
-        ))}
-      </ul>
-      {windows.length > MOST_SHOWN && (
-        <TextLink to="/maintenance" size="sm">
-          {windows.length - MOST_SHOWN} more
-        </TextLink>
-      )}
-    </Stack>
   );
 }
 
@@ -236,15 +210,15 @@ function WindowItem({ window }: { readonly window: ListedMaintenanceWindow }): R
       >
         {name}
       </TextLink>
-      <Text size="xs" c="var(--text-quiet)">
-        {currentOccurrence ? 'Runs now' : 'Next'}
+      <Quiet size="xs">
+        {currentOccurrence ? 'Running now' : 'Next'}
         {rrule !== null && ', recurring'}
         {occurrence && (
           <>
             : <Time value={occurrence.startsAt} /> to <Time value={occurrence.endsAt} />
           </>
         )}
-      </Text>
+      </Quiet>
     </li>
   );
 }

@@ -18,7 +18,7 @@ import {
 } from './figures.ts';
 import classes from './show.module.css';
 
-/** The part of the checks that passed, of four windows, and how long the certificate still holds. */
+/** The uptime in each window, and when the certificate expires. */
 export function UptimePanel({ monitor: { id, url } }: { readonly monitor: Monitor }): ReactNode {
   return (
     <Panel title="Uptime">
@@ -32,78 +32,84 @@ export function UptimePanel({ monitor: { id, url } }: { readonly monitor: Monito
   );
 }
 
-function Uptime({
-  monitorId,
-  window,
-}: {
+interface UptimeProps {
   readonly monitorId: string;
   readonly window: StatsWindow;
-}): ReactNode {
+}
+
+function Uptime({ monitorId, window }: UptimeProps): ReactNode {
   const { data: stats, error } = useQuery(monitorStatsQuery(monitorId, window));
+  const label = WINDOW_NAMES[window];
+  if (stats === undefined) return <MissingFigure label={label} error={error} />;
+  const { uptime, checks, gaps } = stats;
   return (
-    <Figure label={WINDOW_NAMES[window]}>
-      {stats ? (
-        <>
-          <span className={`${classes['value'] ?? ''} tabular`}>
-            {stats.uptime === null ? 'No checks' : formatUptime(stats.uptime)}
-          </span>
-          <div className={classes['note']}>
-            {stats.checks > 0 || stats.gaps > 0 ? describeChecks(stats) : 'None within this time'}
-          </div>
-        </>
-      ) : (
-        <NotKnown error={error} />
-      )}
-    </Figure>
+    <Figure
+      label={label}
+      value={uptime === null ? 'No checks' : formatUptime(uptime)}
+      note={checks > 0 || gaps > 0 ? describeChecks(stats) : 'None in this period'}
+    />
   );
-}
-
-function Figure({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
-  return (
-    <div className={classes['figure']}>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-/** What stands for a figure that is on its way, or did not come. */
-function NotKnown({ error }: { readonly error: unknown }): ReactNode {
-  if (error === null) return <Skeleton height={50} mt={4} />;
-  return <div className={classes['note']}>{describeError(error)}</div>;
 }
 
 function Certificate({ monitorId }: { readonly monitorId: string }): ReactNode {
   const { data: regions, error } = useQuery(monitorRegionsQuery(monitorId));
   const now = useNow();
+  const label = 'Certificate';
+  if (regions === undefined) return <MissingFigure label={label} error={error} />;
+  const expiry = soonestExpiry(regions ?? [], now);
+  if (expiry === null)
+    return <Figure label={label} look="quiet" value="Unknown" note="Known after the next HTTPS check" />;
+  const { state, expiresAt } = expiry;
   return (
-    <Figure label="Certificate">
-      {regions === undefined ? (
-        <NotKnown error={error} />
-      ) : (
-        <CertificateEnd expiry={soonestExpiry(regions ?? [], now)} />
-      )}
-    </Figure>
+    <Figure
+      label={label}
+      look={state}
+      value={
+        <>
+          {state !== 'fine' && <IconAlertTriangle size={20} aria-hidden />} {describeExpiry(expiry)}
+        </>
+      }
+      note={
+        <>
+          {state === 'expired' ? 'Since' : 'Until'} <Time value={expiresAt} />
+        </>
+      }
+    />
   );
 }
 
-function CertificateEnd({ expiry }: { readonly expiry: ReturnType<typeof soonestExpiry> }): ReactNode {
-  if (expiry === null)
-    return (
-      <>
-        <span className={`${classes['value'] ?? ''} ${classes['quiet'] ?? ''}`}>Not seen yet</span>
-        <div className={classes['note']}>Known after the next check over TLS</div>
-      </>
-    );
-  const { state, expiresAt } = expiry;
+interface FigureProps {
+  readonly label: string;
+  /** A class of the value. */
+  readonly look?: string;
+  readonly value: ReactNode;
+  readonly note: ReactNode;
+}
+
+function Figure({ label, look = '', value, note }: FigureProps): ReactNode {
   return (
-    <>
-      <span className={`${classes['value'] ?? ''} ${classes[state] ?? ''} tabular`}>
-        {state !== 'fine' && <IconAlertTriangle size={20} aria-hidden />} {describeExpiry(expiry)}
-      </span>
-      <div className={classes['note']}>
-        {state === 'expired' ? 'Since' : 'Until'} <Time value={expiresAt} />
-      </div>
-    </>
+    <div className={classes['figure']}>
+      <dt>{label}</dt>
+      <dd>
+        <span className={`${classes['value'] ?? ''} ${classes[look] ?? ''} tabular`}>{value}</span>
+        <div className={classes['note']}>{note}</div>
+      </dd>
+    </div>
+  );
+}
+
+/** A figure that is loading or failed to load. */
+function MissingFigure({ label, error }: { readonly label: string; readonly error: unknown }): ReactNode {
+  return (
+    <div className={classes['figure']}>
+      <dt>{label}</dt>
+      <dd>
+        {error === null ? (
+          <Skeleton height={50} mt={4} />
+        ) : (
+          <div className={classes['note']}>{describeError(error)}</div>
+        )}
+      </dd>
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Center, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
+import { Button, Center, Group, SegmentedControl, Skeleton } from '@mantine/core';
 import { IconChartBar, IconTable } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { MonitorStats, StatsWindow } from '@tocsin/contracts/monitors/stats';
@@ -6,8 +6,9 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatLatency } from '../../../components/format.ts';
 import { Loaded } from '../../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../../components/page.tsx';
+import { Quiet } from '../../../components/quiet.tsx';
 import { monitorStatsQuery } from '../../queries.ts';
-import { formatCount, formatUptime, WINDOW_NAMES, WINDOWS } from '../figures.ts';
+import { formatFigures, PERCENTILES, WINDOW_NAMES, WINDOWS } from '../figures.ts';
 import { PHASES } from '../phases.ts';
 import { phaseColors, PhaseSwatch } from '../phases.tsx';
 import showClasses from '../show.module.css';
@@ -22,10 +23,11 @@ interface LatencyPanelProps {
   readonly onWindow: (window: StatsWindow) => void;
 }
 
-/** How long checks took, and where the time went. */
+/** The latency within a window and its phases, as a chart or as a table. */
 export function LatencyPanel({ monitorId, window, onWindow }: LatencyPanelProps): ReactNode {
   const [asTable, setAsTable] = useState(false);
   const query = useQuery(monitorStatsQuery(monitorId, window));
+  const Icon = asTable ? IconChartBar : IconTable;
   return (
     <Panel
       title="Latency"
@@ -35,9 +37,7 @@ export function LatencyPanel({ monitorId, window, onWindow }: LatencyPanelProps)
             variant="subtle"
             color="gray"
             size="compact-sm"
-            leftSection={
-              asTable ? <IconChartBar size={16} aria-hidden /> : <IconTable size={16} aria-hidden />
-            }
+            leftSection={<Icon size={16} aria-hidden />}
             onClick={() => setAsTable(!asTable)}
           >
             {asTable ? 'Show as chart' : 'Show as table'}
@@ -53,42 +53,40 @@ export function LatencyPanel({ monitorId, window, onWindow }: LatencyPanelProps)
       }
     >
       <Loaded query={query} pending={<Skeleton height={PLOT_HEIGHT + 28} />}>
-        {(stats) => <LatencyFigures stats={stats} asTable={asTable} />}
+        {(stats) => <Latency stats={stats} asTable={asTable} />}
       </Loaded>
     </Panel>
   );
 }
 
-function LatencyFigures({
-  stats,
-  asTable,
-}: {
+interface LatencyProps {
   readonly stats: MonitorStats;
   readonly asTable: boolean;
-}): ReactNode {
-  const name = `Latency of the last ${WINDOW_NAMES[stats.window]}`;
-  if (stats.checks === 0 && stats.gaps === 0)
+}
+
+function Latency({ stats, asTable }: LatencyProps): ReactNode {
+  const { checks, gaps, latency } = stats;
+  const period = `the last ${WINDOW_NAMES[stats.window]}`;
+  if (checks === 0 && gaps === 0)
     return (
       <Center h={PLOT_HEIGHT + 28}>
-        <Text c="var(--text-quiet)">No checks in the last {WINDOW_NAMES[stats.window]}.</Text>
+        <Quiet size="md">No checks in {period}.</Quiet>
       </Center>
     );
-  if (asTable) return <LatencyTable stats={stats} label={name} />;
+  if (asTable) return <LatencyTable stats={stats} label={`Latency of ${period}`} />;
+  const summary =
+    latency === null
+      ? 'no responses'
+      : `median ${formatLatency(latency.p50)}, 95th percentile ${formatLatency(latency.p95)}`;
   return (
     <Suspense fallback={<Skeleton height={PLOT_HEIGHT + 28} />}>
-      <LatencyPlot stats={stats} label={`${name}: ${describeLatency(stats)}. The table has all figures.`} />
-      <LatencyLegend />
+      <LatencyPlot stats={stats} label={`Latency of ${period}: ${summary}. See the table for all values.`} />
+      <Legend />
     </Suspense>
   );
 }
 
-function describeLatency({ latency }: MonitorStats): string {
-  if (latency === null) return 'no check was answered';
-  return `half of the checks within ${formatLatency(latency.p50)}, 95 % within ${formatLatency(latency.p95)}`;
-}
-
-/** What the colours and marks of the chart mean. */
-export function LatencyLegend(): ReactNode {
+function Legend(): ReactNode {
   return (
     <ul className={`${phaseColors} ${classes['legend'] ?? ''}`} aria-label="Legend">
       {PHASES.map(({ phase, label, color }) => (
@@ -103,32 +101,24 @@ export function LatencyLegend(): ReactNode {
       </li>
       <li>
         <span className={classes['gap']} aria-hidden />
-        Gaps: checks that did not happen
+        Gaps: missed checks
       </li>
     </ul>
   );
 }
 
-const HEADS = ['Checks', 'Failed', 'Gaps', 'Uptime'] as const;
-const PERCENTILES = ['p50', 'p95', 'p99'] as const;
+const COLUMNS = ['Checks', 'Failed', 'Gaps', 'Uptime', ...PHASES.map(({ label }) => label), ...PERCENTILES];
 
-/** The figures of the chart as a table, newest first. */
-export function LatencyTable({
-  stats,
-  label,
-}: {
-  readonly stats: MonitorStats;
-  readonly label: string;
-}): ReactNode {
+function LatencyTable({ stats, label }: { readonly stats: MonitorStats; readonly label: string }): ReactNode {
   return (
     <ScrollRegion label={label} maxHeight={PLOT_HEIGHT}>
       <table className={showClasses['table']}>
         <thead>
           <tr>
             <th scope="col">Time</th>
-            {[...HEADS, ...PHASES.map(({ label }) => label), ...PERCENTILES].map((head) => (
-              <th key={head} scope="col" className={showClasses['number']}>
-                {head}
+            {COLUMNS.map((column) => (
+              <th key={column} scope="col" className={showClasses['number']}>
+                {column}
               </th>
             ))}
           </tr>
@@ -139,8 +129,8 @@ export function LatencyTable({
               <th scope="row" title={describeBucketUtc(bucket.start, stats.window)}>
                 {describeBucket(bucket.start, stats.window)}
               </th>
-              {cellsOf(bucket).map(([head, text]) => (
-                <td key={head} className={showClasses['number']}>
+              {cellsOf(bucket).map((text, index) => (
+                <td key={COLUMNS[index]} className={showClasses['number']}>
                   {text}
                 </td>
               ))}
@@ -152,14 +142,10 @@ export function LatencyTable({
   );
 }
 
-function cellsOf(bucket: MonitorStats['series'][number]): [string, string][] {
-  const { checks, failures, gaps, uptime, timings, latency } = bucket;
-  return [
-    ['checks', formatCount(checks)],
-    ['failures', formatCount(failures)],
-    ['gaps', formatCount(gaps)],
-    ['uptime', uptime === null ? '–' : formatUptime(uptime)],
-    ...PHASES.map(({ phase }): [string, string] => [phase, timings ? formatLatency(timings[phase]) : '–']),
-    ...PERCENTILES.map((name): [string, string] => [name, latency ? formatLatency(latency[name]) : '–']),
-  ];
+/** In the order of `COLUMNS`. */
+function cellsOf(bucket: MonitorStats['series'][number]): (string | undefined)[] {
+  const [uptime, checks, failures, gaps, ...percentiles] = formatFigures(bucket);
+  const { timings } = bucket;
+  const phases = PHASES.map(({ phase }) => (timings ? formatLatency(timings[phase]) : '–'));
+  return [checks, failures, gaps, uptime, ...phases, ...percentiles];
 }

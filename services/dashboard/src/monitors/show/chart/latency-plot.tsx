@@ -13,13 +13,13 @@ import { plotOptions, type Pointed, readPlotColors } from './plot-options.ts';
 
 interface LatencyPlotProps {
   readonly stats: MonitorStats;
-  /** What a screen reader says of it. */
+  /** The accessible name. */
   readonly label: string;
 }
 
-/** Average phases of each bucket as stacked bars; failures and gaps marked. */
+/** Stacked bars of the average phases in each bucket, with marks for failures and gaps. */
 export function LatencyPlot(props: LatencyPlotProps): ReactNode {
-  // What is painted keeps its colours: another scheme needs another canvas.
+  // A painted canvas keeps its colors: a new color scheme needs a new canvas.
   return <Plot key={useComputedColorScheme()} {...props} />;
 }
 
@@ -75,7 +75,7 @@ interface BucketTooltipProps {
   readonly toTheLeft: boolean;
 }
 
-/** What the bucket under the pointer holds; the table says the same to who has none. */
+/** The figures of the bucket under the pointer. It is hidden from screen readers: the table has the same data. */
 export function BucketTooltip({ bucket, window, left, toTheLeft }: BucketTooltipProps): ReactNode {
   const { timings, latency } = bucket;
   return (

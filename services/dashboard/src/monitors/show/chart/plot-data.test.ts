@@ -13,7 +13,7 @@ const BUCKETS: MonitorStats['series'] = [
 ];
 const FIRST = Date.parse('2026-01-01T00:00:00.000Z') / 1_000;
 
-test('phases are stacked, the whole first, at the middles of the buckets; an empty bucket has none', () => {
+test('stacks phases at the middles of the buckets, the largest sum first; an empty bucket has none', () => {
   expect(toPlotData(BUCKETS, '24h')).toEqual([
     [FIRST + 1_800, FIRST + 5_400],
     [51, null],
@@ -24,13 +24,13 @@ test('phases are stacked, the whole first, at the middles of the buckets; an emp
   ]);
 });
 
-test('the axis of time covers every bucket, the last one too', () => {
+test('the time axis covers every bucket', () => {
   expect(timeRange(BUCKETS, '24h')).toEqual([FIRST, FIRST + 2 * 3_600]);
   expect(timeRange(BUCKETS, '30d')).toEqual([FIRST, FIRST + 2 * 6 * 3_600]);
   expect(timeRange([], '24h')[1]).toBeGreaterThan(timeRange([], '24h')[0]);
 });
 
-test('the axis of latency has room above the bars, and one without any', () => {
+test('the latency axis has room above the bars, also without bars', () => {
   expect(latencyTop(100)).toBeCloseTo(115);
   expect(latencyTop(0)).toBe(10);
   expect(latencyTop(null)).toBe(10);

@@ -2,12 +2,12 @@ import { type MonitorStats, STATS_WINDOWS, type StatsWindow } from '@tocsin/cont
 import { formatUtcSpan } from '../../../components/format.ts';
 import { PHASES } from '../phases.ts';
 
-/** In pixels: of the plot, of the table in its place, and of what stands there while either loads. */
+/** The height of the plot and the table in pixels. */
 export const PLOT_HEIGHT = 260;
 
 type Buckets = MonitorStats['series'];
 
-/** Rows of the plot: the middles of the buckets in seconds, then the phases stacked, the whole first, so that each is painted over. */
+/** The middle of each bucket in seconds, then the stacked phases. The largest sum comes first, so that the smaller ones paint over it. */
 type PlotData = [number[], ...(number | null)[][]];
 
 export function bucketSeconds(window: StatsWindow): number {
@@ -24,18 +24,18 @@ export function toPlotData(buckets: Buckets, window: StatsWindow): PlotData {
   return [buckets.map(({ start }) => Date.parse(start) / 1_000 + half), ...stacked.toReversed()];
 }
 
-/** The ends of the axis of time, in seconds; the last bucket is shown whole, though it still runs. */
+/** The range of the time axis in seconds. The last bucket has its full width, although it is incomplete. */
 export function timeRange(buckets: Buckets, window: StatsWindow): [number, number] {
   const first = Date.parse(buckets[0]?.start ?? '1970-01-01T00:00:00.000Z') / 1_000;
   return [first, first + Math.max(1, buckets.length) * bucketSeconds(window)];
 }
 
-/** The end of the axis of latency: room above the highest bar for the marks of failures. */
+/** The end of the latency axis, with room above the highest bar for the marks of failures. */
 export function latencyTop(highest: number | null): number {
   return Math.max(10, (highest ?? 0) * 1.15);
 }
 
-/** What to say of an instant on the axis: the day at midnight, else the time of day, both in the reader's zone. */
+/** Labels the time axis in the reader's time zone: with the date at midnight, otherwise with the time. */
 export function axisLabel(seconds: number): string {
   const date = new Date(seconds * 1_000);
   const midnight = date.getHours() === 0 && date.getMinutes() === 0;
@@ -53,7 +53,7 @@ const RANGE = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
 });
 
-/** When a bucket begins and ends, in the reader's zone. */
+/** Formats the range of a bucket in the reader's time zone. */
 export function describeBucket(start: string, window: StatsWindow): string {
   return RANGE.formatRange(...endsOf(start, window));
 }

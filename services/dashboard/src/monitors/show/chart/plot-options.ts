@@ -6,7 +6,7 @@ import { axisLabel, bucketSeconds, latencyTop, PLOT_HEIGHT, timeRange } from './
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
-/** Where the pointer is: a bucket, and its middle in pixels from the left edge of the plot. */
+/** The bucket under the pointer. `left` is its middle in pixels from the left edge. */
 export interface Pointed {
   readonly index: number;
   readonly left: number;
@@ -66,7 +66,7 @@ function pointedOf(plot: uPlot): Pointed | null {
     : { index: idx, left: plot.over.offsetLeft + plot.valToPos(middle, 'x') };
 }
 
-/** What a canvas is to be painted with: it knows no custom properties. */
+/** The colors to paint with. A canvas does not resolve custom properties. */
 export interface PlotColors {
   /** In the order of `PHASES`. */
   readonly phases: readonly string[];
@@ -76,7 +76,7 @@ export interface PlotColors {
   readonly line: string;
 }
 
-/** The colours of the custom properties as they are now within `element`, in its light or dark. */
+/** Resolves the custom properties within `element` in the current color scheme. */
 export function readPlotColors(element: HTMLElement): PlotColors {
   const read = (property: string): string => readColor(element, property);
   return {
@@ -88,7 +88,7 @@ export function readPlotColors(element: HTMLElement): PlotColors {
   };
 }
 
-/** With a new element for each: one that changes its colour may be on its way from the last one still. */
+/** Uses a new element for each color: a transition could delay the change of an existing one. */
 function readColor(element: HTMLElement, property: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${property})`;
@@ -109,7 +109,7 @@ interface Column {
   readonly width: number;
 }
 
-/** Behind the bars: buckets with gaps are hatched, those with failures tinted. */
+/** Tints buckets with failures and hatches buckets with gaps, behind the bars. */
 export function drawBackground(plot: uPlot, { series, window }: Buckets, colors: PlotColors): void {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -126,7 +126,7 @@ export function drawBackground(plot: uPlot, { series, window }: Buckets, colors:
   ctx.restore();
 }
 
-/** At the top, over everything: a solid cap for each bucket with failures. */
+/** Draws a cap at the top of each bucket with failures, above the bars. */
 export function drawCaps(plot: uPlot, { series, window }: Buckets, colors: PlotColors): void {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -156,7 +156,7 @@ function drawHatch({ ctx, bbox }: uPlot, { left, width }: Column, color: string)
   ctx.strokeStyle = color;
   ctx.lineWidth = uPlot.pxRatio;
   ctx.beginPath();
-  // Lines of one lattice for all columns, so that neighbours join.
+  // All columns share one grid of lines, so that the hatches of neighbors join.
   const first = Math.floor((left - bbox.height) / spacing) * spacing;
   for (let x = first; x < left + width; x += spacing) {
     ctx.moveTo(x, bbox.top + bbox.height);

@@ -19,7 +19,7 @@ function argumentsOf(command: string, variables: Record<string, string> = {}): s
 
 const bodyOf = (args: string[]): unknown => JSON.parse(args.at(-1) ?? '');
 
-test('the command is one a person can read', () => {
+test('the command is readable', () => {
   const monitor = monitorWith({ runbookUrl: 'https://wiki.example.com/checkout', regions: ['eu-1'] });
   expect(monitorCurl(monitor, ORIGIN)).toBe(
     String.raw`
@@ -43,7 +43,7 @@ curl -X PUT https://tocsin.example.com/api/cli/monitors/01890a5d-ac96-774b-bcce-
   );
 });
 
-test('the shell gives curl the request, with the key of the environment', () => {
+test('the shell passes the request with the API key of the environment', () => {
   expect(argumentsOf(monitorCurl(monitorWith(), ORIGIN)).slice(0, -1)).toEqual([
     '-X',
     'PUT',
@@ -56,7 +56,7 @@ test('the shell gives curl the request, with the key of the environment', () => 
   ]);
 });
 
-test('values of headers are not in it, and come from the environment', () => {
+test('header values come from the environment', () => {
   const monitor = monitorWith({ headers: { Authorization: 'Bearer s3cret', "X-'odd'-Key": 'hidden' } });
   const command = monitorCurl(monitor, ORIGIN);
   expect(command).not.toMatch(/s3cret|hidden/);
@@ -69,14 +69,14 @@ test('values of headers are not in it, and come from the environment', () => {
   });
 });
 
-test('nothing is sent where a header has no value', () => {
+test('nothing is sent if a header value is unset', () => {
   const monitor = monitorWith({ headers: { Authorization: 'Bearer s3cret' } });
   expect(() => argumentsOf(monitorCurl(monitor, ORIGIN))).toThrow(
     /TOCSIN_SECRET_CHECKOUT_AUTHORIZATION_099A8057/,
   );
 });
 
-test('whatever a monitor holds arrives as it is', () => {
+test('every text arrives unchanged', () => {
   const held = NASTY.map((text) => ({
     name: text,
     body: text,
@@ -91,6 +91,6 @@ test('whatever a monitor holds arrives as it is', () => {
   );
 });
 
-test('a quoted word is one word with the same text', () => {
+test('a quoted text is one word', () => {
   expect(argumentsOf(`curl ${NASTY.map(shellQuote).join(' ')}`)).toEqual([...NASTY]);
 });

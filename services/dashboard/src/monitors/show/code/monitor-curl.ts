@@ -1,20 +1,20 @@
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { headerVariables, monitorFields } from './monitor-fields.ts';
 
-/** One word of a POSIX shell that means exactly `text`. */
+/** Quotes a text as one word of a POSIX shell. */
 export function shellQuote(text: string): string {
   return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${withinQuotes(text)}'`;
 }
 
-/** `text` as it must be written between single quotes. */
+/** Escapes a text between single quotes. */
 export function withinQuotes(text: string): string {
   return text.replaceAll("'", String.raw`'\''`);
 }
 
 /**
- * The command that writes a monitor as it is now. Values of headers are shell variables: with one that is not set the shell refuses
- * to run it, so that no header is overwritten with nothing.
- * @param origin where the api is, as `https://tocsin.example.com`
+ * The command that updates a monitor to its current state. Header values are shell variables. The shell refuses to run the command while
+ * one is unset, so that no header is overwritten with an empty value.
+ * @param origin such as `https://tocsin.example.com`
  */
 export function monitorCurl(monitor: Monitor, origin: string): string {
   return [
@@ -25,11 +25,11 @@ export function monitorCurl(monitor: Monitor, origin: string): string {
   ].join(' \\\n  ');
 }
 
-/** The JSON as it is written between single quotes. */
+/** The JSON body, escaped between single quotes. */
 function quotedBody(monitor: Monitor): string {
   const entries = monitorFields(monitor).map(([field, value]) => {
     const text = field === 'headers' ? quotedHeaders(monitor) : withinQuotes(JSON.stringify(value, null, 2));
-    // Line breaks of values are escaped in JSON: these are its own.
+    // These are the line breaks of the JSON. Those within values are escaped.
     return `"${field}": ${text}`.replaceAll('\n', '\n  ');
   });
   return `{\n  ${entries.join(',\n  ')}\n}`;
@@ -37,7 +37,7 @@ function quotedBody(monitor: Monitor): string {
 
 function quotedHeaders(monitor: Monitor): string {
   const entries = [...headerVariables(monitor)].map(
-    // Single quotes end the literal text, so that the shell puts the variable between the JSON's double quotes.
+    // A single quote ends the literal text, so that the shell inserts the variable between the JSON's double quotes.
     ([header, variable]) => `${withinQuotes(JSON.stringify(header))}: "'"\${${variable}:?}"'"`,
   );
   return entries.length === 0 ? '{}' : `{\n  ${entries.join(',\n  ')}\n}`;

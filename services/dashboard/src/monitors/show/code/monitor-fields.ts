@@ -4,17 +4,15 @@ import { asciiWords, secretVariable } from '@tocsin/contracts/words';
 type MonitorField = keyof MonitorInput;
 type FieldValue = MonitorInput[MonitorField];
 
-// The keys of a schema are those of what it gives.
-const fieldNames = (): MonitorField[] => Object.keys(createMonitorSchema.shape) as MonitorField[];
-
-/** What a monitor was told to be, in the order of the documentation; fields that are not set are left out. */
+/** The fields that configure a monitor, in the order of the documentation, without unset ones. */
 export function monitorFields(monitor: Monitor): [MonitorField, FieldValue][] {
-  return fieldNames()
+  const fields = Object.keys(createMonitorSchema.shape) as MonitorField[];
+  return fields
     .map((field): [MonitorField, FieldValue] => [field, monitor[field]])
     .filter(([, value]) => value !== null);
 }
 
-/** Those of `monitorFields` that are not as they would be without being named. */
+/** The fields that differ from their defaults. */
 export function ownFields(monitor: Monitor): [MonitorField, FieldValue][] {
   const defaults: MonitorInput = createMonitorSchema.parse({ name: '-', url: 'https://example.com' });
   return monitorFields(monitor).filter(
@@ -23,14 +21,14 @@ export function ownFields(monitor: Monitor): [MonitorField, FieldValue][] {
   );
 }
 
-const MOST_CHARACTERS = 40;
-/** Of the monitor's id: the last ones are random. */
-const DIGITS = 8;
+const MAX_CHARACTERS = 40;
+/** The last characters of an ID are random. */
+const ID_CHARACTERS = 8;
 
 /**
- * The names of environment variables that stand for the values of a monitor's headers, which may be secret: made of the names of the
- * monitor and the header, and of the monitor's id, so that two monitors never share one.
- * @returns by header
+ * The environment variables that replace the values of headers, which may be secrets. Their names contain the ID of the monitor, so that
+ * two monitors never share one.
+ * @returns the variables by header
  */
 export function headerVariables({
   id,
@@ -41,15 +39,15 @@ export function headerVariables({
   const taken = new Set<string>();
   for (const header of Object.keys(headers ?? {})) {
     const words = `${toWords(name) || 'monitor'}_${toWords(header) || 'header'}`;
-    const variable = secretVariable(words, id.slice(-DIGITS));
-    let different = variable;
-    for (let count = 2; taken.has(different); count += 1) different = `${variable}_${count}`;
-    taken.add(different);
-    variables.set(header, different);
+    const variable = secretVariable(words, id.slice(-ID_CHARACTERS));
+    let unique = variable;
+    for (let count = 2; taken.has(unique); count += 1) unique = `${variable}_${count}`;
+    taken.add(unique);
+    variables.set(header, unique);
   }
   return variables;
 }
 
 function toWords(text: string): string {
-  return asciiWords(text, '_', MOST_CHARACTERS);
+  return asciiWords(text, '_', MAX_CHARACTERS);
 }

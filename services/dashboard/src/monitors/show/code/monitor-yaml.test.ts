@@ -9,7 +9,7 @@ import { monitorWith, NASTY } from '../../testing/records.ts';
 import { headerVariables } from './monitor-fields.ts';
 import { monitorYaml, ownershipNote } from './monitor-yaml.ts';
 
-test('only what differs from the defaults is written', () => {
+test('omits defaults', () => {
   expect(monitorYaml(monitorWith())).toBe(
     [
       'monitors:',
@@ -21,7 +21,7 @@ test('only what differs from the defaults is written', () => {
   );
 });
 
-test('every field that was set is written, and values of headers are not', () => {
+test('has every field that is set, without header values', () => {
   const monitor = monitorWith({
     name: 'Checkout: EU',
     url: 'https://shop.example.com/health#top',
@@ -73,7 +73,7 @@ test.each([
   expect(monitorYaml(monitorWith({ name }))).toContain(`\n  - externalId: ${key}\n`);
 });
 
-test.each(NASTY)('no value breaks out of its place: %j', (text) => {
+test.each(NASTY)('quotes %j', (text) => {
   const written = text.replaceAll('${', () => '$${');
   expect(parse(monitorYaml(monitorWith({ name: text, body: text, externalId: text, source: text })))).toEqual(
     {
@@ -121,17 +121,17 @@ test.each(NASTY.map((text) => text.trim()).filter((text) => text !== '' && !/[^\
   },
 );
 
-test('`tocsin apply` takes the source from its command line where the monitor has none', async () => {
+test('`tocsin apply` takes the source of a monitor without one from its command line', async () => {
   expect(await readBack(monitorWith())).toMatchObject([
     { source: 'of the command', fields: { externalId: 'checkout' } },
   ]);
 });
 
 test.each([
-  [null, null, /makes a second one/],
-  [null, 'shop', /makes a second one/],
-  ['checkout', null, /is refused/],
+  [null, null, /creates a second monitor/],
+  [null, 'shop', /creates a second monitor/],
+  ['checkout', null, /rejects this file/],
   ['checkout', 'shop', /^$/],
-])('external id %s, source %s', (externalId, source, note) => {
+])('external ID %s, source %s', (externalId, source, note) => {
   expect(ownershipNote({ externalId, source }) ?? '').toMatch(note);
 });

@@ -6,8 +6,8 @@ import { headerVariables, ownFields } from './monitor-fields.ts';
 const KEY_CHARACTERS = 100;
 
 /**
- * The monitor as a `tocsin.yaml` (docs/monitors-as-code.md): what differs from the defaults, with environment variables for the values
- * of headers. A monitor without a source has none there, and `tocsin apply` asks for one.
+ * The monitor as a `tocsin.yaml` (docs/monitors-as-code.md): the fields that differ from the defaults, with environment variables for the
+ * values of headers.
  */
 export function monitorYaml(monitor: Monitor): string {
   const { name, externalId, source } = monitor;
@@ -22,7 +22,7 @@ export function monitorYaml(monitor: Monitor): string {
   return new Document(file).toString({ lineWidth: 0, singleQuote: true });
 }
 
-/** Texts as they must be written so that they are read as themselves: the command puts variables in the place of `${NAME}`. */
+/** Escapes `${` in every text, because `tocsin apply` replaces `${NAME}` with a variable. */
 function literal(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('${', () => '$${');
   if (Array.isArray(value)) return value.map(literal);
@@ -36,10 +36,10 @@ function headerPlaceholders(monitor: Monitor): Record<string, string> {
   );
 }
 
-/** Why `tocsin apply` does not take a monitor over with its file; null where it is managed so already. */
+/** Why `tocsin apply` would not update this monitor, or null if it would. */
 export function ownershipNote({ externalId, source }: Pick<Monitor, 'externalId' | 'source'>): string | null {
   if (externalId === null)
-    return 'This monitor has no external id, by which files know their monitors: applying this makes a second one.';
-  if (source === null) return 'This monitor belongs to no source: applying this is refused.';
+    return 'This monitor has no external ID. Applying this file creates a second monitor.';
+  if (source === null) return 'This monitor has no source, so `tocsin apply` rejects this file.';
   return null;
 }

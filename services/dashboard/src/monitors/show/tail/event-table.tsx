@@ -74,10 +74,9 @@ interface EventRowProps {
   readonly onToggle: (id: string) => void;
 }
 
-/** One event; its details below, where they are asked for. Rendered again only where something of it changed. */
-export const EventRow = memo(function EventRow(props: EventRowProps): ReactNode {
-  const { event, scaleMs, opened, onToggle } = props;
-  const { id, timestamp, status, statusCode, latency, errorReason, region, timings } = event;
+/** Memoized, because every new event renders the table again. */
+const EventRow = memo(function EventRow({ event, scaleMs, opened, onToggle }: EventRowProps): ReactNode {
+  const { id, timestamp, status, statusCode, latency, errorReason, region, source, url, timings } = event;
   const detailId = useId();
   const Chevron = opened ? IconChevronDown : IconChevronRight;
   return (
@@ -88,13 +87,18 @@ export const EventRow = memo(function EventRow(props: EventRowProps): ReactNode 
         </td>
         <td>
           <StatusBadge status={status} />
-          <SourceMark event={event} />
+          {source === 'trigger' && (
+            <span className={tailClasses['mark']}>
+              <IconBolt size={12} aria-hidden />
+              {url === null ? 'Triggered' : 'Other URL'}
+            </span>
+          )}
           {errorReason !== null && (
             <div className={tailClasses['reason']} title={errorReason}>
               {describeCause(errorReason)}
             </div>
           )}
-          {event.url !== null && <div className={tailClasses['reason']}>{event.url}</div>}
+          {url !== null && <div className={tailClasses['reason']}>{url}</div>}
         </td>
         <td>{statusCode ?? '–'}</td>
         <td className={classes['number']}>{latency === 0 ? '–' : formatLatency(latency)}</td>
@@ -127,19 +131,7 @@ export const EventRow = memo(function EventRow(props: EventRowProps): ReactNode 
   );
 });
 
-/** Marks what no schedule asked for. */
-function SourceMark({ event: { source, url } }: { readonly event: Event }): ReactNode {
-  if (source === 'schedule') return null;
-  return (
-    <span className={tailClasses['mark']}>
-      <IconBolt size={12} aria-hidden />
-      {url === null ? 'Triggered' : 'Other URL'}
-    </span>
-  );
-}
-
-/** All that an event says. */
-export function EventDetail({ event }: { readonly event: Event }): ReactNode {
+function EventDetail({ event }: { readonly event: Event }): ReactNode {
   const { timestamp, errorReason, errorDetail, url, region, source, timings } = event;
   return (
     <Stack gap={8}>
@@ -151,7 +143,7 @@ export function EventDetail({ event }: { readonly event: Event }): ReactNode {
       )}
       {url !== null && (
         <div className={tailClasses['text']}>
-          Checked <b>{url}</b> instead of the monitor’s URL: it moved no status.
+          Checked <b>{url}</b> instead of the monitor’s URL. The status did not change.
         </div>
       )}
       <PhaseList timings={timings} />

@@ -11,7 +11,7 @@ import {
   MAX_EVENTS,
 } from './event-tail.ts';
 
-/** A stream and an api whose answers the test decides. */
+/** A stream and an API that the test controls. */
 function createWorld(recorded: Event[] = []) {
   const batchListeners = new Set<(batch: LiveBatch) => void>();
   const stateListeners = new Set<() => void>();
@@ -68,7 +68,7 @@ function createWorld(recorded: Event[] = []) {
   };
 }
 
-test('the first page is loaded, and the stream goes on top of it', async () => {
+test('loads the first page and adds the events of the stream', async () => {
   const world = createWorld([eventAt(1), eventAt(2)]);
   expect(world.tail.snapshot.loading).toBe(true);
   world.tail.start();
@@ -79,7 +79,7 @@ test('the first page is loaded, and the stream goes on top of it', async () => {
   expect(world.asked).toEqual([{ limit: 50 }]);
 });
 
-test('a reset loads what was missed since the last event before it, though newer ones came already', async () => {
+test('a reset loads the missed events, even if newer ones have arrived', async () => {
   const world = createWorld([eventAt(1)]);
   world.tail.start();
   await world.tail.catchUp();
@@ -95,7 +95,7 @@ test('a reset loads what was missed since the last event before it, though newer
   expect(world.ids()).toEqual([6, 5, 4, 3, 2, 1]);
 });
 
-test('a stream that comes back is not trusted to have brought everything', async () => {
+test('a reconnected stream is followed by a catch-up', async () => {
   const world = createWorld([eventAt(1)]);
   world.tail.start();
   await world.tail.catchUp();
@@ -108,7 +108,7 @@ test('a stream that comes back is not trusted to have brought everything', async
   expect(world.ids()).toEqual([3, 2, 1]);
 });
 
-test('a break while catching up makes it catch up again', async () => {
+test('a break during a catch-up starts another', async () => {
   const world = createWorld([eventAt(1)]);
   const answer = world.holdAnswers();
   world.tail.start();
@@ -118,7 +118,7 @@ test('a break while catching up makes it catch up again', async () => {
   expect(world.asked).toEqual([{ limit: 50 }, { limit: 500, since: eventAt(1).timestamp }]);
 });
 
-test('after a long absence only the latest are loaded, and nothing is missing between them', async () => {
+test('after a long break only the latest events are loaded, without gaps', async () => {
   const world = createWorld([eventAt(1)]);
   world.tail.start();
   await world.tail.catchUp();
@@ -128,7 +128,7 @@ test('after a long absence only the latest are loaded, and nothing is missing be
   expect(world.ids()).toEqual(Array.from({ length: 200 }, (_, index) => 700 - index));
 });
 
-test('what failed to load is asked for again from the same place', async () => {
+test('a failed catch-up is retried from the same event', async () => {
   const world = createWorld([eventAt(1)]);
   world.tail.start();
   await world.tail.catchUp();
@@ -145,7 +145,7 @@ test('what failed to load is asked for again from the same place', async () => {
   expect(world.ids()).toEqual([3, 2, 1]);
 });
 
-test('a monitor without events begins with those of the stream', async () => {
+test('a monitor without events starts with those of the stream', async () => {
   const world = createWorld();
   world.tail.start();
   await world.tail.catchUp();
@@ -154,7 +154,7 @@ test('a monitor without events begins with those of the stream', async () => {
   expect(world.ids()).toEqual([1]);
 });
 
-test('what ends it leaves no listener behind', async () => {
+test('stopping removes all listeners', async () => {
   const world = createWorld();
   const end = world.tail.start();
   await world.tail.catchUp();
@@ -168,20 +168,20 @@ function createGate(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-test('events are shown newest first, each once', () => {
+test('mergeEvents sorts newest first without duplicates', () => {
   const shown = [eventAt(3), eventAt(1)];
   const merged = mergeEvents(shown, [eventAt(2), eventAt(4), eventAt(3), eventAt(4)]);
   expect(merged.map(({ id }) => id)).toEqual(['4', '3', '2', '1']);
   expect(merged[1]).toBe(shown[0]);
 });
 
-test('the list stays the same object where nothing is new', () => {
+test('mergeEvents returns the same list if nothing is new', () => {
   const shown = [eventAt(2), eventAt(1)];
   expect(mergeEvents(shown, [eventAt(1)])).toBe(shown);
   expect(mergeEvents(shown, [])).toBe(shown);
 });
 
-test('the list is bounded, and it is the oldest that go', () => {
+test('mergeEvents drops the oldest events', () => {
   const shown = mergeEvents(
     [],
     Array.from({ length: MAX_EVENTS }, (_, index) => eventAt(index)),
@@ -192,12 +192,12 @@ test('the list is bounded, and it is the oldest that go', () => {
   expect(merged.at(-1)?.id).toBe('1');
 });
 
-test('the latest timestamp is found in any order', () => {
+test('latestTimestamp accepts any order', () => {
   expect(latestTimestamp([])).toBeNull();
   expect(latestTimestamp([eventAt(1), eventAt(9), eventAt(4)])).toBe(eventAt(9).timestamp);
 });
 
-test('what came while paused is counted', () => {
+test('countNewer counts the events since the pause', () => {
   const shown = [eventAt(2), eventAt(1)];
   expect(countNewer(mergeEvents(shown, [eventAt(3), eventAt(4)]), shown)).toBe(2);
   expect(countNewer(shown, shown)).toBe(0);
