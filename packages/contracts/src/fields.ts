@@ -113,7 +113,8 @@ export const timestamp: z.ZodISODateTime = z.iso.datetime({ precision: 3 });
 export function instant(
   rule: string = 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z',
 ): z.ZodType<Date, string> {
-  return storableText
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
     .transform((text, context) => {
       const date = parseTimestamp(text);
       if (date !== null) return date;

@@ -116,7 +116,7 @@ async function portOf({ child }: Started): Promise<number> {
 }
 
 describe('the service', () => {
-  test('serves, keeps schedules, and stops cleanly: a trigger that waits is answered', async () => {
+  test('serves, keeps schedules and stops cleanly: a waiting trigger gets a response', async () => {
     const service = start();
     const port = await portOf(service);
     const http = supertest(`http://127.0.0.1:${port}`);
@@ -247,7 +247,7 @@ describe('the service', () => {
     expect(code).toBe(0);
   });
 
-  test('says in one line what is wrong with its settings, and that its port is taken', async () => {
+  test('reports invalid settings and a port in use in one line each', async () => {
     const bad = await start({ API_RATE_LIMIT_PER_MINUTE: 'many', QUEUE_URL: 'amqp://a' }).end;
     expect([bad.code, bad.err.trim().split('\n')]).toEqual([
       1,

@@ -144,7 +144,7 @@ describe.each(rows)('%s', (route, row) => {
     expect(resource.id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('nobody: 401, and nothing of it', async () => {
+  test('without authentication: 401, and nothing leaks', async () => {
     for (const [who, agent] of Object.entries(isCli ? nobodies.cli : nobodies.dashboard)) {
       const answer = await ask(agent, route, row, resource);
       expect([who, answer.status]).toEqual([who, 401]);
@@ -152,7 +152,7 @@ describe.each(rows)('%s', (route, row) => {
     }
   });
 
-  test('another account: not there, and nothing of it', async () => {
+  test('another account: not found, and nothing leaks', async () => {
     const foreign = row.foreign ?? (hasId ? 404 : ok);
     const answer = await ask(isCli ? api.as(api.other.key) : stranger, route, row, resource);
     expect(answer.status).toBe(foreign);

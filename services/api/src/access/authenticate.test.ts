@@ -26,7 +26,7 @@ const ROUTES: readonly (readonly [Method, string])[] = [
 const pathOf = (path: string, id: string = randomUUID()): string => path.replace(':id', id);
 
 describe.each(ROUTES)('%s %s', (method, path) => {
-  test('without a key: 401 that asks for one', async () => {
+  test('without a key: 401 with a challenge', async () => {
     const response = await api.as(null)[method](pathOf(path));
     expect(response.status).toBe(401);
     expect(response.headers['www-authenticate']).toBe('Bearer');
@@ -64,7 +64,7 @@ describe('the scope write', () => {
     },
   );
 
-  test('is not asked for where nothing is changed', async () => {
+  test('is not required to read', async () => {
     const { id } = await newMonitor(api);
     for (const path of [MONITORS, `${MONITORS}/${id}`, `${MONITORS}/${id}/events`]) {
       expect((await api.as(api.account.readKey).get(path)).status).toBe(200);

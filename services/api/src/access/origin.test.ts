@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type TestAgent from 'supertest/lib/agent.js';
-import { judgedAgent } from '../testing/judged-agent.ts';
+import { validatedAgent } from '../testing/validated-agent.ts';
 import { newSignedInUser, PASSWORD } from '../testing/sign-in.ts';
 import type { TestUser } from '../testing/sign-in.ts';
 import { openTestApi, ORIGIN } from '../testing/test-api.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const http = (): TestAgent => judgedAgent(`http://127.0.0.1:${api.port}`);
+const http = (): TestAgent => validatedAgent(`http://127.0.0.1:${api.port}`);
 const MONITORS = '/api/dashboard/monitors';
 const MONITOR = { name: 'a', url: 'https://a.example' };
 
@@ -39,13 +39,13 @@ describe('a request that changes something, with a cookie', () => {
     }
   });
 
-  test('reading needs none: another site cannot see the answer', async () => {
+  test('reading needs none: another site cannot see the response', async () => {
     const response = await http().get(MONITORS).set('Cookie', user.cookie);
     expect(response.status).toBe(200);
     expect(response.headers).not.toHaveProperty('access-control-allow-origin');
   });
 
-  test('the Origin is said before anything else of a request', async () => {
+  test('the Origin is checked first', async () => {
     for (const method of ['put', 'patch', 'delete'] as const) {
       const response = await http()[method](`${MONITORS}/no-id`).set('Cookie', user.cookie);
       expect(response.status).toBe(403);

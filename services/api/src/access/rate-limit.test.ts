@@ -31,7 +31,7 @@ describe('the rate limit', () => {
     expect((await api.as().get(MONITORS)).status).toBe(200);
   });
 
-  test('counts nothing without a valid key: nobody uses up the share of others', async () => {
+  test('counts nothing without a valid key, so no one can use up the share of others', async () => {
     const { key } = await api.newKey('read,write');
     for (let index = 0; index < 10; index += 1) {
       expect((await api.as(null).get(MONITORS)).status).toBe(401);

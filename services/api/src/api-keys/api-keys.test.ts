@@ -61,7 +61,7 @@ describe('API keys', () => {
     expect((await agent.get(KEYS)).text).not.toContain('@');
   });
 
-  test('that nobody created in the dashboard name nobody', async () => {
+  test('that were not created in the dashboard have no creator', async () => {
     const { id } = await api.newKey('read');
     expect(await list()).toContainEqual(expect.objectContaining({ id, createdBy: null }));
   });
@@ -73,7 +73,7 @@ describe('API keys', () => {
     expect((await list())[0]).toEqual({ ...apiKey, lastUsedAt: used.toISOString() });
   });
 
-  test('expire when they were told to', async () => {
+  test('expire as requested', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000);
     const { apiKey, key } = await create({
       name: 'hour',

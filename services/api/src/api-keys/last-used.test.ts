@@ -74,7 +74,7 @@ describe('lastUsedAt', () => {
     return rows.map((row) => row.last_used_at);
   }
 
-  test('is written soon after a use, of the key used, also where the answer is an error', async () => {
+  test('is written soon after a use, also if the response is an error', async () => {
     expect(await lastUsedAt()).toEqual([null, null]);
     const before = Date.now();
     expect((await api.as().get(`${MONITORS}/no-id`)).status).toBe(404);

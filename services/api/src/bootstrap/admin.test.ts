@@ -65,7 +65,7 @@ describe('the user that the settings name', () => {
     expect(await signInWith(PASSWORD)).toBe(200);
   });
 
-  test('needs both variables, and one line says which is missing', async () => {
+  test('needs both variables, and reports the missing one in one line', async () => {
     await expect(ensure(EMAIL)).rejects.toThrow(/^BOOTSTRAP_ADMIN_PASSWORD is not set/);
     await expect(ensure(undefined, PASSWORD)).rejects.toThrow(/^BOOTSTRAP_ADMIN_EMAIL is not set/);
     await ensure();

@@ -37,7 +37,7 @@ describe('the keys that the settings name', () => {
     expect(log.match(/Created the API key/g)).toHaveLength(2);
   });
 
-  test('are not brought back once deleted: one warning, and the start goes on', async () => {
+  test('are not recreated once deleted: one warning, and the start continues', async () => {
     const { rows } = await api.database.pool.query<{ id: string; account_id: string }>(
       'select id, account_id from api_keys where hash = $1',
       [hashApiKey(KEYS.BOOTSTRAP_API_KEY)],

@@ -58,7 +58,7 @@ describe('channels', () => {
     expect((await member.get(path)).status).toBe(404);
   });
 
-  test('every fault of a body at once, each with its reason', async () => {
+  test('all invalid fields of a body at once, each with its reason', async () => {
     const foreign = await newMonitor(api, {}, api.other.key);
     const response = await owner.post(CHANNELS).send({
       name: ' ',
@@ -131,7 +131,7 @@ describe('channels', () => {
     expect((await owner.get(`${CHANNELS}/${channel.id}`)).body).toEqual({ channel });
   });
 
-  test('a monitor named twice is a fault', async () => {
+  test('a monitor named twice is invalid', async () => {
     const { id } = await newMonitor(api);
     const body = { name: 'Ops', url: RECEIVER, monitorIds: [id, id] };
     expect((await owner.post(CHANNELS).send(body)).body).toMatchObject({
@@ -171,7 +171,7 @@ describe('channels', () => {
   });
 });
 
-test('where there is nothing to say, a channel or delivery that is not there is said first', async () => {
+test('an unknown channel or delivery is reported before an unwanted body', async () => {
   for (const path of [
     `channels/${UNKNOWN}/test`,
     `channels/${UNKNOWN}/rotate-secret`,

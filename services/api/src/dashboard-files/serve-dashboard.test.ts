@@ -49,7 +49,7 @@ describe('pages', () => {
     expect((await api.as(null).head(path).set('Accept', NAVIGATION)).status).toBe(200);
   });
 
-  test('/ for whoever asks; other paths as a page only for who asks for one', async () => {
+  test('/ for every request; other paths only for requests that accept a page', async () => {
     expect((await get('/')).text).toBe(PAGE);
     for (const Accept of ['*/*', 'application/json', 'image/*']) {
       expect((await get('/', { Accept })).text).toBe(PAGE);
@@ -75,7 +75,7 @@ describe('pages', () => {
     }
   });
 
-  test('may load what is here and nothing else, and tell nobody where they were', async () => {
+  test('may load from this server only, and send no referrer', async () => {
     for (const path of ['/', '/assets/index-C0ffee.js', '/favicon.svg']) {
       const { headers } = await get(path);
       expect(headers['content-security-policy']?.split(';').sort()).toEqual([
@@ -106,7 +106,7 @@ describe('pages', () => {
 });
 
 describe('files', () => {
-  test('assets may be kept for a year, others are asked for anew', async () => {
+  test('assets may be cached for a year, others are revalidated', async () => {
     const script = await get('/assets/index-C0ffee.js');
     expect([script.status, script.headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8']);
     expect(script.headers['cache-control']).toBe('public, max-age=31536000, immutable');
@@ -159,7 +159,7 @@ describe('beside the API', () => {
     expect(response.type).toBe('application/problem+json');
   });
 
-  test('the API answers as without it', async () => {
+  test('the API responds as without it', async () => {
     const member = await signIn(api, { role: 'member' });
     expect((await member.get('/api/dashboard/me').set('Accept', NAVIGATION)).type).toBe('application/json');
     expect((await get('/healthz', { Accept: NAVIGATION })).body).toEqual({ status: 'ok' });

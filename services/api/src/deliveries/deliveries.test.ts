@@ -185,7 +185,7 @@ describe('redelivery', () => {
     ]);
   });
 
-  test('of a channel that is disabled meanwhile tells, and hints at, what was released before', async () => {
+  test('of a channel that is disabled meanwhile reports and hints at what was released before', async () => {
     await addHeld(api, channelId, 1_500);
     await api.database.pool.query(`
       create function disable_channel() returns trigger language plpgsql as $$ begin
@@ -206,7 +206,7 @@ describe('redelivery', () => {
     expect(again.status).toBe(409);
   });
 
-  test('of a disabled channel is a 409 that says what to do', async () => {
+  test('of a disabled channel: a 409 with advice', async () => {
     const id = await first();
     await member.patch(`${CHANNELS}/${channelId}`).send({ enabled: false });
     for (const path of [`${DELIVERIES}/${id}/redeliver`, `${CHANNELS}/${channelId}/redeliver`]) {

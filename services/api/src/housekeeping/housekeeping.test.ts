@@ -178,7 +178,7 @@ describe('housekeeping', () => {
     expect(spans.filter(({ monitorId }) => monitorId === former.id)).toHaveLength(1);
   });
 
-  test('deletes triggers that nobody waits for, and no others', async () => {
+  test('deletes expired triggers, and no others', async () => {
     const { id } = await commitMonitor(api);
     const row = await findMonitorRow(api.context.db, api.account.id, id);
     const old = await createTrigger(api.context.db, row, null, 5_000);
@@ -294,7 +294,7 @@ describe('housekeeping', () => {
     }
   });
 
-  test('is done by the leader, and by nobody else', async () => {
+  test('is done by the leader only', async () => {
     await api.database.pool.query(`drop table ${nameOf(6)}`);
     const standby = startHousekeeping({ ...options, isLeader: () => false });
     await standby.stop();

@@ -37,7 +37,7 @@ const rollups: Pick<DatabaseClockOptions, 'readState' | 'writeDoubt'> = {
 const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS;
 
 describe('rolling up checks', () => {
-  test('is done by the leader, who works a backlog off in one run, and by nobody else', async () => {
+  test('is done by the leader only, who clears a backlog in one run', async () => {
     const { db } = api.context;
     const standby = startRollUps({ db, databaseClock, isLeader: () => false, logger });
     await standby.stop();
@@ -49,7 +49,7 @@ describe('rolling up checks', () => {
     await leader.stop();
   });
 
-  test('stops after the hour at work when it is asked to, or leads no more', async () => {
+  test('stops after the current hour at shutdown, or when it no longer leads', async () => {
     const { db } = api.context;
     await fallBehind();
     let asked = 0;

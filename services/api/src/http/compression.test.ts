@@ -43,7 +43,7 @@ test.each(['/monitors', `/channels`])('%s is compressed, and whole', async (path
   expect(response.body).toEqual(plain.body);
 });
 
-test('answers with a secret are compressed by nobody', async () => {
+test('responses with a secret are never compressed', async () => {
   const { channel } = await newChannel(owner, { name: 'Short', allMonitors: false, monitorIds: [] });
   const channelBody = { name: LONG, url: 'https://hooks.invalid/a', monitorIds };
   const answers: [request: supertest.Test, secret: string][] = [

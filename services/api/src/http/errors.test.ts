@@ -37,7 +37,7 @@ async function sessionError(...statements: readonly string[]): Promise<unknown> 
 }
 
 describe('an outage is', () => {
-  test('a session that is ended, and all that is still asked in it', async () => {
+  test('an ended session, and queries that are still sent in it', async () => {
     const client = await database.pool.connect();
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     await database.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);

@@ -110,7 +110,7 @@ describe('a client that takes its time', () => {
     expectProblem(await exchange(text), 408);
   });
 
-  test('and sends chunks that are none is told so, and let go, also where it does not close', async () => {
+  test('and sends invalid chunks gets an error and is disconnected, even if it does not close', async () => {
     await serve(() => undefined);
     const head = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
     expectProblem(await exchange(`${head}zz\r\n`), 400);
@@ -124,7 +124,7 @@ describe('a client that takes its time', () => {
   /** Shortens this limit alone: on a busy machine, the others would end the requests of the clients that do take their answers. */
   const UNREAD = { responseMs: 100 };
 
-  test('to take an answer is let go, and others are served', async () => {
+  test('to read a response is disconnected, and others are served', async () => {
     let length = 0;
     await serve((req, res) => {
       if (req.url === '/long') res.once('close', () => (length = res.socket?.bytesWritten ?? -1));
@@ -136,7 +136,7 @@ describe('a client that takes its time', () => {
     expect(await exchange(`${HEAD}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 200/);
   });
 
-  test('to take an answer that is compressed while it is taken is let go, and a live stream is not', async () => {
+  test('to read a compressed response is disconnected, but not from a live stream', async () => {
     const gone: string[] = [];
     await serve((req, res) => {
       res.once('close', () => gone.push(req.url ?? ''));
@@ -174,7 +174,7 @@ describe('a client that takes its time', () => {
 });
 
 describe('requests one behind the other', () => {
-  test('are answered in their order', async () => {
+  test('get their responses in order', async () => {
     await serve((req, res) => res.end(`<${req.url}>`), { keepAliveMs: 100 });
     const answers = await exchange(
       Array.from({ length: 20 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''),
@@ -189,7 +189,7 @@ describe('requests one behind the other', () => {
     expect(begun).toBe(10);
   });
 
-  test('what is no HTTP is not answered inside of another answer', async () => {
+  test('invalid HTTP gets no response inside another response', async () => {
     await serve((_req, res) => res.write('begun'));
     const one = client(`${HEAD}\r\n`);
     await until('the answer has begun', () => one.received.includes('begun'));
@@ -198,7 +198,7 @@ describe('requests one behind the other', () => {
     expect(one.received.split('HTTP/1.1')).toHaveLength(2);
   });
 
-  test('what is no HTTP is not answered in place of a request under way', async () => {
+  test('invalid HTTP gets no response in place of a request in progress', async () => {
     await serve(() => undefined);
     expect(await exchange(`${HEAD}\r\nNONSENSE\r\n\r\n`)).toBe('');
   });

@@ -48,7 +48,7 @@ describe('request ids', () => {
     expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('every answer has one, and a problem names it', async () => {
+  test('every response has one, and a problem contains it', async () => {
     for (const [path, key] of [
       ['/nothing', null],
       [MONITORS, null],
@@ -157,7 +157,7 @@ describe('each request', () => {
     expect(text).not.toContain('no-id');
   });
 
-  test('is answered with security headers and without a product name', async () => {
+  test('gets security headers and no product name', async () => {
     const response = await api.as().get(MONITORS);
     expect(response.headers).toMatchObject({
       'x-content-type-options': 'nosniff',
@@ -167,7 +167,7 @@ describe('each request', () => {
     expect(response.headers).not.toHaveProperty('x-powered-by');
   });
 
-  test('extends HSTS to subdomains only if the setting says so', async () => {
+  test('extends HSTS to subdomains only with the setting', async () => {
     const strict = await openTestApi({ settings: { hstsIncludeSubDomains: true } });
     const response = await strict.as(null).get('/healthz');
     await strict.close();
@@ -176,13 +176,13 @@ describe('each request', () => {
 });
 
 describe('health', () => {
-  test('/healthz answers without a key; HEAD too', async () => {
+  test('/healthz responds without a key, also to HEAD', async () => {
     const response = await api.as(null).get('/healthz');
     expect([response.status, response.body]).toEqual([200, { status: 'ok' }]);
     expect((await api.as(null).head('/healthz')).status).toBe(200);
   });
 
-  test('/readyz names the store that does not answer, not why', async () => {
+  test('/readyz names the store that does not respond, without the reason', async () => {
     const response = await api.as(null).get('/readyz');
     expect([response.status, response.body]).toEqual([
       503,
@@ -208,7 +208,7 @@ describe('the server', () => {
     return answer;
   }
 
-  test('answers what is not HTTP with a problem and a request id', async () => {
+  test('responds to what is not HTTP with a problem and a request id', async () => {
     const server = await startHttpServer(() => undefined, { port: 0 });
     const answer = await exchange(server.port, 'NONSENSE\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -222,7 +222,7 @@ describe('the server', () => {
     await server.stop();
   });
 
-  test('says in one line that its port is taken', async () => {
+  test('reports in one line that its port is in use', async () => {
     const server = await startHttpServer(() => undefined, { port: 0 });
     await expect(startHttpServer(() => undefined, { port: server.port })).rejects.toMatchObject({
       name: 'SettingsError',
@@ -240,7 +240,7 @@ describe('the server', () => {
     await server.stop();
   });
 
-  test('says in one line that its address is not one of this machine', async () => {
+  test('reports in one line that its address does not belong to this machine', async () => {
     await expect(startHttpServer(() => undefined, { port: 0, host: '192.0.2.1' })).rejects.toMatchObject({
       name: 'SettingsError',
       message: 'HOST must be an IP address of this machine, and 192.0.2.1 is not',
@@ -290,7 +290,7 @@ describe('the server', () => {
     }
   });
 
-  test('answers what a kept connection sends while it stops, and says that it is the last answer', async () => {
+  test('responds on a kept connection while it stops, and announces that it closes', async () => {
     const held: ServerResponse[] = [];
     const server = await startHttpServer(
       (req, res) => {

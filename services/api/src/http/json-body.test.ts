@@ -113,7 +113,7 @@ describe('400: a body that is not a JSON object', () => {
     expect(await count()).toBe(before);
   });
 
-  test('a body that is nothing but levels holds up nobody', async () => {
+  test('a deeply nested body delays no one', async () => {
     const deep = `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`;
     // Whoever has no session may ask here.
     const path = '/api/dashboard/invitations/accept';
@@ -188,7 +188,7 @@ describe('415: a body that is not JSON', () => {
     expect((await send(body, { ...JSON_TYPE, 'Content-Encoding': encoding })).status).toBe(status);
   });
 
-  test('is not asked of requests without a body, nor of GET', async () => {
+  test('is not required of requests without a body, nor of GET', async () => {
     const path = `${MONITORS}/${id}`;
     expect((await send(null, {}, { method: 'PUT', path })).status).toBe(200);
     expect((await send(null, { 'Content-Type': 'text/plain' }, { method: 'PUT', path })).status).toBe(200);

@@ -68,7 +68,7 @@ async function put(server: Server, account: string, text: string): Promise<Respo
 const large = JSON.stringify({ a: 'x'.repeat(LARGE) });
 const largeHead = (account: string): string => head(account, `Content-Length: ${LARGE}`);
 
-test('of large bodies one of each account is read, two of all; others are told to come again', async () => {
+test('reads one large body per account and two in all; others get a 503', async () => {
   const [impatient] = servers;
   const first = await begin(impatient, largeHead('a'));
   const same = await put(impatient, 'a', large);

@@ -89,7 +89,7 @@ describe('guesses', () => {
     useUpFreeFailures(all);
   });
 
-  test('of one account delay nobody at another', () => {
+  test('of one account do not delay another', () => {
     const all = attempts();
     useUpFreeFailures(all);
     expect(networks(3).map((from) => all.attempt({ from, email: 'grace@example.com' }))).toEqual([0, 0, 0]);
@@ -121,7 +121,7 @@ describe('a user', () => {
     expect(waits).toBeLessThanOrEqual(TURN_SECONDS);
   });
 
-  test('gets in after the time that was said, whatever others do meanwhile', () => {
+  test('signs in after the announced time, whatever others do meanwhile', () => {
     const all = attempts();
     const { attempt, sleep } = all;
     const guessing = networks(50);
@@ -140,7 +140,7 @@ describe('a user', () => {
     expect(attempt({ from: '203.0.113.1', outcome: 'succeeded' })).toBe(0);
   });
 
-  test('who mistyped often gets in after the time that was said, beside bots that never stop', () => {
+  test('a user who mistyped often signs in after the announced time, beside bots that never stop', () => {
     const all = attempts();
     const { attempt, sleep } = all;
     const guess = (): void => {
@@ -183,7 +183,7 @@ describe.each(['undecided', 'succeeded'] as const)('an attempt that is %s', (out
     expect(times(17, () => attempt({ from: '203.0.113.1' }))).toEqual([...Array(16).fill(0), 5]);
   });
 
-  test('delays nobody', () => {
+  test('delays no one', () => {
     const { attempt, sleep } = attempts();
     expect(networks(50, '172.16').map((from) => attempt({ from }))).toContain(TURN_SECONDS);
     sleep(600);
@@ -217,7 +217,7 @@ describe('a turn', () => {
     expect(attempt({ from: second, outcome: 'succeeded' })).toBe(0);
   });
 
-  test('is at most ten minutes away: where more wait, the next one asks again', () => {
+  test('is at most ten minutes ahead: further attempts must retry', () => {
     const all = attempts();
     useUpFreeFailures(all);
     const waits = networks(200).map((from) => all.attempt({ from }));

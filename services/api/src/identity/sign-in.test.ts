@@ -70,7 +70,7 @@ describe('signing in', () => {
     expect((await agent.get('/api/cli/monitors')).status).toBe(401);
   });
 
-  test('nobody: 401 as a problem; with a forged cookie, too', async () => {
+  test('no session or a forged cookie: 401 as a problem', async () => {
     for (const cookie of ['', 'tocsin.session_token=abc', 'tocsin.session_token=abc.def', 'a=b']) {
       const response = await browser(api).get(ME).set('Cookie', cookie);
       expect(response.status).toBe(401);
@@ -129,7 +129,7 @@ describe('a session ends with the next request', () => {
     expect((await agent.get(ME)).status).toBe(401);
   });
 
-  test('when the password was changed elsewhere; there it goes on', async () => {
+  test('when the password was changed elsewhere, where the session continues', async () => {
     const { agent: elsewhere, email } = await newSignedInUser(api);
     const agent = browser(api);
     await agent.post(SIGN_IN).send({ email, password: PASSWORD });
@@ -183,7 +183,7 @@ describe('a new password', () => {
   });
 });
 
-describe('what nobody needs', () => {
+describe('unused routes of better-auth', () => {
   test.each([
     '/sign-up/email',
     '/update-user',
@@ -259,7 +259,7 @@ describe('undocumented fields', () => {
     expect([response.status, response.type]).toEqual([415, 'application/problem+json']);
   });
 
-  test('every fault is named at once', async () => {
+  test('all invalid fields are reported at once', async () => {
     const response = await browser(api).post(SIGN_IN).send({ email: 'nobody', password: 1, x: 1 });
     expect(response.status).toBe(400);
     expect((response.body as { errors: { path: string }[] }).errors.map(({ path }) => path)).toEqual([
@@ -279,7 +279,7 @@ describe('a body', () => {
       duplex: 'half',
     });
 
-  test('that is too long: 413, whether it says so or not', async () => {
+  test('that is too long: 413, with and without Content-Length', async () => {
     const long = await browser(api)
       .post(SIGN_IN)
       .send({ email: 'a@example.com', password: 'x'.repeat(256 * 1024) });
@@ -324,7 +324,7 @@ describe('over https', () => {
 });
 
 describe('guessing passwords', () => {
-  test('is slowed down by address, whatever the client says its address is', async () => {
+  test('is limited by address, whatever address the client claims', async () => {
     const slow = await openTestApi({ limitSignIn: true });
     // The limiter forgets attempts after some seconds, so its clock is stopped.
     const now = Date.now();
@@ -381,7 +381,7 @@ describe('guessing the password of one user from many addresses', () => {
     return { statuses, status, problem, retryAfter: headers['retry-after'] };
   }
 
-  test('is slowed down, alike for users and for nobody; the user signs in soon, and at once with a known device', async () => {
+  test('is slowed down for existing and unknown users alike; the user signs in soon, and at once with a known device', async () => {
     const { email } = await newUser(guarded);
     const { email: other } = await newUser(guarded);
     const known = await enter({ email, from: '192.0.2.1' });
@@ -404,7 +404,7 @@ describe('guessing the password of one user from many addresses', () => {
     expect((await enter({ email, from: '203.0.113.2' })).status).toBe(200);
   });
 
-  test('delays nobody with attempts whose password is not checked', async () => {
+  test('attempts whose password is not checked delay no one', async () => {
     const { email } = await newUser(guarded);
     let status = 0;
     for (let network = 0; status !== 429; network += 1)
@@ -446,7 +446,7 @@ describe('guessing the password of one user from many addresses', () => {
     expect(idOf(deviceOf(await enter({ email, from: '192.0.2.14' })))).not.toBe(idOf(cookie));
   });
 
-  test('from one address delays nobody at another', async () => {
+  test('from one address does not delay another address', async () => {
     const { email } = await newUser(guarded);
     const from = '192.0.2.9';
     for (let time = 0; time < 30; time += 1) await enter({ email, from, password: 'wrong one' });
@@ -480,7 +480,7 @@ describe('without a database', () => {
   });
 });
 
-test('a connection to Postgres that breaks while a session is looked up costs nobody the request', async () => {
+test('a broken Postgres connection during the look-up of a session does not fail the request', async () => {
   const { agent } = await newSignedInUser(api);
   const { pool } = api.database;
   const holder = await pool.connect();

@@ -80,7 +80,7 @@ describe('single sign-on', () => {
     expect((await signInAs(claims)).me.status).toBe(200);
   });
 
-  test('lets nobody else in', async () => {
+  test('admits no one else', async () => {
     const before = await userCount();
     const { location, me } = await signInAs({
       sub: 'person-3',
@@ -208,7 +208,7 @@ describe('single sign-on', () => {
     expect((response.body as { errors: { path: string }[] }).errors.map(({ path }) => path)).toEqual(paths);
   });
 
-  test('sends nobody to another site', async () => {
+  test('never redirects to another site', async () => {
     const body = { provider: 'oidc', callbackURL: 'https://evil.example/' };
     expect((await browser(api).post(BEGIN).send(body)).status).toBe(403);
   });
@@ -231,7 +231,7 @@ describe('single sign-on', () => {
     expect((await browser(api).get(path)).body).toEqual({ methods: ['password', 'oidc'] });
   });
 
-  test('a provider that is away holds nobody up but who needs it', async () => {
+  test('an unavailable provider affects single sign-on only', async () => {
     provider.setAway(true);
     const dark = await openTestApi({ oidc: { issuer: provider.issuer, ...OIDC_CLIENT } });
     try {

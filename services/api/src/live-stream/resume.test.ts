@@ -108,7 +108,7 @@ describe('a client that comes back', () => {
     expect(ofMonitor.filter(({ event }) => event === 'check')).toHaveLength(21);
   });
 
-  test('who comes back before anything was said goes on from there, too', async () => {
+  test('a client that returns before the first message continues from there', async () => {
     const stranger = await newSignedInUser(api, { accountId: api.other.id });
     const monitor = await newMonitor(api, {}, api.other.key);
     const quiet = await open(undefined, stranger);

@@ -217,7 +217,7 @@ async function throughGate(
   }
 }
 
-test('while Postgres is away streams stay open, and nothing is lost', async () => {
+test('while Postgres is unavailable, streams stay open and nothing is lost', async () => {
   await throughGate({}, async ({ behind, gate }) => {
     const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
     const reader = await open(user, behind);

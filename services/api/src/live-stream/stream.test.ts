@@ -29,7 +29,7 @@ async function open(position?: string, cookie: string = user.cookie): Promise<St
 }
 
 describe('a stream', () => {
-  test('says how it is to be read', async () => {
+  test('has the headers of an event stream', async () => {
     const reader = await open();
     expect(Object.fromEntries(reader.response.headers)).toMatchObject({
       'content-type': 'text/event-stream',
@@ -94,7 +94,7 @@ describe('a stream', () => {
     await reader.sees(await recordCheck(api, other.id));
   });
 
-  test('tells the beginning of maintenance', async () => {
+  test('sends the beginning of maintenance', async () => {
     const monitor = await newMonitor(api);
     const reader = await open();
     await beginMaintenance(api, user.agent, monitor.id);
@@ -163,7 +163,7 @@ describe('a position', () => {
   });
 });
 
-test('nobody: 401', async () => {
+test('no session: 401', async () => {
   expect((await fetch(`http://127.0.0.1:${api.port}${STREAM}`)).status).toBe(401);
 });
 

@@ -158,7 +158,7 @@ describe('POST', () => {
     );
   });
 
-  test('names each monitor that is not the account’s, with the other faults', async () => {
+  test('reports each monitor of another account, with the other errors', async () => {
     const foreign = await newMonitor(api, {}, api.other.key);
     const monitorIds = [monitorId, foreign.id, '01932f5e-0000-7000-8000-000000000000'];
     const response = await agent.post(PATH).send(bodyOf({ monitorIds, name: '' }));
@@ -246,7 +246,7 @@ describe('PATCH', () => {
     expect(same.body).toEqual(response.body);
   });
 
-  test('judges the merged window', async () => {
+  test('validates the merged window', async () => {
     const { id } = await create();
     const short = await agent.patch(`${PATH}/${id}`).send({ endsAt: inHours(0.5) });
     expect([short.status, faults(short)]).toEqual([400, ['endsAt']]);
@@ -292,7 +292,7 @@ describe('POST …/end', () => {
     expect(await end(id)).toEqual(ended);
   });
 
-  test('one that recurs goes on with its next occurrence, and the clock does not begin the ended one again', async () => {
+  test('a recurring one continues with its next occurrence, and the clock does not begin the ended one again', async () => {
     const window = await create({ startsAt: inHours(-1), rrule: 'FREQ=DAILY;COUNT=9' });
     await tick();
     const ended = await end(window.id);

@@ -62,7 +62,7 @@ const keysOf = (members: readonly { externalId: string | null }[]): (string | nu
   members.map(({ externalId }) => externalId);
 
 describe('a set', () => {
-  test('creates what is missing; applied again it changes nothing, and says so', async () => {
+  test('creates what is missing; applied again, it changes nothing and reports that', async () => {
     const { source: _, ...full } = { ...FULL_MONITOR, externalId: 'twice-full' };
     const set = [entry('twice-b'), entry('twice-a'), full];
     const first = await apply('twice', set);
@@ -82,7 +82,7 @@ describe('a set', () => {
     expect(api.touched).toHaveLength(touches);
   });
 
-  test('says which fields differ; what it does not name has its default again', async () => {
+  test('reports which fields differ; an omitted field gets its default again', async () => {
     await apply('update', [
       entry('update-1', { interval: 30, body: 'x', method: 'POST' }),
       entry('update-2'),
@@ -149,7 +149,7 @@ describe('a set', () => {
     expect(await monitorsOf('foreign')).toEqual([]);
   });
 
-  test('in a dry run says what would be done, and does nothing', async () => {
+  test('in a dry run returns the plan and changes nothing', async () => {
     await apply('dry', [entry('dry-1'), entry('dry-2')]);
     const before = await monitorsOf('dry');
     const touches = api.touched.length;
@@ -171,7 +171,7 @@ describe('a set', () => {
     expect(api.touched).toHaveLength(touches);
   });
 
-  test('with the ETag of a dry run does what that said, or nothing', async () => {
+  test('with the ETag of a dry run applies that plan or nothing', async () => {
     await apply('seen', [entry('seen-1'), entry('seen-2')]);
     const set = { source: 'seen', monitors: [entry('seen-1', { name: 'x' }), entry('seen-3')], prune: true };
     const look = async (): Promise<string> => {
@@ -230,7 +230,7 @@ describe('a set', () => {
 });
 
 describe('a bad set', () => {
-  test('is refused with every fault by index and externalId, and nothing of it is written', async () => {
+  test('is refused with all errors by index and externalId, and nothing is written', async () => {
     const { status, body } = await put({
       source: 'bad',
       monitors: [
@@ -265,7 +265,7 @@ describe('a bad set', () => {
     expect(await monitorsOf('bad')).toEqual([]);
   });
 
-  test('of faults alone is answered with a hundred of them', async () => {
+  test('of errors only gets a hundred of them', async () => {
     const monitors = Array.from({ length: 500 }, (_, index) => ({ externalId: `many-${index}` }));
     const { status, body } = await put({ source: 'many', monitors });
     expect([status, (body['errors'] as unknown[]).length]).toEqual([400, 100]);
@@ -306,7 +306,7 @@ describe('a bad set', () => {
     ).toBe(413);
   });
 
-  test('of more values than memory is for is refused before it is read, and by a fault where one field holds them', async () => {
+  test('with too many values is refused before it is parsed, or with one error if one field has them', async () => {
     const body = (monitors: string): string => `{"source":"bomb","monitors":${monitors}}`;
     for (const text of [body(`[${'{},'.repeat(1_000_000)}{}]`), '{"a":'.padEnd(2_000_000, '[')]) {
       const { status, body: answer } = await send(text);

@@ -91,7 +91,7 @@ function expected(vectors: readonly AttackVector[], status: (vector: AttackVecto
 }
 
 /**
- * A third of each class, at least one: create, update and override judge a URL by the same rules, and the three make up the
+ * A third of each class, at least one: create, update and override validate a URL by the same rules, and the three make up the
  * catalogue.
  */
 function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {

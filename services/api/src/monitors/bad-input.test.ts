@@ -183,7 +183,7 @@ describe('all that is wrong', () => {
     );
   });
 
-  test('is bounded: a body of nothing but faults gets no endless answer', async () => {
+  test('is bounded, however many invalid fields a body has', async () => {
     const body = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, 1]));
     const response = await api.as().post(MONITORS).send(body);
     expect(response.status).toBe(400);
@@ -206,7 +206,7 @@ describe('all that is wrong', () => {
 describe('rules between fields', () => {
   const rule = { path: 'assertions.bodyContains', message: expect.stringContaining('HEAD') };
 
-  test('bodyContains with HEAD, on create: 400, also beside other faults', async () => {
+  test('bodyContains with HEAD, on create: 400, also beside other errors', async () => {
     const body = { name: 'a', url: 'http://a.example', method: 'HEAD', assertions: { bodyContains: 'a' } };
     for (const more of [{}, { interval: 1 }]) {
       const response = await api
@@ -218,7 +218,7 @@ describe('rules between fields', () => {
     }
   });
 
-  test('an update is judged by the merged record', async () => {
+  test('an update is validated with the merged monitor', async () => {
     const { id } = await newMonitor(api, { assertions: { bodyContains: 'a' } });
     const response = await api.as().put(`${MONITORS}/${id}`).send({ method: 'HEAD' });
     expect(response.status).toBe(400);

@@ -35,7 +35,7 @@ async function record(id: string, fields: Partial<CheckRecord>): Promise<void> {
 }
 
 describe('GET /api/dashboard/monitors/:id/regions', () => {
-  test('what each region last said, by code', async () => {
+  test('the latest result of each region, by code', async () => {
     const { id } = await newMonitor(api, { regions: ['us', 'eu', 'ap'], failureThreshold: 2 });
     await record(id, { region: 'us', ...FAILED });
     await record(id, { region: 'us', ...FAILED });

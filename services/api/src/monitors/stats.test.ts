@@ -32,7 +32,7 @@ async function stats(query = ''): Promise<MonitorStats> {
 }
 
 describe('GET /api/dashboard/monitors/:id/stats', () => {
-  test('answers what the checks of the last 24 hours were', async () => {
+  test('returns the statistics of the last 24 hours', async () => {
     const answer = await stats();
     const figures = { checks: 3, failures: 1, uptime: 2 / 3, latency: { p50: 12, p95: 298, p99: 298 } };
     expect(answer).toMatchObject({ window: '24h', ...figures, regions: [{ region: 'default', ...figures }] });
@@ -52,7 +52,7 @@ describe('GET /api/dashboard/monitors/:id/stats', () => {
     });
   });
 
-  test("an unknown monitor, another account's, no id at all: 404, before any other fault", async () => {
+  test("an unknown monitor, another account's, no id at all: 404, before any other error", async () => {
     const { id: foreign } = await newMonitor(api, {}, api.other.key);
     for (const other of [randomUUID(), foreign, 'x']) {
       for (const query of ['', '?window=x']) {

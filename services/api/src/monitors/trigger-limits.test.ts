@@ -66,7 +66,7 @@ describe('TriggerLimits', () => {
     expect(refusalOf(program('a'))).not.toBeNull();
   });
 
-  test('a check that nobody waits for counts until it must have ended, from its start', () => {
+  test('a check without a waiting client counts from its start until it must have ended', () => {
     limits.acquire(program('a'), 1_000);
     clock.advance(600);
     limits.acquire(program('a'), 1_000);

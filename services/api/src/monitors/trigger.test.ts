@@ -94,7 +94,7 @@ async function eventsOf(id: string): Promise<Event[]> {
 }
 
 describe('trigger', () => {
-  test('answers with the event, which is stored as a regular one and ends PENDING', async () => {
+  test('returns the event, which is stored as a regular one and ends PENDING', async () => {
     const { id } = await newMonitor(api);
     const response = await api.as().post(trigger(id));
     expect(response.status).toBe(200);
@@ -331,7 +331,7 @@ describe('waitFor', () => {
     expect(looks).toBe(3);
   });
 
-  test('stops where nobody wants to know, or there is nothing to come', async () => {
+  test('stops if the client has left, or if nothing will come', async () => {
     let looks = 0;
     const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
     expect(await waitFor({ find, forMs: 60_000, isWanted: () => looks < 2 })).toBeNull();

@@ -18,7 +18,7 @@ async function etagOf(id: string): Promise<string> {
 }
 
 describe('ETag and If-Match', () => {
-  test('an ETag changes with the fields, not with checks, and every answer about one has it', async () => {
+  test('an ETag changes with the fields, not with checks, and every response with a monitor has it', async () => {
     const created = await api.as().post(MONITORS).send({ name: 'a', url: 'https://a.example' });
     const { id } = (created.body as { monitor: Monitor }).monitor;
     const first = created.get('etag') ?? '';
@@ -65,7 +65,7 @@ describe('ETag and If-Match', () => {
     expect(body).toMatchObject({ monitor: { name: 'second' } });
   });
 
-  test('If-None-Match never hides events: a monitor is always answered in full', async () => {
+  test('If-None-Match never hides events: a monitor is always returned in full', async () => {
     const { id } = await newMonitor(api);
     const response = await api
       .as()
@@ -90,7 +90,7 @@ describe('Idempotency-Key', () => {
     return rows[0]?.count ?? 0;
   };
 
-  test('the same request again: the same answer, whatever has become of the monitor, and no second one', async () => {
+  test('the same request again: the same response, whatever has become of the monitor, and no second one', async () => {
     const first = await create('again', { name: 'again' });
     const { id } = (first.body as { monitor: Monitor }).monitor;
     await api.as().put(`${MONITORS}/${id}`).send({ name: 'renamed' });
@@ -108,7 +108,7 @@ describe('Idempotency-Key', () => {
     expect(rows[0]?.hash).toMatch(new RegExp(`^${api.context.secrets.currentKeyId}[.]`));
   });
 
-  test('many at once: one monitor; those in between are told that it is under way', async () => {
+  test('many at once: one monitor; the others get a 409', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create('crowd', { name: 'crowd' })));
     expect(await countOf('crowd')).toBe(1);
     const ids = answers

@@ -74,7 +74,7 @@ describe('the document', () => {
 });
 
 describe('GET /api/cli/openapi.json', () => {
-  test('shows it to anybody, and says who has it already', async () => {
+  test('needs no authentication, and supports If-None-Match', async () => {
     const response = await api.as(null).get(PATH);
     expect([response.status, response.type]).toEqual([200, 'application/json']);
     expect(response.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-encoding': 'gzip' });

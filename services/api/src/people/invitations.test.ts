@@ -66,7 +66,7 @@ describe('inviting', () => {
     expect(errors.map(({ path }) => path)).toEqual(paths);
   });
 
-  test('a user of the account: 409; of another account: not told', async () => {
+  test('a user of the account: 409; of another account: not revealed', async () => {
     const { email } = await newUser(api);
     expect((await owner.post(INVITATIONS).send({ role: 'member', email })).status).toBe(409);
     const foreign = await newUser(api, { accountId: api.other.id });
@@ -98,7 +98,7 @@ describe('accepting', () => {
     expect((await again.post('/api/auth/sign-in/email').send(credentials)).status).toBe(200);
   });
 
-  test('an invitation for nobody in particular takes the address given, and needs one', async () => {
+  test('an invitation without an address takes the given one, and requires one', async () => {
     const { token } = await invite();
     const without = await browser(api)
       .post(ACCEPT)

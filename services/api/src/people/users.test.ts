@@ -84,7 +84,7 @@ describe('users', () => {
       expect(await ensureApiKey(api.context.db, again)).toBe('refused');
     });
 
-    test('unless they are to stay: then it can still be told whose they were', async () => {
+    test('unless they are kept, with their creator', async () => {
       const member = await newSignedInUser(api, { accountId, role: 'member' });
       const { id, key } = await createKey(member);
       expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}?revokeApiKeys=false`))).toBe(204);

@@ -118,7 +118,7 @@ test('jobs by queue, region and state, and how long the oldest check has waited'
   expect(Number(lag?.split(' ')[1])).toBeGreaterThanOrEqual(60);
 });
 
-describe('a store that is away', () => {
+describe('an unavailable store', () => {
   test('leaves out what only it knows: a region’s own Redis', async () => {
     await newMonitor(api, { regions: ['dead', 'default'] });
     const samples = await scrapeShowing([

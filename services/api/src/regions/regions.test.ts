@@ -61,7 +61,7 @@ describe('regions', () => {
     ]);
   });
 
-  test('the queue is asked once in five seconds, however many want to know, and also where it does not answer', async () => {
+  test('the queue is read once in five seconds, even if it does not respond', async () => {
     reads = [];
     now = 100_000;
     const shared = makeLoads();
@@ -74,7 +74,7 @@ describe('regions', () => {
     expect(reads).toHaveLength(3);
   });
 
-  test('of very many regions the queue is asked for a hundred', async () => {
+  test('of very many regions, a hundred are read', async () => {
     reads = [];
     const codes = Array.from({ length: 150 }, (_, index) => `region-${index}`);
     expect((await makeLoads().read(codes)).size).toBe(100);

@@ -151,7 +151,7 @@ test("two monitors of one wave: deleting one leaves the other's checks alone", a
   expect(seen[0]).toEqual({ monitorId: other, jobId: `repeat:${before?.id}:${before?.next}` });
 });
 
-test('a lost delayed job: its chain goes on, with its phase', async () => {
+test('a lost delayed job: its chain continues with its phase', async () => {
   const reconciler = reconcilerWith();
   const { id, wave } = await scheduledMonitor(reconciler);
   const [schedule] = await storedSchedules(queue, 'default');

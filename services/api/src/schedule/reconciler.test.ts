@@ -152,7 +152,7 @@ describe('a crash between commit and enqueue', () => {
 });
 
 describe('regions', () => {
-  test('one whose store is away holds no other, is logged once, and is caught up with', async () => {
+  test('a region whose store is unavailable blocks no other, is logged once, and catches up', async () => {
     await insertUnscheduled('{away}', 'away', 1_100);
     const { id } = await commitMonitor(api, { regions: ['near'] });
     const reconciler = reconcilerWith(

@@ -126,7 +126,7 @@ describe('the applier', () => {
     await stopTracing();
   });
 
-  test('leaves what fails to the reconciler, and says so once', async () => {
+  test('leaves what fails to the reconciler and logs it once', async () => {
     for (let round = 0; round < 3; round += 1) {
       (await touchUntilCalled(round)).end(new Error('the store is away'));
     }

@@ -177,7 +177,7 @@ async function nextLeader(
 const leadersOf = (candidates: readonly Candidate[]): Candidate[] =>
   candidates.filter(({ loop }) => loop.isLeader());
 
-describe('the store is mended after', () => {
+describe('the store is repaired after', () => {
   test.each(HARMS)('%s', async (_what, harm) => {
     const { loop, betweenRuns } = newCandidate(0);
     try {

@@ -189,7 +189,7 @@ describe('syncSchedules', () => {
     expect(await scheduledRevision(api, id, 'between')).toBe(2);
   });
 
-  test('one that changes at every look is not noted as applied: the reconciler goes on', async () => {
+  test('one that changes at every read is not recorded as applied: the reconciler continues', async () => {
     const { id } = await commitMonitor(api, { regions: ['restless'] });
     const real = queue.producers.queue('check', 'restless');
     let interval = 100;

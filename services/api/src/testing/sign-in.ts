@@ -3,7 +3,7 @@ import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { sessions } from '@tocsin/db/users/table';
 import { createUser } from '@tocsin/db/users/users';
 import type TestAgent from 'supertest/lib/agent.js';
-import { judgedAgent } from './judged-agent.ts';
+import { validatedAgent } from './validated-agent.ts';
 import { ORIGIN } from './test-api.ts';
 import type { TestApi } from './test-api.ts';
 
@@ -74,5 +74,5 @@ export async function newUser(
 
 /** Requests as the dashboard's page sends them: with its origin, and with the cookies it was given. */
 export function browser(api: TestApi): TestAgent {
-  return judgedAgent(`http://127.0.0.1:${api.port}`).set('Origin', ORIGIN);
+  return validatedAgent(`http://127.0.0.1:${api.port}`).set('Origin', ORIGIN);
 }

@@ -23,7 +23,7 @@ import type { OidcSettings } from '../identity/single-sign-on.ts';
 import { LiveStreams } from '../live-stream/live-streams.ts';
 import type { StreamLimits } from '../live-stream/stream-limits.ts';
 import { TriggerLimits } from '../monitors/trigger-limits.ts';
-import { judgedAgent } from './judged-agent.ts';
+import { validatedAgent } from './validated-agent.ts';
 
 export const ORIGIN = 'http://localhost:3000';
 
@@ -208,6 +208,6 @@ async function listen(server: Server): Promise<number> {
 }
 
 function agent(port: number, key: string | null): TestAgent {
-  const agent = judgedAgent(`http://127.0.0.1:${port}`);
+  const agent = validatedAgent(`http://127.0.0.1:${port}`);
   return key === null ? agent : agent.set('Authorization', `Bearer ${key}`);
 }

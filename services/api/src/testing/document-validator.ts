@@ -30,11 +30,11 @@ interface Parameter {
 }
 
 /** Holds what an api was asked and answered against an OpenAPI document. */
-export class DocumentJudge {
+export class DocumentValidator {
   readonly #document: OpenApiDocument;
   readonly #templates: readonly (readonly [string, RegExp])[];
   /** Formats count in answers. In requests more is taken than they allow, such as a timestamp without seconds. */
-  readonly #answers = new Ajv2020({ ...COMMON, allErrors: true });
+  readonly #responses = new Ajv2020({ ...COMMON, allErrors: true });
   readonly #requests = new Ajv2020({ ...COMMON, validateFormats: false });
 
   constructor(document: OpenApiDocument) {
@@ -42,14 +42,14 @@ export class DocumentJudge {
     // A path without parameters wins over one with them.
     const paths = Object.keys(document.paths).sort((a, b) => a.split('{').length - b.split('{').length);
     this.#templates = paths.map((path) => [path, new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)]);
-    this.#answers.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-    this.#answers.addFormat('date-time', (text) => isInstant(text));
-    for (const format of ['uri', 'email']) this.#answers.addFormat(format, true);
-    for (const ajv of [this.#answers, this.#requests]) ajv.addSchema(document, 'document');
+    this.#responses.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    this.#responses.addFormat('date-time', (text) => isInstant(text));
+    for (const format of ['uri', 'email']) this.#responses.addFormat(format, true);
+    for (const ajv of [this.#responses, this.#requests]) ajv.addSchema(document, 'document');
   }
 
   /** @throws Error where something is not as the document says; paths that are not the API's are not looked at */
-  judge(exchange: Exchange): void {
+  validate(exchange: Exchange): void {
     const { method, path, status } = exchange;
     const [pathname = '', query = ''] = path.split('?');
     if (!OURS.test(pathname)) return;
@@ -61,18 +61,18 @@ export class DocumentJudge {
     const operation = template === undefined ? undefined : this.#document.paths[template]?.[verb];
     if (template === undefined || operation === undefined) {
       demand(REFUSALS_OF_UNKNOWN.has(status), 'does not know that route');
-      this.#judgeAnswer(exchange, ['components', 'responses', 'NotFound'], demand);
+      this.#validateResponse(exchange, ['components', 'responses', 'NotFound'], demand);
       return;
     }
     const place = ['paths', template, verb];
     const responses = this.#at([...place, 'responses']);
     const key = [String(status), `${String(status)[0]}XX`].find((known) => known in responses);
     demand(key !== undefined, `does not know that status there (${STATUS_CODES[status]}): ${exchange.text}`);
-    this.#judgeAnswer(exchange, [...place, 'responses', key ?? ''], demand);
-    if (status < 300) this.#judgeRequest(exchange, query, place, demand);
+    this.#validateResponse(exchange, [...place, 'responses', key ?? ''], demand);
+    if (status < 300) this.#validateRequest(exchange, query, place, demand);
   }
 
-  #judgeAnswer(exchange: Exchange, place: readonly string[], demand: Demand): void {
+  #validateResponse(exchange: Exchange, place: readonly string[], demand: Demand): void {
     const { method, headers, text } = exchange;
     const found = this.#follow(place);
     const response = this.#at(found);
@@ -80,7 +80,8 @@ export class DocumentJudge {
       const header = this.#follow([...found, 'headers', name]);
       const value = headers[name.toLowerCase()];
       demand(value !== undefined || this.#at(header)['required'] !== true, `has ${name} in it`);
-      if (value !== undefined) this.#judgeValue(this.#answers, [...header, 'schema'], value, name, demand);
+      if (value !== undefined)
+        this.#validateValue(this.#responses, [...header, 'schema'], value, name, demand);
     }
     if (method === 'HEAD') return;
     const { content } = response as { content?: JsonObject };
@@ -94,11 +95,17 @@ export class DocumentJudge {
       `has ${Object.keys(content).join(' or ')} there, not ${type || 'nothing'}: ${text}`,
     );
     if (!type.endsWith('json')) return;
-    this.#judgeValue(this.#answers, [...found, 'content', type, 'schema'], JSON.parse(text), 'body', demand);
+    this.#validateValue(
+      this.#responses,
+      [...found, 'content', type, 'schema'],
+      JSON.parse(text),
+      'body',
+      demand,
+    );
   }
 
   /** What was taken must be what the document lets people send. */
-  #judgeRequest({ sent }: Exchange, query: string, place: readonly string[], demand: Demand): void {
+  #validateRequest({ sent }: Exchange, query: string, place: readonly string[], demand: Demand): void {
     const { parameters = [], requestBody } = this.#at(place) as {
       parameters?: readonly Parameter[];
       requestBody?: { readonly required: boolean };
@@ -111,7 +118,7 @@ export class DocumentJudge {
       if (text === null) continue;
       const value = schema.type === 'integer' ? Number(text) : text;
       const at = [...place, 'parameters', String(index), 'schema'];
-      this.#judgeValue(this.#requests, at, value, name, demand);
+      this.#validateValue(this.#requests, at, value, name, demand);
     }
     // Bytes may be anything: a compressed body, for one.
     if (requestBody === undefined || Buffer.isBuffer(sent)) return;
@@ -119,10 +126,10 @@ export class DocumentJudge {
     if (sent === undefined) return;
     const value: unknown = typeof sent === 'string' ? JSON.parse(sent) : sent;
     const at = [...place, 'requestBody', 'content', 'application/json', 'schema'];
-    this.#judgeValue(this.#requests, at, value, 'what was sent, and taken', demand);
+    this.#validateValue(this.#requests, at, value, 'what was sent, and taken', demand);
   }
 
-  #judgeValue(ajv: Ajv2020, place: readonly string[], value: unknown, what: string, demand: Demand): void {
+  #validateValue(ajv: Ajv2020, place: readonly string[], value: unknown, what: string, demand: Demand): void {
     const validate = ajv.getSchema(`document#/${place.map(toPointer).join('/')}`);
     if (validate === undefined) throw new Error(`no schema at ${place.join(' ')}`);
     const isValid = validate(value) === true;

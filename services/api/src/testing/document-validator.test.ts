@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { EVENT, MONITOR } from '@tocsin/contracts/routes/examples';
 import { buildDocument } from '../openapi/document.ts';
-import { DocumentJudge } from './document-judge.ts';
-import type { Exchange } from './document-judge.ts';
+import { DocumentValidator } from './document-validator.ts';
+import type { Exchange } from './document-validator.ts';
 import { signIn } from './sign-in.ts';
 import { openTestApi } from './test-api.ts';
 
-describe('what the document says otherwise of', () => {
+describe('contradictions between the document and', () => {
   const MONITORS = '/api/cli/monitors';
   const good: Exchange = {
     method: 'GET',
@@ -15,7 +15,7 @@ describe('what the document says otherwise of', () => {
     headers: { 'x-request-id': 'r', etag: '"v"', 'content-type': 'application/json; charset=utf-8' },
     text: JSON.stringify({ monitor: MONITOR, events: [EVENT] }),
   };
-  const judge = new DocumentJudge(buildDocument('https://tocsin.example'));
+  const validator = new DocumentValidator(buildDocument('https://tocsin.example'));
   const answered = (value: object): Pick<Exchange, 'text'> => ({ text: JSON.stringify(value) });
   const changed = (fields: object): Pick<Exchange, 'text'> =>
     answered({ monitor: { ...MONITOR, ...fields }, events: [] });
@@ -29,10 +29,10 @@ describe('what the document says otherwise of', () => {
   };
 
   test('nothing, where all is well', () => {
-    judge.judge(good);
-    judge.judge({ ...good, method: 'HEAD', text: '' });
-    judge.judge({ ...good, ...created });
-    judge.judge({ ...good, path: '/page', status: 299 });
+    validator.validate(good);
+    validator.validate({ ...good, method: 'HEAD', text: '' });
+    validator.validate({ ...good, ...created });
+    validator.validate({ ...good, path: '/page', status: 299 });
   });
 
   test.each<[what: string, exchange: Partial<Exchange>, message: string]>([
@@ -60,11 +60,11 @@ describe('what the document says otherwise of', () => {
       'otherwise of limit',
     ],
   ])('%s', (_, exchange, message) => {
-    expect(() => judge.judge({ ...good, ...exchange })).toThrow(message);
+    expect(() => validator.validate({ ...good, ...exchange })).toThrow(message);
   });
 });
 
-test('an answer of an api fails the test that asked for it', async () => {
+test('an invalid response fails the test that requested it', async () => {
   const wrong = { workers: -1, waiting: 0, lagMs: 0 };
   const regionLoads = { read: () => Promise.resolve(new Map([['default', wrong]])) };
   const api = await openTestApi({ regionLoads });

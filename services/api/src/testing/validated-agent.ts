@@ -5,9 +5,9 @@ import supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { buildDocument } from '../openapi/document.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { DocumentJudge } from './document-judge.ts';
+import { DocumentValidator } from './document-validator.ts';
 
-let judge: DocumentJudge | undefined;
+let validator: DocumentValidator | undefined;
 
 /** Where superagent keeps what was asked. */
 interface Asked {
@@ -19,17 +19,17 @@ interface Asked {
  * An agent whose every request and answer is held against the OpenAPI document: one that is not as it says fails, and its test with it.
  * @param origin such as `http://127.0.0.1:3000`
  */
-export function judgedAgent(origin: string): TestAgent {
+export function validatedAgent(origin: string): TestAgent {
   return supertest.agent(origin).use((request: unknown) => {
-    (request as supertest.Test).expect(judgeAnswer);
+    (request as supertest.Test).expect(validateResponse);
   });
 }
 
-function judgeAnswer(response: supertest.Response): void {
+function validateResponse(response: supertest.Response): void {
   const { req, request } = response as unknown as Asked;
   const { _data: sent } = request;
-  judge ??= new DocumentJudge(readDocument());
-  judge.judge({
+  validator ??= new DocumentValidator(readDocument());
+  validator.validate({
     method: req.method,
     path: req.path,
     sent,
