@@ -1,4 +1,4 @@
-import type { Timings } from '@tocsin/contracts/event';
+import type { Timings } from '@tocsin/contracts/monitors/events';
 import type { CheckSource } from '@tocsin/contracts/vocabulary';
 import type { SlotGap } from '@tocsin/core/schedule/slots';
 import type { CheckVerdict, RegionState } from '@tocsin/core/status/apply-check';

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
-import type { WebhookPayload } from '@tocsin/contracts/webhook';
+import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
 import { and, inArray, isNull, sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
