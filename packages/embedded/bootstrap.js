@@ -1,6 +1,6 @@
 /*
- * `npm start`, `npm test` and what `npm run` has, from a fresh clone on: installs what is missing, builds, runs.
- * Nothing is installed yet when this begins, so it uses Node alone.
+ * Runs `npm start`, `npm test` and the programs of `npm run`, also in a fresh clone: installs missing packages, builds, runs.
+ * It uses only Node, because no package may be installed yet.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildDashboard } from './build-dashboard.js';
-import { findForeignCommand } from './find-foreign-command.js';
+import { findOtherCommand } from './find-other-command.js';
 
 const PNPM = 'pnpm@12.21.0';
 const PROGRAMS = {
@@ -28,7 +28,7 @@ const PROGRAMS = {
   'bench:dashboard': '../browser/dist/measure/main.js',
   screenshots: '../browser/dist/screenshots/main.js',
 };
-/** What these print on stdout is data. They need no dashboard. */
+/** These programs print data on stdout, and need no dashboard. */
 const PRINTS_DATA = new Set(['tocsin', 'pack:cli']);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -47,10 +47,10 @@ await main(args);
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return;
-  fail(`Tocsin needs Node 20.19 or later, this is ${process.versions.node}: see https://nodejs.org`);
+  fail(`Tocsin requires Node.js 20.19 or later. This is ${process.versions.node}. See https://nodejs.org`);
 }
 
-/** Does nothing if the lockfile, and the kind of machine, are those of the last time. */
+/** Does nothing if the lockfile and the platform have not changed since the last installation. */
 function install() {
   const stampFile = `${root}node_modules/.tocsin-install`;
   const stamp = createHash('sha256')
@@ -59,17 +59,17 @@ function install() {
     .digest('hex');
   if (readIfThere(stampFile) === stamp) return;
   say('Installing packages …');
-  // A shell finds npx.cmd on Windows; nothing here needs quoting.
-  run('npx', ['--yes', PNPM, 'install', '--frozen-lockfile'], 'Installing the packages failed', {
+  // On Windows, npx.cmd needs a shell. No argument needs quoting.
+  run('npx', ['--yes', PNPM, 'install', '--frozen-lockfile'], 'Could not install the packages', {
     shell: process.platform === 'win32',
   });
   mkdirSync(`${root}node_modules`, { recursive: true });
   writeFileSync(stampFile, stamp);
 }
 
-/** npx runs what is linked there, whichever package it is of. */
+/** npx would run the command of any package. */
 function checkCommand() {
-  const other = findForeignCommand(root);
+  const other = findOtherCommand(root);
   if (other === undefined) return;
   fail(
     `${other} is not the tocsin command of this repository. ` +
@@ -81,18 +81,18 @@ function checkCommand() {
 
 function build() {
   if (readIfThere(`${root}packages/embedded/dist/.tsbuildinfo`) === undefined) say('Building …');
-  run(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-b'], 'Building failed');
+  run(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-b'], 'Could not build Tocsin');
 }
 
 function runVite(folder) {
   say('Building the dashboard …');
   const vite = join(folder, 'node_modules', 'vite', 'bin', 'vite.js');
-  run(process.execPath, [vite, 'build'], 'Building the dashboard failed', { cwd: folder });
+  run(process.execPath, [vite, 'build'], 'Could not build the dashboard', { cwd: folder });
 }
 
-/** Quiet, unless it fails. */
+/** Prints the output only after a failure. */
 function run(file, fileArgs, failure, options = {}) {
-  // For the installer: never ask, and install what building needs, too.
+  // With CI the installer asks no questions. With NODE_ENV=production it would skip packages that the build needs.
   const { NODE_ENV: _, ...env } = process.env;
   const result = spawnSync(file, fileArgs, {
     cwd: root,

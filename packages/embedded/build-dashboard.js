@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the dashboard is made of, from the root of the repository. */
+/** The sources of the dashboard, from the root of the repository. */
 const SOURCES = [
   'services/dashboard/src',
   'services/dashboard/public',
@@ -13,10 +13,9 @@ const SOURCES = [
 ];
 
 /**
- * Builds `services/dashboard`, if there is one, where something that it is made of is newer than what was built last. Uses Node
- * alone, like `bootstrap.js`.
+ * Builds `services/dashboard`, if it exists, unless its last build is newer than its sources. Uses only Node, like `bootstrap.js`.
  * @param {string} root of the repository
- * @param {(folder: string) => void} build makes `dist` in this folder; does not return where that fails
+ * @param {(folder: string) => void} build builds `dist` in this folder; does not return after a failure
  */
 export function buildDashboard(root, build) {
   const folder = join(root, 'services', 'dashboard');
@@ -26,11 +25,11 @@ export function buildDashboard(root, build) {
   if (SOURCES.every((source) => lastChange(join(root, source)) <= builtAt)) return;
   const startedAt = new Date();
   build(folder);
-  // What changed while it was built may not be in it.
+  // The build may lack changes that were made while it ran.
   utimesSync(page, startedAt, startedAt);
 }
 
-/** Epoch milliseconds; of a folder, the latest in it: what was added or removed counts as well. 0 where there is nothing. */
+/** Epoch milliseconds of the last change of a file, or of anything in a folder; 0 if it does not exist. */
 function lastChange(path) {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return 0;

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import { Teardown } from '@tocsin/embedded/program/teardown';
+import { say } from '@tocsin/lab/command';
 import { alignRows, helpText, parseOptions } from '@tocsin/lab/options';
 import type { Figure } from './report/figure.ts';
 import { describeMachine } from './report/machine.ts';
@@ -79,8 +80,4 @@ async function measure(scenario: Scenario, options: Options, teardown: Teardown)
   say(`\n  ${settings.join(', ')}\n${tableOf(figures)}`);
   for (const note of measured.notes ?? []) say(note);
   return { scenario: scenario.name, startedAt, ...measured, figures };
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

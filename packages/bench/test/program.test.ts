@@ -1,31 +1,31 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startProgram, type StartedProgram } from '@tocsin/lab/started-program';
 import { processesOf } from '@tocsin/embedded/program/sweep';
+import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 
 /** Every monitor once: their interval is 5 s. */
 const SMALL = ['http-1000', '--rate', '10', '--seconds', '5'];
 /** The benchmark measures by `/proc`, which other systems do not have. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
-let folder: string;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 beforeAll(async () => {
-  folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'bench-'));
+  folder = await createTemporaryFolder();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => folder.remove());
 
 function bench(args: readonly string[], dataDir: string): StartedProgram {
   return startProgram(new URL('../dist/main.js', import.meta.url), args, dataDir);
 }
 
 onLinux('npm run bench', () => {
-  test('leaves nothing behind when it is stopped half-way', async () => {
-    const dataDir = join(folder, 'stopped');
+  test('leaves nothing behind when it is interrupted', async () => {
+    const dataDir = join(folder.path, 'stopped');
     await mkdir(dataDir);
     const run = bench(SMALL, dataDir);
-    await run.said('Measuring the floor');
+    await run.printed('Measuring the floor');
     expect(await processesOf(dataDir)).not.toEqual([]);
     run.child.kill('SIGINT');
     expect((await run.ended).code).toBe(130);
@@ -38,6 +38,6 @@ test.each([
   [['--help'], 0, /postgres-200/, ''],
   [['nothing'], 1, /^$/, 'There is no scenario "nothing": see --help\n'],
 ])('%j', async (args, code, stdout, stderr) => {
-  const ended = await bench(args, folder).ended;
+  const ended = await bench(args, folder.path).ended;
   expect(ended).toEqual({ code, stdout: expect.stringMatching(stdout), stderr });
 });

@@ -3,7 +3,16 @@ import { join, resolve } from 'node:path';
 import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
 import { Teardown } from '@tocsin/embedded/program/teardown';
 import { ensureRedisForTests } from '@tocsin/embedded/test-run/programs';
-import { flag, helpText, number, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
+import { say } from '@tocsin/lab/command';
+import {
+  flag,
+  helpText,
+  number,
+  parseOptions,
+  refusePositionals,
+  text,
+  type ValuesOf,
+} from '@tocsin/lab/options';
 import { ensureLibfaketime } from './campaign/libfaketime.ts';
 import { describeCampaign, describeSchedule, figuresOf, tableOf, type Figures } from './campaign/report.ts';
 import { planCampaign, runCampaign } from './campaign/run-campaign.ts';
@@ -57,7 +66,7 @@ export async function main(args: readonly string[]): Promise<void> {
 export function parseCommandLine(args: readonly string[]): {
   readonly help: boolean;
   readonly seeds: readonly number[];
-  readonly options: Omit<ReturnType<typeof parseOptions<typeof OPTIONS>>['values'], 'seed' | 'seeds'>;
+  readonly options: Omit<ValuesOf<typeof OPTIONS>, 'seed' | 'seeds'>;
 } {
   const { help, values, positionals } = parseOptions(args, OPTIONS);
   refusePositionals(positionals);
@@ -132,8 +141,4 @@ async function keepRecord(
 
 function mapsAsEntries(_: string, value: unknown): unknown {
   return value instanceof Map ? [...value] : value;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

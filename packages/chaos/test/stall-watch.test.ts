@@ -19,7 +19,7 @@ afterEach(async () => {
   redis.disconnect();
 });
 
-test('sees a job that stalls, and each event once', async () => {
+test('reports a job that stalls, and reads each event once', async () => {
   const queue = store.openQueue(QUEUE);
   await queue.add('before', {});
   const watch = await StallWatch.start(redis);
@@ -37,12 +37,12 @@ test('sees a job that stalls, and each event once', async () => {
   const { stalled, seen, unseen, silent } = await watch.stop();
   expect(stalled).toContain(`${KEY_PREFIX}:${QUEUE}:events left-alone`);
   expect({ seen: seen > 3, unseen }).toEqual({ seen: true, unseen: 0 });
-  // The queues that nobody used; there are four.
+  // The three queues of four that were not used.
   expect(silent).toHaveLength(3);
   await queue.close();
 });
 
-test('says how many events were trimmed before it read them', async () => {
+test('counts the events that were trimmed before it read them', async () => {
   const key = `${KEY_PREFIX}:${QUEUE}:events`;
   const watch = await StallWatch.start(redis);
   const writes = redis.multi();

@@ -74,13 +74,13 @@ function readVersion(): string {
 
 const json = (): Option => new Option('--json', 'print JSON');
 
+const files = (): Option =>
+  new Option('-f, --file <path...>', 'files, or folders with files (default: tocsin.yaml)');
+const defaultSource = (): Option => new Option('--source <name>', 'source of files that do not name one');
+const secrets = (): Option => new Option('--secrets', 'write bodies and the values of headers into the file');
+const output = (): Option => new Option('-o, --output <file>', 'write to a new file instead of stdout');
+
 function addFileCommands(program: Command, terminal: Terminal, connect: Connect, onExit: OnExit): void {
-  const files = (): Option =>
-    new Option('-f, --file <path...>', 'files, or folders with files (default: tocsin.yaml)');
-  const defaultSource = (): Option => new Option('--source <name>', 'source of files that do not name one');
-  const secrets = (): Option =>
-    new Option('--secrets', 'write bodies and the values of headers into the file');
-  const output = (): Option => new Option('-o, --output <file>', 'write to a new file instead of stdout');
   program
     .command('apply')
     .description('make the monitors match the files')

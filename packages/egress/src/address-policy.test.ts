@@ -91,7 +91,7 @@ describe('the address policy', () => {
     expect(policy.blockedReason(ip)).toBe(reason);
   });
 
-  test.each(REACHABLE)('%s may be reached', (ip) => {
+  test.each(REACHABLE)('%s is reachable', (ip) => {
     expect(policy.blockedReason(ip)).toBeNull();
   });
 
@@ -100,7 +100,7 @@ describe('the address policy', () => {
   });
 });
 
-describe('an allowed range opens what it says and nothing else', () => {
+describe('an allowed range opens only its own addresses', () => {
   test.each([
     ['10.1.0.0/16', ['10.1.0.0', '10.1.255.255', '::ffff:10.1.2.3'], ['10.0.255.255', '10.2.0.0', '::a01:1']],
     ['10.1.0.0/16', [], ['64:ff9b::a01:1', '2002:a01:1::1', '::ffff:0:10.1.0.1', '127.0.0.1']],
@@ -157,13 +157,13 @@ describe('parseCidrs', () => {
     '/8',
     '10.0.0.0 /8',
     '10.0.0.0;::1',
-  ])('names the bad entry %j', (entry) => {
+  ])('names the invalid entry %j', (entry) => {
     expect(() => parseCidrs(`127.0.0.0/8, ${entry}`)).toThrow(
       `"${entry}" is not a CIDR range: write it like 10.0.0.0/8 or fd00::/8`,
     );
   });
 
-  test('refuses host bits, for they leave open which range is meant', () => {
+  test('refuses host bits, because the range is then ambiguous', () => {
     expect(() => parseCidrs('10.1.2.3/8')).toThrow(
       '"10.1.2.3/8" has bits set beyond its prefix: write 10.0.0.0/8 or 10.1.2.3/32',
     );

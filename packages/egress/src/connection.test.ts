@@ -10,7 +10,7 @@ import type { Origin } from './connection.ts';
 import { createEgress, type Egress } from './create-egress.ts';
 import { createNameResolver } from './dns/name-resolver.ts';
 import { EgressBlockedError } from './guarded-lookup.ts';
-import type { LookupAll } from './guarded-lookup.ts';
+import type { LookupAll } from './dns/name-resolver.ts';
 import { DnsServer } from './testing/dns-server.ts';
 import { testOwner } from './testing/test-owner.ts';
 
@@ -95,7 +95,7 @@ beforeEach(() => {
   connections = 0;
 });
 
-describe('without an allowance nothing reaches loopback', () => {
+describe('by default nothing reaches loopback', () => {
   const hosts = list(`
     127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 017700000001 0x7f.1 １２７.0.0.1 127.0.0.1. 0.0.0.0 0
     [::1] [::] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::7f00:1] [2002:7f00:1::]
@@ -133,7 +133,7 @@ describe('without an allowance nothing reaches loopback', () => {
     expect(connections).toBe(0);
   });
 
-  test('options of the request cannot lead around the guard', async () => {
+  test('options of the request cannot bypass the guard', async () => {
     const egress = createEgress({ allowCidrs: [], lookup });
     const options = {
       lookup: ((_host, _options, callback) => callback(null, '127.0.0.1', 4)) as net.LookupFunction,
@@ -149,7 +149,7 @@ describe('without an allowance nothing reaches loopback', () => {
     expect(connections).toBe(0);
   });
 
-  test('a name that cannot be judged fails the request, and not the process', async () => {
+  test('an exception of the policy fails the request, not the process', async () => {
     const ownAddresses = (): string[] => {
       throw new Error('too many open files');
     };
@@ -168,7 +168,7 @@ describe('without an allowance nothing reaches loopback', () => {
   });
 });
 
-describe('an allowance', () => {
+describe('an allowed range', () => {
   test.each(
     list(`
     127.0.0.1 2130706433 127.9.9.9 [::1] [::ffff:127.0.0.1] loopback.test loopback6.test both.test
@@ -182,13 +182,13 @@ describe('an allowance', () => {
     else expect(connections).toBe(1);
   });
 
-  test('opens one family and leaves the other closed', async () => {
+  test('opens only one family', async () => {
     const egress = createEgress({ allowCidrs: ['127.0.0.0/8'], lookup });
     await expect(get(egress, `http://loopback6.test:${portOf(plain)}/`)).rejects.toThrow(EgressBlockedError);
     await expect(get(egress, `http://both.test:${portOf(plain)}/`)).resolves.toBe(200);
   });
 
-  test('tries the next address where the first refuses', async () => {
+  test('tries the next address if the first refuses', async () => {
     const onlyIPv4 = http.createServer((_request, response) => response.end());
     await new Promise<void>((resolve) => onlyIPv4.listen(0, '127.0.0.1', resolve));
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
@@ -219,7 +219,7 @@ describe('an allowance', () => {
     }
   });
 
-  test('leaves errors of the resolver as they are', async () => {
+  test('passes on errors of the resolver', async () => {
     const egress = createEgress({ allowCidrs: LOOPBACK, lookup });
     await expect(get(egress, 'http://unknown.test/')).rejects.toMatchObject({ code: 'ENOTFOUND' });
     await expect(get(egress, 'http://empty.test/')).rejects.toMatchObject({ code: 'ENOTFOUND' });
@@ -261,7 +261,7 @@ describe('https', () => {
     server.close();
   });
 
-  test('takes the server name from the URL, not from a Host header', async () => {
+  test('uses the server name of the URL, not the Host header', async () => {
     const egress = createEgress({ allowCidrs: LOOPBACK, extraCa: certificate.ca, lookup });
     const options = { headers: { host: 'elsewhere.test' } };
     await expect(get(egress, `https://loopback.test:${portOf(secure)}/`, options)).resolves.toBe(200);

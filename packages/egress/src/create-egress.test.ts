@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import os from 'node:os';
 import { describe, expect, test } from '@jest/globals';
 import { createEgress } from './create-egress.ts';
-import type { LookupAll } from './guarded-lookup.ts';
+import type { LookupAll } from './dns/name-resolver.ts';
 
 const list = (text: string): string[] => text.trim().split(/\s+/);
 
@@ -57,19 +57,19 @@ describe("the machine's own public addresses", () => {
     'https://[2606:4700::1111]/',
   ];
 
-  test.each(own)('%s is refused: no firewall stands before it', async (url) => {
+  test.each(own)('%s is refused, because no firewall protects it', async (url) => {
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
     expect(await egress.checkUrl(url, 'account')).toMatch(
       / is an address of this machine; allow it with EGRESS_ALLOW_CIDRS$/,
     );
   });
 
-  test.each(own)('%s may be reached where it is allowed', async (url) => {
+  test.each(own)('%s is reachable if it is allowed', async (url) => {
     const egress = createEgress({ allowCidrs: ['8.8.8.8', '2606:4700::/32'], lookup, ownAddresses });
     expect(await egress.checkUrl(url, 'account')).toBeNull();
   });
 
-  test('of a range each, and not those beside it', async () => {
+  test('includes each range, but not its neighbours', async () => {
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses: () => ['8.8.4.5/24'] });
     expect(await egress.checkUrl('https://8.8.4.0/', 'account')).toContain('is an address of this machine');
     expect(await egress.checkUrl('https://[::ffff:8.8.4.255]/', 'account')).toContain(
@@ -79,7 +79,7 @@ describe("the machine's own public addresses", () => {
     expect(await egress.checkUrl('https://8.8.5.0/', 'account')).toBeNull();
   });
 
-  test('those that come and go', async () => {
+  test('includes addresses that appear later', async () => {
     let own = ['8.8.8.8'];
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses: () => own });
     expect(await egress.checkUrl('https://8.8.8.8/', 'account')).not.toBeNull();
@@ -88,13 +88,13 @@ describe("the machine's own public addresses", () => {
     expect(await egress.checkUrl('https://8.8.4.4/', 'account')).not.toBeNull();
   });
 
-  test('its neighbours may be reached', async () => {
+  test('its neighbours are reachable', async () => {
     const egress = createEgress({ allowCidrs: [], lookup, ownAddresses });
     expect(await egress.checkUrl('https://8.8.8.9/', 'account')).toBeNull();
     expect(await egress.checkUrl('https://[2606:4700::1112]/', 'account')).toBeNull();
   });
 
-  test('by default they are those of the interfaces', async () => {
+  test('by default includes the addresses of the interfaces', async () => {
     for (const addresses of Object.values(os.networkInterfaces())) {
       for (const { address } of addresses ?? []) {
         expect(
@@ -109,17 +109,17 @@ describe("the machine's own public addresses", () => {
 });
 
 describe('the options', () => {
-  test('a range that is none', () => {
+  test('an invalid range is an error', () => {
     expect(() => createEgress({ allowCidrs: ['everything'] })).toThrow('"everything" is not a CIDR range');
   });
 
   test.each([
-    ['nothing here', 'the extra CA holds no PEM certificate'],
+    ['nothing here', 'the extra CA contains no PEM certificate'],
     [
       '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n',
-      'certificate 1 of the extra CA cannot be read',
+      'certificate 1 of the extra CA is not valid',
     ],
-  ])('an extra CA that is none: %j', (extraCa, message) => {
+  ])('an invalid extra CA is an error: %j', (extraCa, message) => {
     expect(() => createEgress({ allowCidrs: [], extraCa })).toThrow(message);
   });
 });

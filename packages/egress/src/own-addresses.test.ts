@@ -6,7 +6,7 @@ function addressOf(address: string, cidr: string | null = null): NetworkInterfac
   return { address, family: 'IPv4', netmask: '', mac: '', internal: false, cidr };
 }
 
-test('the addresses of all interfaces, read again after ten seconds', () => {
+test('returns the addresses of all interfaces and reads them again after ten seconds', () => {
   let now = 0;
   let reads = 0;
   const interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = { lo: [addressOf('127.0.0.1')], gone: undefined };
@@ -25,7 +25,7 @@ test('the addresses of all interfaces, read again after ten seconds', () => {
   expect([own(), reads]).toEqual([['127.0.0.1', '8.8.8.8', '2606:4700::1'], 2]);
 });
 
-test('those that were read last, where the system cannot tell them', () => {
+test('keeps the previous addresses if the interfaces cannot be read', () => {
   let now = 0;
   let isFailing = true;
   const own = createOwnAddresses(
@@ -44,7 +44,7 @@ test('those that were read last, where the system cannot tell them', () => {
   expect(own()).toEqual(['127.0.0.1']);
 });
 
-test('of a loopback interface the whole IPv4 range, of any other the address alone', () => {
+test('returns the whole IPv4 range of a loopback interface, and only the address of others', () => {
   const ranged = { ...addressOf('8.8.4.5', '8.8.4.5/24'), internal: true };
   const ipv6: NetworkInterfaceInfo = {
     address: '2606:4700::1',

@@ -75,7 +75,7 @@ describe.each(CERTIFICATES)('a certificate of %s with %j', (subject, alternative
     certificate = await createCertificate([subject], { alternativeNames });
   });
 
-  test.each(HOSTS)('is for %s exactly where its alternative names say so', async (host) => {
+  test.each(HOSTS)('is valid for %s only by its alternative names', async (host) => {
     const plain = await judge(certificate, host, byNode);
     const cheap = await judge(certificate, host, checkServerIdentity, readCertificateCheaply);
     if (alternativeNames.length > 0) expect(cheap.refusal).toBe(plain.refusal);
@@ -83,7 +83,7 @@ describe.each(CERTIFICATES)('a certificate of %s with %j', (subject, alternative
   });
 });
 
-test('both kinds of certificates were among them', async () => {
+test('the cases include both outcomes', async () => {
   const named = await createCertificate(['shop.test']);
   expect((await judge(named, 'shop.test', checkServerIdentity, readCertificateCheaply)).refusal).toBeNull();
   expect((await judge(named, 'other.test', checkServerIdentity, readCertificateCheaply)).refusal).toContain(
@@ -91,7 +91,7 @@ test('both kinds of certificates were among them', async () => {
   );
 });
 
-test('the expiry is kept, and there is none where nobody looked', async () => {
+test('the expiry is recorded only if the certificate was read', async () => {
   const certificate = await createCertificate(['shop.test'], { validDays: 12 });
   const { socket } = await judge(certificate, 'shop.test', checkServerIdentity, readCertificateCheaply);
   const days = ((certificateExpiry(socket)?.getTime() ?? 0) - Date.now()) / 86_400_000;

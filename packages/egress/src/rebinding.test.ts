@@ -52,38 +52,38 @@ async function rounds(name: string, answer: DnsAnswer): Promise<(number | string
   return seen;
 }
 
-test('public first, private from the second question on', async () => {
+test('public first, private from the second query on', async () => {
   const seen = await rounds(NAME, (question) => (question === 1 ? [PUBLIC_ADDRESS] : PRIVATE));
   expect(seen).toEqual([200, ...Array.from({ length: ROUNDS - 1 }, () => 'EGRESS_BLOCKED')]);
 });
 
-test('turn and turn about: each connection goes where the answer it was judged by says', async () => {
+test('alternating: each connection uses the address that was checked', async () => {
   const seen = await rounds('turns.attack.test', (question) =>
     question % 2 === 1 ? [PUBLIC_ADDRESS] : PRIVATE,
   );
   expect(seen).toEqual(Array.from({ length: ROUNDS / 2 }, () => [200, 'EGRESS_BLOCKED']).flat());
 });
 
-test('one question a connection: there is no second answer to gain from', async () => {
+test('each connection sends one query, so there is no second response to exploit', async () => {
   const before = ground.dns.questions('public.attack.test');
   for (let round = 0; round < ROUNDS; round += 1) expect(await get('public.attack.test')).toBe(200);
   expect(ground.dns.questions('public.attack.test') - before).toBe(ROUNDS);
 });
 
-test('an alias that turns to a private name', async () => {
+test('an alias that changes to a private name', async () => {
   const seen = await rounds('alias-turns.attack.test', (question) =>
     question === 1 ? ['public.attack.test'] : ['loopback.attack.test'],
   );
   expect(seen).toEqual([200, ...Array.from({ length: ROUNDS - 1 }, () => 'EGRESS_BLOCKED')]);
 });
 
-test('told reachable, then turned private: the connection is refused all the same', async () => {
+test('a name that was reachable and then becomes private is refused', async () => {
   ground.dns.zone.set('told.attack.test', (question) => (question === 1 ? [PUBLIC_ADDRESS] : PRIVATE));
   expect(await egress.checkUrl(`http://told.attack.test:${ground.port}/`, 'account')).toBeNull();
   expect(await get('told.attack.test')).toBe('EGRESS_BLOCKED');
 });
 
-test('a public address that refuses is no way to the private one beside it', async () => {
+test('a public address that refuses does not open the private one beside it', async () => {
   // Nobody listens on that public address; whoever tries the next answer in turn comes to the canary.
   const egressOfTwo = createEgress({ allowCidrs: ['127.200.0.2'], lookup: ground.dns.lookup });
   ground.dns.zone.set('refusing.attack.test', ['127.200.0.2', '127.0.0.1', '::1']);

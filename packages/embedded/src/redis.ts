@@ -8,14 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedError } from './embedded-error.ts';
 import { findExecutable } from './executables.ts';
 import { replaceFile } from './files.ts';
-import { findFreePort, isPortFree } from './ports.ts';
+import { choosePort, rememberedPort } from './ports.ts';
 import { commandLine, isRunning, stopProcess } from './processes.ts';
-import { isReachable, keepSecret, prepareServerFolder, rememberedPort } from './server-folder.ts';
+import { isReachable, keepSecret, prepareServerFolder } from './server-folder.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 const TIMEOUT_MS = 2000;
 
-/** Whether a Redis on 127.0.0.1 takes this password and is ready for commands (not while it still loads its data). */
+/** Whether a Redis on 127.0.0.1 accepts the password and is ready for commands (not while it loads its data). */
 export async function pingRedis(port: number, password: string): Promise<boolean> {
   return new Promise((resolve) => {
     let answer = '';
@@ -37,13 +37,13 @@ export async function pingRedis(port: number, password: string): Promise<boolean
   });
 }
 
-/** A clean shutdown, which writes what is not on disk yet, then by force. */
+/** A clean shutdown, which writes all data to disk, then a kill. */
 export const STOP_STEPS = [
   ['SIGTERM', 20_000],
   ['SIGKILL', 5000],
 ] as const satisfies readonly (readonly [NodeJS.Signals, number])[];
 
-/** Ends a server of an earlier run that was killed. It is ours if it is a Redis that works in this very folder. */
+/** Stops a server that a killed program left behind: a Redis whose working directory is this folder. */
 export async function endRedisOrphan(folder: string): Promise<void> {
   const pid = Number.parseInt(await readFile(join(folder, 'pid'), 'utf8').catch(() => ''), 10);
   if (pid > 0 && isRunning(pid) && (await isOurs(pid, folder))) await stopProcess(pid, STOP_STEPS);
@@ -58,8 +58,8 @@ async function isOurs(pid: number, folder: string): Promise<boolean> {
       return false;
     }
   }
-  // Elsewhere the process does not tell where it works: nobody else knows our password.
-  const port = await rememberedPort(join(folder, 'port'));
+  // Other systems do not show the working directory. Only this server knows the password.
+  const port = await rememberedPort(folder);
   return port !== undefined && (await pingRedis(port, await keepSecret(join(folder, 'password'))));
 }
 
@@ -67,22 +67,22 @@ const START_TIMEOUT_MS = 60_000;
 const ATTEMPTS = 5;
 
 export interface RedisOptions {
-  /** Kept between runs. One server at a time: an earlier one that still runs on it is ended. */
+  /** Kept between runs. An earlier server that still runs in it is stopped. */
   readonly dataDir: string;
-  /** Default: the one of last time if it is free, else any. */
+  /** Default: the port of the last start, or any if it is in use. */
   readonly port?: number;
-  /** Writes every change to disk (at most a second late); else nothing is kept. */
+  /** Whether changes are written to disk, within a second. Otherwise no data is kept. */
   readonly appendOnly: boolean;
   /** Number of logical databases; default 16. */
   readonly databases?: number;
-  /** Makes it a node of a Redis Cluster, yet without any slots. */
+  /** Makes it a node of a Redis Cluster, without slots. */
   readonly cluster?: RedisNodeOptions;
 }
 
 export interface RedisNodeOptions {
-  /** Where the other nodes reach it. */
+  /** For connections of the other nodes. */
   readonly busPort: number;
-  /** The same for all nodes. */
+  /** Shared by all nodes. */
   readonly password: string;
 }
 
@@ -93,14 +93,14 @@ export interface RedisServer {
   readonly stop: () => Promise<void>;
 }
 
-/** The path of a redis-server or valkey-server on the PATH, else null. */
+/** The path of a redis-server or valkey-server on the PATH; null if there is none. */
 export function findRedisServer(searchPath = process.env['PATH'] ?? ''): string | null {
   return findExecutable(['redis-server', 'valkey-server'], searchPath);
 }
 
 /**
- * Starts a private Redis (or Valkey) on 127.0.0.1 with a password, in a process group of its own, so that a Ctrl-C reaches us
- * and not it. Throws an `EmbeddedError` with one clear line where it cannot.
+ * Starts a Redis (or Valkey) on 127.0.0.1 with a password, in a process group of its own, so that Ctrl-C does not reach it.
+ * @throws EmbeddedError with one line
  */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const binary = findRedisServer();
@@ -112,7 +112,7 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const owner = folder.owner && (await isReachable(dirname(binary), folder.owner)) ? folder.owner : undefined;
   const log = join(folder.path, 'server.log');
   for (let attempt = 1; ; attempt += 1) {
-    const port = await choosePort(options.port, join(folder.path, 'port'));
+    const port = await choosePort('Redis', folder.path, options.port);
     await writeConfiguration({ ...folder, owner }, configuration(options, port, password));
     const child = await spawnServer({ ...folder, owner }, binary, log);
     const url = `redis://:${password}@127.0.0.1:${port}`;
@@ -124,7 +124,7 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
     }
     const reason = await lastFailure(log);
     if (attempt === ATTEMPTS || !/already in use|could not create server tcp/i.test(reason)) {
-      throw new EmbeddedError(`Redis did not start: ${reason} (see ${log})`);
+      throw new EmbeddedError(`Redis did not start: ${reason}. See ${log}.`);
     }
   }
 }
@@ -134,13 +134,13 @@ function configuration(options: RedisOptions, port: number, password: string): s
     'bind 127.0.0.1',
     `port ${port}`,
     `requirepass ${password}`,
-    // Written by the server itself as soon as it runs, so that a later start finds it whatever happens to us.
+    // The server writes the file, so that a later start finds the server even if this process is killed.
     'pidfile pid',
     'dir ./',
     'save ""',
     `appendonly ${options.appendOnly ? 'yes' : 'no'}`,
     'appendfsync everysec',
-    // A queue must never lose a job to make room for another.
+    // A queue must not evict jobs.
     'maxmemory-policy noeviction',
     `databases ${options.databases ?? 16}`,
     ...(options.cluster
@@ -150,23 +150,14 @@ function configuration(options: RedisOptions, port: number, password: string): s
   return `${lines.join('\n')}\n`;
 }
 
-/** Not on the command line, where everybody could read the password. */
+/** Passes the password in a file, because all users can see command lines. */
 async function writeConfiguration(folder: ServerFolder, text: string): Promise<void> {
   const file = join(folder.path, 'redis.conf');
   await replaceFile(file, text, { mode: 0o600, owner: folder.owner });
 }
 
-async function choosePort(wanted: number | undefined, portFile: string): Promise<number> {
-  if (wanted !== undefined) {
-    if (await isPortFree(wanted, '127.0.0.1')) return wanted;
-    throw new EmbeddedError(`Redis cannot listen on port ${wanted}: it is in use`);
-  }
-  const known = await rememberedPort(portFile);
-  return known !== undefined && (await isPortFree(known, '127.0.0.1')) ? known : findFreePort();
-}
-
 async function spawnServer(folder: ServerFolder, binary: string, logFile: string): Promise<ChildProcess> {
-  // A fresh log each time: what it says explains this start.
+  // `lastFailure` must find only the errors of this start.
   await rm(logFile, { force: true });
   const log = await open(logFile, 'wx', 0o600);
   try {
@@ -177,7 +168,7 @@ async function spawnServer(folder: ServerFolder, binary: string, logFile: string
       windowsHide: true,
       stdio: ['ignore', log.fd, log.fd],
     });
-    // A failing spawn shows as an exit to `isReady`.
+    // `isReady` reports a failed spawn.
     child.on('error', () => {});
     return child;
   } finally {
@@ -199,8 +190,8 @@ async function lastFailure(log: string): Promise<string> {
   const lines = (await readFile(log, 'utf8').catch(() => ''))
     .split('\n')
     .filter((line) => line.trim() !== '');
-  const complaint = lines.findLast((line) => /error|fatal|could not|can't|failed|bad file/i.test(line));
-  return (complaint ?? lines.at(-1) ?? 'its program cannot be run').replace(/^.*?[#*]\s/, '').trim();
+  const error = lines.findLast((line) => /error|fatal|could not|can't|failed|bad file/i.test(line));
+  return (error ?? lines.at(-1) ?? 'its executable cannot be run').replace(/^.*?[#*]\s/, '').trim();
 }
 
 function stopper(child: ChildProcess, pidFile: string): () => Promise<void> {

@@ -6,19 +6,20 @@ import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
 import { makeFolderForAll, NO_FOLLOW, replaceFile } from './files.ts';
 
-/** Where root keeps what nobody must reach and cannot reach below, say, a home folder. */
+/** Root's folder for data that the user nobody cannot access elsewhere, such as below a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';
 const RELOCATED = 'data-';
 
-/** The user a server process has to run as; absent: ours. */
+/** The user of a server process. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** A folder for the data of one server, ready for its user. */
+/** A folder for the data of one server. */
 export interface ServerFolder {
   readonly path: string;
+  /** Undefined: the current user. */
   readonly owner: Owner | undefined;
 }
 
@@ -27,9 +28,10 @@ export function isRoot(): boolean {
 }
 
 /**
- * Makes sure that the folder exists and that the server can use it. As root, the server runs as nobody (or as the user
- * that owns the data already); where that user cannot get to the folder, its data goes below `/var/lib/tocsin` and the folder
- * keeps a note of where. Throws an `EmbeddedError` if the folder is out of reach for us.
+ * Creates the folder if needed and makes it accessible for the server. If the current user is root, the server runs as nobody, or as the
+ * user who owns existing data. If that user cannot access the folder, the data goes below `/var/lib/tocsin`, and the file `location` in
+ * the folder contains its path.
+ * @throws EmbeddedError if the current user cannot access the folder
  */
 export async function prepareServerFolder(requestedPath: string): Promise<ServerFolder> {
   const path = resolve(requestedPath);
@@ -44,17 +46,17 @@ export async function prepareServerFolder(requestedPath: string): Promise<Server
     return { path: reachable, owner };
   } catch (error) {
     throw new EmbeddedError(
-      `The data folder ${path} cannot be used (${errorCode(error) ?? String(error)}): make it readable and writable for you, or set DATA_DIR to another folder`,
+      `The data folder ${path} cannot be used (${errorCode(error) ?? String(error)}). Make it readable and writable, or set DATA_DIR to another folder.`,
       { cause: error },
     );
   }
 }
 
-/** As root: the user who owns the data already, else nobody, since PostgreSQL refuses root. */
+/** For root: the user who owns existing data, otherwise nobody, because PostgreSQL refuses to run as root. */
 async function serverOwner(path: string): Promise<Owner> {
   const { uid, gid } = await stat(path);
   const entries = await readdir(path, { withFileTypes: true });
-  // A new cluster can only be made for a user that the system knows.
+  // initdb needs a user that the system knows.
   const usable =
     uid !== 0 && (entries.some((entry) => entry.isDirectory()) || idOf('-u', String(uid)) === uid);
   if (usable) return { uid, gid };
@@ -66,7 +68,7 @@ function idOf(kind: '-u' | '-g', user: string): number | undefined {
   return result.status === 0 ? Number.parseInt(result.stdout, 10) : undefined;
 }
 
-/** Makes the folder and those above it. Node's own recursive mkdir never ends where a file system has no room for new ones. */
+/** Creates the folder and its parents. Node's recursive mkdir never returns on file systems that allow no new folders, such as /proc. */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);
@@ -85,7 +87,7 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Whether this user may pass through the folder and all above it. */
+/** Whether the user may access the folder and all folders above it. */
 export async function isReachable(folder: string, owner: Owner): Promise<boolean> {
   const { uid, gid, mode } = await stat(folder);
   const bit = uid === owner.uid ? 0o100 : gid === owner.gid ? 0o010 : 0o001;
@@ -94,14 +96,14 @@ export async function isReachable(folder: string, owner: Owner): Promise<boolean
   return parent === folder || isReachable(parent, owner);
 }
 
-/** A folder that only root can write to and everybody can read. */
+/** A folder that only root can write and every user can read. */
 export async function systemFolder(name: string): Promise<string> {
   const path = join(SYSTEM_FOLDER, name);
   await makeFolderForAll(path);
   return path;
 }
 
-/** A name below the system folder for what belongs to a path. */
+/** A name in the system folder for data that belongs to a path. */
 export function systemName(kind: string, path: string): string {
   return `${kind}-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`;
 }
@@ -114,10 +116,10 @@ async function relocate(path: string): Promise<string> {
   return fresh;
 }
 
-/** Where the data of a server folder was relocated to; null if it was not. */
+/** The folder to which the data of a server folder was relocated; null if it was not. */
 export async function relocatedFolder(path: string): Promise<string | null> {
   const text = (await readFile(join(path, 'location'), 'utf8').catch(() => '')).trim();
-  // Nothing but a folder that `relocate` made: the file may have been written by anybody.
+  // Accepts only a folder that `relocate` created: another user may have written the file.
   return dirname(text) === SYSTEM_FOLDER && basename(text).startsWith(RELOCATED) ? text : null;
 }
 
@@ -128,7 +130,7 @@ async function isWritable(path: string): Promise<boolean> {
   );
 }
 
-/** A value of this folder that is made once and then kept, readable for us only. */
+/** Reads a secret from a file, or creates it. Only the current user can read the file. */
 export async function keepSecret(
   file: string,
   create = (): string => randomBytes(24).toString('hex'),
@@ -143,11 +145,4 @@ export async function keepSecret(
   const fresh = create();
   await replaceFile(file, `${fresh}\n`, { mode: 0o600 });
   return fresh;
-}
-
-/** The port in this file, if it is there. */
-export async function rememberedPort(file: string): Promise<number | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  const port = Number.parseInt(text, 10);
-  return port > 0 && port < 65_536 ? port : undefined;
 }

@@ -12,8 +12,9 @@ export interface Option<Value> {
   readonly parse: (name: string, text: string) => Value;
 }
 
-type Options = Readonly<Record<string, Option<unknown>>>;
-type ValuesOf<Known extends Options> = { readonly [Name in keyof Known]: Known[Name]['usual'] };
+export type Options = Readonly<Record<string, Option<unknown>>>;
+/** The values of a command line. */
+export type ValuesOf<Known extends Options> = { readonly [Name in keyof Known]: Known[Name]['usual'] };
 
 interface NumberRange {
   readonly min: number;

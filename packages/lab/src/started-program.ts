@@ -1,18 +1,18 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A program of ours that a test has started. */
+/** A program of the repository that a test has started. */
 export interface StartedProgram {
   readonly child: ChildProcess;
-  /** Resolves once it has said this, or ended. */
-  readonly said: (text: string) => Promise<void>;
+  /** Resolves when its output contains this text, or when it has ended. */
+  readonly printed: (text: string) => Promise<void>;
   readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
 /**
- * Starts a program as a process of its own, with nothing of our environment but the path to other programs.
+ * Starts a program as a process of its own, with no environment but the path to other programs.
  * @param main the URL of the built module that has its `main`: `npm test` builds first
- * @param dataDir where it may leave things
+ * @param dataDir its folder for data
  */
 export function startProgram(main: URL, args: readonly string[], dataDir: string): StartedProgram {
   const script = `import(${JSON.stringify(main.href)}).then(({ main }) => main(process.argv.slice(1)))`;
@@ -25,10 +25,10 @@ export function startProgram(main: URL, args: readonly string[], dataDir: string
   child.stderr.on('data', (chunk) => (stderr += String(chunk)));
   child.stdout.on('data', (chunk) => (stdout += String(chunk)));
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }));
-  const said = async (text: string): Promise<void> => {
+  const printed = async (text: string): Promise<void> => {
     while (!stdout.includes(text) && child.exitCode === null && child.signalCode === null) {
       await Promise.race([once(child.stdout, 'data'), ended]);
     }
   };
-  return { child, said, ended };
+  return { child, printed, ended };
 }

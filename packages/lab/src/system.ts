@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
@@ -13,6 +12,7 @@ import { findMonitorRow } from '@tocsin/db/monitors/monitor-row';
 import { ensureAccount } from '@tocsin/db/users/users';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
+import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import { until } from '@tocsin/embedded/testing/until';
 import { migrateQueue } from '@tocsin/queue/migrate';
 import { bearer, fetchApi, type ApiResponse } from './api-client.ts';
@@ -197,13 +197,13 @@ export async function createSystem({ queue, receiverCa, env }: TestSystemOptions
   const queueUrl =
     typeof queue === 'object' ? queue.url : queue === 'redis' ? (await createTestRedis()).url : databaseUrl;
   await migrateQueue(queueUrl);
-  const folder = await mkdtemp(join(process.env['TEST_FOLDER'] ?? tmpdir(), 'system-'));
-  const caFile = join(folder, 'receivers-ca.pem');
+  const folder = await createTemporaryFolder();
+  const caFile = join(folder.path, 'receivers-ca.pem');
   await writeFile(caFile, receiverCa);
   const system = await System.open({
     databaseUrl,
     queueUrl,
-    folder,
+    folder: folder.path,
     env: { WEBHOOK_CA_FILE: caFile, ...env },
   });
   const close = system.close.bind(system);
@@ -211,7 +211,7 @@ export async function createSystem({ queue, receiverCa, env }: TestSystemOptions
     close: async () => {
       await close();
       await testDatabase.drop();
-      await rm(folder, { recursive: true, force: true });
+      await folder.remove();
     },
   });
 }

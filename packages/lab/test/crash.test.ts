@@ -95,7 +95,7 @@ describe('a service ends within 30 s of SIGTERM, with exit code 0,', () => {
     const asked = target.requestCount;
     await system.request('POST', '/api/cli/monitors', { name: 'Shop', url: target.url() });
     await until('a check', () => target.requestCount > asked);
-    // It does not use this Redis, so it can be told to stop first: the three then take less processor time from each other.
+    // It does not use this Redis, so it can stop first: the three processes then compete less for the processor.
     const silentPostgres = checker.signal('SIGTERM');
     target.release();
     process.kill(redis.pid, 'SIGSTOP');

@@ -215,7 +215,7 @@ test('a day: every receiver gets exactly what the targets’ behaviour implies',
   const ids = monitors.map((monitor) => monitor.id);
   const channels = new Map<string, string>();
   for (const path of [...Object.keys(FIRST_ANSWERS), '/410']) {
-    // The one that wants no more is told of one monitor: its first attempts go one after the other.
+    // The channel whose receiver responds with 410 has one monitor, so that its first attempts follow one another.
     const channel = await system.createChannel(receiver.url(path), path === '/410' ? [flapping.id] : ids);
     channels.set(path, channel.id);
   }

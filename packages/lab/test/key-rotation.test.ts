@@ -77,7 +77,7 @@ async function reseal(secretsKey: string): Promise<{ code: number; stdout: strin
   });
 }
 
-/** Ends the command when it has sealed the monitors and waits for a channel that somebody holds. */
+/** Ends the command when it has sealed the monitors and waits for a channel that another session has locked. */
 async function resealUntilKilled(secretsKey: string): Promise<void> {
   const client = new Client({ connectionString: system.databaseUrl });
   await client.connect();
@@ -191,7 +191,7 @@ test('a key is rotated under a running system, which loses nothing', async () =>
   expect(await isSignedIn(last, (await openSession(last)).cookie)).toBe(true);
 });
 
-test('the wrong key is told of, changes nothing and can be mended', async () => {
+test('a wrong key is reported, changes nothing and can be corrected', async () => {
   const rows = async (): Promise<unknown> =>
     (
       await system.context.db.execute(

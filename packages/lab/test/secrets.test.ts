@@ -89,8 +89,8 @@ async function startAll(): Promise<ServiceProcess> {
   }
   const [api] = processes;
   if (api === undefined) throw new Error('no api');
-  const told = await Promise.all(processes.map((one) => one.start()));
-  ports = told.map(({ port, healthPort }) => Number(port ?? healthPort));
+  const ready = await Promise.all(processes.map((one) => one.start()));
+  ports = ready.map(({ port, healthPort }) => Number(port ?? healthPort));
   return api;
 }
 

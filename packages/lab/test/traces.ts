@@ -152,7 +152,7 @@ export function testTraces(traced: () => TracedSystem): void {
       expect(check.traceId).not.toBe(wave.traceId);
     });
 
-    test('none holds a URL or a query, and no receiver is told of them', () => {
+    test('no span has a URL or a query, and no receiver gets trace headers', () => {
       const { collector, receiver } = traced();
       expect(collector.text).not.toContain('s3cret');
       expect(collector.text).not.toContain('127.0.0.1');

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { insertMonitors } from '@tocsin/db/monitors/create-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
+import { insertMonitors } from '@tocsin/db/monitors/insert-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
 
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
@@ -240,7 +240,7 @@ test('an edit counts from the next slot on, without any api', async () => {
   await expectUnbroken([...others, ...apart], killedSlot);
 });
 
-test('a checker that is told to stop records the check that is under way', async () => {
+test('a checker that stops records the check that is under way', async () => {
   const [checker] = checkers;
   if (checker === undefined) throw new Error('no checker runs');
   const asked = held.requestCount;

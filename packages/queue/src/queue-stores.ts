@@ -73,7 +73,7 @@ export function openQueueStores(
 
 /** For `openQueueStores` in a service. */
 export function logStoreErrors(logger: Logger): (error: Error, setting: string) => void {
-  return (error, setting) => logger.warn("The queue's store reports an error", { error, setting });
+  return (error, setting) => logger.warn("The queue's store failed", { error, setting });
 }
 
 function withoutRepetition(onError: (error: Error) => void): (error: Error) => void {

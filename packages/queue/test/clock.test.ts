@@ -8,7 +8,7 @@ import { PATIENT_MS } from './stores.ts';
 const INACCURACY_MS = 1_000;
 
 test.each(['redis', 'postgres'] as const)(
-  'a store that was only just opened tells its clock: %s',
+  'a store reports its clock right after it was opened: %s',
   async (kind) => {
     const server =
       kind === 'redis' ? { ...(await createTestRedis()), drop: undefined } : await createTestDatabase();

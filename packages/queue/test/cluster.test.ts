@@ -131,7 +131,7 @@ test('waves run again and again, and again after every node was flushed', async 
 test('a node that was lost with its queues: jobs are refused, and done by the same workers when it is back', async () => {
   const done = startWorker('check', EU);
   await Promise.all(workers.map((worker) => worker.waitUntilReady()));
-  // The others answer that the key has moved.
+  // The other nodes respond that the key has moved.
   const start = await cluster.kill((redis) =>
     redis.exists('tocsin:{checks.eu-west-1}:meta').then(
       () => true,

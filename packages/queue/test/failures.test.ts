@@ -25,7 +25,7 @@ describe('a job that fails', () => {
     await stores.close();
   });
 
-  test('tells the log why, and the store nothing of it', async () => {
+  test('logs the reason and keeps it out of the store', async () => {
     const failures: Error[] = [];
     worker = startJobWorker(stores.main, {
       kind: 'delivery',

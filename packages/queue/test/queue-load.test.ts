@@ -66,7 +66,7 @@ describe.each(['redis', 'postgres'] as const)('the load of a region, with the qu
     }
   });
 
-  test('counts what waits, and since when the oldest is due', async () => {
+  test('counts the waiting jobs, and how long the oldest has been due', async () => {
     const now = Date.now();
     await store.producers.addFirstCheck('eu', { monitorId: MONITOR, revision: 1 }, now - 90_000);
     await store.producers.addFirstCheck('eu', { monitorId: OTHER, revision: 1 }, now - 30_000);
@@ -83,7 +83,7 @@ describe.each(['redis', 'postgres'] as const)('the load of a region, with the qu
 });
 
 describe.each(['redis', 'postgres'] as const)('the depth of a queue, on %s', (kind) => {
-  test('counts what waits and what runs, in each queue by itself', async () => {
+  test('counts the waiting and running jobs of each queue', async () => {
     const store = await openTestStore(kind);
     const depthOf = (job: 'check' | 'statusChange', region: string | null): Promise<QueueDepth> =>
       readQueueDepth(store.producers, job, region, PATIENT_MS);

@@ -52,14 +52,14 @@ test.each([
   ['rediss+cluster', '', true],
   ['redis+sentinel', '/main', false],
   ['rediss+sentinel', '/main', true],
-])('%s:// speaks TLS where it says so, and only there', async (scheme, path, tls) => {
+])('%s:// uses TLS only if the URL says so', async (scheme, path, tls) => {
   connect(scheme, path);
   await until('a connection', () => begun.length > 0);
   expect(begun[0] === HANDSHAKE).toBe(tls);
 });
 
-test('a server that falls silent without a farewell is left for a new connection', async () => {
-  /** The connection that the first ping came over: it never answers that one. */
+test('a connection to a server that falls silent is replaced', async () => {
+  /** The connection of the first ping, which gets no response. */
   let silenced: Socket | undefined;
   const silent = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -84,7 +84,7 @@ test('a server that falls silent without a farewell is left for a new connection
   }
 });
 
-test('the nodes of a cluster over TLS are asked for by name: certificates are for names', async () => {
+test('a cluster over TLS connects to its nodes by name, as certificates require', async () => {
   const cluster = connect('rediss+cluster');
   if (!(cluster instanceof Cluster)) throw new Error('no cluster');
   await until('a node', () => cluster.nodes().length > 0);

@@ -50,7 +50,7 @@ async function untilChecked(): Promise<void> {
   await until('it to be done', () => done.includes(monitorId));
 }
 
-test('a Sentinel that accepts and says nothing is passed over', async () => {
+test('a Sentinel that accepts a connection and never responds is skipped', async () => {
   const connections = new Set<{ destroy(): void }>();
   const frozen = createServer((socket) => connections.add(socket.on('error', () => undefined)));
   frozen.listen(0, '127.0.0.1');
@@ -70,7 +70,7 @@ test('a Sentinel that accepts and says nothing is passed over', async () => {
   }
 });
 
-test('when the master dies, the same worker goes on with the replica that takes its place', async () => {
+test('when the master dies, the same worker continues with the replica that takes over', async () => {
   open(sentinel.url());
   try {
     await untilChecked();

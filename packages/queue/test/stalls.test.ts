@@ -38,7 +38,7 @@ describe.each(['redis', 'postgres'] as const)('a job whose worker is gone, on %s
     return taken;
   }
 
-  test('says how often that was, and is run again', async () => {
+  test('knows its stalls, and runs again', async () => {
     await new RegionSchedules(store.producers, REGION).apply([distantWave()]);
     const [planned] = await store.producers.queue('check', REGION).getDelayed();
     await planned?.promote();
@@ -56,7 +56,7 @@ describe.each(['redis', 'postgres'] as const)('a job whose worker is gone, on %s
     expect(seen).toEqual([{ jobId: planned?.id, stalls: 2, again: true }]);
   });
 
-  test('a check that nobody took before has no history', async () => {
+  test('a check that no worker took before has no history', async () => {
     const seen: JobHistory[] = [];
     await store.producers.addFirstCheck(REGION, { monitorId: randomUUID(), revision: 1 }, 1);
     worker = startJobWorker(store.stores.forRegion(REGION), {

@@ -63,7 +63,7 @@ test.each([
   'redis+cluster://host?sentinelPassword=x',
   'postgres://a,/db',
   'postgres://a/db?target_session_attrs=standby',
-])('refuses %j, and says of which setting', (url) => {
+])('refuses %j, and names the setting', (url) => {
   expect(() => parseStoreUrl(url, 'QUEUE_URL_EU')).toThrow(SettingsError);
   expect(() => parseStoreUrl(url, 'QUEUE_URL_EU')).toThrow(/^QUEUE_URL_EU /);
 });
@@ -73,7 +73,7 @@ test.each([
   'redis+sentinel://u:s3cret@:1/x',
   'redis+cluster://:s3cret',
   'redis+sentinel://host/main?sentinelPasword=s3cret',
-])('repeats nothing of %j, which may hold a password', (url) => {
+])('does not repeat %j, which may hold a password', (url) => {
   expect(() => parseStoreUrl(url)).toThrow(SettingsError);
   expect(() => parseStoreUrl(url)).not.toThrow(/s3cr/);
 });

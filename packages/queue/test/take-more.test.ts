@@ -6,7 +6,7 @@ import { openTestStore, type TestStore } from './stores.ts';
 
 const REGION = 'eu-west-1';
 
-describe.each(['redis', 'postgres'] as const)('a worker that is to take no more, on %s', (kind) => {
+describe.each(['redis', 'postgres'] as const)('a worker that takes no more jobs, on %s', (kind) => {
   let store: TestStore;
   let worker: JobWorker;
   /** What runs, and how to end it. */
@@ -58,7 +58,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     first[1]();
   }
 
-  test('leaves further jobs to others while some run, also while jobs of its own end', async () => {
+  test('leaves further jobs to other workers while some of its own run', async () => {
     await addJobs(3);
     await until('three to run', () => running.size === 3);
     worker.takeMore(false);
@@ -73,7 +73,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     expect(running.size).toBe(2);
   });
 
-  test('goes on at once when it may, although none of its jobs ended', async () => {
+  test('takes jobs at once when it may again, before any of its jobs ended', async () => {
     await addJobs(2);
     await until('two to run', () => running.size === 2);
     worker.takeMore(false);
@@ -83,7 +83,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     await until('all to run', () => running.size === 6);
   });
 
-  test('takes none at all while it is halted, and goes on after that', async () => {
+  test('takes no job while it is halted, and takes them again afterwards', async () => {
     await addJobs(2);
     await until('two to run', () => running.size === 2);
     worker.halt(true);
@@ -103,7 +103,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     await until('all to run', () => running.size === 3);
   });
 
-  test('takes none from the beginning where it is halted at once, and goes on after that', async () => {
+  test('takes no job if it is halted right after its start, and takes them afterwards', async () => {
     const late: string[] = [];
     const halted = start(1, async (jobId) => void late.push(jobId));
     others.push(halted);
@@ -116,7 +116,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
     expect(running.size).toBe(0);
   });
 
-  test('takes one when none runs, and goes on after many changes of mind', async () => {
+  test('takes one job when none runs, and works after many switches', async () => {
     worker.takeMore(false);
     await addJobs(3);
     await until('one to run', () => running.size === 1);
@@ -158,7 +158,7 @@ describe.each(['redis', 'postgres'] as const)('a worker that is to take no more,
       expect(running.size).toBe(2);
     });
 
-    test('and is not woken while it is to take no more', async () => {
+    test('and does not look for jobs while it takes no more', async () => {
       worker.takeMore(false);
       worker.exempt();
       const elsewhere: string[] = [];

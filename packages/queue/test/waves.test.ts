@@ -90,7 +90,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     await until('each to run', () => waves.every((wave) => seen.some((run) => run.wave === waveId(wave))));
   });
 
-  test('ensuring puts in what is missing and leaves alone what is there', async () => {
+  test('ensuring adds the missing schedulers and does not touch the others', async () => {
     const [known, other] = [distantWave(), distantWave(1)];
     expect(await schedules.ensure([known])).toBe(1);
     // A trace that any replacement wipes out.
@@ -124,7 +124,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     }
   });
 
-  test('applying starts a broken chain anew, on its phase; what is whole stays planned once', async () => {
+  test('applying restarts a broken chain on its phase, and plans intact ones once', async () => {
     const [broken, whole] = [{ intervalSeconds: 1, phaseMs: 201 }, distantWave()];
     await schedules.apply([broken, whole]);
     const planned = await plannedJob(whole);
@@ -138,7 +138,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     expect(seen.map(({ wave, slot }) => [wave, slot % 1_000])).toEqual(seen.map(() => [waveId(broken), 201]));
   });
 
-  test('what is removed runs no more; of what is not there nothing is said', async () => {
+  test('removed schedulers do not run again, and removing unknown ones does nothing', async () => {
     const [removed, kept] = [
       { intervalSeconds: 1, phaseMs: 301 },
       { intervalSeconds: 1, phaseMs: 302 },
@@ -152,7 +152,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     expect(new Set(seen.map(({ wave }) => wave))).toEqual(new Set([waveId(kept)]));
   });
 
-  test('an audit finds what is missing, lost and stray, and nothing else', async () => {
+  test('an audit finds missing, lost and stray schedulers, and no others', async () => {
     const [fine, missing, stray, lost] = [1, 51, 101, 151].map((phaseMs) => ({
       intervalSeconds: 1,
       phaseMs,
@@ -174,7 +174,7 @@ describe.each(['redis', 'postgres'] as const)('the waves of a region, on %s', (k
     await until('the lost chain to run again', () => seen.some(({ wave }) => wave === waveId(lost)));
   });
 
-  test('an audit finds what was planned too far ahead, which then begins anew', async () => {
+  test('an audit finds runs planned too far ahead, which then restart', async () => {
     const waves = [1, 51].map((phaseMs) => ({ intervalSeconds: 60, phaseMs }));
     await schedules.ensure(waves);
     const wanted = new Set(waves.map(waveId));

@@ -20,7 +20,7 @@ function failure(source: Record<string, string>): string {
 }
 
 describe('parseEnv', () => {
-  it('reads what is given, fills in defaults, ignores other variables', () => {
+  it('reads variables, applies defaults and ignores other variables', () => {
     const env = parseEnv(schema, { PORT: ' 8080 ', STORE: 'redis://r:6379', NAMES: 'a, b,', OTHER: 'x' });
     expect(env).toEqual({ PORT: 8080, SIZE: 10, STORE: 'redis://r:6379', NAMES: ['a', 'b'] });
   });
@@ -35,14 +35,14 @@ describe('parseEnv', () => {
     );
   });
 
-  it('gives one line per bad variable: its name, what is right, what it is', () => {
+  it('reports one line per invalid variable: name, rule and value', () => {
     expect(failure({ PORT: '70000', SIZE: 'many', STORE: 'redis://r' }).split('\n')).toEqual([
       'PORT must be a whole number from 0 to 65535, not "70000"',
       'SIZE must be a whole number from 1 to 100, not "many"',
     ]);
   });
 
-  it('does not show a secret, also where it was made optional', () => {
+  it('does not show a secret, also if it was made optional', () => {
     const message = 'STORE must be a URL that starts with redis:// or rediss://';
     expect(failure({ STORE: 'hunter2' })).toBe(message);
     expect(() => parseEnv(schema.partial({ STORE: true }), { STORE: 'hunter2' })).toThrow(message);

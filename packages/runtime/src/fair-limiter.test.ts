@@ -162,7 +162,7 @@ describe('with limits that a sole owner need not keep', () => {
     expect(names().slice(5)).toEqual(['a/1']);
   });
 
-  test('the first account uses all again when the other one has given up', async () => {
+  test('the first account can use all permits again after the other one stops waiting', async () => {
     for (const name of ['a/1', 'a/1', 'a/1', 'b/2', 'a/1']) await request(name);
     await request('b/2', 100);
     await release(3);
@@ -193,7 +193,7 @@ test('a request that waits too long is refused, and the next one gets the permit
   expect(limiter.waiting).toBe(0);
 });
 
-test('whoever waits can be refused at once', async () => {
+test('waiting requests can be refused', async () => {
   for (const name of ['a/1', 'b/2', 'c/3', 'd/4', 'e/5', 'f/6']) await request(name);
   limiter.refuseWaiting();
   await settle();

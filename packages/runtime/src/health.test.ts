@@ -23,7 +23,7 @@ async function start(options: Omit<HealthOptions, 'metrics'>): Promise<(path: st
 }
 
 describe('the health server', () => {
-  it('answers /healthz, /readyz and /metrics', async () => {
+  it('serves /healthz, /readyz and /metrics', async () => {
     const get = await start({ ready: { database: async () => {} } });
     expect([(await get('/healthz')).status, (await get('/readyz?full')).status]).toEqual([200, 200]);
     const response = await get('/metrics');

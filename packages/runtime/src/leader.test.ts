@@ -77,7 +77,7 @@ describe('createLeaderLoop', () => {
     expect(second.isLeader()).toBe(true);
   });
 
-  it('goes on through errors of the work', async () => {
+  it('continues after errors of the work', async () => {
     let runs = 0;
     lead(new Lock(), () => Promise.reject(new Error(`run ${(runs += 1)}`)));
     await until('the third run', () => runs > 2);
@@ -96,7 +96,7 @@ describe('createLeaderLoop', () => {
     await until('the next run', () => signals.length === 2);
   });
 
-  it('reports each loss once, also where the watch notices it before the callback', async () => {
+  it('reports each loss once, also if the election notices it before the callback', async () => {
     let log = '';
     const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
     const lock = new Lock();
@@ -136,7 +136,7 @@ describe('createLeaderLoop', () => {
     expect([finished, lock.released, loop.isLeader()]).toEqual([true, 1, false]);
   });
 
-  it('abandons an election without an answer, logs it and tries again; a late lease is released', async () => {
+  it('abandons an election without a result, logs it and tries again; a late lease is released', async () => {
     let log = '';
     const stream = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text));
     const elections: { signal: AbortSignal; answer: (lease: LeaderLease | null) => void }[] = [];
@@ -168,7 +168,7 @@ describe('createLeaderLoop', () => {
     await until('the second loop stands by', () => second.leadership() === 'standby');
   });
 
-  it('stops while an election has no answer', async () => {
+  it('stops during an election without a result', async () => {
     let elections = 0;
     const loop = createLeaderLoop({
       name: 'test',

@@ -96,7 +96,7 @@ describe('createLogger', () => {
     expect(text).toContain('auth');
   });
 
-  it.each(['json', 'pretty'] as const)('hides the secrets it is told of in any text (%s)', (format) => {
+  it.each(['json', 'pretty'] as const)('hides the given secrets in any text (%s)', (format) => {
     const { logger, lines } = capture(format, ['p@ss/w(rd', 'short']);
     logger.warn('of p@ss/w(rd', { note: 'x=p%40ss%2Fw(rd', error: new Error('p@ss/w(rd is wrong; short') });
     expect(lines().join('\n')).not.toMatch(/w\(rd/);

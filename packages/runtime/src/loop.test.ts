@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 describe('createLoop', () => {
-  it('runs at once, then regularly, through errors', async () => {
+  it('runs immediately, then at regular intervals, also after errors', async () => {
     let runs = 0;
     const errors: unknown[] = [];
     loop = createLoop({

@@ -30,7 +30,7 @@ describe('createReading', () => {
     expect(await reading()).toBe(3);
   });
 
-  test('a failure that comes at once is no exception', async () => {
+  test('a synchronous failure is handled, too', async () => {
     let now = 0;
     let reads = 0;
     const reading = createReading({
@@ -47,7 +47,7 @@ describe('createReading', () => {
     expect([await reading(), reads]).toEqual([null, 2]);
   });
 
-  test('a store that hangs is waited for less than 2 s, asked once, and its late answer serves the next', async () => {
+  test('a store that hangs delays a reading by less than 2 s, is asked once, and its late response is used next time', async () => {
     let answer: ((value: number) => void) | undefined;
     let reads = 0;
     const reading = createReading({
@@ -73,7 +73,7 @@ describe('createReading', () => {
 });
 
 describe('gauges that are read', () => {
-  test('show what was read, and leave out what cannot be', async () => {
+  test('show the value that was read, or nothing', async () => {
     const registry = createMetrics();
     let value: { of: string; count: number } | null = { of: 'a', count: 2 };
     const reading = async (): Promise<typeof value> => value;

@@ -29,8 +29,9 @@ export class KnownSecrets {
 
   constructor(values: readonly string[]) {
     const patterns = values
-      .filter((value) => value.length >= MIN_SECRET_LENGTH)
-      .flatMap((value) => [value, encodeURIComponent(value.toWellFormed())])
+      .flatMap((value) =>
+        value.length < MIN_SECRET_LENGTH ? [] : [value, encodeURIComponent(value.toWellFormed())],
+      )
       .toSorted((one, other) => other.length - one.length)
       .map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     this.#pattern = patterns.length === 0 ? null : new RegExp([...new Set(patterns)].join('|'), 'g');

@@ -23,7 +23,7 @@ const read = (path: string): unknown =>
   parseEnv(settings.pick({ CHECK_CA_FILE: true }), { CHECK_CA_FILE: path });
 
 describe('settings', () => {
-  it('have the defaults of the design', () => {
+  it('have the documented defaults', () => {
     expect(parseEnv(settings, REQUIRED)).toMatchObject({
       PORT: 3000,
       DATABASE_POOL_SIZE: 10,
@@ -47,7 +47,7 @@ describe('settings', () => {
     );
   });
 
-  it('are all described, and the optional ones without a default have an example', () => {
+  it('are all described, and those without a default have an example', () => {
     for (const [name, schema] of Object.entries(settings.shape)) {
       const meta = schema.meta();
       expect([name, meta?.['description']]).toEqual([name, expect.stringMatching(/\.$/)]);
@@ -89,7 +89,7 @@ describe('settings', () => {
     );
   });
 
-  it('want CA files that can be read', async () => {
+  it('need readable CA files', async () => {
     const missing = join(folder, 'missing.pem');
     const wrong = join(folder, 'wrong.pem');
     const right = join(folder, 'right.pem');
@@ -102,7 +102,7 @@ describe('settings', () => {
     expect(read(right)).toEqual({ CHECK_CA_FILE: right });
   });
 
-  it('takes a folder for the dashboard only where its page is', async () => {
+  it('accepts a folder for the dashboard only with an index.html', async () => {
     const readFolder = (path: string): unknown =>
       parseEnv(settings.pick({ DASHBOARD_DIR: true }), { DASHBOARD_DIR: path });
     const rule = `DASHBOARD_DIR must name a folder with an index.html, not ${JSON.stringify(folder)}`;
@@ -114,13 +114,13 @@ describe('settings', () => {
 });
 
 describe('the queue of a region', () => {
-  it('is named by its variable', () => {
+  it('comes from its variable', () => {
     expect(queueUrlVariable('eu-west-1')).toBe('QUEUE_URL_EU_WEST_1');
     const source = { QUEUE_URL: 'redis://a', QUEUE_URL_EU_WEST_1: 'redis://b', QUEUE_URL_US: '' };
     expect(parseRegionQueueUrls(source)).toEqual(new Map([['eu-west-1', 'redis://b']]));
   });
 
-  it('must be a URL of a store, and is not shown', () => {
+  it('must be a URL of a store and is not shown', () => {
     expect(() => parseRegionQueueUrls({ QUEUE_URL_EU: 'secret' })).toThrow(
       /^QUEUE_URL_EU must be a URL [^\n]*$/,
     );
@@ -129,7 +129,7 @@ describe('the queue of a region', () => {
 });
 
 describe('secretValues', () => {
-  it('are the secret variables, each key of a list, and the passwords of URLs as written and as meant', () => {
+  it('are the secret variables, each key of a list, and the passwords of URLs, also decoded', () => {
     const values = secretValues({
       DATABASE_URL: 'postgres://tocsin:p%40ss/word@db/tocsin',
       QUEUE_URL_EU_WEST_1: 'redis://:q@ss@redis:6379',
@@ -178,12 +178,12 @@ async function readExample(): Promise<Map<string, { comment: string; value: stri
 }
 
 describe('.env.example', () => {
-  it('has every variable once, and no other', async () => {
+  it('has every variable once', async () => {
     const names = [...(await readExample()).keys()].filter((name) => name !== 'QUEUE_URL_EU_WEST_1');
     expect(names.toSorted()).toEqual(Object.keys(settings.shape).toSorted());
   });
 
-  it('says what each is for, in the words of the catalogue, with the default or an example', async () => {
+  it('has the description of each setting, with its default or an example', async () => {
     const example = await readExample();
     for (const [name, schema] of Object.entries(settings.shape)) {
       const entry = example.get(name);

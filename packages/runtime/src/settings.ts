@@ -27,10 +27,15 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-const queueUrl = url([
-  ...['redis', 'rediss', 'redis+sentinel', 'rediss+sentinel', 'redis+cluster', 'rediss+cluster'],
-  ...['postgres', 'postgresql'],
-]);
+const REDIS_SCHEMES = [
+  'redis',
+  'rediss',
+  'redis+sentinel',
+  'rediss+sentinel',
+  'redis+cluster',
+  'rediss+cluster',
+];
+const queueUrl = url([...REDIS_SCHEMES, 'postgres', 'postgresql']);
 const apiKey = z
   .string()
   .regex(API_KEY_PATTERN, `must be ${API_KEY_PREFIX} and 48 of 0-9a-f (make one: openssl rand -hex 24)`);

@@ -10,7 +10,7 @@ import { reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
+import { logStoreErrors, openQueueStores } from '@tocsin/queue/queue-stores';
 import { parseEnv } from '@tocsin/runtime/env';
 import type { Logger } from '@tocsin/runtime/logger';
 import {
@@ -57,9 +57,7 @@ async function start(logger: Logger): Promise<RunningService> {
     onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
   });
   const { db } = database;
-  const queues = openQueueStores(env.QUEUE_URL, regionUrls, (error, setting) =>
-    logger.warn("The queue's store failed", { error, setting }),
-  );
+  const queues = openQueueStores(env.QUEUE_URL, regionUrls, logStoreErrors(logger));
   const producers = new Producers(queues);
   const secrets = new SecretBox(env.SECRETS_KEY);
   await prepareDatabase(db, env, logger);

@@ -2,8 +2,8 @@ import type { Metrics } from '@tocsin/runtime/metrics';
 import { Counter, Histogram } from 'prom-client';
 
 /**
- * Why a planned slot passed without a check: its job came too late, or waited too long for a permit; the previous check still ran; the limits
- * of slow checks or of bodies deferred it; its monitor cannot be read; its checker crashed twice; or no job of it ever came.
+ * Why a planned slot passed without a check: its job came too late or waited too long for a permit; the previous check still ran; a limit
+ * of slow checks or of bodies deferred it; its monitor cannot be read; its checker crashed twice; or no job of it came.
  */
 export const MISS_REASONS = ['late', 'overlap', 'throttled', 'unreadable', 'crashed', 'no_job'] as const;
 export type MissReason = (typeof MISS_REASONS)[number];
@@ -19,13 +19,13 @@ export interface CheckerMetrics {
   readonly batchSeconds: Histogram;
 }
 
-/** What a checker measures of its work (design §3 `/metrics`). */
+/** The metrics of a checker's work. */
 export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
   const registers = [registry];
   return {
     checks: new Counter({
       name: 'tocsin_checks_total',
-      help: 'Checks that were run and recorded, by what they found.',
+      help: 'Recorded checks, by status.',
       labelNames: ['region', 'source', 'status'],
       registers,
     }),
@@ -37,7 +37,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
     }),
     skipped: new Counter({
       name: 'tocsin_checks_skipped_total',
-      help: 'Jobs that were not run and cost no planned check: of a monitor that is not of this region, or an extra first check.',
+      help: 'Skipped jobs that cost no planned check: of a monitor of another region, or an extra first check.',
       labelNames: ['region', 'reason'],
       registers,
     }),
@@ -45,7 +45,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
       name: 'tocsin_check_schedule_lag_seconds',
       help: 'How long after its planned time a scheduled check started.',
       labelNames: ['region'],
-      // Close together where a healthy system is: the benchmark reads its percentiles from them.
+      // Close together in the range of a healthy system, because the benchmark reads percentiles from them.
       buckets: [
         0.005, 0.01, 0.015, 0.02, 0.025, 0.035, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1,
         1.5, 2.5, 5, 15, 60,
@@ -61,7 +61,7 @@ export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
     }),
     dropped: new Counter({
       name: 'tocsin_results_dropped_total',
-      help: 'Results that were not recorded: of a slot that is recorded already, of a deleted monitor, or refused by Postgres.',
+      help: 'Results that were not recorded: their slot was already recorded, their monitor deleted, or Postgres refused them.',
       labelNames: ['reason'],
       registers,
     }),

@@ -45,7 +45,7 @@ describe('MaintenanceClock', () => {
       },
       hint: (ids) => {
         calls.push(...ids);
-        // The queue's store is away: the relay finds the changes.
+        // The queue's store is unavailable: the relay finds the changes.
         return Promise.reject(new Error('no store'));
       },
     });

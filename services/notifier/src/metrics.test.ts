@@ -79,7 +79,7 @@ async function insertStatusChange(secondsAgo: number, dispatched: boolean): Prom
 }
 
 describe('the backlog', () => {
-  test('of the outbox: what no deliveries are made of, and since when', async () => {
+  test('the outbox: status changes without deliveries, and the age of the oldest', async () => {
     expect((await scrape()).get('tocsin_outbox_oldest_seconds')).toBe(0);
     await insertStatusChange(900, true);
     await insertStatusChange(30, false);
@@ -90,7 +90,7 @@ describe('the backlog', () => {
     expect(samples.get('tocsin_outbox_oldest_seconds')).toBeLessThan(900);
   });
 
-  test('of deliveries: what is due, and what is held', async () => {
+  test('deliveries that are due, and those that are held', async () => {
     await insertDelivery('pending', 60);
     await insertDelivery('pending', -600);
     await insertDelivery('held', null);
@@ -102,7 +102,7 @@ describe('the backlog', () => {
     expect(samples.get('tocsin_deliveries_held')).toBe(2);
   });
 
-  test('channels by who disabled them', async () => {
+  test('channels by state', async () => {
     const [, byService, alsoByService, byPerson] = channelIds;
     await database.pool.query(
       `update channels set enabled = false, disabled_reason = case when id = $3 then null else 'failed' end

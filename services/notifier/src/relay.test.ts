@@ -23,7 +23,7 @@ test('runs at most a hundred attempts, and takes more as they end', async () => 
   expect(asked).toEqual([100, 40, 3]);
 });
 
-test('half of its places are for channels that do not fail, however many fail', async () => {
+test('half of its attempts are for channels that do not fail', async () => {
   const asked: object[] = [];
   const ends: (() => void)[] = [];
   const relay = createRelay({
@@ -46,7 +46,7 @@ test('half of its places are for channels that do not fail, however many fail', 
   expect(asked[2]).toEqual({ limit: 53, failingLimit: 3 });
 });
 
-test('dispatches all that is due, a batch at a time; trouble with it keeps no delivery waiting', async () => {
+test('dispatches all due status changes in batches; a failure delays no delivery', async () => {
   const batches = [200, 200, 7];
   let claims = 0;
   let broken = false;

@@ -22,27 +22,27 @@ export interface RecordedChecks {
   readonly recorded: number;
   /** Of those, how many are not UP. */
   readonly failed: number;
-  /** Slots within the span of which there is no event, not even a late one. */
+  /** Slots within the span without an event, even a late one. */
   readonly missed: number;
   readonly expected: number;
-  /** From the slot until the event was stamped, without the time of the probe; ms. Holds the wait for the batch. */
+  /** From the slot to the stamp of the event, without the probe but with the wait for the batch; ms. */
   readonly recordedAfterMs: Distribution;
 }
 
-/** A check that starts later than this after its interval is skipped: then its slot stays without an event. */
-const LATEST_MS = 15_000;
-const LOOK_EVERY_MS = 1_000;
+/** A check that starts later than this is skipped, so its slot has no event. */
+const MAX_LATE_MS = 15_000;
+const POLL_MS = 1_000;
 
-/** What the event table says of a span of time that is over, once its checks are recorded, or too late to be. */
+/** Reads the events of a past span of time, once its checks are recorded or too late. */
 export async function readRecordedChecks(
   pool: Pool,
   monitorIds: readonly string[],
   intervalSeconds: number,
   span: Span,
 ): Promise<RecordedChecks> {
-  const deadline = span.to + LATEST_MS;
+  const deadline = span.to + MAX_LATE_MS;
   for (;;) {
-    await wait(LOOK_EVERY_MS);
+    await wait(POLL_MS);
     const checks = await readNow(pool, monitorIds, intervalSeconds, span);
     if (checks.missed <= 0 || Date.now() > deadline) return checks;
   }

@@ -11,7 +11,7 @@ export interface ProcStat {
   readonly cpuMs: number;
 }
 
-/** What a program uses: a process with all its descendants. */
+/** The usage of a program: a process with all its descendants. */
 export interface Usage {
   readonly cpuMs: number;
   /** Resident; memory that several of its processes share counts once. */
@@ -19,33 +19,33 @@ export interface Usage {
 }
 
 export function parseProcStat(line: string): ProcStat {
-  // The name is in parentheses and may hold anything, also a parenthesis.
+  // The name is in parentheses and may contain any character, also a parenthesis.
   const [state, parent, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ');
-  if (state === undefined) throw new TypeError(`no line of /proc/<pid>/stat: ${line}`);
+  if (state === undefined) throw new TypeError(`not a line of /proc/<pid>/stat: ${line}`);
   const ticks = rest.slice(9, 13).reduce((sum, field) => sum + Number(field), 0);
   return { pid: Number.parseInt(line, 10), parent: Number(parent), cpuMs: ticks * TICK_MS };
 }
 
-/** A size in bytes of a line like `VmRSS:   12345 kB`; null where the text has none of this name. */
+/** A size in bytes of a line like `VmRSS:   12345 kB`; null without such a line. */
 export function parseProcSize(text: string, name: string): number | null {
   const match = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text);
   return match ? Number(match[1]) * 1024 : null;
 }
 
-/** The usage of several programs at one moment, each by the id of its first process. */
+/** The usage of several programs, each given by the id of its first process. */
 export function readUsage<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Usage> {
   return new Map([...readTrees(programs)].map(([name, tree]) => [name, usageOf(tree)]));
 }
 
-/** What a program holds on to: a process with all its descendants. */
+/** The resources of a program: a process with all its descendants. */
 export interface Holdings {
-  /** Memory that it does not share with others or have from files, as heaps and stacks. */
+  /** Memory that is neither shared nor from files, such as heaps and stacks. */
   readonly privateBytes: number;
   /** Open file descriptors. */
   readonly descriptors: number;
 }
 
-/** What several programs hold at one moment, each by the id of its first process. */
+/** The resources of several programs, each given by the id of its first process. */
 export function readHoldings<Name extends string>(programs: ReadonlyMap<Name, number>): Map<Name, Holdings> {
   return new Map([...readTrees(programs)].map(([name, tree]) => [name, holdingsOf(tree)]));
 }
@@ -103,7 +103,7 @@ function usageOf(tree: readonly ProcStat[]): Usage {
   return { cpuMs: sum(tree.map(({ cpuMs }) => cpuMs)), rssBytes };
 }
 
-/** Its share of the memory that it has in common with others; all of that where the system does not tell. */
+/** With its share of the memory that it shares with others, or with all of it if the system does not know the share. */
 function ownBytes(pid: number): number {
   const text = readProc(String(pid), 'smaps_rollup');
   return (text === null ? null : parseProcSize(text, 'Pss')) ?? residentBytes(pid);
@@ -113,7 +113,7 @@ function residentBytes(pid: number): number {
   return parseProcSize(readProc(String(pid), 'status') ?? '', 'VmRSS') ?? 0;
 }
 
-/** Null for a process that is gone, or that we may not look at. */
+/** Null for a process that has ended, or that we may not read. */
 function readProc(pid: string, file: string): string | null {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');

@@ -6,8 +6,8 @@ import { until } from '@tocsin/embedded/testing/until';
 import { serveParent } from './helper-process.ts';
 
 /*
- * The floor: what a bare request of Node's own client costs, each on a new connection, with one secure context for all. No check
- * that stands on it can cost less.
+ * The floor: the cost of a bare request of Node's own client, each on a new connection, with one secure context for all. No check
+ * that uses it can cost less.
  */
 
 export interface FloorMessage {
@@ -16,7 +16,7 @@ export interface FloorMessage {
   readonly ca: string | null;
   readonly rate: number;
   readonly seconds: number;
-  /** What comes before is not counted. */
+  /** Not measured. */
   readonly warmUpSeconds: number;
 }
 
@@ -32,8 +32,8 @@ serveParent(async (message: FloorMessage) => {
   const before = process.cpuUsage();
   let failures = 0;
   const requests = await atRate(message.rate, message.seconds, (done) =>
-    send((works) => {
-      if (!works) failures += 1;
+    send((ok) => {
+      if (!ok) failures += 1;
       done();
     }),
   );
@@ -41,7 +41,7 @@ serveParent(async (message: FloorMessage) => {
   return { requests, failures, cpuMs: (user + system) / 1_000 } satisfies FloorReport;
 });
 
-function sender({ url, ca }: FloorMessage): (done: (works: boolean) => void) => void {
+function sender({ url, ca }: FloorMessage): (done: (ok: boolean) => void) => void {
   const agent =
     ca === null
       ? new http.Agent({ keepAlive: false })

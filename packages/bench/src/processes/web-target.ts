@@ -4,8 +4,8 @@ import { createServer as createTlsServer } from 'node:tls';
 import { serveParent } from './helper-process.ts';
 
 /*
- * The target of the checks, as a process of its own: it reads to the end of a request's head and answers from a constant, since
- * it has to be much cheaper than what is measured. A path /f/<number> is down for a span of time, one that begins with /h/ is never answered.
+ * The target of the checks, as a process of its own. It reads to the end of a request's head and responds from a constant, since it
+ * must be much cheaper than a check. A path /f/<number> is down for a span of time, and /h/… never responds.
  */
 
 /** When a path is down; epoch milliseconds. */
@@ -14,7 +14,7 @@ export interface Flip {
   readonly upAt: number;
 }
 
-/** When a path first answered that it is down, and that it is up again; epoch milliseconds, null for never. */
+/** When a path first responded that it is down, and that it is up again; epoch milliseconds, null for never. */
 export interface FlipReport {
   failedAt: number | null;
   recoveredAt: number | null;
@@ -26,13 +26,13 @@ export type TargetMessage =
   | { readonly type: 'report' };
 
 const END_OF_HEAD = '\r\n\r\n';
-const UP = answerOf('200 OK', 'ok');
-const DOWN = answerOf('500 Internal Server Error', 'no');
+const UP = responseOf('200 OK', 'ok');
+const DOWN = responseOf('500 Internal Server Error', 'no');
 
 let flips: readonly Flip[] = [];
 let reports: FlipReport[] = [];
 
-function answerOf(status: string, body: string): Buffer {
+function responseOf(status: string, body: string): Buffer {
   const head = [
     `HTTP/1.1 ${status}`,
     'Content-Type: text/plain',
@@ -44,15 +44,15 @@ function answerOf(status: string, body: string): Buffer {
 
 function serve(socket: Socket): void {
   let head = '';
-  // Clients that have what they want reset the connection.
+  // Clients may reset the connection after the response.
   socket.on('error', () => undefined);
   socket.on('data', (chunk) => {
     head += chunk.toString('latin1');
-    if (head.endsWith(END_OF_HEAD) && !head.startsWith('GET /h/')) socket.end(answerTo(head));
+    if (head.endsWith(END_OF_HEAD) && !head.startsWith('GET /h/')) socket.end(responseTo(head));
   });
 }
 
-function answerTo(head: string): Buffer {
+function responseTo(head: string): Buffer {
   const index = head.startsWith('GET /f/') ? Number.parseInt(head.slice(7), 10) : Number.NaN;
   const flip = flips[index];
   const report = reports[index];
@@ -69,7 +69,7 @@ function answerTo(head: string): Buffer {
 async function start(tls: { key: string; cert: string } | null): Promise<{ port: number }> {
   const server: Server =
     tls === null ? createServer({ noDelay: true }, serve) : createTlsServer({ ...tls, noDelay: true }, serve);
-  // Handshakes that are broken off.
+  // A client may end in the middle of its handshake.
   server.on('tlsClientError', () => undefined);
   server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 });
   await once(server, 'listening');

@@ -11,7 +11,7 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** The part of the sampled time that was spent in one place itself, not in what it called. */
+/** The share of the sampled time in one function or package, without its calls. */
 export interface SelfTime {
   readonly name: string;
   readonly share: number;
@@ -22,7 +22,7 @@ type CallFrame = CpuProfile['nodes'][number]['callFrame'];
 /**
  * Where the busy time of a span went, the most first.
  * @param span on the profile's clock, µs
- * @param by names the place, given the frame and what called it, innermost first
+ * @param by names the function or package, given the frame and its callers, innermost first
  */
 export function selfTimes(
   profiles: readonly CpuProfile[],
@@ -68,7 +68,7 @@ function timesOf(
   return times;
 }
 
-/** The package that is to answer for a frame: its own, or, within Node, the nearest one that called it. */
+/** The package that causes a frame: its own, or, within Node, the nearest caller's. */
 export function responsiblePackage(stack: readonly CallFrame[]): string {
   const own = stack[0] === undefined ? '' : packageOf(stack[0]);
   if (!own.startsWith('node:') && own !== '(native)') return own;

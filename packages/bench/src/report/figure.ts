@@ -1,4 +1,4 @@
-/** The limit that a figure is held to. */
+/** The limit of a figure. */
 export interface Bar {
   readonly atMost?: number;
   readonly atLeast?: number;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** Where and with what a figure was measured. */
+/** The machine and the versions of a measurement. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
@@ -10,9 +10,9 @@ export interface Machine {
   readonly kernel: string;
   readonly node: string;
   readonly openssl: string;
-  /** Runnable processes on average over the last minute, before the run: above some tenths the machine was not quiet. */
+  /** The load average of the minute before the run: on a quiet machine a few tenths at most. */
   readonly loadBefore: number;
-  /** Of this repository, with `+` where files differ from it; null outside of one. */
+  /** With `+` if files differ from it; null outside of a repository. */
   readonly commit: string | null;
 }
 

@@ -8,7 +8,7 @@ import {
   subtractHistogram,
   type Histogram,
 } from '../measure/histogram.ts';
-import { distributionOf, type Distribution } from '../measure/percentiles.ts';
+import { webhookLagOf, type WebhookLag } from '../measure/webhook-lag.ts';
 import type { FloorMessage, FloorReport } from '../processes/floor-client.ts';
 import { HelperProcess } from '../processes/helper-process.ts';
 import type { Flip, FlipReport } from '../processes/web-target.ts';
@@ -196,15 +196,6 @@ async function usedBytes({ redis }: Stage): Promise<number> {
   return read('used_memory') - read('used_memory_startup');
 }
 
-interface WebhookLag {
-  /** From the response that changed the status to the webhook; ms. */
-  readonly sinceResponseMs: Distribution;
-  /** From the stamp of the status change in Postgres; ms. */
-  readonly sinceStampMs: Distribution;
-  /** Status changes without a webhook. */
-  readonly missing: number;
-}
-
 /** Under the same load, but after the window: the cost of deliveries is not the cost of a check. Null without outages. */
 async function measureOutages(stage: Stage, load: Load, ids: readonly string[]): Promise<WebhookLag | null> {
   if (ids.length === 0) return null;
@@ -223,28 +214,7 @@ async function measureOutages(stage: Stage, load: Load, ids: readonly string[]):
     ...(JSON.parse(body) as WebhookPayload),
     receivedAt: at.getTime(),
   }));
-  const sinceResponse: number[] = [];
-  const sinceStamp: number[] = [];
-  let missing = 0;
-  for (const [number, { failedAt, recoveredAt }] of reports.entries()) {
-    for (const [event, at] of [
-      ['monitor.down', failedAt],
-      ['monitor.up', recoveredAt],
-    ] as const) {
-      if (at === null) continue;
-      const arrival = arrivals.find((one) => one.monitorId === ids[number] && one.event === event);
-      if (arrival === undefined) missing += 1;
-      else {
-        sinceResponse.push(arrival.receivedAt - at);
-        sinceStamp.push(arrival.receivedAt - Date.parse(arrival.timestamp));
-      }
-    }
-  }
-  return {
-    sinceResponseMs: distributionOf(sinceResponse),
-    sinceStampMs: distributionOf(sinceStamp),
-    missing,
-  };
+  return webhookLagOf(reports, ids, arrivals);
 }
 
 function loadFigures(

@@ -1,5 +1,5 @@
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import { number, oneOf, text } from '@tocsin/lab/options';
+import { number, oneOf, text, type ValuesOf } from '@tocsin/lab/options';
 import { SERVICE_NAMES, type ServiceName } from '@tocsin/lab/service-process';
 import type { Bar, Figure } from '../report/figure.ts';
 
@@ -21,7 +21,7 @@ export const OPTIONS = {
   ),
   json: text('writes machine, settings and figures', 'FILE'),
 };
-export type Options = { readonly [Name in keyof typeof OPTIONS]: (typeof OPTIONS)[Name]['usual'] };
+export type Options = ValuesOf<typeof OPTIONS>;
 
 /** What a scenario runs with. */
 export interface Bench {

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { createTemporaryFolder } from '@tocsin/embedded/testing/temporary-folder';
 import type { PlannedFault } from '../faults/fault.ts';
 import { faultKinds } from '../faults/kinds.ts';
 import { fireAll, fireFault, type Firing } from './fire-all.ts';
@@ -12,11 +12,11 @@ import type { Scene } from './scene.ts';
 const NEVER_LATE_MS = 600_000;
 const KINDS = faultKinds(2);
 
-let folder: string;
+let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let service: NodeJS.Timeout;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'chaos-'));
-  const downFile = join(folder, 'later', 'dns-down');
+  folder = await createTemporaryFolder();
+  const downFile = join(folder.path, 'later', 'dns-down');
   // As a service that asks for names all the time.
   service = setInterval(() => {
     if (existsSync(downFile)) writeFileSync(`${downFile}.met`, '');
@@ -24,12 +24,12 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   clearInterval(service);
-  await rm(folder, { recursive: true, force: true });
+  await folder.remove();
 });
 
 /** One that cannot be fired before this folder is there. */
 function scene(): Scene {
-  return { dnsDownFile: join(folder, 'later', 'dns-down'), libfaketime: null } as unknown as Scene;
+  return { dnsDownFile: join(folder.path, 'later', 'dns-down'), libfaketime: null } as unknown as Scene;
 }
 
 function planned(name: string): PlannedFault {
@@ -50,7 +50,7 @@ test('a fault whose moment does not come is tried again until it does, after the
     // Asked for at the beginning of each try.
     get dnsDownFile() {
       tries += 1;
-      if (tries === 3) mkdirSync(join(folder, 'later'));
+      if (tries === 3) mkdirSync(join(folder.path, 'later'));
       return dnsDownFile;
     },
   };
@@ -70,13 +70,13 @@ test('a clock fault is not repeated without libfaketime', async () => {
 });
 
 test('what was fired is not repeated after the window', async () => {
-  await mkdir(join(folder, 'later'));
+  await mkdir(join(folder.path, 'later'));
   const fired = await fireAll(scene(), firing([dns, { ...dns, atMs: 5 }, { ...dns, atMs: 5 }], 2));
   expect(fired).toHaveLength(1);
 });
 
 test('a DNS fault counts only if a service looked up a name', async () => {
-  await mkdir(join(folder, 'later'));
+  await mkdir(join(folder.path, 'later'));
   clearInterval(service);
   const kind = KINDS.find(({ name }) => name === dns.name);
   if (kind === undefined) throw new Error('unknown kind');

@@ -105,8 +105,8 @@ async function reachInNotifier(scene: Scene, { replica, stage }: StageOf, hit: H
 
 /**
  * Holds the next visits of a replica until it was hit.
- * @param recorded what tells that the result of a visit is recorded; given that, the visit is let go, and the replica is hit
- *   right after the result is recorded
+ * @param recorded a query for the recorded result of a visit; with it, the visit is released, and the replica is hit right after the
+ *   result is recorded
  */
 async function reachVisit<Visit extends { readonly address: string }>(
   scene: Scene,

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { eventAt, goodRecord, MONITOR, START, visitAt } from '../testing/campaign-record.ts';
-import { totalsOf, tableOf } from '../restarts.ts';
+import { tableOf } from '../restarts.ts';
 import { findLoadViolations, type LoadRecord } from './load-record.ts';
+import { totalsOf } from './report.ts';
 
 const STEADY = { id: 'steady-id', key: 'steady' };
 const { monitors, channels, visits, receipts, strays, database } = goodRecord();

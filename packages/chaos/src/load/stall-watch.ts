@@ -8,35 +8,35 @@ const QUEUES = [
   storedName('delivery', null),
 ];
 const BLOCK_MS = 200;
-const MOST_READ = 1_000;
+const READ_LIMIT = 1_000;
 
-/** What the streams of events said that BullMQ keeps of its queues. */
+/** What BullMQ's event streams of the queues contained. */
 export interface StallTally {
-  /** Jobs that were taken and then left, as `queue job`. */
+  /** Stalled jobs, as `queue job`. */
   readonly stalled: readonly string[];
-  /** Events of any kind. */
+  /** Events that were read. */
   readonly seen: number;
-  /** Events that were trimmed before they were read: among them may be a stall. */
+  /** Events that were trimmed before they were read, and may have been stalls. */
   readonly unseen: number;
-  /** Queues without any event: of these nothing was watched. */
+  /** Queues without an event: these were not watched. */
   readonly silent: readonly string[];
 }
 
 /**
- * BullMQ trims its streams about, by whole nodes: with larger ones it leaves more than a watch that is held up for some seconds
- * has still to read.
+ * BullMQ trims its streams approximately, by whole nodes. With larger nodes it keeps the events that a watch has still to read after a
+ * pause of some seconds.
  */
 export async function keepMoreEvents(redis: Redis): Promise<void> {
   await redis.config('SET', 'stream-node-max-entries', '10000', 'stream-node-max-bytes', '0');
 }
 
 /**
- * Follows all queues for stalled jobs, from outside. The streams are short (the last hundred events), so what was added is compared
- * with what was read.
+ * Watches all queues for stalled jobs, from outside. The streams are short (the last hundred events), so the number of added events is
+ * compared with the number read.
  */
 export class StallWatch {
   readonly #redis: Redis;
-  /** By stream: the last entry read, how many were read, and how many had been added before. */
+  /** By stream: the last entry read, the entries read, and the entries added before the start. */
   readonly #streams = new Map<string, { last: string; seen: number; before: number }>();
   readonly #stalled: string[] = [];
   #running: Promise<void> = Promise.resolve();
@@ -46,7 +46,7 @@ export class StallWatch {
     this.#redis = redis;
   }
 
-  /** @param redis a connection of its own is made from it */
+  /** @param redis its connection is duplicated */
   static async start(redis: Redis): Promise<StallWatch> {
     const watch = new StallWatch(redis.duplicate());
     for (const queue of QUEUES) {
@@ -58,11 +58,11 @@ export class StallWatch {
     return watch;
   }
 
-  /** Reads what is left, and says what there was. */
+  /** Reads the rest. */
   async stop(): Promise<StallTally> {
     this.#stopped = true;
     await this.#running;
-    // The queues go on: how many there have been is to be known of the moment before the last look.
+    // The queues are still in use: the counts must be from before the last read.
     const added = new Map<string, number>();
     for (const key of this.#streams.keys()) added.set(key, (await readInfo(this.#redis, key)).added);
     while (await this.#readOnce(null));
@@ -77,7 +77,7 @@ export class StallWatch {
     return { stalled: this.#stalled, seen, unseen, silent };
   }
 
-  /** Ends it where nobody wants to know any more. */
+  /** Ends it without a result. */
   abandon(): void {
     this.#stopped = true;
     this.#redis.disconnect();
@@ -91,19 +91,19 @@ export class StallWatch {
     }
   }
 
-  /** @returns whether there was anything new */
+  /** @returns whether there were new entries */
   async #readOnce(blockMs: number | null): Promise<boolean> {
     const streams = [...this.#streams.keys(), ...[...this.#streams.values()].map(({ last }) => last)];
-    const answer = await (blockMs === null
-      ? this.#redis.xread('COUNT', MOST_READ, 'STREAMS', ...streams)
-      : this.#redis.xread('COUNT', MOST_READ, 'BLOCK', blockMs, 'STREAMS', ...streams));
-    for (const [key, entries] of answer ?? []) this.#take(key, entries);
-    return answer !== null;
+    const streamed = await (blockMs === null
+      ? this.#redis.xread('COUNT', READ_LIMIT, 'STREAMS', ...streams)
+      : this.#redis.xread('COUNT', READ_LIMIT, 'BLOCK', blockMs, 'STREAMS', ...streams));
+    for (const [key, entries] of streamed ?? []) this.#take(key, entries);
+    return streamed !== null;
   }
 
   #take(key: string, entries: readonly [string, string[]][]): void {
     const stream = this.#streams.get(key);
-    if (stream === undefined) throw new TypeError(`no stream ${key} was asked for`);
+    if (stream === undefined) throw new TypeError(`unexpected stream ${key}`);
     stream.seen += entries.length;
     stream.last = entries.at(-1)?.[0] ?? stream.last;
     for (const [, fields] of entries) {
@@ -113,7 +113,7 @@ export class StallWatch {
   }
 }
 
-/** How many entries a stream has had, and the last one's id. */
+/** How many entries were ever added to a stream, and the last one's id. */
 async function readInfo(redis: Redis, key: string): Promise<{ added: number; last: string }> {
   if ((await redis.exists(key)) === 0) return { added: 0, last: '0-0' };
   const info = (await redis.call('XINFO', 'STREAM', key)) as (string | number)[];

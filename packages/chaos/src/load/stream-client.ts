@@ -1,24 +1,24 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DashboardRequest } from '@tocsin/lab/dashboard-session';
 
-/** What a client of the live stream saw. */
+/** What a client of the live stream met. */
 export interface StreamTally {
   opened: number;
-  /** Answers 503: the server, which stops, takes no more streams. */
+  /** Responses 503: a server that stops accepts no streams. */
   unavailable: number;
-  /** Answers with another status than 200 and 503. */
+  /** Responses with other statuses than 200 and 503. */
   unexpected: number;
-  /** Ended by the server in good order, and otherwise. */
+  /** Ended by the server properly, and otherwise. */
   ended: number;
   broken: number;
   records: number;
-  /** How often the client was told that it may have missed something. */
+  /** `reset` events: the client may have missed records. */
   resets: number;
 }
 
 const RETRY_MS = 100;
 
-/** A dashboard that follows its account, and comes back where the stream ends. */
+/** A dashboard that follows its account, and reconnects when the stream ends. */
 export class StreamClient {
   readonly tally: StreamTally = {
     opened: 0,
@@ -37,7 +37,7 @@ export class StreamClient {
   readonly #running: Promise<void>;
   #lastEventId: string | null = null;
 
-  /** @param onRecord is told the id of each event and status change */
+  /** @param onRecord called with the id of each event and status change */
   constructor(request: DashboardRequest, onRecord: (id: string) => void) {
     this.#request = request;
     this.#onRecord = onRecord;
@@ -61,7 +61,7 @@ export class StreamClient {
     }
   }
 
-  /** Null where no server answers with a stream now. */
+  /** Null if no server responds with a stream. */
   async #open(): Promise<Response | null> {
     const query = this.#lastEventId === null ? '' : `?lastEventId=${this.#lastEventId}`;
     try {

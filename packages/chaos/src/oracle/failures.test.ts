@@ -6,7 +6,7 @@ import type { TargetVisit } from '../world/targets.ts';
 
 const good = goodRecord();
 const SLOT = 60;
-/** It was checked at `SLOT`, and two seconds later nobody had answered. */
+/** A check of `SLOT` that timed out after two seconds. */
 const timeout = eventAt(SLOT, false, {
   timestamp: START + (SLOT + 2) * 1_000,
   statusCode: null,
@@ -36,13 +36,13 @@ test('a failure without a cause is found', () => {
 
 describe('is no cause:', () => {
   test.each<[string, CampaignRecord]>([
-    ['a target that answered at once', visited({})],
+    ['a target that responded at once', visited({})],
     ['a target that hung before', visited({ at: START + (SLOT - 5) * 1_000, respondedAt: null })],
     ['names that failed long before', during('dns-hang', null, -16_000)],
     ['a checker of another region that was frozen', during('stop-checker-probing', 'checker-south-1', 0)],
     ['a checker that was killed', during('kill-checker-probing', 'checker-north-1', 0)],
     [
-      'names that failed, of a target that is addressed by number',
+      'failing DNS, for a target with an address in its URL',
       {
         ...during('dns-fail', null, 0),
         monitors: [{ ...MONITOR, plan: { ...MONITOR.plan, byName: false } }],

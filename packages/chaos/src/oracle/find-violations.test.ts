@@ -29,11 +29,11 @@ function withOne<Item>(items: readonly Item[], index: number, change: (item: Ite
   return items.map((item, position) => (position === index ? change(item) : item));
 }
 
-test('a campaign without a flaw has no violations', () => {
+test('a good campaign has no violations', () => {
   expect(findViolations(good)).toEqual([]);
 });
 
-test('what is tried again as it should be, held for a disabled channel, or refused for good, is none', () => {
+test('a scheduled retry, a delivery held for a disabled channel, and one refused with 410 are no violations', () => {
   const [receipt] = good.receipts;
   const gone = receipt && { ...receipt, id: PENDING.id, status: 410 };
   const records = [
@@ -48,7 +48,7 @@ test('what is tried again as it should be, held for a disabled channel, or refus
   }
 });
 
-test('a target that resets is checked, one that nobody comes to is not', () => {
+test('a target that resets is checked, one without requests is not', () => {
   const failing = [25, 30, 35].map((second) =>
     eventAt(second, false, { statusCode: null, errorReason: 'UNKNOWN_ERROR' }),
   );
@@ -67,6 +67,25 @@ test('a target that resets is checked, one that nobody comes to is not', () => {
   expect(unchecked(good.visits)).toHaveLength(1);
 });
 
+describe('statuses follow from events', () => {
+  const wrongStatuses = (record: CampaignRecord): unknown[] =>
+    findViolations(record).filter(({ invariant }) => invariant === 'statuses follow from events');
+  const tunedAt = (at: number): CampaignRecord => ({
+    ...good,
+    monitors: [{ ...MONITOR, thresholds: [{ at, value: 2 }] }],
+  });
+
+  test('without checks of another URL', () => {
+    const elsewhere = eventAt(12, false, { url: 'http://elsewhere', slot: null });
+    expect(wrongStatuses(withDatabase({ events: [...database.events, elsewhere] }))).toEqual([]);
+  });
+
+  test('unless an edit and an event are so close that their order is unknown', () => {
+    expect(wrongStatuses(tunedAt(START + 5_000))).toHaveLength(1);
+    expect(wrongStatuses(tunedAt(START + 5_095))).toEqual([]);
+  });
+});
+
 describe('is found:', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
@@ -79,7 +98,7 @@ describe('is found:', () => {
       /^dns-fail was not: too late$/,
     ],
     [
-      'a channel without anything to receive',
+      'a channel that received nothing',
       {
         ...good,
         channels: [CHANNEL, { ...CHANNEL, id: 'idle', plan: { ...CHANNEL.plan, key: 'idle', monitors: [] } }],
@@ -94,19 +113,19 @@ describe('is found:', () => {
       /api-1/,
     ],
     [
-      'an answer of the API that is an internal error',
+      'an internal error of the API',
       { ...good, apiStatuses: new Map([[500, 2]]) },
       'the API responds with no 5xx but 503 and 504',
       /^2 requests were answered 500$/,
     ],
     [
-      'an event that no target gave cause for',
+      'an event without a request',
       { ...good, visits: good.visits.slice(0, -1) },
       'every event has a request',
       /^shop: no request explains the event 200/,
     ],
     [
-      'an answer that stands for two events',
+      'a request with two events',
       {
         ...good,
         ...withDatabase({ events: [...database.events, eventAt(6, false, { id: 'twin', slot: null })] }),
@@ -148,7 +167,7 @@ describe('is found:', () => {
       /0 missing, 1 repeated/,
     ],
     [
-      'an event that tailing never came to',
+      'an event at the end that tailing missed',
       { ...good, tails: new Map([[MONITOR.id, ['event-0', 'event-5', 'event-10', 'event-15']]]) },
       'tailing misses and repeats nothing',
       /1 missing/,
@@ -189,7 +208,7 @@ describe('is found:', () => {
       /has monitor.down instead of monitor.down,incident.created/,
     ],
     [
-      'a payload that says something else',
+      'a payload with another status',
       withDatabase({
         statusChanges: withOne(database.statusChanges, 1, (change) => ({
           ...change,
@@ -254,7 +273,7 @@ describe('is found:', () => {
       /does not name channel steady/,
     ],
     [
-      'a delivery that nobody received',
+      'a delivery that was not received',
       { ...good, receipts: good.receipts.slice(1) },
       'each delivery is received or visible as undelivered',
       /is delivered, but its receiver accepted nothing/,
@@ -272,7 +291,7 @@ describe('is found:', () => {
       /some is undelivered/,
     ],
     [
-      'a delivery that failed although its receiver never said that it wants no more',
+      'a delivery that failed without a 410',
       withUndelivered({ state: 'failed', dueInMs: null }),
       'no delivery fails or is delayed too early',
       /^delivery late to steady failed without a 410$/,
@@ -284,19 +303,19 @@ describe('is found:', () => {
       /is held for an enabled channel$/,
     ],
     [
-      'a delivery whose next attempt is put off for hours',
+      'a delivery whose next attempt is delayed by hours',
       withUndelivered({ dueInMs: 3_600_000 }),
       'no delivery fails or is delayed too early',
       /is delayed by 3600000 ms after 1 attempts$/,
     ],
     [
-      'a delivery that waits for nothing',
+      'a pending delivery without a time',
       withUndelivered({ dueInMs: null }),
       'no delivery fails or is delayed too early',
       /is pending without a time$/,
     ],
     [
-      'a redelivery that was promised and not made',
+      'a redelivery that was accepted and not made',
       { ...good, redelivered: [{ id: good.receipts[0]?.id ?? '', since: START + 20_000 }] },
       'redeliveries are received',
       /did not arrive$/,
@@ -350,7 +369,7 @@ describe('is found:', () => {
       /1 status changes have no deliveries at the end/,
     ],
     [
-      'an attempt that nobody makes',
+      'an attempt that is overdue',
       withDatabase({ backlog: { undispatched: 0, overdue: 2 } }),
       'the outbox empties',
       /2 deliveries are overdue at the end/,

@@ -16,7 +16,7 @@ function withMonitor(changed: Partial<MonitorFacts>): CampaignRecord {
 
 const outage = [25, 30, 35, 40, 45].map((second) => visitAt(second, false));
 
-/* Each is a loss that leaves the tables as if it had not happened, or in agreement with each other. */
+/* Losses after which the tables are consistent, as if nothing had happened. */
 describe('a loss is found:', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
@@ -54,7 +54,7 @@ describe('a loss is found:', () => {
       /^shop: 5 responses that mean UP/,
     ],
     [
-      'outages that nobody was told of, of all monitors',
+      'outages without any alert, of all monitors',
       withDatabase({ statusChanges: database.statusChanges.slice(0, 1) }),
       'the campaign has alerts to lose',
       /^0 of 1 monitors were DOWN$/,
@@ -69,7 +69,7 @@ describe('a loss is found:', () => {
       /^shop: no request explains the event 200/,
     ],
     [
-      'an alert that says other than its check',
+      'an alert with other facts than its check',
       withDatabase({
         statusChanges: database.statusChanges.map((change) => ({
           ...change,
@@ -83,7 +83,7 @@ describe('a loss is found:', () => {
       /webhook event 0 should be .*HTTP_500.* and is .*TIMEOUT/,
     ],
     [
-      'a monitor that is checked only when somebody asks',
+      'a monitor that is checked only by triggers',
       {
         ...withDatabase({ events: database.events.map((one) => ({ ...one, source: 'trigger' as const })) }),
         endedAt: START + 30_000,
@@ -107,7 +107,7 @@ describe('a loss is found:', () => {
       /^shop .* had no check from north for 21 s/,
     ],
     [
-      'an incident that is gone',
+      'an incident that was lost',
       withDatabase({ incidents: [] }),
       'one incident for each outage',
       /^shop was DOWN from .* to .*, without an incident$/,
@@ -136,31 +136,31 @@ describe('a loss is found:', () => {
       /goes to a channel that its monitor is not assigned to$/,
     ],
     [
-      'a delivery of nothing that happened',
+      'a delivery without a status change',
       withDatabase({ statusChanges: database.statusChanges.slice(0, 2) }),
       'each delivery belongs to its channel',
       /^monitor.up of shop to steady .* is of no webhook event$/,
     ],
     [
-      'what only a redelivery by hand brought',
+      'deliveries that needed a redelivery by hand',
       { ...good, leftAlone: { undispatched: 1, overdue: 3 } },
       'the outbox empties',
       /^3 deliveries are overdue before redeliveries$/,
     ],
     [
-      'a monitor that an api had made, and made anew',
+      'a monitor that an api had created, and that was created again',
       { ...good, promised: [{ id: 'lost', key: 'shop' }] },
       'accepted changes are kept',
       /^an api created shop as lost, which was lost$/,
     ],
     [
-      'a monitor that is gone',
+      'a monitor that was lost',
       withDatabase({ monitors: [] }),
       'accepted changes are kept',
       /^shop was created, but does not exist$/,
     ],
     [
-      'an edit that was taken and lost',
+      'an edit that was accepted and lost',
       withMonitor({ names: ['Shop', 'New shop'] }),
       'accepted changes are kept',
       /^shop is called Shop, threshold 1, not New shop, 1$/,
@@ -195,7 +195,7 @@ describe('a loss is found:', () => {
   });
 });
 
-/* What faults may take with them. */
+/* Faults may lose this much. */
 test.each<[string, CampaignRecord]>([
   ['a few results', { ...good, visits: [...good.visits, ...outage.slice(0, 3)] }],
   [

@@ -16,12 +16,12 @@ function withChanges(
   return { ...good, database: { ...database, statusChanges: database.statusChanges.flatMap(change) } };
 }
 
-test('a window whose time passed while nobody could begin it is noted as missed', () => {
+test('a window that could not start in time is recorded as missed', () => {
   const [window] = good.windows;
   const late = {
     ...window,
     key: 'late',
-    // Nobody checks its monitor any more.
+    // Its monitor is not checked any more.
     startsAt: START + 46_000,
     endsAt: START + 76_000,
   };
@@ -41,7 +41,7 @@ test('windows that overlap are one time of maintenance', () => {
   expect(findViolations({ ...good, windows: halves as WindowFacts[] })).toEqual([]);
 });
 
-test('maintenance without a flaw has no violations, also where it was ended before its time', () => {
+test('good maintenance has no violations, also if it was ended early', () => {
   expect(findViolations(good)).toEqual([]);
   const cut = { from: MAINTAINED.endsAt - 100, until: MAINTAINED.endsAt + 100 };
   expect(findViolations(withWindow({ endsAt: MAINTAINED.endsAt + 60_000, cut }))).toEqual([]);
@@ -58,7 +58,7 @@ test('a check within a window puts its monitor into maintenance before its resul
 describe('is found:', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
-      'maintenance that nobody planned',
+      'maintenance without a window',
       withWindow({ startsAt: START + 90_000, endsAt: START + 120_000 }),
       'maintenance follows its windows',
       /^shop entered maintenance at .*:02.300Z without a window$/,
@@ -70,13 +70,13 @@ describe('is found:', () => {
       /without a window$/,
     ],
     [
-      'a window that nobody entered',
+      'a window without maintenance',
       withWindow({ startsAt: MAINTAINED.endsAt + 1_000, endsAt: MAINTAINED.endsAt + 30_000 }),
       'maintenance follows its windows',
       /^shop was not in maintenance during planned, which is not recorded as missed$/,
     ],
     [
-      'an end before its time',
+      'an early end',
       withWindow({ endsAt: MAINTAINED.endsAt + 60_000 }),
       'maintenance follows its windows',
       /left maintenance at .*:32.300Z while planned ran$/,
@@ -90,7 +90,7 @@ describe('is found:', () => {
       /left maintenance at .*:12.000Z while planned ran$/,
     ],
     [
-      'maintenance that goes on between two windows',
+      'maintenance that continues between two windows',
       {
         ...good,
         windows: [
@@ -114,7 +114,7 @@ describe('is found:', () => {
       /^shop was checked at .*:00.100Z while planned ran, and not put into maintenance$/,
     ],
     [
-      'a window that is noted as missed although its monitor was in maintenance',
+      'a window that is recorded as missed although its monitor was in maintenance',
       { ...good, database: { ...database, missedWindows: ['planned'] } },
       'maintenance follows its windows',
       /^planned is recorded as missed, but all of its monitors were in maintenance at its end$/,
@@ -132,19 +132,19 @@ describe('is found:', () => {
       /left maintenance at .*:32.300Z, after .*:20.000Z$/,
     ],
     [
-      'campaigns in which nobody was in maintenance',
+      'a campaign without maintenance',
       withChanges((one) => (one.to === 'MAINTENANCE' ? [] : one)),
       'the campaign has alerts to lose',
       /^no monitor was in maintenance$/,
     ],
     [
-      'a failure that the end of maintenance kept to itself',
+      'an end of maintenance without the alert of a failure',
       withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, webhookEvents: [] } : one)),
       'statuses follow from events',
       /change 2 should be MAINTENANCE to DOWN at .* and is MAINTENANCE to DOWN silently/,
     ],
     [
-      'an end of maintenance that says UP of what is DOWN',
+      'an end of maintenance as UP although the monitor is DOWN',
       withChanges((one) => {
         if (one.from === 'DOWN') return [];
         return one.from === 'MAINTENANCE' ? { ...one, to: 'UP' } : one;
@@ -153,7 +153,7 @@ describe('is found:', () => {
       /change 2 should be MAINTENANCE to DOWN/,
     ],
     [
-      'maintenance that nobody was told of',
+      'maintenance without its webhook event',
       withChanges((one) => (one.to === 'MAINTENANCE' ? { ...one, webhookEvents: [] } : one)),
       'each status change has its webhook events',
       /UP to MAINTENANCE silently at .* has {2}instead of monitor.maintenance/,

@@ -19,22 +19,22 @@ test.each<[string, CampaignRecord, RegExp]>([
     /^unreadable-0 was checked 1 times without its headers$/,
   ],
   [
-    'an event of a monitor that cannot be read',
+    'an event of an unreadable monitor',
     withNeighbour('unreadable', { eventStamps: [START] }),
     /^unreadable-0 was checked 1 times without its headers$/,
   ],
   [
-    'a result that Postgres refused, and that is there',
+    'an event that Postgres should have refused',
     withNeighbour('poison', { eventStamps: [START] }),
     /^poison-0 has 1 events that Postgres refused$/,
   ],
   [
-    'an answer of a target that never answers',
+    'an UP event of a target that never responds',
     withNeighbour('silent', { upEvents: 2 }),
     /^silent-0 was UP 2 times, and its target never responds$/,
   ],
   [
-    'a slow target that is checked no more',
+    'a slow target that is not checked any more',
     { ...good, endedAt: START + 85_000 },
     /^silent-0 had no check for 76 s after .*:09.000Z$/,
   ],
@@ -54,7 +54,7 @@ test.each<[string, CampaignRecord, RegExp]>([
     /^silent-0 is shown to another account$/,
   ],
   [
-    'a checker that never met it',
+    'a checker that did not visit it',
     withNeighbour('redirecting', { visits: [{ ...VISIT, address: '127.0.1.4' }] }),
     /^checker-north-1 did not check all kinds of its monitors$/,
   ],
@@ -64,12 +64,12 @@ test.each<[string, CampaignRecord, RegExp]>([
     /^Postgres refused none of its results$/,
   ],
   [
-    'a checker that asked for no hanging name',
+    'a checker that looked up no hanging name',
     { ...good, neighbourMet: { ...good.neighbourMet, hungLookups: new Map() } },
     /^checker-north-1 looked up no name that hangs$/,
   ],
   [
-    'a region that met no monitor that cannot be read',
+    'a region without unreadable monitors',
     { ...good, neighbourMet: { ...good.neighbourMet, unreadable: new Map([['south', 1]]) } },
     /^no checker of north met an unreadable monitor$/,
   ],

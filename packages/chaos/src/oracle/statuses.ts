@@ -19,8 +19,8 @@ const FRESH_INTERVALS = 3;
 const CLOSE_MS = 1_000;
 
 /**
- * The status changes that follow from the events by the model of the rules. Null if nobody can tell: after an edit of the probe the
- * table does not say which results still counted, and the events of a deleted monitor are deleted.
+ * The status changes that follow from the events by the model of the rules. Null if they are unknown: after an edit of the probe the
+ * table does not show which results still counted, and the events of a deleted monitor are deleted.
  */
 function impliedChanges({ monitor, events, maintained }: History): ExpectedChange[] | null {
   const { plan, thresholds, createdAt, deletedAt } = monitor;
@@ -109,7 +109,7 @@ function describe(change: ExpectedChange | StatusChangeFacts | undefined): strin
   return `${change.from} to ${change.to}${alerts.length > 0 ? '' : ' silently'} at ${time}`;
 }
 
-/** What is said about a monitor of one region that is never edited follows from its events, field by field. */
+/** The payloads of a monitor of one region that is never edited follow from its events, field by field. */
 export function wrongPayloads(evidence: Evidence): string[] {
   return historiesOf(evidence).flatMap((history) => {
     const { plan } = history.monitor;

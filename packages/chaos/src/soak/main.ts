@@ -1,12 +1,10 @@
-import { writeFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { runProgram } from '@tocsin/embedded/program/run-program';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
-import { helpText, number, parseOptions, refusePositionals, text } from '@tocsin/lab/options';
-import { describeViolations, markdownTable } from '../campaign/report.ts';
-import { findLoadViolations, readLoadRecord, type LoadRecord } from '../load/load-record.ts';
+import { runCommand, say } from '@tocsin/lab/command';
+import { number, text, type ValuesOf } from '@tocsin/lab/options';
+import { findLoadViolations, readLoadRecord } from '../load/load-record.ts';
+import { reportLoad } from '../load/report.ts';
 import { SystemLoad } from '../load/system-load.ts';
-import { summaryOf, totalsOf } from '../restarts.ts';
 import { describeTrends, growthViolations, MIN_MINUTES, trendsOf } from './report.ts';
 import { Sampler, type Sample } from './sample.ts';
 
@@ -18,7 +16,6 @@ const OPTIONS = {
   seed: number('of everything random', 1, { min: 1, max: 2 ** 31 }),
   json: text('writes the result', 'FILE'),
 };
-type Options = ReturnType<typeof parseOptions<typeof OPTIONS>>['values'];
 
 const ABOUT = `Keeps a whole system under a steady load and watches memory, connections and open files of every process
 (docs/reliability.md). Under ${MIN_MINUTES} minutes it measures them without a verdict.`;
@@ -35,35 +32,13 @@ const CREATED_PER_SECOND = 5;
  * @public called by `bootstrap.js`
  */
 export async function main(args: readonly string[]): Promise<void> {
-  await runProgram(async (teardown) => {
-    const { help, values, positionals } = parseOptions(args, OPTIONS);
-    refusePositionals(positionals);
-    if (help) {
-      say(helpText('test:soak --', ABOUT, OPTIONS));
-      return 0;
-    }
-    const { record, samples } = await run(values, teardown);
-    const trends = trendsOf(samples);
-    const violations = [
-      ...growthViolations(values.minutes, trends, record.stream),
-      ...findLoadViolations(record),
-    ];
-    const raw = samples.map(([at, sample]) => ({ at, values: Object.fromEntries(sample) }));
-    if (values.json !== null) {
-      await writeFile(values.json, `${summaryOf(record, violations, { trends, samples: raw })}\n`);
-    }
-    say(`\n${describeTrends(values.minutes, trends)}\n`);
-    say(`${markdownTable(['what', 'count'], totalsOf(record))}\n`);
-    for (const text of describeViolations(violations)) say(text);
-    if (violations.length === 0) say('Nothing grows, and nothing was lost.');
-    return violations.length === 0 ? 0 : 1;
-  });
+  await runCommand(args, { name: 'test:soak', about: ABOUT, options: OPTIONS, run });
 }
 
 async function run(
-  { minutes, ...options }: Options,
+  { minutes, json, ...options }: ValuesOf<typeof OPTIONS>,
   teardown: Teardown,
-): Promise<{ record: LoadRecord; samples: [number, Sample][] }> {
+): Promise<number> {
   const nodeOptions = ['--expose-gc', '--import', COLLECT_WHEN_ASKED];
   const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, nodeOptions };
   const load = await SystemLoad.start(loadOptions, teardown, say);
@@ -73,7 +48,13 @@ async function run(
   const samples = await sampleFor(load, minutes * 60_000);
   const to = Date.now();
   await load.finish(to);
-  return { record: await readLoadRecord(load, { from, to }, null), samples };
+  const record = await readLoadRecord(load, { from, to }, null);
+  const trends = trendsOf(samples);
+  const violations = [...growthViolations(minutes, trends, record.stream), ...findLoadViolations(record)];
+  const raw = samples.map(([at, sample]) => ({ at, values: Object.fromEntries(sample) }));
+  const table = describeTrends(minutes, trends);
+  const verdict = 'Nothing grows, and nothing was lost.';
+  return reportLoad({ record, violations, table, more: { trends, samples: raw }, verdict }, json);
 }
 
 /** Samples with their moments. */
@@ -89,8 +70,4 @@ async function sampleFor(load: SystemLoad, forMs: number): Promise<[number, Samp
     if (samples.length % 60 === 0) say(`${Math.round(next / 60_000)} minutes`);
   }
   return samples;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

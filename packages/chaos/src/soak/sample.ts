@@ -67,8 +67,8 @@ export function boundOf(name: string): number {
 }
 
 /**
- * Which values count. The resident memory of a service dips by 10 to 50 MB each time that it is told to collect its garbage, which is
- * an effect of measuring: the median is what the service holds.
+ * Which values count. The resident memory of a service dips by 10 to 50 MB after each requested collection, which is an effect of measuring: the
+ * median is the actual usage.
  */
 export function countedOf(name: string): Counted {
   return name.endsWith('resident') ? 'median' : 'lowest';

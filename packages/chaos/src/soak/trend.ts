@@ -4,37 +4,37 @@ export interface Point {
   readonly value: number;
 }
 
-/** What became of a value over a run. */
+/** The development of a value over a run. */
 export interface Trend {
   readonly start: number;
   readonly end: number;
   readonly most: number;
-  /** By which it grows in an hour, over the second half. */
+  /** Growth in an hour, over the second half. */
   readonly perHour: number;
-  /** By which it grows at least, but for one chance in twenty. */
+  /** The lower limit of the growth at 95 %. */
   readonly leastPerHour: number;
   readonly flat: boolean;
 }
 
-/** Parts of the second half; of each one value counts. */
+/** Parts of the second half; one value of each counts. */
 const PARTS = 15;
 /** Which of a part's values counts. */
 export type Counted = 'lowest' | 'median';
 const HOUR_MS = 3_600_000;
-/** So many standard deviations lie above all but one value in twenty. */
+/** The quantile of the normal distribution at 95 %. */
 const ONE_IN_TWENTY = 1.645;
 
 /**
- * Whether a value stays, after a time to warm up (the first half). Of each fifteenth of the second half one value is taken: the lowest of what
- * grows until it is cleared up, the median of what dips now and then. Of the slopes between any two of those the median
- * (Theil–Sen), which a third of them cannot mislead. What goes up and down by itself, as the number of open connections, has a slope
- * now and then: only one that is hardly a chance (Sen's limit) counts.
- * @param boundPerHour it is flat where it grows by no more
+ * Whether a value is flat after a warm-up, which is the first half. One value of each fifteenth of the second half counts: the lowest of
+ * what grows until it is collected, the median of what dips now and then. Their slope is the median of the slopes between any two of them
+ * (Theil–Sen), which tolerates up to a third of outliers. What goes up and down by itself, such as open connections, may have a slope by
+ * chance: only a significant one counts (Sen's limit).
+ * @param boundPerHour the growth that still counts as flat
  */
 export function trendOf(points: readonly Point[], boundPerHour: number, counted: Counted = 'lowest'): Trend {
   const [first] = points;
   const last = points.at(-1);
-  if (first === undefined || last === undefined) throw new TypeError('a trend of nothing');
+  if (first === undefined || last === undefined) throw new TypeError('no points');
   const values = valuesOf(points, first.at + (last.at - first.at) / 2, last.at, counted);
   const slopes = slopesOf(values).map((slope) => slope * HOUR_MS);
   const perHour = medianOf(slopes);
@@ -49,7 +49,7 @@ export function trendOf(points: readonly Point[], boundPerHour: number, counted:
   };
 }
 
-/** The point that counts of each part of a span of time. */
+/** The point of each part of a span of time that counts. */
 function valuesOf(points: readonly Point[], from: number, to: number, counted: Counted): Point[] {
   const parts: Point[][] = Array.from({ length: PARTS }, () => []);
   for (const point of points) {
@@ -62,7 +62,7 @@ function valuesOf(points: readonly Point[], from: number, to: number, counted: C
   });
 }
 
-/** Between any two of the points, per millisecond, the lowest first. */
+/** The slopes between any two of the points, per millisecond, ascending. */
 function slopesOf(points: readonly Point[]): number[] {
   const slopes: number[] = [];
   for (const [index, a] of points.entries()) {
@@ -73,14 +73,14 @@ function slopesOf(points: readonly Point[]): number[] {
   return slopes.sort((a, b) => a - b);
 }
 
-/** 0 of none. @param sorted the lowest first */
+/** 0 without values. @param sorted ascending */
 function medianOf(sorted: readonly number[]): number {
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
-/** Sen's lower limit of the slope, one-sided. @param sorted the slopes between so many points */
+/** Sen's lower limit of the slope, one-sided. @param sorted the slopes, ascending @param points their number */
 function lowerLimitOf(sorted: readonly number[], points: number): number {
   const spread = Math.sqrt((points * (points - 1) * (2 * points + 5)) / 18);
   const index = Math.floor((sorted.length - ONE_IN_TWENTY * spread) / 2);

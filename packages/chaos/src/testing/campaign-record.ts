@@ -80,7 +80,7 @@ function changeBy(event: EventFacts, from: MonitorStatus, to: 'UP' | 'DOWN'): St
   return changeOf(event, from, to, kinds, event.timestamp + (kinds.length > 0 ? 1 : 0));
 }
 
-/** A status change that says what a check said. */
+/** A status change with the facts of a check. */
 function changeOf(
   check: Pick<EventFacts, 'id' | 'latencyMs' | 'errorReason' | 'region'>,
   from: MonitorStatus,
@@ -167,7 +167,7 @@ export function goodRecord(): CampaignRecord {
 /** From then on, and until then, the monitor of `maintainedRecord` is in maintenance: epoch milliseconds. */
 export const MAINTAINED = { startsAt: START + 2_000, endsAt: START + 32_000 };
 
-/** A campaign of one monitor that fails during maintenance, is told to be DOWN at its end, and recovers, without a violation. */
+/** A campaign of one monitor that fails during maintenance, is announced DOWN at its end, and recovers, without a violation. */
 export function maintainedRecord(): CampaignRecord {
   const seconds = Array.from({ length: 10 }, (_, index) => index * 5);
   const events = seconds.map((second) => eventAt(second, second === 0 || second >= 35));
@@ -190,7 +190,7 @@ export function maintainedRecord(): CampaignRecord {
   return { ...record, windows: [{ ...window, plannedAt: START, cut: null }] };
 }
 
-/** A neighbour that is checked, fails, and affects nobody. */
+/** A neighbour that is checked, fails, and affects no other account. */
 function goodNeighbour(): NeighbourFacts[] {
   return (['redirecting', 'silent', 'unreadable', 'poison'] as const).map((kind) => {
     const key = `${kind}-0`;

@@ -106,7 +106,7 @@ async function makeKnown(hostname: string): Promise<void> {
   answered = [];
 }
 
-test('a name is looked up once for all who ask meanwhile, and again for who asks later', async () => {
+test('concurrent callers share one lookup of a name; later callers start another one', async () => {
   for (let count = 0; count < 3; count += 1) ask('shop.example', { account: `${count}` });
   ask('shop.example', { resource: 'other' }, 6);
   expect(names()).toEqual(['shop.example', 'shop.example']);
@@ -116,7 +116,7 @@ test('a name is looked up once for all who ask meanwhile, and again for who asks
   expect(names()).toEqual(['shop.example']);
 });
 
-test('a lookup that cannot begin fails, leaves its permit, and the next one is made', () => {
+test('a lookup that cannot begin fails and releases its permit', () => {
   let begins = 0;
   const broken = createFairLookup({
     now: () => Date.now(),
@@ -133,8 +133,8 @@ test('a lookup that cannot begin fails, leaves its permit, and the next one is m
   expect([begins, new Set(codes), codes.length]).toEqual([100, new Set(['EAI_AGAIN']), 100]);
 });
 
-describe('a lookup that is not answered', () => {
-  test('is stopped after ten seconds, and its late answer changes nothing', () => {
+describe('a lookup without a response', () => {
+  test('is stopped after ten seconds, and a late response has no effect', () => {
     ask('dead.example', { deadline: Date.now() + 60_000 });
     const [late] = underway;
     jest.advanceTimersByTime(9_999);
@@ -145,7 +145,7 @@ describe('a lookup that is not answered', () => {
     expect(answered).toEqual(['EAI_AGAIN']);
   });
 
-  test('is stopped soon after the last deadline of those who wait', () => {
+  test('is stopped soon after the last deadline of its callers', () => {
     ask('dead.example', { deadline: Date.now() + 2_000 });
     ask('dead.example', { deadline: Date.now() + 3_000 });
     jest.advanceTimersByTime(3_000);
@@ -154,7 +154,7 @@ describe('a lookup that is not answered', () => {
     expect([answered, names()]).toEqual([['EAI_AGAIN', 'EAI_AGAIN'], []]);
   });
 
-  test('does not fail by a timer that is late, before what has arrived is read', async () => {
+  test('does not fail when its timer is late before received responses are read', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     ask('shop.example');
     jest.advanceTimersByTime(10_000);
@@ -164,7 +164,7 @@ describe('a lookup that is not answered', () => {
     expect(answered).toEqual(['shop.example']);
   });
 
-  test('has another second where the timer was late', () => {
+  test('gets another second if the timer was late', () => {
     ask('shop.example');
     jest.setSystemTime(Date.now() + 5_000);
     jest.advanceTimersByTime(10_000);
@@ -174,7 +174,7 @@ describe('a lookup that is not answered', () => {
   });
 });
 
-test('a lookup keeps its place until its last question has ended', async () => {
+test('a lookup keeps its permit until its last query has ended', async () => {
   for (const name of many(2, 'half')) ask(name, { resource: 'monitor' });
   expect(names()).toEqual(['0.half']);
   underway[0]?.answer();
@@ -184,11 +184,11 @@ test('a lookup keeps its place until its last question has ended', async () => {
   expect(names()).toEqual(['1.half']);
 });
 
-describe('somebody who joins a lookup that hangs', () => {
+describe('a caller that joins a lookup that hangs', () => {
   const late = { deadline: 60_000 };
   beforeEach(() => jest.setSystemTime(0));
 
-  test('has the question sent again at once, and as much time as with a lookup of their own', () => {
+  test('has the query repeated immediately, and gets the full time', () => {
     ask('shop.example', late);
     jest.advanceTimersByTime(7_700);
     ask('shop.example', late);
@@ -199,7 +199,7 @@ describe('somebody who joins a lookup that hangs', () => {
     expect(answered).toEqual(['EAI_AGAIN', 'shop.example']);
   });
 
-  test('has it sent only if the last one is a second old', () => {
+  test('has the query repeated only if the last one is a second old', () => {
     for (let count = 0; count < 4; count += 1) {
       ask('shop.example', late);
       jest.advanceTimersByTime(600);
@@ -207,7 +207,7 @@ describe('somebody who joins a lookup that hangs', () => {
     expect(askedAgain).toEqual(['shop.example']);
   });
 
-  test('does not fail with those whose time is over at that moment', async () => {
+  test('does not fail together with callers whose time is over', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'], now: 0 });
     ask('shop.example', late);
     jest.advanceTimersByTime(10_000);
@@ -219,7 +219,7 @@ describe('somebody who joins a lookup that hangs', () => {
   });
 });
 
-test('those whose deadline comes before the next question learn at once that the servers failed', () => {
+test('callers whose deadline is before the next query fail as soon as the servers fail', () => {
   ask('broken.example', { deadline: Date.now() + 1_500 });
   ask('broken.example', { deadline: Date.now() + 60_000 });
   underway[0]?.retry(1_000);
@@ -249,7 +249,7 @@ const of = (account: string, hostnames: readonly string[]): (readonly [string, s
   hostnames.map((hostname) => [account, hostname]);
 const okNames = (hostname: string): number | null => (hostname.endsWith('ok') ? 20 : null);
 
-test('an account alone looks up 833 new names per second', async () => {
+test('a single account can look up 833 new names per second', async () => {
   answersAfterMs = () => 60;
   const names = many(8_330, 'new');
   await run(10_000, 10_000, of('one', names), 5_000);
@@ -258,7 +258,7 @@ test('an account alone looks up 833 new names per second', async () => {
   expect(answered.length).toBeGreaterThan(8_300);
 });
 
-test('names that were answered are looked up at any time, however long the answers take', async () => {
+test('names that resolved do not wait, however slow the servers are', async () => {
   answersAfterMs = () => 20;
   const monitors = of('one', many(5_000, 'shop'));
   await run(10_100, 10_000, monitors, 5_000);
@@ -270,10 +270,10 @@ test('names that were answered are looked up at any time, however long the answe
   expect(answered.length).toBeGreaterThan(9_900);
 });
 
-describe('names that hang, given by accounts', () => {
+describe('names from accounts that hang', () => {
   const healthyFailed = (): readonly string[] => failed.filter((name) => name.endsWith('ok'));
 
-  test('fail no name that was answered, nor any name of another account', async () => {
+  test('do not fail names that resolved, or names of other accounts', async () => {
     answersAfterMs = okNames;
     const one = of('one', many(2_000, 'one.ok'));
     await run(10_100, 10_000, one, 5_000);
@@ -286,7 +286,7 @@ describe('names that hang, given by accounts', () => {
     expect(healthyFailed()).toEqual([]);
   });
 
-  test('let all other new names of the same account come to their turn', async () => {
+  test('do not starve other new names of the same account', async () => {
     answersAfterMs = okNames;
     const dead = of('one', many(100, 'dead'));
     const one = of('one', many(1_000, 'one.ok'));
@@ -297,7 +297,7 @@ describe('names that hang, given by accounts', () => {
     expect(healthyFailed()).toEqual([]);
   });
 
-  test('of three accounts delay names of others by no more than a second', async () => {
+  test('of three accounts delay names of others by a second at most', async () => {
     answersAfterMs = okNames;
     for (const account of ['one', 'two', 'three'])
       for (const name of many(300, `${account}.dead`)) ask(name, { account });
@@ -327,7 +327,7 @@ describe('names that hang, given by accounts', () => {
   });
 });
 
-test('the names of one account do not displace those of another', async () => {
+test('the names of one account do not replace those of another', async () => {
   answersAfterMs = okNames;
   await makeKnown('shop.example');
   for (let index = 0; index < 50_001; index += 1) {
@@ -342,7 +342,7 @@ test('the names of one account do not displace those of another', async () => {
   expect(names().slice(before)).toEqual(['shop.example']);
 });
 
-test('names that targets gave do not displace what is known of those that accounts gave', async () => {
+test('names from targets do not replace known names from accounts', async () => {
   answersAfterMs = okNames;
   await makeKnown('shop.example');
   for (let index = 0; index < 50_001; index += 1) {
@@ -358,7 +358,7 @@ test('names that targets gave do not displace what is known of those that accoun
 describe('names of redirects that hang', () => {
   const redirected = (account: string): Partial<LookupOwner> => ({ account, redirected: true });
 
-  test('take some places of their account, however many there are', () => {
+  test('take a limited number of the permits of their account', () => {
     for (const name of many(500, 'dead')) ask(name, redirected('one'));
     const ofOne = names().length;
     expect(ofOne).toBe(30);
@@ -366,7 +366,7 @@ describe('names of redirects that hang', () => {
     expect(names().filter((name) => name.endsWith('gone')).length).toBe(ofOne);
   });
 
-  test('delay no name that an account gave, known or new', async () => {
+  test('do not delay names from the account, known or new', async () => {
     await makeKnown('shop.example');
     for (let account = 0; account < 50; account += 1)
       for (const name of many(100, `dead-${account}`)) ask(name, redirected(`${account}`));
@@ -376,7 +376,7 @@ describe('names of redirects that hang', () => {
     expect(names().slice(before)).toEqual(['shop.example', 'new.example']);
   });
 
-  test('of one monitor are looked up one by one', async () => {
+  test('of one monitor are looked up one at a time', async () => {
     const owner = { ...redirected('one'), resource: 'monitor' };
     for (const name of many(3, 'dead')) ask(name, owner);
     expect(names()).toEqual(['0.dead']);
@@ -384,7 +384,7 @@ describe('names of redirects that hang', () => {
     expect(names()).toEqual(['1.dead']);
   });
 
-  test('do not wait any more once they were answered', async () => {
+  test('no longer wait after they have resolved', async () => {
     await makeKnown('cdn.example');
     for (const name of many(100, 'dead')) ask(name, redirected('one'));
     const before = names().length;
@@ -393,7 +393,7 @@ describe('names of redirects that hang', () => {
   });
 });
 
-test('a name that was not answered waits with the other suspect ones, until it is answered again', async () => {
+test('a name that did not resolve waits with other suspect names until it resolves again', async () => {
   const owner = { resource: 'monitor' };
   for (const name of ['0.dead', '1.dead']) ask(name, { deadline: Date.now() + 2_000 });
   jest.advanceTimersByTime(12_000);
@@ -405,7 +405,7 @@ test('a name that was not answered waits with the other suspect ones, until it i
   expect(names()).toEqual(['1.dead', '0.dead']);
 });
 
-test('a name that was slow does not wait', async () => {
+test('a slow name does not wait', async () => {
   await makeKnown('shop.example');
   ask('shop.example');
   jest.advanceTimersByTime(2_000);
@@ -421,7 +421,7 @@ test('new names of one account leave room for those of another', () => {
   expect(names()).toContain('shop.example');
 });
 
-test('a lookup whose turn does not come before its deadline fails, and is never begun; its owner knows', async () => {
+test('a lookup that cannot begin before its deadline fails and tells its owner that it waited', async () => {
   const waits: string[] = [];
   const owner = (name: string, deadline: number): Partial<LookupOwner> => ({
     resource: 'monitor',
@@ -440,7 +440,7 @@ test('a lookup whose turn does not come before its deadline fails, and is never 
   expect(waits).toEqual(['late true', 'next true', 'next false']);
 });
 
-test('who waits for a turn is told by a lookup of the same name that has begun meanwhile', async () => {
+test('a waiting caller shares a lookup of the same name that has begun in the meantime', async () => {
   const owner = { resource: 'monitor', redirected: true };
   ask('dead.example', owner);
   ask('shop.example', owner);

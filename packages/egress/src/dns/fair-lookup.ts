@@ -1,8 +1,7 @@
 import type { LookupAddress } from 'node:dns';
-import { FairLimiter, type Owners, type Release } from '@tocsin/runtime/fair-limiter';
-import type { LookupAll } from '../guarded-lookup.ts';
+import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { KnownNames } from './known-names.ts';
-import { failure, type RunningLookup, type StartLookup } from './name-resolver.ts';
+import { lookupError, type LookupAll, type RunningLookup, type StartLookup } from './name-resolver.ts';
 
 type Options = Parameters<LookupAll>[1];
 type Callback = Parameters<LookupAll>[2];
@@ -12,13 +11,13 @@ export interface LookupOwner {
   readonly account: string;
   /** The monitor or channel. */
   readonly resource: string;
-  /** Whether the name comes from the target (a redirect) rather than from the account. */
+  /** Whether the name comes from the target (a redirect) and not from the account. */
   readonly redirected: boolean;
-  /** When the answer is of no more use, by `performance.now()`. */
+  /** When the result is no longer needed, by `performance.now()`. */
   readonly deadline: number;
   /**
-   * Called with true if the lookup has to wait for others of its account, and with false when it begins. It fails if it cannot begin a
-   * second before the deadline. A failure while it waits says nothing about the name.
+   * Called with true if the lookup waits for others of its account, and with false when it begins. It fails if it cannot begin a second
+   * before the deadline. Such a failure says nothing about the name.
    */
   readonly onWaiting?: (isWaiting: boolean) => void;
 }
@@ -33,41 +32,41 @@ export type OwnedLookup = (
 
 /** A lookup that takes longer hangs. */
 const HANGS_AFTER_MS = 1_000;
-/** How long after it began to wait a request for a name fails. */
+/** How long a caller waits for a lookup. */
 const LOOKUP_WITHIN_MS = 10_000;
-/** How long a forwarder keeps a question that nobody answers (dnsmasq: 10 s), also after the lookup has ended here. */
+/** How long a forwarder keeps an unanswered query (dnsmasq: 10 s), also after the lookup has ended here. */
 const FORWARDER_KEEPS_MS = 10_000;
-/** Owners end by timers of their own at their deadline. A lookup is given up a little later, so that they report the time-out. */
+/** Callers have timers of their own for their deadline. The lookup fails a little later, so that they report a time-out. */
 const AFTER_DEADLINE_MS = 100;
-/** A timer that fires later than this shows that the process was short of CPU: the request gets a little more time, once. */
+/** A timer that is later than this shows that the process was short of CPU. The caller then gets more time, once. */
 const LATE_MS = 500;
 const EXTRA_MS = 1_000;
-/** Requests for the same name that end at different times are ended together within this time. */
+/** Callers of one lookup whose deadlines are within this time fail together. */
 const END_EVERY_MS = 50;
 
-/** How many lookups of names that were answered the last time may be under way. One that hangs leaves after a second. */
+/** Concurrent lookups of names that resolved the last time. A lookup that hangs does not count after a second. */
 const KNOWN_LIMITS = { limit: 1_000, limits: { account: 600, resource: 4 } } as const;
 
 /**
- * How many lookups of other names may be under way. They cost this process next to nothing. The limits protect the name servers, and with
- * them everybody whose names they resolve: dnsmasq forwards 150 questions at a time and refuses more. A lookup asks two questions (A and
- * AAAA), so one account has at most 110 open questions for such names.
+ * Concurrent lookups of other names. They cost this process little. The limits protect the name servers and their other users: dnsmasq
+ * forwards 150 queries at a time and refuses more. A lookup sends two queries (A and AAAA), so one account has at most 110 open queries
+ * for such names.
  */
 const UNCERTAIN_LIMITS = {
-  /** Those that hang do not count here. */
+  /** Without lookups that hang. */
   limit: 10_000,
   limits: {
     /** Includes lookups of known names that hang. */
     account: 55,
     /**
-     * The same, but without first lookups that do not hang yet. The rest is for first lookups, by account: names that were not answered
-     * the last time, and new names that targets gave, may be without number.
+     * The same, without first lookups that do not hang yet. The rest is reserved for first lookups of names from the account, because
+     * there may be any number of names that did not resolve or came from targets.
      */
     suspect: 30,
     resource: 1,
   },
 } as const;
-/** The resource of lookups that hang: they count against their account only. */
+/** The resource of lookups that hang: they count only against their account. */
 const NO_RESOURCE = '';
 
 type Kind = 'known' | 'first' | 'suspect';
@@ -79,14 +78,14 @@ export interface FairLookupOptions {
 }
 
 /**
- * Looks names up so that those that hang do not delay others: a name is looked up once for everybody who asks at the same time, a lookup
- * has a deadline, and names that were answered the last time do not wait for others. Each account and each of its resources may look up
- * a limited number of other names at a time. A lookup whose turn does not come fails with `EAI_AGAIN`; its owner is told that it waited.
+ * Looks names up so that lookups that hang do not delay others: concurrent callers share one lookup of a name, a lookup has a deadline,
+ * and names that resolved the last time do not wait. The concurrent lookups of other names are limited for each account and each of its
+ * resources. A lookup that cannot begin in time fails with `EAI_AGAIN`.
  */
 export function createFairLookup({ lookup, now = () => performance.now() }: FairLookupOptions): OwnedLookup {
   const permits = new LookupPermits();
   const names = new KnownNames(now);
-  /** By name and kind of question. */
+  /** By name and kind of query. */
   const running = new Map<string, SharedLookup>();
 
   return (hostname, options, owner, callback) => {
@@ -104,7 +103,8 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
       return shared !== undefined;
     };
     if (join()) return;
-    const kind = kindOf(names.wasAnswered(owner.account, hostname), owner);
+    const resolved = names.didResolve(owner.account, hostname);
+    const kind = resolved === true ? 'known' : resolved === false || owner.redirected ? 'suspect' : 'first';
     const permit = permits.tryAcquire(kind, owner);
     if (permit !== null) {
       begin(permit);
@@ -112,22 +112,22 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
     }
     const wait = async (): Promise<void> => {
       owner.onWaiting?.(true);
-      // A lookup that begins later may have too little time for an answer.
-      const permit = await permits.acquire(kind, owner, owner.deadline - HANGS_AFTER_MS - now());
-      if (permit === null) return callback(failure('EAI_AGAIN', hostname), []);
+      // A lookup that begins later may have too little time for a response.
+      const later = await permits.acquire(kind, owner, owner.deadline - HANGS_AFTER_MS - now());
+      if (later === null) return callback(lookupError('EAI_AGAIN', hostname), []);
       owner.onWaiting?.(false);
-      // Somebody else may have begun it meanwhile.
-      if (join()) permit.release();
-      else begin(permit);
+      // Another caller may have begun the lookup in the meantime.
+      if (join()) later.release();
+      else begin(later);
     };
     void wait();
   };
 }
 
-/** @param wasAnswered null: the account has not looked the name up yet */
-function kindOf(wasAnswered: boolean | null, { redirected }: LookupOwner): Kind {
-  if (wasAnswered === null) return redirected ? 'suspect' : 'first';
-  return wasAnswered ? 'known' : 'suspect';
+interface LookupPermit {
+  /** From now on the lookup counts against the uncertain lookups of its account, but not against those of others. */
+  makeHanging(): void;
+  release(): void;
 }
 
 /** The permits of all lookups. */
@@ -144,7 +144,7 @@ class LookupPermits {
     return release === null ? null : this.#permit(owner, release);
   }
 
-  /** @returns null when no permit was free within `withinMs` */
+  /** @returns null if no permit was free within `withinMs` */
   async acquire(kind: Kind, owner: LookupOwner, withinMs: number): Promise<LookupPermit | null> {
     const waitMs = Math.max(0, withinMs);
     const release = await (kind === 'known'
@@ -156,39 +156,24 @@ class LookupPermits {
   #uncertainOwners(
     kind: Kind,
     { account, resource }: LookupOwner,
-  ): Owners<'account' | 'suspect' | 'resource'> {
-    if (kind === 'suspect') return { account, suspect: account, resource };
-    // A name of its own: the limit of suspect lookups does not apply.
-    this.#firsts += 1;
-    return { account, suspect: `first ${this.#firsts}`, resource };
+  ): Readonly<Record<'account' | 'suspect' | 'resource', string>> {
+    // A first lookup has a suspect owner of its own: the limit of suspect lookups does not apply.
+    const suspect = kind === 'suspect' ? account : `first ${(this.#firsts += 1)}`;
+    return { account, suspect, resource };
   }
 
-  #permit({ account }: LookupOwner, release: Release): LookupPermit {
-    const owners = { account, suspect: account, resource: NO_RESOURCE };
-    return new LookupPermit(release, () => this.#uncertain.charge(owners));
-  }
-}
-
-class LookupPermit {
-  #release: Release;
-  #charge: (() => Release) | null;
-
-  constructor(release: Release, charge: () => Release) {
-    this.#release = release;
-    this.#charge = charge;
-  }
-
-  /** From now on the lookup counts against the uncertain lookups of its account, but against nobody else's. */
-  makeHanging(): void {
-    if (this.#charge === null) return;
-    const before = this.#release;
-    this.#release = this.#charge();
-    this.#charge = null;
-    before();
-  }
-
-  release(): void {
-    this.#release();
+  #permit({ account }: LookupOwner, acquired: Release): LookupPermit {
+    let release = acquired;
+    let hangs = false;
+    return {
+      makeHanging: () => {
+        if (hangs) return;
+        hangs = true;
+        release = this.#uncertain.charge({ account, suspect: account, resource: NO_RESOURCE });
+        acquired();
+      },
+      release: () => release(),
+    };
   }
 }
 
@@ -201,19 +186,18 @@ interface SharedLookupOptions {
   readonly onOver: () => void;
 }
 
-/** Somebody who waits for a lookup. */
-interface Waiter {
+interface Caller {
   readonly owner: LookupOwner;
   readonly callback: Callback;
   endsAt: number;
   isExtended: boolean;
 }
 
-/** A lookup under way, and those who wait for it. */
+/** A lookup in progress and its callers. */
 class SharedLookup {
   readonly #options: SharedLookupOptions;
   readonly #startedAt: number;
-  readonly #waiters = new Set<Waiter>();
+  readonly #callers = new Set<Caller>();
   #askedAt: number;
   #isOver = false;
   #hasEnded = false;
@@ -227,15 +211,19 @@ class SharedLookup {
     this.#options = options;
     this.#startedAt = options.now();
     this.#askedAt = this.#startedAt;
-    this.#hangTimer = setTimeout(() => afterReading(() => this.#hang()), HANGS_AFTER_MS);
+    this.#hangTimer = setTimeout(() => {
+      afterReading(() => {
+        if (!this.#hasEnded) options.permit.makeHanging();
+      });
+    }, HANGS_AFTER_MS);
   }
 
   join(owner: LookupOwner, callback: Callback): void {
     const now = this.#options.now();
     const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, now + LOOKUP_WITHIN_MS);
-    this.#waiters.add({ owner, callback, endsAt, isExtended: false });
+    this.#callers.add({ owner, callback, endsAt, isExtended: false });
     if (endsAt < this.#nextEnd) this.#awaitEnd(endsAt);
-    // Whoever joins a lookup that hangs has a question asked as if it were the first.
+    // For a caller that joins a lookup that hangs, the query is repeated as if it were the first.
     if (now - this.#askedAt <= HANGS_AFTER_MS) return;
     this.#askedAt = now;
     this.#running?.askAgain();
@@ -245,13 +233,17 @@ class SharedLookup {
     try {
       this.#running = lookup(this.#options.hostname, options, {
         onResult: (error, addresses) => this.#finish(error, addresses),
-        onRetry: (retryInMs) => this.#failThoseBefore(this.#options.now() + retryInMs),
+        // The name servers failed. Callers whose deadline is before the next query fail now.
+        onRetry: (retryInMs) => {
+          const retryAt = this.#options.now() + retryInMs;
+          if (!this.#isOver) this.#fail(({ owner }) => owner.deadline <= retryAt);
+        },
         onEnd: (isAnswered) => this.#end(isAnswered),
       });
     } catch (cause) {
-      // Such as a process without free file descriptors.
+      // For example, no free file descriptors.
       this.#end(true);
-      this.#finish(Object.assign(failure('EAI_AGAIN', this.#options.hostname), { cause }), []);
+      this.#finish(Object.assign(lookupError('EAI_AGAIN', this.#options.hostname), { cause }), []);
     }
   }
 
@@ -259,49 +251,39 @@ class SharedLookup {
     this.#nextEnd = endsAt;
     clearTimeout(this.#endTimer);
     this.#endTimer = setTimeout(
-      () => afterReading(() => this.#endDue()),
+      () => afterReading(() => this.#failDue()),
       Math.max(0, endsAt - this.#options.now()),
     );
   }
 
-  /** Fails those whose time is over. */
-  #endDue(): void {
+  /** Fails the callers whose time is over. */
+  #failDue(): void {
     if (this.#isOver) return;
     const now = this.#options.now();
-    for (const waiter of this.#waiters) {
-      if (waiter.isExtended || now - waiter.endsAt <= LATE_MS) continue;
-      waiter.isExtended = true;
-      waiter.endsAt = now + EXTRA_MS;
+    for (const caller of this.#callers) {
+      if (caller.isExtended || now - caller.endsAt <= LATE_MS) continue;
+      caller.isExtended = true;
+      caller.endsAt = now + EXTRA_MS;
     }
-    this.#fail((waiter) => waiter.endsAt <= now);
+    this.#fail(({ endsAt }) => endsAt <= now);
     if (this.#isOver) return;
-    const endings = Array.from(this.#waiters, ({ endsAt }) => endsAt);
-    const earliest = endings.reduce((one, other) => Math.min(one, other), Infinity);
+    let earliest = Infinity;
+    for (const { endsAt } of this.#callers) earliest = Math.min(earliest, endsAt);
     this.#awaitEnd(Math.max(earliest, now + END_EVERY_MS));
   }
 
-  /** The name servers failed. Those whose deadline comes before the next question learn of it now. */
-  #failThoseBefore(retryAt: number): void {
-    if (!this.#isOver) this.#fail(({ owner }) => owner.deadline <= retryAt);
-  }
-
-  #fail(isDue: (waiter: Waiter) => boolean): void {
-    const due = Array.from(this.#waiters).filter(isDue);
-    for (const waiter of due) this.#waiters.delete(waiter);
-    if (this.#waiters.size === 0) this.#close();
-    this.#tell(due, failure('EAI_AGAIN', this.#options.hostname), []);
+  #fail(isDue: (caller: Caller) => boolean): void {
+    const due = Array.from(this.#callers).filter(isDue);
+    for (const caller of due) this.#callers.delete(caller);
+    if (this.#callers.size === 0) this.#close();
+    this.#report(due, lookupError('EAI_AGAIN', this.#options.hostname), []);
     if (this.#isOver) this.#running?.stop();
-  }
-
-  /** From then on it counts against the uncertain lookups of its account. */
-  #hang(): void {
-    if (!this.#hasEnded) this.#options.permit.makeHanging();
   }
 
   #finish(error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
     if (this.#isOver) return;
     this.#close();
-    this.#tell(Array.from(this.#waiters), error, addresses);
+    this.#report(Array.from(this.#callers), error, addresses);
   }
 
   #close(): void {
@@ -310,21 +292,21 @@ class SharedLookup {
     this.#options.onOver();
   }
 
-  #tell(waiters: readonly Waiter[], error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
+  #report(callers: readonly Caller[], error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
     const { names, hostname, now } = this.#options;
     const hangs = now() - this.#startedAt >= HANGS_AFTER_MS;
-    for (const { owner, callback } of waiters) {
+    for (const { owner, callback } of callers) {
       const { account, redirected } = owner;
       const isUndecided = error?.code === 'EAI_AGAIN' && !hangs;
       if (error?.code === 'ENOTFOUND') names.forget(account, hostname);
       else if (!isUndecided) names.note(account, hostname, error === null, redirected);
-      // It may have been too short of time, but such names must not escape the limits.
-      else if (names.wasAnswered(account, hostname) === true) names.forget(account, hostname);
+      // The caller may have had too little time, but such names must not escape the limits.
+      else if (names.didResolve(account, hostname) === true) names.forget(account, hostname);
       callback(error, addresses);
     }
   }
 
-  /** No name server is asked any more. */
+  /** No query is open any more. */
   #end(isAnswered: boolean): void {
     this.#hasEnded = true;
     clearTimeout(this.#hangTimer);
@@ -336,7 +318,7 @@ class SharedLookup {
   }
 }
 
-/** Calls it once the answers that have arrived by now are read: a timer may be late because the process was short of CPU. */
+/** Calls it after received responses are read: a timer may be late because the process was short of CPU. */
 function afterReading(work: () => void): void {
   setImmediate(work);
 }

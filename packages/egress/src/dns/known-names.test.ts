@@ -18,26 +18,26 @@ function noteMany(account: string, from: number, to: number): void {
 function known(account: string, from: number, to: number): number {
   let count = 0;
   for (let index = from; index < to; index += 1)
-    if (names.wasAnswered(account, `${index}.example`) !== null) count += 1;
+    if (names.didResolve(account, `${index}.example`) !== null) count += 1;
   return count;
 }
 
-test('a name is known to the account that looked it up, until it no longer exists', () => {
+test('a name is known to the account that looked it up until the name no longer exists', () => {
   names.note('one', 'shop.example', true, false);
   names.note('one', 'dead.example', false, false);
-  expect(names.wasAnswered('one', 'shop.example')).toBe(true);
-  expect(names.wasAnswered('one', 'dead.example')).toBe(false);
-  expect(names.wasAnswered('two', 'shop.example')).toBeNull();
+  expect(names.didResolve('one', 'shop.example')).toBe(true);
+  expect(names.didResolve('one', 'dead.example')).toBe(false);
+  expect(names.didResolve('two', 'shop.example')).toBeNull();
   names.forget('one', 'shop.example');
-  expect(names.wasAnswered('one', 'shop.example')).toBeNull();
+  expect(names.didResolve('one', 'shop.example')).toBeNull();
 });
 
-test('more names than fit, looked up in turn, leave most of them known', () => {
+test('if more names than fit are looked up in turn, most of them stay known', () => {
   for (let round = 0; round < 2; round += 1) noteMany('one', 0, LIMIT + 100);
   expect(known('one', 0, LIMIT + 100)).toBe(LIMIT);
 });
 
-test('an account does not displace more than its share of the names of others', () => {
+test('an account does not replace more than its share of the names of others', () => {
   noteMany('one', 0, 100);
   noteMany('two', 0, LIMIT + 100);
   expect(known('one', 0, 100)).toBe(100);
@@ -49,6 +49,6 @@ test('a name that is no longer looked up makes room for a new one', () => {
   noteMany('one', 0, LIMIT);
   clock = HOUR_MS;
   names.note('one', 'new.example', true, false);
-  expect(names.wasAnswered('one', 'new.example')).toBe(true);
+  expect(names.didResolve('one', 'new.example')).toBe(true);
   expect(known('one', 0, LIMIT)).toBe(LIMIT - 1);
 });

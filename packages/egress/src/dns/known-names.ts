@@ -1,17 +1,17 @@
-/** How many names are remembered: of those that accounts gave, and of those that only targets gave. */
+/** How many names are remembered: names from accounts, and names that only targets gave. */
 const LIMITS = { given: 200_000, redirected: 50_000 };
-/** A name that was not looked up for this long may be forgotten for a new one. */
+/** A name that was not looked up for this long may be replaced by a new one. */
 const STALE_AFTER_MS = 3_600_000;
 
 interface KnownName {
-  readonly wasAnswered: boolean;
+  readonly resolved: boolean;
   readonly notedAt: number;
 }
 
-/** Whether the last lookup of each name was answered, for each account. */
+/** Whether the last lookup of each name resolved, for each account. */
 export class KnownNames {
   readonly #given: NameTable;
-  /** Names that only targets gave. There is no limit to their number. */
+  /** Names that only targets gave. There may be any number of them. */
   readonly #redirected: NameTable;
 
   /** @param now milliseconds of a monotonic clock */
@@ -21,14 +21,14 @@ export class KnownNames {
   }
 
   /** Null: unknown. */
-  wasAnswered(account: string, name: string): boolean | null {
-    return (this.#given.get(account, name) ?? this.#redirected.get(account, name))?.wasAnswered ?? null;
+  didResolve(account: string, name: string): boolean | null {
+    return (this.#given.get(account, name) ?? this.#redirected.get(account, name))?.resolved ?? null;
   }
 
-  /** @param redirected whether the target gave the name, and not the account */
-  note(account: string, name: string, wasAnswered: boolean, redirected: boolean): void {
+  /** @param redirected whether the name comes from the target and not from the account */
+  note(account: string, name: string, resolved: boolean, redirected: boolean): void {
     const names = redirected && this.#given.get(account, name) === undefined ? this.#redirected : this.#given;
-    names.set(account, name, wasAnswered);
+    names.set(account, name, resolved);
   }
 
   forget(account: string, name: string): void {
@@ -54,12 +54,12 @@ class NameTable {
     return this.#accounts.get(account)?.get(name);
   }
 
-  set(account: string, name: string, wasAnswered: boolean): void {
+  set(account: string, name: string, resolved: boolean): void {
     this.delete(account, name);
     if (this.#size >= this.#limit && !this.#makeRoom(account)) return;
     const names = this.#accounts.get(account) ?? new Map<string, KnownName>();
     this.#accounts.set(account, names);
-    names.set(name, { wasAnswered, notedAt: this.#now() });
+    names.set(name, { resolved, notedAt: this.#now() });
     this.#size += 1;
   }
 
@@ -70,14 +70,14 @@ class NameTable {
     if (names.size === 0) this.#accounts.delete(account);
   }
 
-  /** @returns false if the account has its share, all of it in use: then a new name must not replace one that is */
+  /** @returns false if the account has used its share for names that are still in use */
   #makeRoom(account: string): boolean {
-    const held = this.#accounts.get(account)?.size ?? 0;
-    if (held < Math.floor(this.#limit / Math.max(1, this.#accounts.size))) {
-      this.#deleteOldest(this.#largest());
+    const names = this.#accounts.get(account) ?? new Map<string, KnownName>();
+    if (names.size < Math.floor(this.#limit / Math.max(1, this.#accounts.size))) {
+      this.#deleteOldest(this.#largestAccount());
       return true;
     }
-    const [oldest] = this.#accounts.get(account)?.values() ?? [];
+    const [oldest] = names.values();
     if (oldest === undefined || this.#now() - oldest.notedAt < STALE_AFTER_MS) return false;
     this.#deleteOldest(account);
     return true;
@@ -88,14 +88,13 @@ class NameTable {
     if (name !== undefined) this.delete(account, name);
   }
 
-  /** The account with the most names. */
-  #largest(): string {
+  #largestAccount(): string {
     let largest = '';
-    let most = 0;
+    let max = 0;
     for (const [account, { size }] of this.#accounts) {
-      if (size <= most) continue;
+      if (size <= max) continue;
       largest = account;
-      most = size;
+      max = size;
     }
     return largest;
   }

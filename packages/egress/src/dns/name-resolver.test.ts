@@ -96,7 +96,7 @@ function resolver(
     hostsFile: path.join(folder, 'hosts'),
     configFile: path.join(folder, 'resolv.conf'),
     servers: [server.address],
-    answerWithinMs: PATIENT_MS,
+    respondWithinMs: PATIENT_MS,
     now: () => clock,
     ...options,
   });
@@ -120,12 +120,12 @@ describe('the hosts file', () => {
     ['db.internal', ['10.0.0.7']],
     ['db', ['10.0.0.7', '10.0.0.8', 'fd00::7']],
     ['DB.', ['10.0.0.7', '10.0.0.8', 'fd00::7']],
-  ])('knows %s, and no server is asked', async (name, addresses) => {
+  ])('resolves %s without a server', async (name, addresses) => {
     expect(await resolver()(name)).toEqual(addresses);
     expect(server.asked).toEqual([]);
   });
 
-  test('is read again after it was changed', async () => {
+  test('is read again after it has changed', async () => {
     const resolve = resolver();
     expect(await resolve('four.example.org')).toEqual(['192.0.2.4']);
     await writeFile(path.join(folder, 'hosts'), '10.0.0.9 four.example.org');
@@ -133,13 +133,13 @@ describe('the hosts file', () => {
     expect(await resolve('four.example.org')).toEqual(['10.0.0.9']);
   });
 
-  test('need not exist', async () => {
+  test('may be missing', async () => {
     expect(await resolver({ hostsFile: path.join(folder, 'none') })('four.example.org')).toEqual([
       '192.0.2.4',
     ]);
   });
 
-  test('that has a name in the other family only: the name has no address', async () => {
+  test('with a name only in the other family gives it no address', async () => {
     expect(await resolver()('db.internal', { family: 6 })).toBe('ENOTFOUND');
     expect(server.asked).toEqual([]);
   });
@@ -148,7 +148,7 @@ describe('the hosts file', () => {
 test.each([
   ['localhost', ['127.0.0.1']],
   ['shop.localhost', ['::1', '127.0.0.1']],
-])('%s is this machine, and no server is asked', async (name, addresses) => {
+])('%s is this machine, without a query', async (name, addresses) => {
   expect(await resolver()(name)).toEqual(addresses);
   expect(server.asked).toEqual([]);
 });
@@ -173,15 +173,15 @@ describe('search domains', () => {
     expect(server.asked).toEqual(['short A']);
   });
 
-  test('go on after one whose server fails', async () => {
+  test('are skipped if their server fails', async () => {
     expect(await resolver()('broken', { family: 4 })).toEqual(['192.0.2.3']);
   });
 
   test('whose servers hang leave time for the name itself', async () => {
-    expect(await resolver({ answerWithinMs: 50 })('hangs', { family: 4 })).toEqual(['192.0.2.98']);
+    expect(await resolver({ respondWithinMs: 50 })('hangs', { family: 4 })).toEqual(['192.0.2.98']);
   });
 
-  test('need no file', async () => {
+  test('do not need a file', async () => {
     expect(await resolver({ configFile: path.join(folder, 'none') })('short', { family: 4 })).toEqual([
       '192.0.2.99',
     ]);
@@ -220,39 +220,39 @@ describe('families', () => {
       machine(address('2001:db8::77', 'IPv6'), address('169.254.172.3', 'IPv4')),
       ['A', 'AAAA'],
     ],
-  ])('of a machine with %s are asked for where the caller wants it', async (_, interfaces, kinds) => {
+  ])('of a machine with %s are queried if the caller wants it', async (_, interfaces, kinds) => {
     await resolver({ interfaces })('both.example.org', HINTS);
     expect(server.asked.toSorted()).toEqual(kinds.map((kind) => `both.example.org ${kind}`));
   });
 
-  test('are both asked for otherwise, and IPv6 comes first', async () => {
+  test('are both queried otherwise, IPv6 first', async () => {
     const interfaces = machine(address('192.0.2.77', 'IPv4'));
     expect(await resolver({ interfaces })('both.example.org')).toEqual(['2001:db8::10', '192.0.2.10']);
   });
 
-  test('begin with IPv4 where the only IPv6 addresses are unique local ones', async () => {
+  test('start with IPv4 if the only IPv6 addresses are unique local ones', async () => {
     const interfaces = machine(address('192.0.2.77', 'IPv4'), address('fd12:3456::77', 'IPv6'));
     const addresses = await resolver({ interfaces })('both.example.org', HINTS);
     expect(addresses).toEqual(['192.0.2.10', '2001:db8::10']);
   });
 
-  test('of which one has no address do not matter', async () => {
+  test('without an address are ignored', async () => {
     expect(await resolver()('four.example.org')).toEqual(['192.0.2.4']);
   });
 
-  test('do not include IPv6 if its question is not answered', async () => {
+  test('do not include IPv6 if its query gets no response', async () => {
     expect(await resolver()('half.example.org')).toEqual(['127.0.0.1']);
   });
 
-  test('include IPv4 if the first question for it is lost', async () => {
+  test('include IPv4 if its first query is lost', async () => {
     server.lost.add('both.example.org A');
-    expect(await resolver({ answerWithinMs: 1_500 })('both.example.org')).toEqual([
+    expect(await resolver({ respondWithinMs: 1_500 })('both.example.org')).toEqual([
       '2001:db8::10',
       '192.0.2.10',
     ]);
   });
 
-  test('include IPv4 if the first question for it is refused', async () => {
+  test('include IPv4 if its first query is refused', async () => {
     server.refused.add('both.example.org A');
     expect(await resolver()('both.example.org')).toEqual(['2001:db8::10', '192.0.2.10']);
   });
@@ -265,7 +265,7 @@ test.each([
   expect(await resolver()(name)).toBe(code);
 });
 
-describe('of two name servers', () => {
+describe('with two name servers', () => {
   let second: DnsServer;
   beforeAll(async () => {
     second = await DnsServer.start({
@@ -284,7 +284,7 @@ describe('of two name servers', () => {
   const two = (options: NameResolverOptions = {}): ReturnType<typeof resolver> =>
     resolver({ servers: [server.address, second.address], ...options });
 
-  test('the first that answers decides', async () => {
+  test('the first response counts', async () => {
     expect(await two()('both.example.org', { family: 4 })).toEqual(['192.0.2.10']);
     expect(await two()('none.example.org', { family: 4 })).toBe('ENOTFOUND');
     expect(second.asked).toEqual([]);
@@ -293,20 +293,20 @@ describe('of two name servers', () => {
   test.each([
     ['fails', 'broken.example.org', '192.0.2.50'],
     ['refuses', 'refused.example.org', '192.0.2.51'],
-  ])('the second is asked at once where the first %s', async (_, name, address) => {
+  ])('the second is queried immediately if the first %s', async (_, name, address) => {
     expect(await two()(name, { family: 4 })).toEqual([address]);
     expect(server.asked).toEqual([`${name} A`]);
   });
 
-  test('the second is asked where nobody listens at the first', async () => {
+  test('the second is queried if the first is unreachable', async () => {
     const gone = await DnsServer.start({});
     const servers = [gone.address, second.address];
     await gone.stop();
     expect(await resolver({ servers })('both.example.org', { family: 4 })).toEqual(['192.0.2.53']);
   });
 
-  test('the second is asked where the first stays silent, and comes first from then on, until that answers again', async () => {
-    const resolve = two({ answerWithinMs: 1_000 });
+  test('the second is queried if the first is silent, and is queried first until the other responds again', async () => {
+    const resolve = two({ respondWithinMs: 1_000 });
     expect(await resolve('silent.example.org', { family: 4 })).toEqual(['192.0.2.52']);
     clock += 1_001;
     expect(await resolve('both.example.org', { family: 4 })).toEqual(['192.0.2.53']);
@@ -317,12 +317,12 @@ describe('of two name servers', () => {
     });
   });
 
-  test('each is asked once before the pause', async () => {
+  test('each is queried once before the pause', async () => {
     second.zone.set('refused.example.org', 'failure');
     const lookup = createNameResolver({
       configFile: '/dev/null',
       servers: [server.address, second.address],
-      answerWithinMs: PATIENT_MS,
+      respondWithinMs: PATIENT_MS,
     });
     await new Promise<void>((resolve) => {
       const onRetry = (): void => {
@@ -336,8 +336,8 @@ describe('of two name servers', () => {
   });
 });
 
-describe('a server that answers only after a while', () => {
-  test.each(['refusal', 'failure'] as const)('is asked again after a %s', async (failure) => {
+describe('a server that fails at first', () => {
+  test.each(['refusal', 'failure'] as const)('is queried again after a %s', async (failure) => {
     server.zone.set('late.example.org', failure);
     const result = resolver()('late.example.org');
     await until('four questions for each family', () => server.asked.length >= 8);
@@ -345,7 +345,7 @@ describe('a server that answers only after a while', () => {
     expect(await result).toEqual(['192.0.2.11']);
   });
 
-  test('is asked again after it could not be reached', async () => {
+  test('is queried again after it was unreachable', async () => {
     const gone = await DnsServer.start({});
     const { address } = gone;
     await gone.stop();
@@ -365,7 +365,7 @@ describe('a server that answers only after a while', () => {
     await back.stop();
   });
 
-  test('is not asked any more once the lookup is stopped between two attempts', async () => {
+  test('is not queried after the lookup was stopped between two attempts', async () => {
     server.zone.set('late.example.org', 'refusal');
     const told: string[] = [];
     const lookup = createNameResolver({ configFile: '/dev/null', servers: [server.address] });
@@ -384,11 +384,11 @@ describe('a server that answers only after a while', () => {
   });
 });
 
-test('a question is sent again when it is told to', async () => {
+test('askAgain repeats the open queries', async () => {
   const lookup = createNameResolver({
     servers: [server.address],
     configFile: '/dev/null',
-    answerWithinMs: PATIENT_MS,
+    respondWithinMs: PATIENT_MS,
   });
   let answers = 0;
   const running = lookup(
@@ -403,7 +403,7 @@ test('a question is sent again when it is told to', async () => {
   server.zone.set('silent.example.org', 'silence');
 });
 
-test('names that hang leave a small forwarder room for the names of other accounts', async () => {
+test('names that hang do not exhaust a small forwarder for other accounts', async () => {
   const forwarder = await DnsServer.start({});
   forwarder.maxSilent = 150;
   // No lookup is given up, and none is repeated.
@@ -433,7 +433,7 @@ test('names that hang leave a small forwarder room for the names of other accoun
   await forwarder.stop();
 });
 
-describe('a server in a process of its own', () => {
+describe('a server in a separate thread', () => {
   let slow: Worker;
   let servers: readonly string[];
   beforeAll(async () => {
@@ -446,17 +446,17 @@ describe('a server in a process of its own', () => {
 
   /** c-ares has seen quick answers, so its time-out is short. */
   async function accustomed(): Promise<ReturnType<typeof resolver>> {
-    const resolve = resolver({ servers, answerWithinMs: 1_500 });
+    const resolve = resolver({ servers, respondWithinMs: 1_500 });
     for (let count = 0; count < 5; count += 1) await resolve(`${count}.quick.example.org`, { family: 4 });
     return resolve;
   }
 
-  test('may take long for one name although it was quick for others', async () => {
+  test('may be slow for one name although it was quick for others', async () => {
     const resolve = await accustomed();
     expect(await resolve('slow.example.org', { family: 4 })).toEqual(['192.0.2.60']);
   });
 
-  test('is heard although each turn of the event loop takes longer than c-ares waits', async () => {
+  test('is read although each turn of the event loop takes longer than the time-out of c-ares', async () => {
     const resolve = await accustomed();
     let isOver = false;
     const result = resolve('quick.example.org', { family: 4 }).finally(() => (isOver = true));
@@ -469,11 +469,11 @@ describe('a server in a process of its own', () => {
   });
 });
 
-test('a lookup that is stopped ends only when its questions have', async () => {
+test('a stopped lookup ends only after its queries', async () => {
   const lookup = createNameResolver({
     servers: [server.address],
     configFile: '/dev/null',
-    answerWithinMs: 50,
+    respondWithinMs: 50,
   });
   let answers = 0;
   let hasEnded = false;
@@ -489,11 +489,11 @@ test('a lookup that is stopped ends only when its questions have', async () => {
   expect(answers).toBe(0);
 });
 
-test('a lookup of which one family is not answered ends after its callback', async () => {
+test('a lookup with a family without a response ends after its callback', async () => {
   const lookup = createNameResolver({
     servers: [server.address],
     configFile: '/dev/null',
-    answerWithinMs: 50,
+    respondWithinMs: 50,
   });
   const told: string[] = [];
   lookup(
@@ -511,7 +511,7 @@ test('a lookup of which one family is not answered ends after its callback', asy
   expect(told).toEqual(['answered', 'ended false']);
 });
 
-test('a thousand names that nobody answers do not delay one that is answered', async () => {
+test('a thousand names without a response do not delay other names', async () => {
   const resolve = resolver();
   const names = Array.from({ length: 1_000 }, (_, index) => `${index}.silent.example.org`);
   for (const name of names) server.zone.set(name, 'silence');

@@ -1,76 +1,76 @@
 import dns from 'node:dns';
 import type { Family } from './system-config.ts';
 
-/** How long c-ares waits for the answer to a repeated question. It does not take longer times. */
+/** The time-out of c-ares for a repeated query. c-ares does not accept longer ones. */
 const PATIENT_MS = 5_000;
-/** A resolver with more answers than this adapts its time-out to them. */
-const MAX_PATIENT_ANSWERS = 2;
-/** A resolver for repeated questions is replaced after this time: the name servers of the system may have changed. */
+/** After more responses, a resolver adapts its time-out to them. */
+const MAX_PATIENT_RESPONSES = 2;
+/** A resolver for repeated queries is replaced after this time, because the system's name servers may have changed. */
 const MAX_PATIENT_AGE_MS = 5_000;
 
 interface PatientResolver {
   readonly resolver: dns.Resolver;
   readonly createdAt: number;
-  answers: number;
+  responses: number;
 }
 
-type Answered = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
+type OnResponse = (error: NodeJS.ErrnoException | null, addresses: string[]) => void;
 
 /**
- * One name server. Node has c-ares return a failure of a server as the answer, so each server has resolvers of its own. c-ares also
- * shortens its time-outs to a multiple of what a server took so far, and drops answers that come later. So a question is repeated on a
- * resolver that has not seen enough answers yet to do so.
+ * One name server. It has resolvers of its own, because c-ares returns the failure of one server as the result instead of asking the
+ * next. c-ares also shortens its time-out to a multiple of a server's usual response time, and drops later responses. So a query is
+ * repeated on a resolver that has not yet seen enough responses to do so.
  */
 class NameServer {
   readonly address: string | null;
-  readonly #answerWithinMs: number;
+  readonly #respondsWithinMs: number;
   readonly #now: () => number;
   #quick: dns.Resolver;
   #patient: PatientResolver | null = null;
-  /** When the first question since the server's last answer was sent; null: none has been sent since. */
+  /** When the first query since the server's last response was sent; null: none has been sent since. */
   #silentSince: number | null = null;
 
-  constructor(address: string | null, answerWithinMs: number, now: () => number) {
+  constructor(address: string | null, respondsWithinMs: number, now: () => number) {
     this.address = address;
-    this.#answerWithinMs = answerWithinMs;
+    this.#respondsWithinMs = respondsWithinMs;
     this.#now = now;
-    this.#quick = this.#resolver(answerWithinMs);
+    this.#quick = this.#createResolver(respondsWithinMs);
   }
 
-  /** Whether it has answered nothing for as long as an answer may take. */
+  /** Whether the server has not responded for longer than a response may take. */
   get isSilent(): boolean {
-    return this.#silentSince !== null && this.#now() - this.#silentSince > this.#answerWithinMs;
+    return this.#silentSince !== null && this.#now() - this.#silentSince > this.#respondsWithinMs;
   }
 
-  /** Replaces the socket, and with it the port that answers must be sent to. */
+  /** Replaces the socket, and with it the source port. */
   renew(): void {
-    this.#quick = this.#resolver(this.#answerWithinMs);
+    this.#quick = this.#createResolver(this.#respondsWithinMs);
   }
 
-  ask(name: string, family: Family, patiently: boolean, answered: Answered): void {
+  query(name: string, family: Family, patiently: boolean, onResponse: OnResponse): void {
     this.#silentSince ??= this.#now();
     const patient = patiently ? this.#patientResolver() : null;
     const resolver = patient?.resolver ?? this.#quick;
-    const done: Answered = (error, addresses) => {
-      if (error === null || isAnswer(error)) {
+    const done: OnResponse = (error, addresses) => {
+      if (error === null || isFromServer(error)) {
         this.#silentSince = null;
-        if (patient !== null) patient.answers += 1;
+        if (patient !== null) patient.responses += 1;
       }
-      answered(error, addresses);
+      onResponse(error, addresses);
     };
     if (family === 4) resolver.resolve4(name, done);
     else resolver.resolve6(name, done);
   }
 
   #patientResolver(): PatientResolver {
-    const now = this.#now();
+    const createdAt = this.#now();
     const old = this.#patient;
-    if (old !== null && old.answers < MAX_PATIENT_ANSWERS && now - old.createdAt < MAX_PATIENT_AGE_MS)
-      return old;
-    return (this.#patient = { resolver: this.#resolver(PATIENT_MS), createdAt: now, answers: 0 });
+    const isUsable = old !== null && old.responses < MAX_PATIENT_RESPONSES;
+    if (isUsable && createdAt - old.createdAt < MAX_PATIENT_AGE_MS) return old;
+    return (this.#patient = { resolver: this.#createResolver(PATIENT_MS), createdAt, responses: 0 });
   }
 
-  #resolver(timeout: number): dns.Resolver {
+  #createResolver(timeout: number): dns.Resolver {
     const resolver = new dns.Resolver({ timeout, tries: 1 });
     if (this.address !== null) resolver.setServers([this.address]);
     return resolver;
@@ -78,21 +78,21 @@ class NameServer {
 }
 
 export class NameServers {
+  readonly respondWithinMs: number;
   readonly #servers: readonly NameServer[];
-  readonly #answerWithinMs: number;
   readonly #now: () => number;
 
   constructor(
     addresses: readonly (string | null)[],
-    answerWithinMs: number,
+    respondWithinMs: number,
     now: () => number,
     known: readonly NameServer[] = [],
   ) {
-    this.#answerWithinMs = answerWithinMs;
+    this.respondWithinMs = respondWithinMs;
     this.#now = now;
     this.#servers = addresses.map(
       (address) =>
-        known.find((one) => one.address === address) ?? new NameServer(address, answerWithinMs, now),
+        known.find((one) => one.address === address) ?? new NameServer(address, respondWithinMs, now),
     );
   }
 
@@ -100,28 +100,23 @@ export class NameServers {
     return this.#servers.length;
   }
 
-  get answerWithinMs(): number {
-    return this.#answerWithinMs;
-  }
-
-  /** In the order in which to ask: as configured, but those that are silent last. */
+  /** In the configured order, but silent servers last. */
   inOrder(): readonly NameServer[] {
     if (this.#servers.length === 1 || !this.#servers.some((one) => one.isSilent)) return this.#servers;
     return this.#servers.toSorted((one, other) => Number(one.isSilent) - Number(other.isSilent));
   }
 
-  /** The same for what is configured now. Silent servers are asked for this name, to see whether they answer again. */
+  /** The servers at these addresses. Silent ones get a query for this name, to see whether they respond again. */
   renewed(addresses: readonly (string | null)[], name: string): NameServers {
-    const renewed = new NameServers(addresses, this.#answerWithinMs, this.#now, this.#servers);
+    const renewed = new NameServers(addresses, this.respondWithinMs, this.#now, this.#servers);
     for (const server of renewed.#servers) {
       server.renew();
-      if (renewed.count > 1 && server.isSilent) server.ask(name, 4, false, () => undefined);
+      if (renewed.count > 1 && server.isSilent) server.query(name, 4, false, () => undefined);
     }
     return renewed;
   }
 }
 
-/** Whether a server has sent this error. */
-function isAnswer({ code }: NodeJS.ErrnoException): boolean {
+function isFromServer({ code }: NodeJS.ErrnoException): boolean {
   return code !== dns.TIMEOUT && code !== dns.CONNREFUSED && code !== dns.CANCELLED;
 }

@@ -8,7 +8,7 @@ const MAX_NDOTS = 15;
 
 export type Family = 4 | 6;
 
-/** What the system says about names, apart from its name servers. */
+/** The system's configuration of names, except the name servers. */
 export interface NameConfig {
   readonly hosts: ReadonlyMap<string, readonly LookupAddress[]>;
   readonly search: readonly string[];
@@ -18,11 +18,11 @@ export interface NameConfig {
 export interface NameFiles {
   /** Default: `/etc/hosts`. */
   readonly hostsFile?: string;
-  /** Default: `/etc/resolv.conf`. c-ares reads its name servers. */
+  /** Default: `/etc/resolv.conf`. c-ares reads the name servers in it. */
   readonly configFile?: string;
 }
 
-/** Reads both files, each again only after it was changed. A file that is not there or cannot be read is empty. */
+/** Reads both files, each again only after it has changed. A missing or unreadable file counts as empty. */
 export function configReader({
   hostsFile = '/etc/hosts',
   configFile = '/etc/resolv.conf',
@@ -33,18 +33,18 @@ export function configReader({
 }
 
 function whenChanged<Parsed>(file: string, parse: (text: string) => Parsed): () => Parsed {
-  let stamp = '';
+  let version = '';
   let parsed = parse('');
   return () => {
     try {
       const { mtimeMs, ino, size } = statSync(file);
       const found = `${mtimeMs} ${ino} ${size}`;
-      if (found !== stamp) {
+      if (found !== version) {
         parsed = parse(readFileSync(file, 'utf8'));
-        stamp = found;
+        version = found;
       }
     } catch {
-      stamp = '';
+      version = '';
       parsed = parse('');
     }
     return parsed;
@@ -55,19 +55,17 @@ function parseHosts(text: string): NameConfig['hosts'] {
   const hosts = new Map<string, LookupAddress[]>();
   for (const line of text.split('\n')) {
     const [address = '', ...names] = line.replace(/#.*$/, '').trim().split(/\s+/);
-    const family = isFamily(address);
-    if (family === null) continue;
-    for (const name of names) {
-      const key = name.replace(/\.$/, '').toLowerCase();
-      const known = hosts.get(key);
-      if (known === undefined) hosts.set(key, [{ address, family }]);
-      else if (!known.some((other) => other.address === address)) known.push({ address, family });
+    const family = isIP(address);
+    if (family === 0) continue;
+    for (const name of names.map(normalize)) {
+      const known = hosts.get(name) ?? [];
+      if (!known.some((other) => other.address === address)) hosts.set(name, [...known, { address, family }]);
     }
   }
   return hosts;
 }
 
-/** The directives of resolv.conf(5) that are not about servers; of several `search` or `domain` lines the last one counts. */
+/** Parses `search`, `domain` and `options ndots` of resolv.conf(5). The last `search` or `domain` line counts. */
 function parseSearch(text: string): Pick<NameConfig, 'search' | 'ndots'> {
   let search: readonly string[] = [];
   let ndots = DEFAULT_NDOTS;
@@ -79,19 +77,19 @@ function parseSearch(text: string): Pick<NameConfig, 'search' | 'ndots'> {
     if (directive === 'search') search = values;
     else if (directive === 'domain') search = values.slice(0, 1);
     else if (directive === 'options') {
-      const given = values
-        .map((value) => /^ndots:(\d{1,2})$/.exec(value)?.[1])
-        .find((value) => value !== undefined);
+      const given = values.flatMap((value) => /^ndots:(\d{1,2})$/.exec(value)?.[1] ?? [])[0];
       if (given !== undefined) ndots = Math.min(Number(given), MAX_NDOTS);
     }
   }
-  const domains = search
-    .map((domain) => domain.replace(/\.$/, '').toLowerCase())
-    .filter((domain) => domain !== '');
-  return { search: domains, ndots };
+  return { search: search.map(normalize).filter((domain) => domain !== ''), ndots };
 }
 
-/** Of `localhost` and the names below it no name server is asked (RFC 6761). Null: the name is not known here. */
+/** Lower case, without a trailing dot. */
+export function normalize(name: string): string {
+  return name.replace(/\.$/, '').toLowerCase();
+}
+
+/** The addresses of names that no name server is asked for: those of the hosts file and `localhost` (RFC 6761). Null for others. */
 export function localAddresses(name: string, hosts: NameConfig['hosts']): readonly LookupAddress[] | null {
   const known = hosts.get(name);
   if (known !== undefined) return known;
@@ -102,17 +100,17 @@ export function localAddresses(name: string, hosts: NameConfig['hosts']): readon
   ];
 }
 
-/** The names to ask for, in the order of resolv.conf(5): one with few dots is tried within the search domains first. */
+/** The names to query, in the order of resolv.conf(5): a name with few dots is tried within the search domains first. */
 export function candidates(name: string, { search, ndots }: NameConfig): readonly string[] {
   const within = search.map((domain) => `${name}.${domain}`);
   return name.split('.').length - 1 >= ndots ? [name, ...within] : [...within, name];
 }
 
 /**
- * The families to ask for, in the order to connect in: those that an interface has an address of, as with `AI_ADDRCONFIG`. Link-local
- * IPv6 addresses do not count: no name is reached over them. Link-local IPv4 addresses do: pods of IPv6 clusters on AWS reach IPv4
- * targets through one. If no address counts, both families. IPv6 comes first, unless all IPv6 addresses are unique local ones: those
- * reach no public address.
+ * The address families to query, in the order to connect in. As with `AI_ADDRCONFIG`, these are the families of the interfaces'
+ * addresses, or both if there are none. Link-local IPv6 addresses do not count, because no name is reached over them. Link-local IPv4
+ * addresses count: pods of IPv6 clusters on AWS reach IPv4 targets through one. IPv6 comes first, unless all IPv6 addresses are unique
+ * local ones, which reach no public address.
  */
 export function routedFamilies(interfaces: ReturnType<typeof os.networkInterfaces>): readonly Family[] {
   const addresses = Object.values(interfaces)
@@ -122,9 +120,4 @@ export function routedFamilies(interfaces: ReturnType<typeof os.networkInterface
   const order: readonly Family[] = isGlobal || addresses.length === 0 ? [6, 4] : [4, 6];
   const families = order.filter((family) => addresses.some((one) => one.family === `IPv${family}`));
   return families.length === 0 ? order : families;
-}
-
-function isFamily(address: string): Family | null {
-  const family = isIP(address);
-  return family === 0 ? null : (family as Family);
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
-import type { LookupAll } from '../guarded-lookup.ts';
+import type { LookupAll } from '../dns/name-resolver.ts';
 
 /**
  * Addresses or another name (CNAME); a function is asked with the number of the question, from 1 on. `failure`: the server says that it

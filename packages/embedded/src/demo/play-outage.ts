@@ -1,122 +1,100 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import type { monitorRoutes } from '@tocsin/contracts/monitors/routes';
+import { createClient, type Client } from '@tocsin/contracts/routes/client';
 import type { HttpTarget } from '../local-web/http-target.ts';
 import type { WebhookReceiver } from '../local-web/webhook-receiver.ts';
 
-/** The few requests of the demo to the API. */
-export class DemoApi {
-  readonly #url: string;
-  readonly #key: string;
-
-  constructor(url: string, key: string) {
-    this.#url = `${url}/api/cli/monitors`;
-    this.#key = key;
-  }
-
-  async createMonitor(fields: Record<string, unknown>): Promise<void> {
-    await this.#request('POST', fields);
-  }
-
-  async listMonitors(): Promise<Monitor[]> {
-    return ((await this.#request('GET')) as { monitors: Monitor[] }).monitors;
-  }
-
-  async #request(method: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(this.#url, {
-      method,
-      headers: { Authorization: `Bearer ${this.#key}`, 'Content-Type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const answer: unknown = await response.json();
-    if (!response.ok)
-      throw new Error(`${method} ${this.#url} answered ${response.status}: ${JSON.stringify(answer)}`);
-    return answer;
-  }
-}
-
 const STEP_TIMEOUT_MS = 30_000;
 const POLL_MS = 200;
+
+type DemoApi = Client<typeof monitorRoutes>;
+
+export function createDemoApi(url: string, apiKey: string): DemoApi {
+  return createClient(async ({ method, path, body }) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const json: unknown = await response.json();
+    if (response.ok) return json;
+    throw new Error(`${method} ${path} failed with ${response.status}: ${JSON.stringify(json)}`);
+  });
+}
 
 export interface Outage {
   readonly api: DemoApi;
   readonly target: HttpTarget;
   readonly receiver: WebhookReceiver;
-  /** Makes a channel to this URL for every monitor. */
+  /** Creates a channel with this URL for all monitors. */
   readonly connect: (url: string) => Promise<void>;
   readonly say: (line: string) => void;
-  /** Throws once the person at the terminal wants to stop. */
+  /** Throws if a stop was requested. */
   readonly check: () => void;
 }
 
-/** Three monitors come up, their target breaks and recovers; tells what the system makes of it as it happens. */
+/** Creates three monitors, lets their target fail and recover, and prints status changes and webhooks as they happen. */
 export async function playOutage(outage: Outage): Promise<void> {
   const { api, target, receiver, say } = outage;
-  const tell = narrator(say);
-  const answer = receiver.answer;
+  const startedAt = Date.now();
+  const log = (line: string): void =>
+    say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s  ${line}`);
+  const { answer } = receiver;
   receiver.answer = (webhook, response) => {
     answer(webhook, response);
-    tell(`webhook   ${describeWebhook(JSON.parse(webhook.body) as WebhookPayload)}`);
+    const { event, monitorName, previousStatus, status, errorReason }: WebhookPayload = JSON.parse(
+      webhook.body,
+    );
+    const reason = errorReason === null ? '' : `, ${errorReason}`;
+    log(`webhook   ${event.padEnd(17)} ${monitorName}: ${previousStatus} → ${status}${reason}`);
   };
   await outage.connect(receiver.url('/hook'));
-  say(`\nThree monitors watch ${target.url()}, every 5 s; webhooks go to ${receiver.url('/hook')}.\n`);
-  const runbookUrl = 'https://runbooks.example/shop';
-  for (const [name, assertions] of [
-    ['Shop', null],
-    ['Search', { bodyContains: 'ok' }],
-    ['Checkout', { statusCode: 200, maxLatency: 2_000 }],
-  ] as const) {
-    await api.createMonitor({
-      name,
-      url: target.url(`/${name}`),
-      interval: 5,
-      timeout: 3,
-      assertions,
-      runbookUrl,
-    });
+  say(`\nThree monitors check ${target.url()} every 5 s. Webhooks go to ${receiver.url('/hook')}.\n`);
+  const monitors = [
+    { name: 'Shop', assertions: null },
+    { name: 'Search', assertions: { bodyContains: 'ok' } },
+    { name: 'Checkout', assertions: { statusCode: 200, maxLatency: 2_000 } },
+  ];
+  for (const monitor of monitors) {
+    const url = target.url(`/${monitor.name}`);
+    const runbookUrl = 'https://runbooks.example/shop';
+    await api('POST /api/cli/monitors', { body: { ...monitor, url, interval: 5, timeout: 3, runbookUrl } });
   }
-  const watch = statusWatch(outage, tell);
-  await watch('UP', 0);
-  tell('target    breaks: it answers 503 from now on');
+  const waitFor = statusWatch(outage, log);
+  await waitFor('UP', 0);
+  log('target    fails: it responds with 503');
   target.status = 503;
-  await watch('DOWN', 6);
-  tell('target    recovers: it answers 200 again');
+  await waitFor('DOWN', 6);
+  log('target    recovers: it responds with 200');
   target.status = 200;
-  await watch('UP', 12);
+  await waitFor('UP', 12);
   const ids = new Set(receiver.received.map((webhook) => webhook.headers['webhook-id']));
-  say(`\n${receiver.received.length} webhooks received for 12 events, ${ids.size} different: none lost.`);
+  say(
+    `\nReceived ${receiver.received.length} webhooks for 12 events, ${ids.size} of them unique. None was lost.`,
+  );
 }
 
-/** Tells each change of status; resolves once all monitors have the status and that many webhooks came in. */
+/** Logs each status change. Resolves when all monitors have the status and enough webhooks have arrived. */
 function statusWatch(
   { api, receiver, check }: Outage,
-  tell: (line: string) => void,
+  log: (line: string) => void,
 ): (status: string, webhooks: number) => Promise<void> {
   const known = new Map<string, string>();
   return async (status, webhooks) => {
     const deadline = Date.now() + STEP_TIMEOUT_MS;
     for (;;) {
       check();
-      const monitors = await api.listMonitors();
+      const { monitors } = await api('GET /api/cli/monitors');
       for (const monitor of monitors.toReversed()) {
         const before = known.get(monitor.id) ?? 'PENDING';
-        if (before !== monitor.status) tell(`status    ${monitor.name}: ${before} → ${monitor.status}`);
+        if (before !== monitor.status) log(`status    ${monitor.name}: ${before} → ${monitor.status}`);
         known.set(monitor.id, monitor.status);
       }
-      const reached = monitors.every((monitor) => monitor.status === status);
-      if (reached && receiver.received.length >= webhooks) return;
+      const isReached = monitors.every((monitor) => monitor.status === status);
+      if (isReached && receiver.received.length >= webhooks) return;
       if (Date.now() > deadline) throw new Error(`not every monitor was ${status} within 30 s`);
-      await wait(POLL_MS);
+      await delay(POLL_MS);
     }
   };
-}
-
-function describeWebhook(payload: WebhookPayload): string {
-  const reason = payload.errorReason === null ? '' : `, ${payload.errorReason}`;
-  return `${payload.event.padEnd(17)} ${payload.monitorName}: ${payload.previousStatus} → ${payload.status}${reason}`;
-}
-
-function narrator(say: (line: string) => void): (line: string) => void {
-  const startedAt = Date.now();
-  return (line) => say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s  ${line}`);
 }

@@ -1,9 +1,9 @@
 const PARENT_POLL_MS = 1_000;
 
 /**
- * Calls back once when whoever started this process is gone: nobody reads its output any more, or its parent process ended.
- * A terminal that hangs up sends SIGHUP, which is the caller's to handle.
- * @param options.parent false where the process may outlive its parent
+ * Calls back once when the reader of this process's output, or its parent process, has ended. A terminal that closes sends SIGHUP, which
+ * the caller must handle.
+ * @param options.parent false if the process may outlive its parent
  */
 export function onAbandoned(callback: () => void, options: { readonly parent: boolean }): void {
   let isAbandoned = false;
@@ -12,10 +12,10 @@ export function onAbandoned(callback: () => void, options: { readonly parent: bo
     isAbandoned = true;
     callback();
   };
-  // Without a listener, a write to a closed pipe is an uncaught exception; reporting that on another closed pipe never ends.
+  // Without a listener, a write to a closed pipe is an uncaught exception, and reporting it on another closed pipe is the next one.
   process.stdout.on('error', abandon);
   process.stderr.on('error', abandon);
-  // Windows does not give the children of an ended process another parent.
+  // On Windows orphans keep the ID of their parent.
   if (!options.parent || process.platform === 'win32') return;
   const parent = process.ppid;
   const timer = setInterval(() => {

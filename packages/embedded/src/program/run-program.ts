@@ -2,7 +2,7 @@ import { EmbeddedError } from '../embedded-error.ts';
 import { onAbandoned } from './on-abandoned.ts';
 import { Teardown } from './teardown.ts';
 
-/** npm forwards the signal that the terminal has already sent to us: both are one Ctrl-C. */
+/** npm forwards the signal that the terminal has already sent to this process: both are one Ctrl-C. */
 const SAME_SIGNAL_MS = 1_000;
 const CLEANUP_TIMEOUT_MS = 60_000;
 const EXIT_INTERRUPTED = 130;

@@ -5,14 +5,14 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeFolder, prepareServerFolder } from '../server-folder.ts';
 
-/** Stops whatever a program started, in reverse order, however the program ends. */
+/** Stops everything that a program started, in reverse order, however the program ends. */
 export class Teardown {
   readonly #parent: Teardown | null;
   readonly #stops: (() => Promise<unknown>)[] = [];
   readonly #starting = new Set<Promise<unknown>>();
   #ran: Promise<boolean> | undefined;
 
-  /** @param parent runs this one too */
+  /** @param parent runs this teardown as one of its steps */
   constructor(parent: Teardown | null = null) {
     this.#parent = parent;
     parent?.onStop(() => this.run());
@@ -23,7 +23,7 @@ export class Teardown {
     return this.#parent?.program ?? this;
   }
 
-  /** Starts something that must be stopped, even if the end comes while it starts or has come before. */
+  /** Registers something that must be stopped, even if the teardown runs while it starts, or has run before. */
   async start<Started>(
     starting: Promise<Started>,
     stop: (started: Started) => Promise<unknown>,
@@ -47,8 +47,8 @@ export class Teardown {
   }
 
   /**
-   * Stops everything, once. A stop that fails is reported on stderr and does not keep the others from running.
-   * @returns whether all of them succeeded
+   * Runs all steps once. A step that fails is reported on stderr and does not prevent the others.
+   * @returns whether all steps succeeded
    */
   run(): Promise<boolean> {
     this.#ran ??= this.#run();
@@ -70,16 +70,16 @@ export class Teardown {
   }
 }
 
-/** The built one: it runs as a process of its own, even where this module is loaded from its source. */
+/** The built file, because it runs as a separate process, even if this module is loaded from its source. */
 const SWEEPER = fileURLToPath(new URL('../../dist/program/sweeper.js', import.meta.url));
 
 /** The folder of each running program. */
 const programFolders = new WeakMap<Teardown, Promise<string>>();
 
 /**
- * Creates a folder that the users of servers can pass through, below the program's own folder in `DATA_DIR`. The teardown removes
- * it. When the program ends in any other way, a sweeper process removes the program's folder and ends every process and server
- * that was started since the first call.
+ * Creates a folder that the users of servers can access, below the program's folder in `DATA_DIR`. The teardown removes it. If the
+ * program ends in any other way, a sweeper process removes the program's folder and ends every process and server that was started
+ * since the first call.
  */
 export async function openFolder(name: string, teardown: Teardown): Promise<string> {
   const { program } = teardown;
@@ -93,7 +93,7 @@ async function openProgramFolder(program: Teardown): Promise<string> {
   await makeFolder(parent);
   const folder = await program.start(createFolder(parent, 'run'), remove);
   await program.start(startSweeper(folder), (sweeper) => sweeper.sweep());
-  // Every process started from now on inherits this: it is how the sweeper finds them.
+  // The sweeper finds processes by this variable, which they inherit.
   process.env['TEST_FOLDER'] = folder;
   return folder;
 }
@@ -116,7 +116,7 @@ async function startSweeper(folder: string): Promise<{ readonly sweep: () => Pro
   const isReady = await Promise.race([once(sweeper, 'message').then(() => true), exit.then(() => false)]);
   if (!isReady) throw new Error('The process that cleans up after this program did not start');
   return {
-    /** Ends what is left of the program, such as a server that was started during the cleanup. */
+    /** Ends leftovers, such as a server that was started during the cleanup. */
     async sweep() {
       if (sweeper.connected) sweeper.disconnect();
       await exit;
@@ -124,7 +124,7 @@ async function startSweeper(folder: string): Promise<{ readonly sweep: () => Pro
   };
 }
 
-/** The folder of a server's data. As root it may be elsewhere: `startPostgres` finds it through the returned path. */
+/** The folder of a server's data. If root relocates it, `startPostgres` still finds it through the returned path. */
 export async function serverFolder(folder: string, name: string, teardown: Teardown): Promise<string> {
   const wanted = join(folder, name);
   await teardown.start(prepareServerFolder(wanted), ({ path }) => remove(path));

@@ -32,7 +32,7 @@ describe('lockDataFolder', () => {
       await Promise.all([once(other, 'spawn'), once(stranger, 'spawn')]);
       await writeFile(join(folder.path, 'lock'), `${other.pid}\n`);
       await expect(lockDataFolder(folder.path)).rejects.toThrow(
-        `Tocsin runs already (process ${other.pid}) with the data in ${folder.path}: stop that one, or set DATA_DIR to another folder`,
+        `Tocsin is already running (process ${other.pid}) with the data in ${folder.path}. Stop it, or set DATA_DIR to another folder.`,
       );
       await writeFile(join(folder.path, 'lock'), `${stranger.pid}\n`);
       await lockDataFolder(folder.path);

@@ -7,11 +7,11 @@ import { makeFolder } from '../server-folder.ts';
 
 export interface DataFolder {
   readonly path: string;
-  /** Lets another `npm start` use it. */
+  /** Removes the lock. */
   readonly release: () => Promise<void>;
 }
 
-/** Makes the folder and keeps a second `npm start` out of it. Throws an `EmbeddedError`. */
+/** Creates the folder and locks it against a second `npm start`. @throws EmbeddedError */
 export async function lockDataFolder(requestedPath: string): Promise<DataFolder> {
   const path = resolve(requestedPath);
   try {
@@ -23,17 +23,17 @@ export async function lockDataFolder(requestedPath: string): Promise<DataFolder>
     const holder = Number.parseInt(await readFile(lockFile, 'utf8'), 10);
     if (isStart(holder)) {
       throw new EmbeddedError(
-        `Tocsin runs already (process ${holder}) with the data in ${path}: stop that one, or set DATA_DIR to another folder`,
+        `Tocsin is already running (process ${holder}) with the data in ${path}. Stop it, or set DATA_DIR to another folder.`,
       );
     }
-    // Left by one that was killed.
+    // The holder was killed.
     await release();
     if (await createLock(lockFile)) return { path, release };
-    throw new EmbeddedError(`Tocsin is being started twice at the same time with the data in ${path}`);
+    throw new EmbeddedError(`Another npm start is using the data in ${path}. Try again.`);
   } catch (error) {
     if (error instanceof EmbeddedError) throw error;
     throw new EmbeddedError(
-      `The data folder ${path} cannot be used (${errorCode(error) ?? String(error)}): make it readable and writable for you, or set DATA_DIR to another folder`,
+      `The data folder ${path} cannot be used (${errorCode(error) ?? String(error)}). Make it readable and writable, or set DATA_DIR to another folder.`,
       { cause: error },
     );
   }
@@ -51,7 +51,7 @@ async function createLock(lockFile: string): Promise<boolean> {
   }
 }
 
-/** The number of a killed one may belong to any other program by now. */
+/** The process ID of a killed `npm start` may belong to another program now. */
 function isStart(pid: number): boolean {
   if (!(pid > 0) || pid === process.pid || !isRunning(pid)) return false;
   const command = commandLine(pid);

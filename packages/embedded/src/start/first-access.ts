@@ -3,42 +3,39 @@ import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { renewSetupInvitation } from '@tocsin/db/users/invitations';
 import { ensureAccount } from '@tocsin/db/users/users';
 
-/** A key for the person who starts this database for the first time; null if there is or was one already. */
+/** Creates the first API key of a database; null if there is one, or has been one. */
 export async function createFirstApiKey(databaseUrl: string): Promise<string | null> {
-  const database = openDatabase({
-    url: databaseUrl,
-    poolSize: 1,
-    applicationName: 'tocsin start',
-    onIdleError: () => {},
+  return useDatabase(databaseUrl, async ({ db, pool }) => {
+    const { rows } = await pool.query<{ had: boolean }>(
+      'select exists (select from api_keys) or exists (select from api_key_tombstones) as had',
+    );
+    if (rows[0]?.had === true) return null;
+    const { id: accountId } = await ensureAccount(db);
+    return (await createApiKey(db, { accountId, name: 'First key' })).key;
   });
-  try {
-    if (await hadApiKey(database)) return null;
-    const account = await ensureAccount(database.db);
-    const { key } = await createApiKey(database.db, { accountId: account.id, name: 'First key' });
-    return key;
-  } finally {
-    await database.close();
-  }
 }
 
-async function hadApiKey({ pool }: OpenDatabase): Promise<boolean> {
-  const { rows } = await pool.query<{ had: boolean }>(
-    'select exists (select from api_keys) or exists (select from api_key_tombstones) as had',
-  );
-  return rows[0]?.had === true;
-}
-
-/** The path of a new link that makes the first dashboard user; null once there is one. The link of the start before ends. */
+/** The path of a new link that creates the first dashboard user; null if there is one. Earlier links become invalid. */
 export async function createSetupLink(databaseUrl: string): Promise<string | null> {
+  return useDatabase(databaseUrl, async ({ db }) => {
+    const token = await renewSetupInvitation(db);
+    return token === null ? null : `/setup?token=${token}`;
+  });
+}
+
+/** Opens the database for a single task. */
+export async function useDatabase<Result>(
+  url: string,
+  work: (database: OpenDatabase) => Promise<Result>,
+): Promise<Result> {
   const database = openDatabase({
-    url: databaseUrl,
+    url,
     poolSize: 1,
     applicationName: 'tocsin start',
-    onIdleError: () => {},
+    onIdleError: () => undefined,
   });
   try {
-    const token = await renewSetupInvitation(database.db);
-    return token === null ? null : `/setup?token=${token}`;
+    return await work(database);
   } finally {
     await database.close();
   }

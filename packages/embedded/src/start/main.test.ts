@@ -27,33 +27,33 @@ async function start(env: Record<string, string>): Promise<{ stderr: string; cod
 }
 
 describe('npm start', () => {
-  it('says in one line that its port is in use', async () => {
+  it('reports in one line that its port is in use', async () => {
     const other = createServer().listen(0);
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     const result = await start({ PORT: String(port) });
     other.close();
     expect(result).toEqual({
-      stderr: `Port ${port} is in use: set PORT to a free one, e.g. PORT=${port + 1} npm start\n`,
+      stderr: `Port ${port} is in use. Choose another one: PORT=${port + 1} npm start\n`,
       code: 1,
     });
   });
 
-  it('says in a line each which variables are wrong', async () => {
+  it('reports each invalid variable in one line', async () => {
     expect(await start({ PORT: 'high', SECRETS_KEY: 'short', QUEUE_URL_EU: '' })).toEqual({
       stderr: expect.stringMatching(/^PORT must [^\n]*, not "high"\nSECRETS_KEY must [^\n]*\n$/),
       code: 1,
     });
   });
 
-  it('says in one line that a database of yours does not answer', async () => {
+  it('reports in one line that an external database is unavailable', async () => {
     const env = {
       PORT: '0',
       DATABASE_URL: 'postgres://tocsin:s3cret@127.0.0.1:1/tocsin',
       QUEUE_URL: 'redis://127.0.0.1:1',
     };
     expect(await start(env)).toEqual({
-      stderr: 'The database could not be prepared: ECONNREFUSED\n',
+      stderr: 'Could not prepare the database: ECONNREFUSED\n',
       code: 1,
     });
   });

@@ -14,7 +14,7 @@ const RUNNING_PARTS = ['package.json', 'dist', 'node_modules'];
  * @param services folders, relative to it
  * @returns what stands for the checkout
  */
-export async function copyApp(root: string, services: readonly string[]): Promise<string> {
+async function copyApp(root: string, services: readonly string[]): Promise<string> {
   const target = await systemFolder(systemName('app', root));
   const store = join(root, 'node_modules', '.pnpm') + sep;
   const open = await Promise.all(services.map((service) => realpath(join(root, service))));
@@ -60,19 +60,19 @@ async function dependenciesOf(workspace: string): Promise<string[]> {
   return Object.keys(dependencies);
 }
 
-/** Files that settings name, and that the services read themselves. */
+/** Settings with paths of files that the services read. */
 const FILE_SETTINGS = ['CHECK_CA_FILE', 'WEBHOOK_CA_FILE', 'NODE_EXTRA_CA_CERTS'];
-/** Addresses of PostgreSQL, which may name files: `?sslrootcert=/etc/…`. */
+/** URLs of PostgreSQL may contain paths: `?sslrootcert=/etc/…`. */
 const URL_SETTING = /^(DATABASE_URL|DATABASE_DIRECT_URL|QUEUE_URL(_.+)?)$/;
 const FILE_PARAMETER = /([?&](sslrootcert|sslcert|sslkey)=)([^&]+)/g;
 
-/** How services are run. */
+/** How to run the services. */
 export interface ServiceUser {
-  /** Absent: as our own user. */
+  /** Absent: the current user. */
   readonly owner: Owner | undefined;
-  /** The Node program. */
+  /** The Node executable. */
   readonly node: string;
-  /** What stands for the checkout. */
+  /** The checkout, or a copy of it. */
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -84,19 +84,20 @@ export interface ServiceUserOptions {
   readonly services: readonly string[];
   readonly dataDir: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Default: the Node that runs us. */
+  /** Default: the current Node. */
   readonly node?: string;
 }
 
 /**
- * Services need no rights of root: as root they run as nobody, as PostgreSQL and Redis do. Whatever they read, and that user cannot, is
- * copied to folders of root below `/var/lib/tocsin`; copies of certificates and keys can be read by that user only. Throws an `EmbeddedError`.
+ * Prepares a user without privileges: if the current user is root, the services run as nobody, as PostgreSQL and Redis do. Files that
+ * nobody cannot read are copied to folders of root below `/var/lib/tocsin`. Only that user can read copies of certificates and keys.
+ * @throws EmbeddedError
  */
 export async function prepareServiceUser(options: ServiceUserOptions): Promise<ServiceUser> {
   const { root, services, dataDir, env, node = process.execPath } = options;
   if (!isRoot()) return { owner: undefined, node, root, env };
   const { path: home, owner } = await prepareServerFolder(join(dataDir, 'services'));
-  if (owner === undefined) throw new EmbeddedError(`There is no user for the services in ${home}`);
+  if (owner === undefined) throw new EmbeddedError(`No user owns the folder of the services, ${home}`);
   const mayRead = async (path: string): Promise<boolean> => isReadable(path, owner);
   try {
     const entries = services.map((service) => join(root, service, 'dist', 'main.js'));
@@ -114,7 +115,7 @@ export async function prepareServiceUser(options: ServiceUserOptions): Promise<S
     };
   } catch (error) {
     throw new EmbeddedError(
-      `The services cannot be run as another user than root (${error instanceof Error ? error.message : String(error)}): start as another user`,
+      `Could not prepare a user for the services (${error instanceof Error ? error.message : String(error)}). Start Tocsin as a user other than root.`,
       { cause: error },
     );
   }
@@ -136,7 +137,7 @@ async function readableDashboard(
   return { DASHBOARD_DIR: copy };
 }
 
-/** The settings that name files, with copies that the user can read. */
+/** The settings with paths, changed to copies where the user cannot read the files. */
 async function readableFiles(env: NodeJS.ProcessEnv, home: string, owner: Owner): Promise<NodeJS.ProcessEnv> {
   const changed: NodeJS.ProcessEnv = {};
   const copyFor = async (name: string, file: string): Promise<string> => {
@@ -160,7 +161,7 @@ async function readableFiles(env: NodeJS.ProcessEnv, home: string, owner: Owner)
   return changed;
 }
 
-/** Whether this user may read a file or folder, and pass through all above it. What is missing, the service itself complains about. */
+/** Whether the user may read a file or folder and access all folders above it. True for a missing one: the service reports it. */
 async function isReadable(givenPath: string, owner: Owner): Promise<boolean> {
   const path = await realpath(givenPath).catch(() => null);
   if (path === null) return true;

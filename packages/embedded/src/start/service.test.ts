@@ -60,7 +60,7 @@ describe('Service', () => {
     expect(said).toEqual([]);
   });
 
-  it('starts again when it dies, more slowly each time, and says so', async () => {
+  it('restarts it after an unexpected exit, with growing pauses, and reports it', async () => {
     await create('works').start();
     for (const round of [1, 2]) {
       await until(`process ${round} is up`, () => pids().length === round);
@@ -68,8 +68,8 @@ describe('Service', () => {
     }
     await until('process 3 is up', () => pids().length === 3);
     expect(said).toEqual([
-      `fixture ended by SIGKILL; it starts again in 0.02 s (see ${logPath})`,
-      `fixture ended by SIGKILL; it starts again in 0.04 s (see ${logPath})`,
+      `fixture was ended by SIGKILL. Restarting it in 0.02 s (see ${logPath})`,
+      `fixture was ended by SIGKILL. Restarting it in 0.04 s (see ${logPath})`,
     ]);
   });
 
@@ -97,7 +97,7 @@ describe('Service', () => {
   it('fails if it ends before it is up, and shows what it said', async () => {
     const start = create('fails').start();
     await expect(start).rejects.toThrow(EmbeddedError);
-    await expect(start).rejects.toThrow(`fixture ended with exit code 1 while it started: see ${logPath}`);
+    await expect(start).rejects.toThrow(`fixture exited with code 1 during its start. See ${logPath}.`);
     await until('the error is shown', () => said.length > 0);
     expect(said).toEqual(['fixture: PORT must be right']);
   });

@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline';
 import { EmbeddedError } from '../embedded-error.ts';
 import type { Owner } from '../server-folder.ts';
 
-const LARGEST_BYTES = 50_000_000;
+const MAX_LOG_BYTES = 50_000_000;
 
-/** A file that lines are appended to; a full one becomes `<name>.1`. Written at once, so a crash loses nothing. */
+/** A log file that rotates to `<name>.1`. Lines are written synchronously, so a crash loses none. */
 export class LogFile {
   readonly path: string;
   #descriptor: number;
@@ -22,7 +22,7 @@ export class LogFile {
   }
 
   write(line: string): void {
-    if (this.#bytes > LARGEST_BYTES) this.#rotate();
+    if (this.#bytes > MAX_LOG_BYTES) this.#rotate();
     this.#bytes += writeSync(this.#descriptor, `${line}\n`);
   }
 
@@ -34,7 +34,7 @@ export class LogFile {
   }
 }
 
-/** What the terminal shows of a line in a service's log: warnings, errors, and what is no log line; else null. */
+/** The text to show for a line of a service's log: warnings, errors and lines that are not JSON; otherwise null. */
 export function terminalLine(line: string): string | null {
   if (line.trim() === '') return null;
   const record = parse(line);
@@ -62,32 +62,32 @@ function errorMessage(error: unknown): string | null {
 }
 
 const READY_TIMEOUT_MS = 60_000;
-/** A little more than a service allows itself (30 s). */
+/** A little more than the limit in `runService` (30 s). */
 const STOP_TIMEOUT_MS = 35_000;
-const STEADY_MS = 60_000;
-const LONGEST_BACKOFF_MS = 30_000;
+const STABLE_AFTER_MS = 60_000;
+const MAX_BACKOFF_MS = 30_000;
 
 export interface ServiceOptions {
   readonly name: string;
   /** The JavaScript file to run. */
   readonly entry: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Default: the Node that runs us. */
+  /** Default: the current Node. */
   readonly node?: string;
-  /** The user it runs as; absent: ours. */
+  /** The user of the process. Default: the current user. */
   readonly owner?: Owner | undefined;
   readonly log: LogFile;
-  /** Shows a line to the person at the terminal. */
+  /** Shows a line to the user. */
   readonly say: (line: string) => void;
   /** The first pause before a restart; it doubles up to 30 s. Default 1 s. */
   readonly backoffMs?: number;
-  /** Told each time that it is ready, what it says of itself. */
+  /** Called with the details of each ready message. */
   readonly onReady?: (ready: Readonly<Record<string, unknown>>) => void;
 }
 
 /**
- * One service as a child process: in a process group of its own, so that a Ctrl-C reaches only us, and with a channel to us, so
- * that it stops by itself if we are killed. One that dies later on is started again.
+ * A service as a child process. It has a process group of its own, so that Ctrl-C reaches only this process, and an IPC channel, so that
+ * it stops if this process is killed. After an unexpected exit it is restarted.
  */
 export class Service {
   readonly #options: ServiceOptions;
@@ -100,25 +100,23 @@ export class Service {
     this.#options = options;
   }
 
-  /** Resolves when it says that it is ready. Throws an `EmbeddedError` if it ends before, or takes over a minute. */
+  /** Resolves when the service is ready. @throws EmbeddedError if it exits before, or takes over a minute */
   async start(): Promise<void> {
     const child = this.#spawn();
-    const exit = once(child, 'exit').then(
-      ([code, signal]) => `ended ${ending(code, signal)} while it started`,
-    );
+    const exit = once(child, 'exit').then(([code, signal]) => `${ending(code, signal)} during its start`);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<string>((resolve) => {
-      timer = setTimeout(resolve, READY_TIMEOUT_MS, `is not ready after ${READY_TIMEOUT_MS / 1000} s`);
+      timer = setTimeout(resolve, READY_TIMEOUT_MS, `was not ready after ${READY_TIMEOUT_MS / 1000} s`);
     });
     const failure = await Promise.race([this.#ready(child), exit, timeout]);
     clearTimeout(timer);
     if (this.#stopping) return;
     if (failure !== null)
-      throw new EmbeddedError(`${this.#options.name} ${failure}: see ${this.#options.log.path}`);
+      throw new EmbeddedError(`${this.#options.name} ${failure}. See ${this.#options.log.path}.`);
     this.#watch(child);
   }
 
-  /** Asks it to finish what it does; after 35 s it is killed. */
+  /** Stops the service gracefully. After 35 s it is killed. */
   async stop(): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#restart);
@@ -126,7 +124,7 @@ export class Service {
     if (child === undefined || !isAlive(child)) return;
     const exit = once(child, 'exit');
     const timer = setTimeout(() => this.kill(), STOP_TIMEOUT_MS);
-    // On Windows a signal would end it at once; the closed channel asks it.
+    // On Windows a signal would kill it. A closed channel stops it gracefully.
     if (process.platform === 'win32') child.disconnect();
     else child.kill('SIGTERM');
     await exit;
@@ -148,7 +146,7 @@ export class Service {
   #spawn(): ChildProcess {
     const { entry, env, log, name, say, node = process.execPath, owner, onReady } = this.#options;
     const child = spawn(node, [entry], {
-      // Another user may not be allowed into our folder. Ours stays, so that relative paths in settings mean what they say.
+      // Another user may have no access to the working directory. For the current user it stays, because settings have relative paths.
       ...(owner !== undefined && { ...owner, cwd: dirname(entry) }),
       env,
       detached: process.platform !== 'win32',
@@ -174,16 +172,13 @@ export class Service {
     const startedAt = Date.now();
     const onExit = (code: number | null, signal: NodeJS.Signals | null): void => {
       if (this.#stopping) return;
-      this.#failures = Date.now() - startedAt > STEADY_MS ? 1 : this.#failures + 1;
-      const pauseMs = Math.min(
-        (this.#options.backoffMs ?? 1000) * 2 ** (this.#failures - 1),
-        LONGEST_BACKOFF_MS,
-      );
+      this.#failures = Date.now() - startedAt > STABLE_AFTER_MS ? 1 : this.#failures + 1;
+      const pauseMs = Math.min((this.#options.backoffMs ?? 1000) * 2 ** (this.#failures - 1), MAX_BACKOFF_MS);
       const { name, say, log } = this.#options;
-      say(`${name} ended ${ending(code, signal)}; it starts again in ${pauseMs / 1000} s (see ${log.path})`);
+      say(`${name} ${ending(code, signal)}. Restarting it in ${pauseMs / 1000} s (see ${log.path})`);
       this.#restart = setTimeout(() => this.#watch(this.#spawn()), pauseMs);
     };
-    // It may have ended between being ready and now.
+    // It may have exited since it was ready.
     if (isAlive(child)) child.once('exit', onExit);
     else onExit(child.exitCode, child.signalCode);
   }
@@ -198,5 +193,5 @@ function isAlive(child: ChildProcess): boolean {
 }
 
 function ending(code: unknown, signal: unknown): string {
-  return typeof signal === 'string' ? `by ${signal}` : `with exit code ${String(code)}`;
+  return typeof signal === 'string' ? `was ended by ${signal}` : `exited with code ${String(code)}`;
 }

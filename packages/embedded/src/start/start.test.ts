@@ -35,7 +35,7 @@ async function start(env: Record<string, string>): Promise<{ pid: number; output
   child = started;
   let output = '';
   started.stdout.on('data', (chunk) => (output += String(chunk)));
-  await until('it runs', () => started.exitCode !== null || output.includes('Ctrl-C stops it'));
+  await until('it runs', () => started.exitCode !== null || output.includes('Press Ctrl-C to stop'));
   return { pid: started.pid ?? 0, output };
 }
 

@@ -35,7 +35,7 @@ async function run(
 }
 
 describe('handleStop', () => {
-  it('stops in reverse order, once for the two signals that npm makes of one Ctrl-C', async () => {
+  it('stops in reverse order, once for the two signals that npm sends for one Ctrl-C', async () => {
     const [lines, code] = await run('quick', 'running', ['SIGINT', 'SIGINT', 'SIGTERM']);
     expect(lines).toEqual([
       'starting',
@@ -43,18 +43,18 @@ describe('handleStop', () => {
       'Stopping …',
       'services stopped',
       'database stopped',
-      'Stopped. The next start finds the data again.',
+      'Stopped. The next start uses the same data.',
     ]);
     expect(code).toBe(0);
   });
 
-  it('leaves the start early when told to', async () => {
+  it('aborts the start on a signal', async () => {
     const [lines, code] = await run('slow', 'starting', ['SIGTERM']);
     expect(lines.slice(0, 4)).toEqual(['starting', 'Stopping …', 'start was left early', 'services stopped']);
     expect(code).toBe(0);
   });
 
-  it('stops when nobody reads its output any more', async () => {
+  it('stops when the reader of its output has ended', async () => {
     const started = spawn(process.execPath, [HARNESS, 'writes'], {
       env: { TEST_FOLDER: process.env['TEST_FOLDER'] },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,6 +1,6 @@
 import { onAbandoned } from '../program/on-abandoned.ts';
 
-/** Between two signals of one Ctrl-C: npm passes on the one that the terminal sent to us as well. */
+/** npm forwards the signal that the terminal has already sent to this process: both are one Ctrl-C. */
 const SAME_SIGNAL_MS = 1000;
 const FORCED_EXIT_MS = 10_000;
 
@@ -11,19 +11,19 @@ class StopRequested extends Error {
 
 export interface StopHandler {
   readonly requested: boolean;
-  /** Something to do at the end; the last one given is done first. */
+  /** Adds a step to the shutdown. The steps run in reverse order. */
   readonly onStop: (stop: () => Promise<void>) => void;
-  /** What the second Ctrl-C does. */
+  /** Adds a step for the second Ctrl-C. */
   readonly onForce: (force: () => void) => void;
-  /** Throws if we were asked to stop while starting. */
+  /** Throws if a stop was requested during the start. */
   readonly check: () => void;
-  /** The start is over, in whatever way: from now on a request is carried out at once. */
+  /** The start has succeeded or failed. From now on a stop request takes effect at once. */
   readonly started: () => void;
-  /** Stops everything and exits with this code. */
+  /** Runs the shutdown and exits with this code. */
   readonly run: (exitCode: number) => Promise<void>;
 }
 
-/** Stops everything in order on Ctrl-C, on SIGTERM, or when npm or the reader of our output is gone; a second Ctrl-C forces. */
+/** Handles Ctrl-C, SIGTERM, and the end of npm or of the reader of the output. A second Ctrl-C forces the exit. */
 export function handleStop(say: (line: string) => void): StopHandler {
   const stops: (() => Promise<void>)[] = [];
   const forces: (() => void)[] = [];
@@ -37,7 +37,7 @@ export function handleStop(say: (line: string) => void): StopHandler {
       try {
         await stop();
       } catch (error) {
-        say(`Stopping failed: ${error instanceof Error ? error.message : String(error)}`);
+        say(`Could not stop cleanly: ${error instanceof Error ? error.message : String(error)}`);
         code = 1;
       }
     }
@@ -54,18 +54,18 @@ export function handleStop(say: (line: string) => void): StopHandler {
       requestedAt = Date.now();
       say('Forcing …');
       for (const force of forces) force();
-      // The servers end in order even so; they get a little time.
+      // The shutdown continues, so that servers can stop cleanly.
       setTimeout(() => process.exit(1), FORCED_EXIT_MS).unref();
     }
   }
 
   async function finish(): Promise<void> {
-    stops.unshift(async () => say('Stopped. The next start finds the data again.'));
+    stops.unshift(async () => say('Stopped. The next start uses the same data.'));
     await run(exitCode);
   }
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => request());
-  // A killed npm does not forward signals. Any other parent may end before us on purpose. Not 0: a service manager starts us again.
+  // A killed npm does not forward signals. Other parents may end earlier on purpose. With exit code 1 a service manager restarts it.
   onAbandoned(() => request(1), { parent: process.env['npm_lifecycle_event'] !== undefined });
   return {
     get requested() {
@@ -74,7 +74,7 @@ export function handleStop(say: (line: string) => void): StopHandler {
     onStop: (stop) => void stops.push(stop),
     onForce: (force) => void forces.push(force),
     check() {
-      if (requestedAt !== null) throw new StopRequested('asked to stop');
+      if (requestedAt !== null) throw new StopRequested('stop requested');
     },
     started() {
       isStarted = true;

@@ -19,7 +19,7 @@ export type StartSettings = Omit<Settings, FilledIn> & {
   readonly [Name in FilledIn]?: Settings[Name] | undefined;
 };
 
-/** All variables, checked before anything starts; what `npm start` fills in itself may be absent. */
+/** Parses all variables before anything starts. The settings that `npm start` fills in may be absent. */
 export function parseStartSettings(): StartSettings {
   parseRegionQueueUrls();
   return parseEnv(settings.partial({ DATABASE_URL: true, QUEUE_URL: true, SECRETS_KEY: true }));
@@ -27,10 +27,7 @@ export function parseStartSettings(): StartSettings {
 
 const BUILT = fileURLToPath(new URL('../../../../services/dashboard/dist/', import.meta.url));
 
-/**
- * The setting that has the api serve the dashboard: the folder given, or the one that `bootstrap.js` builds. None where nothing is
- * built: the api runs alone.
- */
+/** `DASHBOARD_DIR`: the given folder, or the one that `bootstrap.js` builds. Empty if there is neither. */
 export function dashboardEnv(given: string | undefined, built: string = BUILT): { DASHBOARD_DIR?: string } {
   const folder = given ?? (existsSync(join(built, 'index.html')) ? built : undefined);
   return folder === undefined ? {} : { DASHBOARD_DIR: folder };
@@ -39,28 +36,28 @@ export function dashboardEnv(given: string | undefined, built: string = BUILT): 
 export interface Stores {
   readonly databaseUrl: string;
   readonly queueUrl: string;
-  /** What was taken and why, a line each for people. */
+  /** Descriptions of the stores for the user. */
   readonly database: string;
   readonly queue: string;
 }
 
-/** Puts something on the list of what has to be stopped, in reverse order. */
+/** Adds a step to the shutdown. The steps run in reverse order. */
 export type OnStop = (stop: () => Promise<void>) => void;
 
-/** The servers of the settings, else our own; migrated and ready. */
+/** Opens and migrates the stores of the settings, or embedded ones. */
 export async function openStores(settings: StartSettings, dataDir: string, onStop: OnStop): Promise<Stores> {
   const database = await openDatabase(settings, dataDir, onStop);
   const queue = await openQueue(settings, dataDir, database.url, onStop);
   await prepare('database', () =>
-    migrate(settings.DATABASE_DIRECT_URL ?? database.url, { onReport: tellDeletedRows }),
+    migrate(settings.DATABASE_DIRECT_URL ?? database.url, { onReport: reportDeletedRows }),
   );
   for (const url of new Set([queue.url, ...parseRegionQueueUrls().values()])) {
     await prepare('queue', () => migrateQueue(url));
   }
-  return { databaseUrl: database.url, queueUrl: queue.url, database: database.told, queue: queue.told };
+  return { databaseUrl: database.url, queueUrl: queue.url, database: database.text, queue: queue.text };
 }
 
-function tellDeletedRows({ migration, rows }: MigrationReport): void {
+function reportDeletedRows({ migration, rows }: MigrationReport): void {
   process.stderr.write(`The migration ${migration} deleted ${rows.length} rows: ${JSON.stringify(rows)}\n`);
 }
 
@@ -70,22 +67,22 @@ async function prepare(store: string, migrate: () => Promise<void>): Promise<voi
   } catch (error) {
     const reason =
       errorCode(error) ?? (error instanceof Error ? error.message.split('\n')[0] : String(error));
-    throw new EmbeddedError(`The ${store} could not be prepared: ${reason}`, { cause: error });
+    throw new EmbeddedError(`Could not prepare the ${store}: ${reason}`, { cause: error });
   }
 }
 
 interface Store {
   readonly url: string;
-  readonly told: string;
+  readonly text: string;
 }
 
 async function openDatabase(settings: StartSettings, dataDir: string, onStop: OnStop): Promise<Store> {
   if (settings.DATABASE_URL !== undefined) {
-    return { url: settings.DATABASE_URL, told: `${address(settings.DATABASE_URL)} (DATABASE_URL)` };
+    return { url: settings.DATABASE_URL, text: `${address(settings.DATABASE_URL)} (DATABASE_URL)` };
   }
   const server = await startPostgres({ dataDir: join(dataDir, 'postgres') });
   onStop(server.stop);
-  return { url: server.url, told: `embedded, on 127.0.0.1:${server.port}, data in ${shown(server.folder)}` };
+  return { url: server.url, text: `embedded, at 127.0.0.1:${server.port}, data in ${shown(server.folder)}` };
 }
 
 async function openQueue(
@@ -95,38 +92,35 @@ async function openQueue(
   onStop: OnStop,
 ): Promise<Store> {
   if (settings.QUEUE_URL !== undefined) {
-    return { url: settings.QUEUE_URL, told: `${address(settings.QUEUE_URL)} (QUEUE_URL)` };
+    return { url: settings.QUEUE_URL, text: `${address(settings.QUEUE_URL)} (QUEUE_URL)` };
   }
   const binary = findRedisServer();
   if (binary === null) {
-    return { url: databaseUrl, told: 'PostgreSQL (there is no redis-server or valkey-server on the PATH)' };
+    return { url: databaseUrl, text: 'PostgreSQL (no redis-server or valkey-server on the PATH)' };
   }
   try {
     const server = await startRedis({ dataDir: join(dataDir, 'redis'), appendOnly: true });
     onStop(server.stop);
-    return {
-      url: server.url,
-      told: `Redis, a private one on 127.0.0.1:${server.port} (${binary} is on the PATH)`,
-    };
+    return { url: server.url, text: `embedded Redis at 127.0.0.1:${server.port} (${binary})` };
   } catch (error) {
     if (!(error instanceof EmbeddedError)) throw error;
-    return { url: databaseUrl, told: `PostgreSQL. ${error.message}` };
+    return { url: databaseUrl, text: `PostgreSQL. ${error.message}` };
   }
 }
 
-/** The given key, else the one made at the first start. Losing it makes stored secrets unreadable. */
+/** The given key, or the one created at the first start. Without it stored secrets cannot be decrypted. */
 export async function secretsKey(given: string | undefined, dataDir: string): Promise<string> {
   if (given !== undefined && given.trim() !== '') return given;
   return keepSecret(join(dataDir, 'secrets-key'), () => randomBytes(32).toString('base64'));
 }
 
-/** A path as short as it gets. */
+/** A path relative to the working directory if it is inside. */
 export function shown(path: string): string {
   const fromHere = relative(process.cwd(), path);
   return fromHere === '' || fromHere.startsWith('..') ? path : fromHere;
 }
 
-/** Where a store is, without its credentials. */
+/** The URL of a store without credentials. */
 function address(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//').replace(/\?.*$/, '');
 }

@@ -1,95 +1,90 @@
 import { localUrl } from '@tocsin/runtime/listen';
+import { hostAndPort, LOOPBACK } from './launch.ts';
 
 export interface WelcomeFacts {
   readonly port: number;
-  /** The address that the api listens on. */
+  /** The address that the API listens on. */
   readonly host: string;
-  /** The health servers: service and address, such as `127.0.0.1:8081`. */
+  /** Service and address of each health server, such as `127.0.0.1:8081`. */
   readonly health: readonly (readonly [service: string, address: string])[];
-  /** The user that the services run as, where that is not ours; else null. */
+  /** The user of the services if it is not the current one; otherwise null. */
   readonly uid: number | null;
   readonly publicUrl: string | undefined;
   readonly database: string;
   readonly queue: string;
   readonly dataDir: string;
-  /** Shown once; null at later starts. */
+  /** Only at the first start; otherwise null. */
   readonly apiKey: string | null;
   readonly bootstrapKey: boolean;
-  /** Where to make the first dashboard user; null once there is one. */
+  /** The page that creates the first dashboard user; null if there is a user. */
   readonly setupPath: string | null;
   /** `BOOTSTRAP_ADMIN_EMAIL` */
   readonly adminEmail: string | undefined;
   readonly egressAllowed: readonly string[];
 }
 
-/** What the person at the terminal needs to go on. */
+/** What the user needs after the start. */
 export function welcome(facts: WelcomeFacts): string {
   const ownUrl = localUrl(facts.host, facts.port);
   const url = facts.publicUrl ?? ownUrl;
-  const lines = [
-    '',
-    `Tocsin is running at ${url}`,
-    '',
-    `  API         ${url}/api/cli`,
-    `  Dashboard   ${dashboardLine(facts, url)}`,
-    `  Open to     ${hostLine(facts)}`,
+  const rows: readonly (readonly [label: string, text: string])[] = [
+    ['API', `${url}/api/cli`],
+    ['Dashboard', dashboardLine(facts, url)],
+    ['Listens on', listenLine(facts)],
     ...facts.health.map(
-      ([service, address]) => `  ${heading(service)}health and metrics at http://${address}`,
+      ([service, address]) =>
+        [capitalize(service), `health and metrics at http://${address}`] satisfies [string, string],
     ),
-    `  Database    ${facts.database}`,
-    `  Queue       ${facts.queue}`,
-    `  Data        ${facts.dataDir} (logs in ${facts.dataDir}/logs)`,
-    ...(facts.uid === null ? [] : [`  Services    run as user ${facts.uid}, not as root`]),
-    `  API key     ${keyLine(facts)}`,
-    `  Private     ${egressLine(facts.egressAllowed)}`,
-    '',
-    'A first monitor:',
-    '',
-    ...firstCall(facts, ownUrl).map((line) => `  ${line}`),
-    '',
-    'Ctrl-C stops it.',
-    '',
+    ['Database', facts.database],
+    ['Queue', facts.queue],
+    ['Data', `${facts.dataDir} (logs in ${facts.dataDir}/logs)`],
+    ...(facts.uid === null ? [] : [['Services', `run as user ${facts.uid}, not as root`] as const]),
+    ['API key', keyLine(facts)],
+    ['Private', egressLine(facts.egressAllowed)],
   ];
-  return lines.join('\n');
+  const key = facts.apiKey ?? (facts.bootstrapKey ? '$BOOTSTRAP_API_KEY' : '$TOCSIN_API_KEY');
+  return `
+Tocsin is running at ${url}
+
+${rows.map(([label, text]) => `  ${label.padEnd(12)}${text}`).join('\n')}
+
+Create your first monitor:
+
+  curl -X POST ${ownUrl}/api/cli/monitors \\
+    -H "Authorization: Bearer ${key}" \\
+    -H 'Content-Type: application/json' \\
+    -d '{"name":"Example","url":"https://example.com"}'
+
+Press Ctrl-C to stop.
+`;
 }
 
-/** As wide as the others. */
-function heading(service: string): string {
-  return `${service.slice(0, 1).toUpperCase()}${service.slice(1)}`.padEnd(12);
+function capitalize(word: string): string {
+  return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 }
 
-function hostLine({ host, port, publicUrl }: WelcomeFacts): string {
-  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  if (host === '127.0.0.1' || host === '::1') {
-    return `this machine alone, at ${address}; to others: HOST=0.0.0.0 PUBLIC_URL=http://<name of this machine>:${port} npm start`;
+function listenLine({ host, port, publicUrl }: WelcomeFacts): string {
+  const address = hostAndPort(host, port);
+  if (host === LOOPBACK || host === '::1') {
+    return `${address}, this machine only. To open it to others: HOST=0.0.0.0 PUBLIC_URL=http://<name of this machine>:${port} npm start`;
   }
-  const hint = publicUrl === undefined ? '; to sign in from another one, set PUBLIC_URL' : '';
-  return `other machines, at ${address} (HOST)${hint}`;
+  const hint = publicUrl === undefined ? '. To sign in from another machine, set PUBLIC_URL' : '';
+  return `${address} (HOST), reachable from other machines${hint}`;
 }
 
 function keyLine(facts: WelcomeFacts): string {
-  if (facts.apiKey !== null) return `${facts.apiKey} (keep it: it is not shown again)`;
-  if (facts.bootstrapKey) return 'the one in BOOTSTRAP_API_KEY';
-  return 'shown at the first start; for another: BOOTSTRAP_API_KEY=tocsin_live_$(openssl rand -hex 24) npm start';
+  if (facts.apiKey !== null) return `${facts.apiKey} (save it now, it is not shown again)`;
+  if (facts.bootstrapKey) return 'the value of BOOTSTRAP_API_KEY';
+  return 'shown at the first start. To add one: BOOTSTRAP_API_KEY=tocsin_live_$(openssl rand -hex 24) npm start';
 }
 
 function dashboardLine({ setupPath, adminEmail }: WelcomeFacts, url: string): string {
   if (setupPath !== null)
-    return `${url}${setupPath} (make the first user; the link works once, until the next start)`;
+    return `${url}${setupPath} (create the first user; the link works once, until the next start)`;
   return adminEmail === undefined ? `${url}/sign-in` : `${url}/sign-in (as ${adminEmail})`;
 }
 
 function egressLine(allowed: readonly string[]): string {
-  if (allowed.length > 0) return `targets may be in ${allowed.join(', ')} (EGRESS_ALLOW_CIDRS)`;
-  return 'targets are refused; to allow this machine: EGRESS_ALLOW_CIDRS=127.0.0.0/8,::1/128 npm start';
-}
-
-function firstCall(facts: WelcomeFacts, url: string): string[] {
-  const key = facts.apiKey ?? (facts.bootstrapKey ? '$BOOTSTRAP_API_KEY' : '$TOCSIN_API_KEY');
-  return [
-    `curl -X POST ${url}/api/cli/monitors \\`,
-    `  -H "Authorization: Bearer ${key}" \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d '{"name":"Example","url":"https://example.com"}'`,
-  ];
+  if (allowed.length > 0) return `targets are allowed in ${allowed.join(', ')} (EGRESS_ALLOW_CIDRS)`;
+  return 'targets are refused. To allow this machine: EGRESS_ALLOW_CIDRS=127.0.0.0/8,::1/128 npm start';
 }

@@ -14,14 +14,14 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const SHUFFLE = /^--shuffle(?:=(\d+))?$/;
 
 /**
- * `npm test`: runs jest with these arguments and ends with its exit code. `--shuffle` runs the test files in random order,
+ * `npm test`: runs jest with these arguments and exits with its exit code. `--shuffle` runs the test files in random order,
  * `--shuffle=SEED` in the order of an earlier run.
  * @public called by `bootstrap.js`
  */
 export async function main(allArgs: readonly string[]): Promise<void> {
   const args = allArgs.filter((arg) => !SHUFFLE.test(arg));
   const shuffleSeed = seedOf(allArgs);
-  if (shuffleSeed !== null) say(`Test files in random order: repeat it with --shuffle=${shuffleSeed}`);
+  if (shuffleSeed !== null) say(`Test files run in random order. To repeat it: --shuffle=${shuffleSeed}`);
   try {
     ensureRedisForTests(say);
     if (runsBrowserTests(args)) ensureChromium(say);
@@ -31,7 +31,7 @@ export async function main(allArgs: readonly string[]): Promise<void> {
     process.exit(1);
   }
   const jest = createRequire(join(ROOT, 'package.json')).resolve('jest/bin/jest');
-  // jest reads ES modules through Node's experimental module API; in the environment, so that its workers get it too.
+  // jest loads ES modules through Node's experimental API. Workers of jest inherit the environment.
   const nodeOptions = [
     process.env['NODE_OPTIONS'],
     '--experimental-vm-modules',
@@ -46,7 +46,7 @@ export async function main(allArgs: readonly string[]): Promise<void> {
       TEST_SHUFFLE_SEED: shuffleSeed ?? '',
     },
   });
-  // A Ctrl-C reaches both of us; jest ends first, and its exit code is ours.
+  // Ctrl-C reaches both processes. This one exits with jest's exit code.
   process.on('SIGINT', () => {});
   const stop = (): void => void child.kill('SIGTERM');
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
@@ -55,7 +55,7 @@ export async function main(allArgs: readonly string[]): Promise<void> {
   process.exitCode = typeof code === 'number' ? code : 128 + signalNumber(signal);
 }
 
-/** Null without `--shuffle`. */
+/** The seed of `--shuffle`; null without it. */
 function seedOf(args: readonly string[]): string | null {
   const match = args.map((arg) => SHUFFLE.exec(arg)).find((found) => found !== null);
   return match === undefined || match === null ? null : (match[1] ?? String(randomInt(1_000_000)));
@@ -65,7 +65,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Chromium is large: it is not asked for where only tests of other folders run. */
+/** Chromium is large, so runs without browser tests do not need it. */
 function runsBrowserTests(args: readonly string[]): boolean {
   return args.every((arg) => arg.startsWith('-')) || args.some((arg) => arg.includes('browser'));
 }

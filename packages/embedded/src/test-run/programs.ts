@@ -8,60 +8,61 @@ import { isRoot } from '../server-folder.ts';
 const APT = '/usr/bin/apt-get';
 
 /**
- * Installs a package of Debian's where that needs no question: as root, or where sudo asks none.
- * @param begin called before it is installed
- * @returns false where it cannot be tried @throws what apt-get failed with
+ * Installs a Debian package if that needs no password: as root, or with passwordless sudo.
+ * @param begin called before the installation
+ * @returns false if the installation is not possible @throws the error of apt-get
  */
 export function installByApt(name: string, begin: () => void): boolean {
   const prefix = isRoot() ? [] : ['sudo', '-n'];
   if (!existsSync(APT) || (prefix.length > 0 && spawnSync('sudo', ['-n', 'true']).status !== 0)) return false;
   begin();
-  const asRoot = (args: readonly string[]): void => {
+  const run = (...args: string[]): void => {
     const [file = APT, ...rest] = [...prefix, 'env', 'DEBIAN_FRONTEND=noninteractive', APT, ...args];
     execFileSync(file, rest, { stdio: 'pipe' });
   };
-  asRoot(['update']);
-  asRoot(['install', '-y', '--no-install-recommends', name]);
+  run('update');
+  run('install', '-y', '--no-install-recommends', name);
   return true;
 }
 
-/**
- * The tests want a real Redis: finds one, or installs one where that needs no question, or throws an
- * `EmbeddedError`. Never goes on without.
- */
+/** Finds or installs a Redis for the tests. @throws EmbeddedError */
 export function ensureRedisForTests(say: (line: string) => void): void {
-  if (findRedisServer() !== null) return;
-  try {
-    installByApt('redis-server', () => say('Installing redis-server for the tests …'));
-  } catch (error) {
-    throw new EmbeddedError('The tests need Redis, and apt-get could not install redis-server', {
-      cause: error,
-    });
-  }
-  if (findRedisServer() === null) {
-    throw new EmbeddedError(
-      'The tests need Redis: install redis-server or valkey-server so that it is on the PATH (e.g. apt-get install redis-server, brew install redis)',
-    );
-  }
+  ensureProgram({
+    find: () => findRedisServer(),
+    need: 'The tests need Redis',
+    package: 'redis-server',
+    hint: 'Install redis-server or valkey-server so that it is on the PATH (e.g. apt-get install redis-server, brew install redis).',
+    say,
+  });
 }
 
-/**
- * The browser tests want a real Chromium: finds one, or installs Debian's where that needs no question, or throws an
- * `EmbeddedError`. Never goes on without. @returns its path
- */
+/** Finds or installs a Chromium for the browser tests. @returns its path @throws EmbeddedError */
 export function ensureChromium(say: (line: string) => void): string {
-  const found = findChromium();
+  return ensureProgram({
+    find: () => findChromium(),
+    need: 'The browser tests need Chromium',
+    package: 'chromium',
+    hint: 'Install it so that chromium, chromium-browser or google-chrome is on the PATH (e.g. apt-get install chromium), or set CHROMIUM_PATH to its executable.',
+    say,
+  });
+}
+
+function ensureProgram(program: {
+  readonly find: () => string | null;
+  readonly need: string;
+  readonly package: string;
+  readonly hint: string;
+  readonly say: (line: string) => void;
+}): string {
+  const { find, need, hint, say } = program;
+  const found = find();
   if (found !== null) return found;
   try {
-    installByApt('chromium', () => say('Installing chromium for the browser tests …'));
-  } catch (error) {
-    throw new EmbeddedError('The browser tests need Chromium, and apt-get could not install it', {
-      cause: error,
-    });
+    installByApt(program.package, () => say(`${need}. Installing ${program.package} …`));
+  } catch (cause) {
+    throw new EmbeddedError(`${need}, and apt-get could not install ${program.package}.`, { cause });
   }
-  const installed = findChromium();
-  if (installed !== null) return installed;
-  throw new EmbeddedError(
-    'The browser tests need Chromium: install it so that chromium, chromium-browser or google-chrome is on the PATH (e.g. apt-get install chromium), or set CHROMIUM_PATH to its program',
-  );
+  const installed = find();
+  if (installed === null) throw new EmbeddedError(`${need}. ${hint}`);
+  return installed;
 }

@@ -8,7 +8,7 @@ import { startTestServers } from './servers.ts';
  */
 
 const gone = new Promise<void>((resolve) => process.once('disconnect', resolve));
-// The run decides: a Ctrl-C in the terminal must not take the servers away from tests that still run.
+// A Ctrl-C in the terminal reaches this process too: tests that still run need the servers until the run stops them.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {
   // Of a run that is gone they are being stopped already.

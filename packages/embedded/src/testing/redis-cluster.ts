@@ -60,9 +60,9 @@ export class TestRedisCluster {
     return this.#nodes.map(({ server }) => `127.0.0.1:${server.port}`);
   }
 
-  /** What every node answers. */
-  ask<Answer>(question: (redis: Redis) => Promise<Answer>): Promise<Answer[]> {
-    return Promise.all(this.#nodes.map(({ redis }) => question(redis)));
+  /** The result of a command on every node. */
+  ask<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result[]> {
+    return Promise.all(this.#nodes.map(({ redis }) => command(redis)));
   }
 
   /** Kills these nodes as a crash does. @returns starts them again, with their slots and without any key */

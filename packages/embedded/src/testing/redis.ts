@@ -20,7 +20,7 @@ export async function createTestRedis(): Promise<{ url: string }> {
   }
 }
 
-/** Every key of a logical database with all that it holds, as text. */
+/** Every key of a logical database with its content, as text. */
 export async function readTestRedis(url: string): Promise<{ key: string; content: string }[]> {
   const redis = new Redis(url);
   try {

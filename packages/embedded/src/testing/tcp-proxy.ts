@@ -24,7 +24,7 @@ export class TcpProxy {
   /** @param url of the server, with its port */
   static async start(url: string): Promise<TcpProxy> {
     const { hostname, port } = new URL(url);
-    // A black hole does not answer the end of a connection either.
+    // A black hole does not acknowledge the end of a connection either.
     const server = createServer({ allowHalfOpen: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -1,18 +1,39 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** How long a test waits before it reports a hang, in milliseconds. It is no statement about speed. */
+/** How long a test waits before it reports a hang. It is no statement about speed: a busy machine still gets there in time. */
 const HANG_MS = 120_000;
-const POLL_MS = 5;
+/** Polls become rarer, since each one may take processor time from what is awaited. */
+const POLL_MS = { first: 5, last: 100, growth: 1.2 } as const;
+
+type Poll<Seen> = () => Promise<Seen | null | undefined | false> | Seen | null | undefined | false;
 
 /**
- * Polls until `condition` holds. The helper of `@tocsin/embedded/testing/until` does more, but that package is built on this one.
+ * Polls `look` until it returns something other than null, undefined or false, and returns that.
  * @param what the awaited condition, for the error message
- * @throws Error if the condition does not hold within two minutes
+ * @param hangMs only for waits that take minutes even on an idle machine
+ * @throws Error if the condition does not hold within `hangMs`
  */
-export async function until(what: string, condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + HANG_MS;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`Still waiting after ${HANG_MS / 1000} s: ${what}`);
-    await wait(POLL_MS);
+export async function until<Seen>(what: string, look: Poll<Seen>, hangMs = HANG_MS): Promise<Seen> {
+  const seen = await seenBefore(Date.now() + hangMs, look);
+  if (seen === null) throw new Error(`Still waiting after ${hangMs / 1000} s: ${what}`);
+  return seen;
+}
+
+/**
+ * Polls like `until`, at least once, but gives up without an error.
+ * @param deadline epoch milliseconds
+ * @param pollMs a fixed interval between polls; by default they become rarer
+ * @returns null if the condition did not hold before the deadline
+ */
+export async function seenBefore<Seen>(
+  deadline: number,
+  look: Poll<Seen>,
+  pollMs?: number,
+): Promise<Seen | null> {
+  for (let interval: number = POLL_MS.first; ; interval = Math.min(POLL_MS.last, interval * POLL_MS.growth)) {
+    const seen = await look();
+    if (seen !== null && seen !== undefined && seen !== false) return seen;
+    if (Date.now() > deadline) return null;
+    await wait(pollMs ?? interval);
   }
 }

@@ -10,7 +10,7 @@ import { openDatabase } from '@tocsin/db/database/open';
 import type { OpenDatabase } from '@tocsin/db/database/open';
 import { accounts } from '@tocsin/db/users/table';
 import { createEgress } from '@tocsin/egress/create-egress';
-import type { LookupAll } from '@tocsin/egress/guarded-lookup';
+import type { LookupAll } from '@tocsin/egress/dns/name-resolver';
 import { createTestDatabase } from '@tocsin/embedded/testing/database';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';

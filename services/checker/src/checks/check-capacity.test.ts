@@ -166,7 +166,7 @@ describe('targets that hang', () => {
     expect(refused).toEqual([[`hanging-${SLOW_LIMIT + SLOW_LIMIT / 2 + 1}`, 'throttled']]);
   });
 
-  test('are told once of each check that only waits', async () => {
+  test('are notified once of each check that only waits', async () => {
     await hang(['shop', 'blog']);
     await start('fast');
     expect(slow).toEqual(['shop', 'blog']);
@@ -231,7 +231,7 @@ test('checks that are late because this process is busy are not slow', async () 
   expect(running.has('waits')).toBe(true);
 });
 
-test('a check is not slow because of what comes before its probe', async () => {
+test('time before the probe does not make a check slow', async () => {
   const claim = { monitorId: 'shop', accountId: 'one', url: '', intervalSeconds: 60, timeoutSeconds: 60 };
   const permit = await capacity.acquire(claim, 0);
   if (typeof permit === 'string') throw new Error(permit);
@@ -242,7 +242,7 @@ test('a check is not slow because of what comes before its probe', async () => {
   expect(capacity.isSlow('shop')).toBe(false);
 });
 
-test('a slow check that is given up before its probe has ended is remembered as slow', async () => {
+test('a slow check that ends before its probe has a result is remembered as slow', async () => {
   await start('hangs');
   await pass(1_000);
   running.get('hangs')?.release();
@@ -306,7 +306,7 @@ describe('jobs are left to others', () => {
   });
 });
 
-test('after closing nothing starts, and whoever waits is refused', async () => {
+test('after closing no check starts, and waiting ones are refused', async () => {
   await startAll(many(CONCURRENCY + 2, 'fast'));
   capacity.close();
   await start('late');

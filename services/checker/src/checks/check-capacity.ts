@@ -5,7 +5,7 @@ import { ExpiringMap } from '../targets/expiring-map.ts';
 
 /** A probe that has run for this long only waits for its target: it costs memory, but no time of this process. */
 const SLOW_AFTER_MS = 1_000;
-/** A timer that fires this much later tells of a process that is short of CPU time, not of a slow target. */
+/** A timer that fires this much late means that the process is short of CPU time, not that the target is slow. */
 const LATE_TIMER_MS = 200;
 /** Fast checks in a row after which a monitor that was slow counts as fast again. */
 const FAST_CHECKS_TO_RECOVER = 3;
@@ -17,13 +17,13 @@ const REMEMBERED_RESERVE_MS = 60_000;
 /** Slow permits per fast permit, and their minimum. If a region's network fails, each check is slow until it times out. */
 const SLOW_PER_FAST = 8;
 const MIN_SLOW = 4_000;
-/** What one account, or one host, may hold of the slow permits while others hold or request some. */
+/** The share of the slow permits that one account, or one host, may have while others have or request some. */
 const ACCOUNT_SHARE = 3 / 4;
 const HOST_SHARE = 1 / 2;
-/** Jobs are left to other processes while this many checks wait for a fast permit, until half of them have started. */
+/** While this many checks wait for a fast permit, other processes take the jobs, until half of the checks have started. */
 const MAX_WAITING = 10_000;
 
-/** What the fairness between checks depends on. */
+/** The properties of a check that fairness depends on. */
 export interface CapacityClaim {
   readonly monitorId: string;
   readonly accountId: string;
@@ -39,9 +39,9 @@ export interface CheckCapacityOptions {
   readonly slowLimit?: number;
   /** Whether results wait for Postgres; default: never. */
   readonly isStalled?: () => boolean;
-  /** Whether this process is short of CPU time; default: what its event loop says. */
+  /** Whether this process is short of CPU time; default: by the load of its event loop. */
   readonly isBusy?: () => boolean;
-  /** Called when this process should take no more jobs, since it cannot keep up, and when it should take them again. */
+  /** Called when this process should stop taking jobs, because it cannot keep up, and when it should take them again. */
   readonly onBacklog?: (isBehind: boolean) => void;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
@@ -53,7 +53,7 @@ export interface Permit {
   readonly waitedMs: number;
   /** To be called when the probe begins. */
   readonly begin: () => void;
-  /** To be called once, when the probe has ended. The permit is free then; what follows is up to Postgres. */
+  /** To be called once, when the probe has ended. It frees the permit, because recording takes no time of this process. */
   readonly probed: () => void;
   /** To be called once, when the check is over. */
   readonly release: () => void;
@@ -71,14 +71,9 @@ export type NoPermit = 'closed' | 'late' | 'throttled';
  * alone.
  */
 export class CheckCapacity {
+  readonly #options: Required<CheckCapacityOptions>;
   readonly #fast: FairLimiter<'account'>;
   readonly #slow: FairLimiter<'account' | 'host'>;
-  readonly #concurrency: number;
-  readonly #slowLimit: number;
-  readonly #isStalled: () => boolean;
-  readonly #isBusy: () => boolean;
-  readonly #onBacklog: (isBehind: boolean) => void;
-  readonly #now: () => number;
   /** Monitors that were slow: how many fast checks they still need to count as fast. */
   readonly #slowMonitors: ExpiringMap<string, number>;
   /** Checks that were probed and whose result is not recorded. */
@@ -87,7 +82,16 @@ export class CheckCapacity {
   #isBehind = false;
 
   constructor(options: CheckCapacityOptions) {
-    const { concurrency, slowLimit = Math.max(MIN_SLOW, SLOW_PER_FAST * concurrency) } = options;
+    const { concurrency } = options;
+    this.#options = {
+      slowLimit: Math.max(MIN_SLOW, SLOW_PER_FAST * concurrency),
+      isStalled: () => false,
+      isBusy: watchLoopLoad(),
+      onBacklog: () => undefined,
+      now: () => performance.now(),
+      ...options,
+    };
+    const { slowLimit, now } = this.#options;
     this.#fast = new FairLimiter({
       limit: concurrency,
       limits: { account: concurrency },
@@ -99,13 +103,7 @@ export class CheckCapacity {
       sharedBy: 'account',
       soleOwnerMayUseAll: true,
     });
-    this.#concurrency = concurrency;
-    this.#slowLimit = slowLimit;
-    this.#isStalled = options.isStalled ?? (() => false);
-    this.#isBusy = options.isBusy ?? watchLoopLoad();
-    this.#onBacklog = options.onBacklog ?? (() => undefined);
-    this.#now = options.now ?? (() => performance.now());
-    this.#slowMonitors = new ExpiringMap(options.now);
+    this.#slowMonitors = new ExpiringMap(now);
   }
 
   /** Whether the next check of this monitor starts as a slow one. */
@@ -116,7 +114,7 @@ export class CheckCapacity {
   /**
    * Waits for a permit.
    * @param withinMs how long, in milliseconds
-   * @param onSlow called once where the check only waits from then on: for a slow target, or for a permit of a slow check
+   * @param onSlow called once if the check only waits from then on: for a slow target, or for a permit of a slow check
    */
   async acquire(
     claim: CapacityClaim,
@@ -129,7 +127,7 @@ export class CheckCapacity {
       if (!this.#mayWaitForSlow(claim.accountId)) return 'throttled';
       onSlow();
     }
-    const requestedAt = this.#now();
+    const requestedAt = this.#options.now();
     const release = await (isSlow
       ? this.#slow.acquire(slowOwners(claim), withinMs)
       : this.#acquireFast(claim, withinMs));
@@ -137,18 +135,18 @@ export class CheckCapacity {
       if (this.#closed) return 'closed';
       return isSlow ? 'throttled' : 'late';
     }
-    const waitedMs = this.#now() - requestedAt;
+    const waitedMs = this.#options.now() - requestedAt;
     return isSlow
       ? this.#permit(claim, waitedMs, release, null)
       : this.#permit(claim, waitedMs, release, onSlow);
   }
 
   /**
-   * Whether one more check of this account may wait for a slow permit. What waits keeps its job from ending, and a process runs a limited
-   * number of jobs: so an account may have as many waiting as all accounts together leave free.
+   * Whether one more check of this account may wait for a slow permit. Its job runs meanwhile, and a process runs a limited number of
+   * jobs. So an account may have as many checks waiting as all accounts together leave free.
    */
   #mayWaitForSlow(accountId: string): boolean {
-    return this.#slow.waitingOf('account', accountId) <= this.#slowLimit - this.#slow.waiting;
+    return this.#slow.waitingOf('account', accountId) <= this.#options.slowLimit - this.#slow.waiting;
   }
 
   async #acquireFast({ accountId }: CapacityClaim, withinMs: number): Promise<Release | null> {
@@ -168,9 +166,9 @@ export class CheckCapacity {
     let wasSlow = false;
     let timer: NodeJS.Timeout | undefined;
     const watch = (): void => {
-      const dueAt = this.#now() + SLOW_AFTER_MS;
+      const dueAt = this.#options.now() + SLOW_AFTER_MS;
       timer = setTimeout(() => {
-        if (this.#now() - dueAt > LATE_TIMER_MS) return watch();
+        if (this.#options.now() - dueAt > LATE_TIMER_MS) return watch();
         wasSlow = true;
         if (onSlow === null) return;
         const releaseFast = release;
@@ -195,7 +193,7 @@ export class CheckCapacity {
         clearTimeout(timer);
         release();
         if (isProbed) this.#recording -= 1;
-        // It was given up, such as while it waited for a name.
+        // The check ended without a result, for example while it waited for a lookup.
         else if (wasSlow) this.#noteSpeed(claim, true);
         this.#noteBacklog();
       },
@@ -213,7 +211,7 @@ export class CheckCapacity {
     if (this.#slowMonitors.size > MAX_SLOW_MONITORS) this.#slowMonitors.deleteOldest();
   }
 
-  /** Refuses every check that waits, and every one that comes later. */
+  /** Refuses all waiting and later checks. */
   close(): void {
     this.#closed = true;
     this.#fast.refuseWaiting();
@@ -221,16 +219,17 @@ export class CheckCapacity {
   }
 
   #noteBacklog(): void {
-    const isBehind = this.#isStartingBehind() || (this.#recording >= this.#concurrency && this.#isStalled());
+    const { concurrency, isStalled, onBacklog } = this.#options;
+    const isBehind = this.#isStartingBehind() || (this.#recording >= concurrency && isStalled());
     if (isBehind === this.#isBehind) return;
     this.#isBehind = isBehind;
-    this.#onBacklog(isBehind);
+    onBacklog(isBehind);
   }
 
   #isStartingBehind(): boolean {
     const { waiting } = this.#fast;
     if (waiting === 0) return false;
-    return waiting > (this.#isBehind ? MAX_WAITING / 2 : MAX_WAITING) || this.#isBusy();
+    return waiting > (this.#isBehind ? MAX_WAITING / 2 : MAX_WAITING) || this.#options.isBusy();
   }
 }
 
@@ -243,8 +242,7 @@ const SAMPLE_EVERY_MS = 500;
 const MAX_UTILIZATION = 0.95;
 
 /**
- * Whether this process is short of CPU time: its event loop hardly waited for anything since the last sample. Cheap enough to be asked
- * for each check.
+ * Whether this process is short of CPU time: its event loop was hardly idle since the last sample. Cheap enough to call for each check.
  * @param now milliseconds of a monotonic clock
  */
 export function watchLoopLoad(

@@ -16,7 +16,7 @@ function membersOf(count: number): WaveMember[] {
   return Array.from({ length: count }, (_, index) => ({ monitorId: randomUUID(), revision: index + 1 }));
 }
 
-/** Nobody took the job before. */
+/** No worker took the job before. */
 const FIRST = { stalls: 0, again: false };
 
 const idsOf = (checks: readonly SingleCheck[]): string[] => checks.map(({ monitorId }) => monitorId);
@@ -80,7 +80,7 @@ describe('a wave', () => {
     expect(failed).toEqual([]);
   });
 
-  test('of nobody is done', async () => {
+  test('without members is done', async () => {
     await checkJobs({}).run(WAVE, JOB, FIRST);
     expect(ran).toEqual([]);
   });
@@ -97,7 +97,7 @@ describe('a wave', () => {
     await running;
   });
 
-  test('a check that fails is reported and holds no other, nor is it run again', async () => {
+  test('a failed check is reported, delays no other, and does not run again', async () => {
     const members = membersOf(3);
     const error = new TypeError('broken');
     const jobs = checkJobs({
@@ -110,18 +110,18 @@ describe('a wave', () => {
   });
 });
 
-test('a single check runs without asking who is in a wave', async () => {
+test('a single check runs without listing members of a wave', async () => {
   const check = { monitorId: randomUUID(), revision: 7 };
   const jobs = checkJobs({ listMembers: () => Promise.reject(new Error('not to be asked')) });
   await jobs.run(check, `first-${check.monitorId}-1`, FIRST);
   expect(ran).toEqual([check]);
 });
 
-describe('while Postgres does not say who is in a wave', () => {
+describe('while Postgres cannot list the members of a wave', () => {
   test.each([
     ['it is away', () => Promise.reject(new Error('away'))],
     ['it hangs', () => new Promise<never>(() => undefined)],
-  ])('those of last time are checked, and nobody where they are not known: %s', async (_, down) => {
+  ])('the members of last time are checked, and none if they are not known: %s', async (_, down) => {
     const members = membersOf(3);
     let up = true;
     const jobs = checkJobs({
@@ -138,7 +138,7 @@ describe('while Postgres does not say who is in a wave', () => {
     expect([ran, failed]).toEqual([[], []]);
   });
 
-  test('those who left the wave before are not', async () => {
+  test('monitors that left the wave earlier are not checked', async () => {
     let answer: () => Promise<WaveMember[]> = async () => membersOf(2);
     const jobs = checkJobs({ listMembers: () => answer() });
     await jobs.run(WAVE, JOB, FIRST);
@@ -154,7 +154,7 @@ describe.each([
   ['returned', new JobReturnedError('shutting down')],
   ['postponed', new JobPostponedError('not now')],
 ])('a wave of which a check is %s', (_, error) => {
-  test('is thrown back when all have ended, and its next run leaves out those that are done, or failed', async () => {
+  test('returns to the queue when all have ended, and its next run skips checks that are done or failed', async () => {
     const members = membersOf(4);
     const [again, , broken] = idsOf(members);
     let refused = 2;
@@ -175,7 +175,7 @@ describe.each([
     expect(idsOf(ran)).toEqual([again, again]);
   });
 
-  test('leaves nothing out of its next slot, nor of a later run of the same', async () => {
+  test('skips nothing in its next slot, nor in a later run of the same slot', async () => {
     const members = membersOf(3);
     let refuse = true;
     const jobs = checkJobs({
@@ -220,7 +220,7 @@ describe('a wave that runs again', () => {
     expect(ran).toEqual(members);
   });
 
-  test('too late, skips those alone: what is recorded was not missed', async () => {
+  test('too late, skips only unrecorded checks', async () => {
     const members = membersOf(3);
     const jobs = checkJobs({
       listMembers: async (_, slot) => (slot === undefined ? members : members.slice(2)),
@@ -231,7 +231,7 @@ describe('a wave that runs again', () => {
     expect(ran).toEqual(members.slice(2));
   });
 
-  test('waits until Postgres says who that is, and skips nobody when it is too late by then', async () => {
+  test('waits until Postgres lists them, and skips none if it is too late by then', async () => {
     const members = membersOf(3);
     const jobs = checkJobs({
       listMembers: async (_, slot) => (slot === undefined ? members : Promise.reject(new Error('away'))),
@@ -244,7 +244,7 @@ describe('a wave that runs again', () => {
   });
 });
 
-test('a slot that is too late is skipped for those that are known, and nobody is asked who they are', async () => {
+test('a slot that is too late is skipped for the known members, without a query', async () => {
   const members = membersOf(3);
   let asked = 0;
   const jobs = checkJobs({
@@ -272,7 +272,7 @@ test('waves of which no job comes any more are forgotten', async () => {
 });
 
 describe('a job only waits', () => {
-  /** Of each check: what tells that it only waits, and what ends it. */
+  /** Functions that make a check slow, and end it. */
   let checks: { slow: () => void; end: () => void }[];
   let waiting: number;
   let jobs: CheckJobs;

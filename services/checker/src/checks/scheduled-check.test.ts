@@ -136,7 +136,7 @@ describe('missed checks', () => {
     expect(target.requests.size).toBe(1);
   });
 
-  test('slots that never became a job count once the next one is recorded, those skipped here only as what they are', async () => {
+  test('slots without a job count when the next one is recorded, and skipped slots count once, by their reason', async () => {
     await rememberSlots(-9, -5);
     await run(-3);
     expect(await countOf('missed')).toEqual({ late: 1 });
@@ -146,7 +146,7 @@ describe('missed checks', () => {
     expect(await countOf('missed')).toEqual({ late: 1, no_job: 3 });
   });
 
-  test('what was skipped before an older gap explains no later one', async () => {
+  test('a slot skipped before an older gap does not explain a later one', async () => {
     await run(-7);
     await rememberSlots(-3);
     await run(0);
@@ -211,7 +211,7 @@ describe('a monitor that cannot be read', () => {
     expect(await countOf('missed')).toEqual({ unreadable: 1 });
   });
 
-  test('because Postgres is away is checked later', async () => {
+  test('because Postgres is unavailable is checked later', async () => {
     checks = scheduledChecks({ load: () => Promise.reject(new Error('connection terminated')) });
     await expect(run(0)).rejects.toThrow(JobPostponedError);
     expect(await countOf('missed')).toEqual({});
@@ -223,7 +223,7 @@ describe('a monitor that cannot be read', () => {
       'a single check',
       () => checks.run({ monitorId, revision: 1 }, `first-${monitorId}-${slot - 90_000_000}`, null),
     ],
-  ])('and whose job of %s is too late is given up, whatever Postgres says', async (_, runLate) => {
+  ])('and whose job of %s is too late is skipped, whatever Postgres returns', async (_, runLate) => {
     checks = scheduledChecks({ load: () => Promise.reject(new Error('connection terminated')) });
     await runLate();
     const counts = { ...(await countOf('missed')), ...(await countOf('skipped')) };
@@ -234,7 +234,7 @@ describe('a monitor that cannot be read', () => {
 describe('a check that waits for a permit', () => {
   let isWaiting: boolean;
   let nowMs: number;
-  /** Has no permit for fast checks before it is told to. */
+  /** Has no permit for fast checks until the test grants one. */
   let capacity: CheckCapacity;
   let freePermit: () => void;
   beforeEach(async () => {
@@ -305,7 +305,7 @@ describe('a check that waits for a permit', () => {
     expect(target.requests.size).toBe(0);
   });
 
-  test('runs with what is known of its monitor while Postgres is unavailable', async () => {
+  test('runs with the cached monitor while Postgres is unavailable', async () => {
     let isAway = false;
     checks = scheduledChecks({
       capacity,
@@ -366,7 +366,7 @@ test('a first check of a monitor with a long interval may be late by as much', a
   expect([await countOf('skipped'), target.requests.get('/')]).toEqual([{}, 1]);
 });
 
-test('the lag is that of the checks that start, from their slot', async () => {
+test('the lag is measured from the slot to the start of a check', async () => {
   await run(-9);
   await run(0);
   const text = await registry.getSingleMetricAsString('tocsin_check_schedule_lag_seconds');

@@ -10,7 +10,7 @@ const GUARDED = /; allow it with EGRESS_ALLOW_CIDRS$/;
 
 let ground: AttackGround;
 let egress: Egress;
-/** What the public server sends a request for each path to; null: an answer of 200. */
+/** Where the public server redirects each path; null: it responds with 200. */
 let location: (path: string) => { status: number; to: string } | null;
 let requests = 0;
 beforeAll(async () => {

@@ -37,7 +37,7 @@ describe('content codings', () => {
     expect(await decodeBody(Buffer.alloc(0), true, 'gzip', '')).toEqual({ text: '' });
   });
 
-  test('what there is of a body that the check cut counts, and nothing of one that the server cut', async () => {
+  test('a body that the check cut is decoded as far as possible, one that the server cut is not', async () => {
     const words = Array.from({ length: 20_000 }, (_, index) => `word ${index * 7919}`).join(' ');
     const bytes = gzipSync(words);
     const half = bytes.subarray(0, bytes.length / 2);
@@ -87,7 +87,7 @@ describe('charsets', () => {
 describe('in a check', () => {
   const egress = loopbackEgress();
 
-  test('a compressed answer that was not asked for', async () => {
+  test('a compressed response that was not requested', async () => {
     const target = await targets.http((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(TEXT));
     });

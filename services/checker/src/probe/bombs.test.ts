@@ -55,8 +55,8 @@ beforeAll(() => {
   };
 });
 
-describe('many checks at once of targets that answer with', () => {
-  test('bombs: no more memory than what they may unfold to', async () => {
+describe('many checks at once of targets that respond with', () => {
+  test('compression bombs: no more memory than the decompression limit', async () => {
     const nested = gzipSync(packed.gzip);
     const bombs = await Promise.all([
       serve('gzip', packed.gzip),

@@ -25,7 +25,7 @@ interface Step {
 }
 
 /**
- * Checks the first step; each redirects to the next, the last one answers.
+ * Checks the first step; each redirects to the next, the last one responds.
  * @param headers of the monitor
  */
 async function follow(
@@ -112,7 +112,7 @@ describe('a cookie that a redirect sets', () => {
   });
 });
 
-describe('what a check keeps is bounded', () => {
+describe('the cookies of a check are limited', () => {
   test('50 cookies', async () => {
     const sets = Array.from({ length: 200 }, (_, index) => `c${index}=1`);
     const { result, seen } = await follow([{ at: 'a.test/1', sets }, last('a.test/2')]);

@@ -1,19 +1,19 @@
 import type { CookieJar } from 'tough-cookie';
 
-/** What RFC 6265 asks of a client at least; a target that sets more gains nothing. */
+/** The minimum that RFC 6265 requires of a client. */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_CHARACTERS = 4_096;
 
-/** The cookies of one check: kept over its redirects, and forgotten with it. */
+/** The cookies of one check, kept over its redirects. */
 export class CheckCookies {
   #jar: CookieJar | null = null;
   #count = 0;
 
   /**
-   * Keeps what a response set, as far as a browser would.
+   * Stores the cookies of a response as a browser would.
    * @param setCookie its Set-Cookie headers, as Node read them (Latin-1)
    */
-  async keep(url: URL, setCookie: readonly string[]): Promise<void> {
+  async store(url: URL, setCookie: readonly string[]): Promise<void> {
     if (setCookie.length === 0) return;
     this.#jar ??= await createJar();
     for (const cookie of setCookie) {
@@ -31,7 +31,7 @@ export class CheckCookies {
   }
 }
 
-/** Loaded with the first cookie: the list of public suffixes takes 18 MB, which most checkers of internal targets never need. */
+/** Loaded with the first cookie, because the list of public suffixes takes 18 MB, which most checkers of internal targets never need. */
 async function createJar(): Promise<CookieJar> {
   const { CookieJar } = await import('tough-cookie');
   return new CookieJar();

@@ -102,7 +102,7 @@ describe('a body in chunks that are none', () => {
 });
 
 describe('at an odd moment', () => {
-  test('an answer before the request, and one with the rest of the connection reset', async () => {
+  test('a response before the request, and one followed by a reset', async () => {
     const early = await targets.tcp((socket) => {
       socket.resume().write('HTTP/1.1 204 Early\r\n\r\n');
     });
@@ -126,7 +126,7 @@ describe('at an odd moment', () => {
     ['with the request', (socket) => void socket.once('data', () => reset(socket))],
     ['within the head', (socket) => void socket.write('HTTP/1.1 200', () => reset(socket))],
     [
-      'after an interim answer',
+      'after an interim response',
       (socket) => void socket.write('HTTP/1.1 100 OK\r\n\r\n', () => reset(socket)),
     ],
   ])('a reset %s', async (_name, listener) => {
@@ -149,7 +149,7 @@ describe('at an odd moment', () => {
     await target.allClosed();
   });
 
-  test('bytes without end after a switch of protocols, and empty lines before any answer', async () => {
+  test('endless bytes after a switch of protocols, and empty lines before the response', async () => {
     const switched = await pouring(
       'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n',
       'x'.repeat(10_000),

@@ -35,7 +35,7 @@ function pouring(head: string, more: string | Buffer, counted: { bytes: number }
   });
 }
 
-/** Sends `head`, then `drop` again and again; `onDrop` is told how many times. */
+/** Sends `head`, then `drop` again and again; `onDrop` gets the number of times. */
 function trickling(head: string, drop: string, onDrop: (count: number) => void): Promise<LocalTarget> {
   return targets.tcp((socket: net.Socket) => {
     socket.once('data', () => {
@@ -51,7 +51,7 @@ function trickling(head: string, drop: string, onDrop: (count: number) => void):
   });
 }
 
-describe('malformed answers', () => {
+describe('malformed responses', () => {
   test.each([
     ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['no status line', '\r\n\r\n<html>'],
@@ -91,7 +91,7 @@ describe('malformed answers', () => {
     expect(await check(target.origin, egress)).toMatchObject({ status: 'DOWN', statusCode, errorReason });
   });
 
-  test('a switch of protocols nobody asked for is HTTP_101', async () => {
+  test('an unexpected switch of protocols is HTTP_101', async () => {
     const target = await responding(
       targets,
       'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n',
@@ -229,7 +229,7 @@ describe('endless heads are bounded', () => {
     await target.allClosed();
   });
 
-  test('interim answers', async () => {
+  test('interim responses', async () => {
     const target = await pouring('', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50), { bytes: 0 });
     const result = await check(target.origin, egress);
     expect(result).toMatchObject({ statusCode: null, latencyMs: 0, errorReason: 'UNKNOWN_ERROR' });
@@ -237,7 +237,7 @@ describe('endless heads are bounded', () => {
     await target.allClosed();
   });
 
-  test('a few interim answers are fine', async () => {
+  test('a few interim responses are accepted', async () => {
     const target = await responding(
       targets,
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 Done\r\n\r\n',

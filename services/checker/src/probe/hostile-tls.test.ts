@@ -145,7 +145,7 @@ describe('a certificate', () => {
     await target.allClosed();
   });
 
-  test('with a NUL or a newline in its name is not one for what stands before', async () => {
+  test('with a NUL or a newline in its name is not valid for the part before it', async () => {
     for (const name of ['localhost\0.evil.example', 'localhost\n.evil.example', 'localhost, DNS:localhost']) {
       const odd = await createCertificate([name]);
       const target = await targets.https(odd, (_request, response) => response.end());
@@ -178,7 +178,7 @@ describe('a certificate', () => {
   });
 });
 
-test('an answer over TLS that is reset, or never closed properly', async () => {
+test('a response over TLS that is reset, or never closed properly', async () => {
   const endings: ((socket: tls.TLSSocket) => void)[] = [
     (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nne', () => socket.destroy()),
     (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\nneedle', () => socket.destroy()),

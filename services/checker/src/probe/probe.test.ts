@@ -107,7 +107,7 @@ describe('a healthy target', () => {
 });
 
 describe('the request', () => {
-  test('has our defaults, which the custom headers replace whatever their case', async () => {
+  test('has default headers, which custom headers replace in any case', async () => {
     const seen: IncomingMessage[] = [];
     const target = await targets.http((request, response) => {
       seen.push(request);
@@ -189,7 +189,7 @@ describe('a failing target is a result', () => {
     });
   });
 
-  test('nobody listens', async () => {
+  test('nothing listens', async () => {
     const port = await targets.closedPort();
     expect(await check(`http://127.0.0.1:${port}`, egress)).toMatchObject({
       status: 'DOWN',
@@ -221,7 +221,7 @@ describe('a failing target is a result', () => {
     });
   });
 
-  test('a resolver that never answers: TIMEOUT without a latency, for nothing was reached', async () => {
+  test('a resolver that never responds: TIMEOUT without a latency', async () => {
     const silent = createEgress({ allowCidrs: [], lookup: () => undefined });
     expect(await check('http://slow.test/', silent, { timeoutMs: 60 })).toMatchObject({
       latencyMs: 0,
@@ -231,7 +231,7 @@ describe('a failing target is a result', () => {
     });
   });
 
-  test('a server that never answers: TIMEOUT with the elapsed time', async () => {
+  test('a server that never responds: TIMEOUT with the elapsed time', async () => {
     holdProbeClock();
     const target = await targets.http(() => jest.advanceTimersByTime(80));
     const result = await check(target.origin, egress, { timeoutMs: 80 });

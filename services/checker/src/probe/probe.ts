@@ -132,12 +132,12 @@ async function exchange(
     if (hop.statusCode === null || !follows || !isRedirect(hop.statusCode)) {
       const latencyMs = deadline.elapsedMs();
       const body = await bodyText(hop);
-      return 'problem' in body ? fail(body.problem) : judgedResult(target, hop, body.text, latencyMs);
+      return 'problem' in body ? fail(body.problem) : evaluatedResult(target, hop, body.text, latencyMs);
     }
     if (redirects === MAX_REDIRECTS) return fail(`more than ${MAX_REDIRECTS} redirects`);
     const next = redirectedRequest(request, hop.statusCode, hop.location);
     if (typeof next === 'string') return fail(next);
-    await cookies.keep(request.url, hop.setCookie);
+    await cookies.store(request.url, hop.setCookie);
     request = { ...next, cookies: cookies.headerFor(next.url) };
   }
 }
@@ -169,15 +169,15 @@ async function bodyText({
   return decodeBody(body.bytes, body.complete, contentEncoding, contentType);
 }
 
-function judgedResult(
+function evaluatedResult(
   target: ProbeTarget,
   { statusCode, certificateExpiresAt, clock }: HopOutcome,
   body: string | null,
   latencyMs: number,
 ): ProbeResult {
   const response = { statusCode: statusCode ?? 0, body, latencyMs, certificateExpiresAt, now: new Date() };
-  const judgement = evaluateResponse(response, target.assertions);
-  return { ...judgement, latencyMs, statusCode, timings: clock.timings(), certificateExpiresAt };
+  const verdict = evaluateResponse(response, target.assertions);
+  return { ...verdict, latencyMs, statusCode, timings: clock.timings(), certificateExpiresAt };
 }
 
 function failedResult(

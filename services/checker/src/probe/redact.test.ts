@@ -52,7 +52,7 @@ describe('redactSent', () => {
   });
 });
 
-describe('a target that echoes what it was sent', () => {
+describe('a target that echoes the request', () => {
   const targets = createLocalTargets();
   afterEach(() => targets.closeAll());
   const echoes: [string, (key: string) => http.OutgoingHttpHeaders][] = [

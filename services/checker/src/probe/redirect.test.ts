@@ -24,7 +24,7 @@ interface Seen {
   readonly contentType: string | undefined;
 }
 
-/** Redirects `/` with this status to a location, answers everything else with 200, and notes what it saw. */
+/** Redirects `/` with this status to a location, responds to everything else with 200, and notes the requests. */
 function redirecting(statusCode: number, location: () => string, seen: Seen[]): RequestListener {
   return (request, response) => {
     withBody(request, (body) => {
@@ -79,7 +79,7 @@ describe('within an origin', () => {
     await target.allClosed();
   });
 
-  test.each([300, 304, 305, 399])('%d is an answer, not a redirect', async (statusCode) => {
+  test.each([300, 304, 305, 399])('%d is a response, not a redirect', async (statusCode) => {
     const target = await targets.http((_request, response) => {
       response.writeHead(statusCode, { location: '/next' }).end();
     });
@@ -89,7 +89,7 @@ describe('within an origin', () => {
 });
 
 describe('across origins', () => {
-  test.each([302, 307, 308])('%d leaves custom headers and body behind', async (statusCode) => {
+  test.each([302, 307, 308])('%d drops custom headers and body', async (statusCode) => {
     const [first, second]: [Seen[], Seen[]] = [[], []];
     const other = await targets.http(redirecting(200, () => '', second));
     const target = await targets.http(redirecting(statusCode, () => `${other.origin}/away`, first));
@@ -122,7 +122,7 @@ describe('across origins', () => {
 });
 
 describe('where the redirect itself is asserted', () => {
-  test('it is the answer', async () => {
+  test('it is the response', async () => {
     const target = await targets.http((_request, response) => {
       response.writeHead(302, { location: 'http://10.0.0.1/' }).end('moved');
     });

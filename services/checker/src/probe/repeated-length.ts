@@ -7,12 +7,12 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const COLON = 0x3a;
 const DIGIT_1 = 0x31;
-/** Turns an ASCII letter into lower case and leaves a hyphen as it is. */
+/** Changes an ASCII letter to lower case and keeps a hyphen. */
 const LOWER_CASE = 0x20;
-/** Where the status code begins in `HTTP/1.1 200 OK`. */
+/** The column of the status code in `HTTP/1.1 200 OK`. */
 const STATUS_COLUMN = 9;
 const NAME = Buffer.from('content-length');
-/** A repeated Content-Length has this name by the time the parser sees it. */
+/** The name of a repeated Content-Length when the parser sees it. */
 const RENAMED = 'content-lengt~';
 const TILDE = 0x7e;
 
@@ -27,7 +27,7 @@ export function renameRepeatedLengths(socket: Socket): void {
   socket.prependListener('data', (chunk: Buffer) => scanner.scan(chunk));
 }
 
-/** Whether a response has several lengths that differ. */
+/** Whether a response has different values of Content-Length. */
 export function differentLengths(headers: IncomingHttpHeaders): boolean {
   const repeated = headers[RENAMED];
   if (typeof repeated !== 'string') return false;
@@ -66,7 +66,7 @@ class HeadScanner {
     if ((byte | LOWER_CASE) !== NAME[this.#matched]) return;
     this.#matched += 1;
     if (this.#matched < NAME.length || this.#lengths === 0) return;
-    // At the end of a chunk this may be a longer name, which means nothing to a check either.
+    // At the end of a chunk this may be a longer name, which no check reads.
     const next = chunk[at + 1];
     if (next === undefined || endsName(next)) chunk[at] = TILDE;
   }

@@ -38,7 +38,7 @@ function sqlError(code: string, message = 'refused'): DatabaseError {
   return error;
 }
 
-/** A recorder whose database answers as told; `batches` are the ids of each call. */
+/** A recorder with a fake database; `batches` are the ids of each call. */
 function recorderOn(
   answer: (ids: string[], call: number) => CheckOutcome[] | Error | Promise<CheckOutcome[]>,
   ensurePartitions = async (): Promise<void> => undefined,
@@ -110,7 +110,7 @@ describe('Recorder', () => {
     expect(batches).toEqual([['busy', 'other'], ['busy'], ['busy']]);
   });
 
-  test('however many results of busy monitors wait in front, those of others pass', async () => {
+  test('results of busy monitors do not delay those of others', async () => {
     let held = true;
     const { recorder } = recorderOn((ids) =>
       ids.map((id) => (held && id.startsWith('busy') ? { kind: 'busy' } : recorded)),
@@ -146,7 +146,7 @@ describe('Recorder', () => {
     expect(seen.indexOf('b1')).toBeLessThan(seen.indexOf('a1'));
   });
 
-  test('while the database is away results wait, and are recorded when it is back', async () => {
+  test('while the database is unavailable, results wait, and are recorded when it is back', async () => {
     const { recorder, batches } = recorderOn((ids, call) =>
       call <= 2 ? new Error('connection terminated') : acceptAll(ids),
     );
@@ -154,7 +154,7 @@ describe('Recorder', () => {
     expect(batches).toHaveLength(3);
   });
 
-  test('one result that Postgres refuses takes no other with it', async () => {
+  test('one refused result does not affect others', async () => {
     const { recorder, batches } = recorderOn((ids) =>
       ids.includes('bad') ? sqlError('22021') : acceptAll(ids),
     );
@@ -209,7 +209,7 @@ describe('Recorder', () => {
     },
   );
 
-  test('others are recorded while the result that times out is tried alone, with a short time limit', async () => {
+  test('others are recorded while a result that times out is tried alone, with a short time limit', async () => {
     const { recorder, batches, limits } = recorderOn((ids) => {
       if (!ids.includes('slow')) return acceptAll(ids);
       return ids.length === 1 ? new Promise(() => undefined) : sqlError('57014');
@@ -236,7 +236,7 @@ describe('Recorder', () => {
   test.each([
     ['in front of the others', (index: number) => index < 40],
     ['all over the batch', (index: number) => index % 2 === 0],
-  ])('many results that Postgres refuses, %s, take no other with them', async (_, isBad) => {
+  ])('many refused results, %s, do not affect others', async (_, isBad) => {
     const ids = Array.from({ length: 80 }, (__, index) => (isBad(index) ? `bad-${index}` : `good-${index}`));
     const { recorder } = recorderOn((batch) =>
       batch.some((id) => id.startsWith('bad')) ? sqlError('P0001') : acceptAll(batch),
@@ -255,7 +255,7 @@ describe('Recorder', () => {
     expect(recorder.stalled).toBe(false);
   });
 
-  test('a later result of a monitor waits for the one that is refused', async () => {
+  test('a later result of a monitor waits for the refused one', async () => {
     const seen: (number | null)[] = [];
     let isRefused = true;
     const recorder = new Recorder({
@@ -278,7 +278,7 @@ describe('Recorder', () => {
     expect(seen).toEqual([1, 2, 3]);
   });
 
-  test('results that wait for an isolated one of their monitor are not looked at all the time', async () => {
+  test('results that wait for the quarantine are not polled all the time', async () => {
     let tries = 0;
     const recorder = new Recorder({
       record: async (checks) => {
@@ -298,7 +298,7 @@ describe('Recorder', () => {
     expect(later.looks()).toBeLessThan(30);
   });
 
-  test('where Postgres refuses every result none is dropped: the cause is not in the results', async () => {
+  test('if Postgres refuses every result, none is dropped', async () => {
     let isRefused = true;
     const { recorder, batches } = recorderOn((ids) => (isRefused ? sqlError('42P01') : acceptAll(ids)));
     const results = Array.from({ length: 40 }, (_, index) => recorder.record(check(String(index))));
@@ -320,7 +320,7 @@ describe('Recorder', () => {
     await expect(bad).rejects.toThrow('refused');
   });
 
-  test('a monitor is no longer suspect once one of its results is recorded', async () => {
+  test('a monitor is no longer suspected once one of its results is recorded', async () => {
     let isRefused = true;
     const { recorder, batches } = recorderOn((ids) =>
       isRefused && ids.includes('a') ? sqlError('P0001') : acceptAll(ids),
@@ -333,7 +333,7 @@ describe('Recorder', () => {
     expect(batches.at(-1)).toEqual(['a', 'b']);
   });
 
-  test('a missing partition is made, and the batch recorded', async () => {
+  test('a missing partition is created, and the batch recorded', async () => {
     let made = 0;
     const missing = sqlError('23514', 'no partition of relation "events" found for row');
     const { recorder } = recorderOn(
@@ -346,7 +346,7 @@ describe('Recorder', () => {
     expect(made).toBe(1);
   });
 
-  test('a partition that is missing while a refused result is looked for drops no other', async () => {
+  test('a missing partition during the search for a refused result drops no other result', async () => {
     let made = 0;
     const missing = sqlError('23514', 'no partition of relation "events" found for row');
     const { recorder } = recorderOn(
@@ -374,7 +374,7 @@ describe('Recorder', () => {
     expect(batches).toEqual([['a']]);
   });
 
-  test('closing gives up on a query that hangs and on a monitor that stays busy', async () => {
+  test('closing abandons a query that hangs and a monitor that stays busy', async () => {
     const hanging = new Recorder({
       record: () => new Promise(() => undefined),
       ensurePartitions: async () => undefined,
@@ -390,7 +390,7 @@ describe('Recorder', () => {
     await Promise.all([hanging.close(), busy.close(), ...pending]);
   });
 
-  test('closing rejects a result that waits for an isolated one of its monitor, while a partition is made', async () => {
+  test('closing rejects a result that waits for the quarantine, while a partition is created', async () => {
     let finish: (() => void) | undefined;
     const { recorder } = recorderOn(
       (ids) =>
@@ -424,7 +424,7 @@ describe('Recorder', () => {
     expect(await last).toEqual(recorded);
   });
 
-  test('closing gives up on a database that stays away, so that the jobs go back', async () => {
+  test('closing abandons a database that stays unavailable, so that the jobs go back', async () => {
     const recorder = new Recorder({
       record: () => Promise.reject(new Error('connection refused')),
       ensurePartitions: async () => undefined,

@@ -6,15 +6,14 @@ import type { Logger } from '@tocsin/runtime/logger';
 import { withSpan } from '@tocsin/runtime/tracing';
 import {
   BATCH_EVERY_MS,
-  type Entry,
   nextBatchAt,
   postpone,
-  type RecordedOutcome,
   RecorderClosedError,
-  rejectAll,
-  RETRY_MS,
+  rejectClosed,
+  type PendingResult,
+  type RecordedOutcome,
 } from './pending-result.ts';
-import { Suspects } from './quarantine.ts';
+import { Quarantine } from './quarantine.ts';
 
 export { RecorderClosedError, type RecordedOutcome } from './pending-result.ts';
 
@@ -25,55 +24,56 @@ export interface RecorderOptions {
   readonly onBatch: (size: number, durationMs: number) => void;
   /** Called for each result that is dropped because Postgres refuses it. */
   readonly onRefused?: () => void;
-  /** How long `close` keeps trying a Postgres that does not answer. Default: 5 s. */
+  /** How long `close` keeps trying a Postgres that does not respond. Default: 5 s. */
   readonly closePatienceMs?: number;
-  /** How long a result that was refused waits before it is tried again, times two for each time. Default: 1 s. */
+  /** How long a refused result waits before it is retried, doubled each time. Default: 1 s. */
   readonly refusedWaitMs?: number;
 }
 
 const MAX_BATCH_SIZE = 500;
-/** How the `traceparent` of a trace ends that is kept. */
-const SAMPLED = '-01';
+const RETRY_MS = { first: 100, max: 2_000 } as const;
 const CLOSE_PATIENCE_MS = 5_000;
-/** How often a batch that Postgres refuses is tried as a whole: a deadlock is over by then. A time-out costs too much to repeat. */
-const TRIES_BEFORE_ISOLATION = 3;
-/** Results that may be isolated at the same time. With more than that, the cause is not in the results. */
-const MAX_ISOLATED = 2_000;
+/** How often a refused batch is tried as a whole: a deadlock is over by then. A time-out costs too much to repeat. */
+const TRIES_BEFORE_QUARANTINE = 3;
+/** With more results in quarantine than this, the cause is not in the results. */
+const MAX_QUARANTINED = 2_000;
 /** A statement of a few results takes milliseconds. */
-const ISOLATED_STATEMENT_TIMEOUT_MS = 1_000;
+const QUARANTINE_STATEMENT_TIMEOUT_MS = 1_000;
 const REFUSED_WAIT_MS = 1_000;
-/** The longest delay that a timer takes; nothing depends on its end. */
+/** The longest delay of a timer. */
 const MAX_IDLE_MS = 2 ** 31 - 1;
-/** Results may wait for Postgres this long before the process says that it is not ready. */
+/** After results have waited this long for Postgres, the process is not ready. */
 const STALLED_AFTER_MS = 10_000;
+/** The end of the `traceparent` of a sampled trace. */
+const SAMPLED = '-01';
 
 /**
  * Records results in batches, one batch at a time. A result's promise settles when its batch has committed, so a job is done only after
- * that. While Postgres is away results wait here. A batch that Postgres refuses is isolated: `Suspects` finds the results that are
- * refused, while other batches go on.
+ * that. While Postgres is unavailable, results wait here. A batch that Postgres refuses goes to the quarantine, which finds the refused
+ * results while other batches continue.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
-  #entries: Entry[] = [];
+  #pending: PendingResult[] = [];
   #flushing: Promise<void> | null = null;
   /** By `performance.now()`; null: Postgres takes results. */
   #stalledSince: number | null = null;
   #recorded = 0;
-  readonly #suspects: Suspects;
+  readonly #quarantine: Quarantine;
   readonly #closing = new AbortController();
-  /** Ends the wait for a result that is due; null: the recorder does not wait for one. */
+  /** Ends the wait for a result that is due; null: nothing waits. */
   #idle: AbortController | null = null;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
     const { logger, onRefused, refusedWaitMs = REFUSED_WAIT_MS } = options;
-    this.#suspects = new Suspects({
-      write: (entries) => this.#write(entries, { statementTimeoutMs: ISOLATED_STATEMENT_TIMEOUT_MS }),
+    this.#quarantine = new Quarantine({
+      write: (results) => this.#write(results, { statementTimeoutMs: QUARANTINE_STATEMENT_TIMEOUT_MS }),
       ensurePartitions: () => this.#ensurePartitions(),
       recordedCount: () => this.#recorded,
       logger,
       onRefused: () => {
-        // Postgres answers; whether it takes other results is seen with the next one.
+        // Postgres responds. Whether it takes other results shows with the next one.
         this.#stalledSince = null;
         onRefused?.();
       },
@@ -83,21 +83,21 @@ export class Recorder {
     });
   }
 
-  /** @throws RecorderClosedError, or the database's error where it refuses this very result */
+  /** @throws RecorderClosedError, or the database's error if it refuses this result */
   record(check: CheckRecord): Promise<RecordedOutcome> {
     return new Promise((resolve, reject) => {
-      this.#entries.push({ check, resolve, reject, busyTimes: 0, notBefore: 0 });
+      this.#pending.push({ check, resolve, reject, busyTimes: 0, notBefore: 0 });
       this.#idle?.abort();
       this.#flushing ??= this.#flushAll();
     });
   }
 
-  /** Whether results wait for a Postgres that does not take them. */
+  /** Whether results wait because Postgres does not take them. */
   get stalled(): boolean {
     return this.#stalledSince !== null;
   }
 
-  /** @throws Error while Postgres has not taken any result for ten seconds */
+  /** @throws Error if Postgres has not taken any result for ten seconds */
   async checkProgress(): Promise<void> {
     await Promise.resolve();
     if (this.#stalledSince === null) return;
@@ -106,16 +106,16 @@ export class Recorder {
     throw new Error(`no result could be recorded for ${Math.round(stalledMs / 1_000)} s`);
   }
 
-  /** Records what is pending; gives up on a Postgres that stays away. */
+  /** Records what is pending, but does not wait forever for Postgres. */
   async close(): Promise<void> {
     const { closePatienceMs = CLOSE_PATIENCE_MS } = this.#options;
     const timer = setTimeout(() => this.abandon(), closePatienceMs);
     await this.#flushing;
-    await this.#suspects.done();
+    await this.#quarantine.done();
     clearTimeout(timer);
   }
 
-  /** Rejects every result that is not recorded yet, so that the jobs behind it go back. */
+  /** Rejects every pending result, so that its job goes back to the queue. */
   abandon(): void {
     this.#closing.abort();
     this.#idle?.abort();
@@ -123,15 +123,12 @@ export class Recorder {
 
   async #flushAll(): Promise<void> {
     await this.#waitUnlessClosing(BATCH_EVERY_MS);
-    while (this.#entries.length > 0) {
+    while (this.#pending.length > 0) {
       if (this.#closing.signal.aborted) {
-        rejectAll(this.#entries.splice(0), new RecorderClosedError());
+        rejectClosed(this.#pending.splice(0));
         break;
       }
-      for (const suspect of this.#take(Infinity, (entry) => this.#suspects.isSuspect(entry))) {
-        this.#suspects.add([suspect], null);
-      }
-      const batch = this.#take(MAX_BATCH_SIZE, (entry) => !this.#suspects.isSuspect(entry));
+      const batch = this.#takeBatch();
       if (batch.length === 0) {
         await this.#waitForDue();
         continue;
@@ -140,74 +137,66 @@ export class Recorder {
       const busy = await this.#flush(batch);
       const nextAt = nextBatchAt(startedAt, performance.now());
       // Before newer results, so that those of one monitor keep their order.
-      this.#entries.unshift(...busy);
-      if (this.#entries.length < MAX_BATCH_SIZE)
+      this.#pending.unshift(...busy);
+      if (this.#pending.length < MAX_BATCH_SIZE)
         await this.#waitUnlessClosing(Math.max(0, nextAt - performance.now()));
     }
-    // In the same turn as the last look at the entries: a result that comes later starts anew.
+    // In the same turn as the last look at the pending results, so that the next one starts a new flush.
     this.#flushing = null;
   }
 
-  /** The oldest wanted results, one of each monitor, without those of monitors that were just busy or have a result isolated. */
-  #take(limit: number, isWanted: (entry: Entry) => boolean): Entry[] {
+  /** The oldest due results, one of each monitor. Those of suspected monitors go to the quarantine instead. */
+  #takeBatch(): PendingResult[] {
     const now = performance.now();
-    const taken: Entry[] = [];
-    const rest: Entry[] = [];
-    const passed = new Set<string>();
-    for (const entry of this.#entries) {
-      const { monitorId } = entry.check;
-      const isDue = entry.notBefore <= now && !passed.has(monitorId) && !this.#suspects.holds(entry);
-      // A monitor's later results stay behind its first one, whether that is taken now or left alone.
-      passed.add(monitorId);
-      (isDue && taken.length < limit && isWanted(entry) ? taken : rest).push(entry);
-    }
-    this.#entries = rest;
-    return taken;
+    const due = this.#firstOfEachMonitor().filter(({ notBefore }) => notBefore <= now);
+    const suspects = due.filter(({ check }) => this.#quarantine.isSuspected(check.monitorId));
+    const isSuspect = new Set(suspects);
+    const batch = due.filter((result) => !isSuspect.has(result)).slice(0, MAX_BATCH_SIZE);
+    const taken = new Set([...suspects, ...batch]);
+    if (taken.size > 0) this.#pending = this.#pending.filter((result) => !taken.has(result));
+    for (const suspect of suspects) this.#quarantine.add([suspect], null);
+    return batch;
   }
 
-  /** Waits until a result may be due: time has passed, another result has come, or `Suspects` has released a monitor. */
+  /** Later results of a monitor wait for its first one, and all of them for one in quarantine. */
+  #firstOfEachMonitor(): PendingResult[] {
+    const seen = new Set<string>();
+    return this.#pending.filter(({ check: { monitorId } }) => {
+      if (seen.has(monitorId)) return false;
+      seen.add(monitorId);
+      return !this.#quarantine.holds(monitorId);
+    });
+  }
+
+  /** Waits until a result may be due: time has passed, another result has come, or the quarantine has released a monitor. */
   async #waitForDue(): Promise<void> {
-    const delayMs = this.#nextDueAt() - performance.now();
+    const dueAt = this.#firstOfEachMonitor().reduce((at, { notBefore }) => Math.min(at, notBefore), Infinity);
+    const delayMs = Math.min(Math.max(1, dueAt - performance.now()), MAX_IDLE_MS);
     const idle = new AbortController();
     this.#idle = idle;
-    await wait(Math.min(Math.max(1, delayMs), MAX_IDLE_MS), undefined, { signal: idle.signal }).catch(
-      () => undefined,
-    );
+    await wait(delayMs, undefined, { signal: idle.signal }).catch(() => undefined);
     this.#idle = null;
     // Others may follow it into the same batch.
     if (idle.signal.aborted) await this.#waitUnlessClosing(BATCH_EVERY_MS);
-  }
-
-  /** When the first busy monitor is to be tried again, by `performance.now()`; Infinity: all results wait for `Suspects`. */
-  #nextDueAt(): number {
-    const passed = new Set<string>();
-    let dueAt = Infinity;
-    for (const entry of this.#entries) {
-      const { monitorId } = entry.check;
-      // A monitor's later results wait for its first one.
-      if (!passed.has(monitorId) && !this.#suspects.holds(entry)) dueAt = Math.min(dueAt, entry.notBefore);
-      passed.add(monitorId);
-    }
-    return dueAt;
   }
 
   async #waitUnlessClosing(ms: number): Promise<void> {
     await wait(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
 
-  /** Records one batch, however long Postgres is away, or has it isolated. @returns the entries whose monitor is busy */
-  async #flush(batch: readonly Entry[]): Promise<Entry[]> {
+  /** Records one batch, however long Postgres is unavailable, or quarantines it. @returns the results whose monitor is busy */
+  async #flush(batch: readonly PendingResult[]): Promise<PendingResult[]> {
     let delayMs: number = RETRY_MS.first;
     for (let tries = 1; ; tries += 1, delayMs = Math.min(delayMs * 2, RETRY_MS.max)) {
       try {
         return await this.#write(batch);
       } catch (error) {
         if (this.#closing.signal.aborted) {
-          rejectAll(batch, new RecorderClosedError());
+          rejectClosed(batch);
           return [];
         }
-        if (this.#mayIsolate(error, tries)) {
-          this.#suspects.add(batch, error);
+        if (this.#mayQuarantine(error, tries)) {
+          this.#quarantine.add(batch, error);
           return [];
         }
         this.#stalledSince ??= performance.now();
@@ -218,17 +207,18 @@ export class Recorder {
     }
   }
 
-  #mayIsolate(error: unknown, tries: number): boolean {
-    if (isMissingPartition(error) || !isRefusal(error) || this.#suspects.size >= MAX_ISOLATED) return false;
-    return isDataError(error) || isTimeout(error) || tries >= TRIES_BEFORE_ISOLATION;
+  #mayQuarantine(error: unknown, tries: number): boolean {
+    if (isMissingPartition(error) || !isRefusal(error) || this.#quarantine.size >= MAX_QUARANTINED)
+      return false;
+    return isDataError(error) || isTimeout(error) || tries >= TRIES_BEFORE_QUARANTINE;
   }
 
-  /** One try. @returns the entries whose monitor is busy */
-  async #write(entries: readonly Entry[], options?: RecordOptions): Promise<Entry[]> {
+  /** Tries once. @returns the results whose monitor is busy */
+  async #write(results: readonly PendingResult[], options?: RecordOptions): Promise<PendingResult[]> {
     const startedAt = performance.now();
-    const checks = entries.map((entry) => entry.check);
+    const checks = results.map(({ check }) => check);
     const span = {
-      // A batch belongs to many traces, so it is linked to them and starts its own.
+      // A batch belongs to many traces, so it starts its own and is linked to them.
       parent: null,
       links: checks.flatMap(({ traceparent }) => (traceparent?.endsWith(SAMPLED) ? traceparent : [])),
       attributes: { 'tocsin.checks': checks.length },
@@ -236,15 +226,15 @@ export class Recorder {
     const outcomes = await this.#unlessAbandoned(() =>
       withSpan('record checks', span, () => this.#options.record(checks, options)),
     );
-    this.#options.onBatch(entries.length, performance.now() - startedAt);
+    this.#options.onBatch(results.length, performance.now() - startedAt);
     this.#stalledSince = null;
-    const busy = settle(entries, outcomes);
-    this.#recorded += entries.length - busy.length;
+    const busy = settle(results, outcomes);
+    this.#recorded += results.length - busy.length;
     postpone(busy);
     return busy;
   }
 
-  /** At shutdown nobody waits for a query that hangs; if it commits after all, the slot makes the repetition harmless. */
+  /** A shutdown does not wait for a query that hangs. If it commits after all, the slot makes the repetition harmless. */
   async #unlessAbandoned<Result>(work: () => Promise<Result>): Promise<Result> {
     const { signal } = this.#closing;
     if (signal.aborted) throw new RecorderClosedError();
@@ -269,11 +259,12 @@ export class Recorder {
   }
 }
 
-function settle(batch: readonly Entry[], outcomes: readonly CheckOutcome[]): Entry[] {
-  return batch.filter((entry, index) => {
+/** Resolves the results that are not busy. @returns the busy ones */
+function settle(results: readonly PendingResult[], outcomes: readonly CheckOutcome[]): PendingResult[] {
+  return results.filter((result, index) => {
     const outcome = outcomes[index];
     if (outcome === undefined || outcome.kind === 'busy') return true;
-    entry.resolve(outcome);
+    result.resolve(outcome);
     return false;
   });
 }

@@ -56,7 +56,7 @@ async function offsetOf(guard: ClockGuard): Promise<number> {
   return Number(/^tocsin_clock_offset_seconds (.*)$/m.exec(text)?.[1]);
 }
 
-test('no checks are taken, and the checker is not ready, before a store has answered; what was seen stays true while none does', async () => {
+test('before a store responds, the checker takes no checks and is not ready; later outages keep the last offset', async () => {
   let clocks = [away, away];
   const { logger, read } = newLog();
   const guard = new ClockGuard({

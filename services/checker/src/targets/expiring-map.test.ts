@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ExpiringMap, keepForInterval } from './expiring-map.ts';
 
-test('a value goes when nobody has asked for it during its time', () => {
+test('a value expires when it is not read during its time', () => {
   let now = 0;
   const map = new ExpiringMap<string, number>(() => now);
   map.set('short', 1, 10_000);
@@ -17,7 +17,7 @@ test('a value goes when nobody has asked for it during its time', () => {
   expect(['long', 'asked for', 'new'].map((key) => map.get(key))).toEqual([2, 3, undefined]);
 });
 
-test('what a check needs is kept until the next one, but not for hours', () => {
+test('the data of a check is kept until the next one, but not for hours', () => {
   expect(keepForInterval(5)).toBe(70_000);
   expect(keepForInterval(86_400)).toBe(660_000);
 });

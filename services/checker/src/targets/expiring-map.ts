@@ -1,7 +1,7 @@
-/** How often the values that nobody asks for are looked for, at most. */
+/** The minimum time between two searches for expired values. */
 const SWEEP_EVERY_MS = 60_000;
-/** To read a monitor once for each of its checks costs nothing where they are so far apart; to keep it does, where monitors come and go. */
-const KEPT_AT_MOST_MS = 10 * 60_000;
+/** Checks that are further apart may read their monitor again each time. */
+const MAX_KEEP_MS = 10 * 60_000;
 
 interface Entry<Value> {
   readonly value: Value;
@@ -9,7 +9,7 @@ interface Entry<Value> {
   usedAt: number;
 }
 
-/** Remembers values, each until nobody has asked for it during its time; they go with a later `set`. */
+/** Keeps each value until it has not been read for its time. A later `set` removes the expired values. */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
   readonly #now: () => number;
@@ -32,7 +32,7 @@ export class ExpiringMap<Key, Value> {
     return entry.value;
   }
 
-  /** @param keepMs how long it is kept without being asked for */
+  /** @param keepMs how long it is kept without being read */
   set(key: Key, value: Value, keepMs: number): void {
     const now = this.#now();
     this.#entries.delete(key);
@@ -44,7 +44,7 @@ export class ExpiringMap<Key, Value> {
     this.#entries.delete(key);
   }
 
-  /** Forgets the value that was set longest ago. */
+  /** Deletes the value that was set longest ago. */
   deleteOldest(): void {
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
@@ -59,9 +59,9 @@ export class ExpiringMap<Key, Value> {
 }
 
 /**
- * How long what belongs to checks of this interval is kept, ms: who was not checked for two intervals is checked no more, since the
- * monitor was deleted, has another interval, or is checked by another process.
+ * How long to keep what belongs to checks of this interval, in ms. A monitor without a check for two intervals was deleted, has another
+ * interval, or is checked by another process.
  */
 export function keepForInterval(intervalSeconds: number): number {
-  return Math.min(2 * intervalSeconds * 1_000, KEPT_AT_MOST_MS) + 60_000;
+  return Math.min(2 * intervalSeconds * 1_000, MAX_KEEP_MS) + 60_000;
 }

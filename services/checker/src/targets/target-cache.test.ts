@@ -56,7 +56,7 @@ test('a monitor that is gone is asked for again, an evicted one too', async () =
   expect(loads).toEqual([['x'], ['x'], ['a'], ['a']]);
 });
 
-test('a failed read fails whoever waits, and the next one tries again', async () => {
+test('a failed load rejects all its waiters, and the next one loads again', async () => {
   let fails = true;
   const cache = new TargetCache(async (ids) => {
     if (fails) throw new Error('database away');

@@ -1,17 +1,17 @@
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { ExpiringMap, keepForInterval } from './expiring-map.ts';
 
-/** Loads many targets at once; those that are gone are not in the answer, one that cannot be read is its error. */
+/** Loads many targets at once. Deleted ones are missing in the result; an unreadable one is its error. */
 export type LoadTargets = (monitorIds: readonly string[]) => Promise<Map<string, CheckTarget | Error>>;
 
-/** Beyond this many, the target cached longest makes room. */
-const MOST_TARGETS = 200_000;
+/** Beyond this many, the target that was cached first is dropped. */
+const MAX_TARGETS = 200_000;
 /** How many targets one query loads. */
 const LOAD_BATCH = 500;
 
 /**
- * Monitors by id, as good as the revision that a job names (design §4 "Schedules"). Loads of one moment share a query, so
- * that a checker that has just started does not ask once per monitor. Those that are checked no more are forgotten.
+ * Caches monitors by id, at the revision that a job names or later. Loads of one moment share a query, so that a checker that has just
+ * started does not run one for each monitor. Monitors that are no longer checked expire.
  */
 export class TargetCache {
   readonly #load: LoadTargets;
@@ -25,19 +25,19 @@ export class TargetCache {
     this.#targets = new ExpiringMap(now);
   }
 
-  /** How many monitors it knows. */
+  /** Number of cached monitors. */
   get size(): number {
     return this.#targets.size;
   }
 
-  /** The monitor at `revision` or later, or null where it is gone. */
+  /** The monitor at `revision` or later; null if it is deleted. */
   async get(monitorId: string, revision: number): Promise<CheckTarget | null> {
     const cached = this.#targets.get(monitorId);
     if (cached && cached.revision >= revision) return cached;
     const underWay = this.#waiting.get(monitorId);
     if (underWay) {
       const target = await underWay;
-      // What was asked for before a change may be older than what is wanted now.
+      // A load that started before a change may be older than `revision`.
       if (target && target.revision >= revision) return target;
     }
     const loading = this.#loadOne(monitorId).finally(() => {
@@ -47,7 +47,7 @@ export class TargetCache {
     return loading;
   }
 
-  /** Forgets a monitor, so that the next `get` reads it again. */
+  /** Drops a monitor, so that the next `get` reads it again. */
   evict(monitorId: string): void {
     this.#targets.delete(monitorId);
     this.#waiting.delete(monitorId);
@@ -62,7 +62,7 @@ export class TargetCache {
     }
     if (target instanceof Error) throw target;
     this.#targets.set(monitorId, target, keepForInterval(target.intervalSeconds));
-    if (this.#targets.size > MOST_TARGETS) this.#targets.deleteOldest();
+    if (this.#targets.size > MAX_TARGETS) this.#targets.deleteOldest();
     return target;
   }
 

@@ -4,7 +4,7 @@ import classes from './data-table.module.css';
 
 const PLACEHOLDER_ROWS = [0, 1, 2, 3];
 
-export interface Column<Row> {
+interface Column<Row> {
   readonly title: string;
   readonly render: (row: Row) => ReactNode;
 }

@@ -87,7 +87,13 @@ export function MonitorSelect({ label, description, value, onChange, error }: Mo
         </Group>
         <Loaded query={query} pending={<Skeleton height={220} />}>
           {() => (
-            <Combobox.Options aria-label={label} aria-multiselectable className={classes['options'] ?? ''}>
+            <Combobox.Options
+              aria-label={label}
+              aria-multiselectable
+              // It scrolls, so it must be reachable by keyboard.
+              tabIndex={0}
+              className={classes['options'] ?? ''}
+            >
               {found.slice(0, MAX_OPTIONS).map(({ id, name, url }) => {
                 const isSelected = selected.has(id);
                 const Icon = isSelected ? IconSquareCheckFilled : IconSquare;

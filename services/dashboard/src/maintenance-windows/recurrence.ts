@@ -14,10 +14,10 @@ export const WEEKDAY_NAMES: Record<Weekday, string> = {
 };
 
 export const REPEATS = ['once', 'daily', 'weekly', 'monthly', 'custom'] as const;
-export type Repeat = (typeof REPEATS)[number];
+type Repeat = (typeof REPEATS)[number];
 
 /** Which day of the month: by number, the last day, the nth weekday (1-5), or the last one of that weekday. */
-export type MonthlyOn = 'day' | 'last-day' | 'nth' | 'last';
+type MonthlyOn = 'day' | 'last-day' | 'nth' | 'last';
 
 /** A recurrence as the form shows it. Fields that `repeat` does not use keep their values. */
 export type Recurrence = {

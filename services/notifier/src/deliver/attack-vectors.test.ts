@@ -87,13 +87,13 @@ const REDIRECTS = halfByKind('first').map(
 );
 
 describe('a receiver that redirects', () => {
-  test('there are at least 300 places to redirect to', () => {
+  test('there are at least 300 targets of redirects', () => {
     expect(REDIRECTS.flatMap(([, vectors]) => vectors).length).toBeGreaterThanOrEqual(300);
   });
 
   test.each(REDIRECTS)('%s', async (_kind, vectors) => {
     requests = 0;
-    const answers = await Promise.all(
+    const results = await Promise.all(
       vectors.map(({ url }, index) => {
         const status = STATUSES[index % STATUSES.length] ?? 302;
         locations.set(`/${index}`, { status, to: index % 2 === 0 ? ground.url(url) : ground.secureUrl(url) });
@@ -101,13 +101,13 @@ describe('a receiver that redirects', () => {
       }),
     );
     const expected = vectors.map((_, index) => `responded with status ${STATUSES[index % STATUSES.length]}`);
-    expect(answers.map(({ error }) => error)).toEqual(expected);
+    expect(results.map(({ error }) => error)).toEqual(expected);
     expect(requests).toBe(vectors.length);
     locations.clear();
   });
 });
 
-test('a receiver that was public when it was told, and is private when it is sent to', async () => {
+test('a receiver whose name resolved to a public address earlier, and to a private one now', async () => {
   ground.dns.zone.set('turns.attack.test', (question) =>
     question === 1 ? [PUBLIC_ADDRESS] : ['127.0.0.1', '::1'],
   );
@@ -139,7 +139,7 @@ test('a UNIX socket is no receiver', async () => {
 test('with the canary allowed the same webhook reaches it once', async () => {
   const open = createEgress({ allowCidrs: ['127.0.0.1'], extraCa: ground.ca });
   const url = `https://127.0.0.1:${ground.port}/`;
-  const answer = await send(url, open);
-  expect([answer.statusCode, ground.canaryConnections, ground.watch.take()]).toEqual([200, 1, ['127.0.0.1']]);
+  const result = await send(url, open);
+  expect([result.statusCode, ground.canaryConnections, ground.watch.take()]).toEqual([200, 1, ['127.0.0.1']]);
   ground.canaryConnections = 0;
 });

@@ -8,7 +8,7 @@ import { decideOutcome, Deliverer, type DelivererOptions } from './deliverer.ts'
 import type { WebhookResult } from './send-webhook.ts';
 
 const HOUR_MS = 3_600_000;
-const answer: WebhookResult = {
+const result: WebhookResult = {
   startedAt: new Date(0),
   durationMs: 20,
   statusCode: 500,
@@ -49,13 +49,13 @@ describe('decideOutcome', () => {
     ['no response', { statusCode: null, error: 'no response' }, {}, { kind: 'retry', delayMs: 5_000 }],
     ['after 72 h', {}, { roundAttemptCount: 30, elapsedMs: 72 * HOUR_MS }, { kind: 'failed' }],
   ])('%s', (_, given, state, expected) => {
-    expect(decideOutcome({ ...delivery, ...state }, { ...answer, ...given }, 0.5)).toEqual(expected);
+    expect(decideOutcome({ ...delivery, ...state }, { ...result, ...given }, 0.5)).toEqual(expected);
   });
 });
 
 function delivererOn(options: Partial<DelivererOptions>): Deliverer {
   return new Deliverer({
-    send: async () => answer,
+    send: async () => result,
     recordAttempt: async () => null,
     metrics: createNotifierMetrics(createMetrics()),
     logger: createSilentLogger(),
@@ -81,14 +81,14 @@ test('an outcome that Postgres does not take at first is recorded in the end, on
   expect(recorded).toEqual([expect.objectContaining({ deliveryId: 'd', leaseToken: 't', statusCode: 500 })]);
 });
 
-test('what is claimed long after the stop began is left to others: it might be sent and not be recorded', async () => {
+test('a delivery claimed long after the stop began is left to others', async () => {
   let now = 1_000;
   const sent: string[] = [];
   const deliverer = delivererOn({
     now: () => now,
     send: async ({ id }) => {
       sent.push(id);
-      return answer;
+      return result;
     },
   });
   deliverer.stop();
@@ -96,7 +96,7 @@ test('what is claimed long after the stop began is left to others: it might be s
   await deliverer.attempt({ ...delivery, id: 'just claimed' });
   now = 6_001;
   await deliverer.attempt({ ...delivery, id: 'late' });
-  // Told once more, as by a second signal.
+  // A second signal.
   deliverer.stop();
   await deliverer.attempt({ ...delivery, id: 'late too' });
   expect(sent).toEqual(['just claimed']);

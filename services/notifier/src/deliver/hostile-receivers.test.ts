@@ -12,7 +12,7 @@ import { sendWebhook, type WebhookResult, type WebhookRequest } from './send-web
 const SECRET = `whsec_${Buffer.from('first secret of the channel').toString('base64')}`;
 const OK = 'HTTP/1.1 200 OK\r\n';
 const HEAD = `${OK}Content-Length: 10000000000\r\n\r\n`;
-const NO_ANSWER = 'no response within 5 s';
+const NO_RESPONSE = 'no response within 5 s';
 
 let certificate: Certificate;
 let egress: Egress;
@@ -65,7 +65,7 @@ function receiver(listener: (socket: tls.TLSSocket) => void): Promise<Receiver> 
 
 const raw = (listener: (socket: net.Socket) => void): Promise<Receiver> => listen(net.createServer(listener));
 
-function answering(bytes: string | Buffer): Promise<Receiver> {
+function responding(bytes: string | Buffer): Promise<Receiver> {
   return receiver((socket) => socket.end(bytes));
 }
 
@@ -102,16 +102,16 @@ function requestTo(url: string): WebhookRequest {
 
 /** Sends to it; whatever comes back is bounded, fit to be shown, and leaves no connection behind. */
 async function send({ url, allClosed }: Receiver, deadlineMs?: number): Promise<WebhookResult> {
-  const answer = await sendWebhook(requestTo(url), egress, deadlineMs ?? NO_DEADLINE_MS);
-  for (const text of [answer.error ?? '', answer.responseExcerpt ?? '']) {
+  const result = await sendWebhook(requestTo(url), egress, deadlineMs ?? NO_DEADLINE_MS);
+  for (const text of [result.error ?? '', result.responseExcerpt ?? '']) {
     expect(text.length).toBeLessThanOrEqual(500);
     expect(text).not.toMatch(/\p{Cc}/u);
   }
   await allClosed();
-  return answer;
+  return result;
 }
 
-describe('an answer that is none', () => {
+describe('responses that are none', () => {
   test.each<[string, string | Buffer]>([
     ['nothing', ''],
     ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
@@ -125,32 +125,32 @@ describe('an answer that is none', () => {
     ['a head that breaks off', `${OK}Content-Ty`],
     ['binary noise', Buffer.from([0, 255, 1, 254, 13, 10, 13, 10])],
   ])('%s', async (_name, bytes) => {
-    expect(await send(await answering(bytes))).toMatchObject({
+    expect(await send(await responding(bytes))).toMatchObject({
       statusCode: null,
       error: expect.stringMatching(/./),
     });
   });
 
   test.each([0, 99, 199, 600, 999])('status %d', async (statusCode) => {
-    const receiver = await answering(`HTTP/1.1 ${String(statusCode).padStart(3, '0')} Odd\r\n\r\n`);
-    const answer = await send(receiver);
-    if (statusCode === 199) expect(answer.statusCode).toBeNull();
-    else expect(answer).toMatchObject({ statusCode, error: `responded with status ${statusCode}` });
+    const receiver = await responding(`HTTP/1.1 ${String(statusCode).padStart(3, '0')} Odd\r\n\r\n`);
+    const result = await send(receiver);
+    if (statusCode === 199) expect(result.statusCode).toBeNull();
+    else expect(result).toMatchObject({ statusCode, error: `responded with status ${statusCode}` });
   });
 
   test.each([
     ['one header', `${OK}X-Long: `, 'z'.repeat(16_384)],
     ['many headers', OK, 'X-Many: zzzzzzzzzzzzzzzz\r\n'.repeat(500)],
     ['a reason phrase', 'HTTP/1.1 200 ', 'z'.repeat(16_384)],
-    ['interim answers', '', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50)],
+    ['interim responses', '', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50)],
   ])('%s without end is cut off', async (_name, head, more) => {
-    const answer = await send(await pouring(head, more));
-    expect(answer).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
+    const result = await send(await pouring(head, more));
+    expect(result).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
   });
 
-  test('a switch of protocols nobody asked for is an answer like others, and its connection ends', async () => {
+  test('an unexpected switch of protocols is a response like others, and its connection closes', async () => {
     const head = 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: ws\r\n\r\n';
-    expect(await send(await answering(head))).toMatchObject({
+    expect(await send(await responding(head))).toMatchObject({
       statusCode: 101,
       error: 'responded with status 101',
     });
@@ -164,10 +164,10 @@ describe('a body changes nothing', () => {
     ['that breaks off', `${OK}Content-Length: 100\r\n\r\nhalf`],
     ['in chunks that are none', `${CHUNKED}xyz\r\n`],
     ['with chunks that are too long', `${CHUNKED}2\r\nneedle\r\n`],
-    ['followed by another answer', `${OK}Content-Length: 2\r\n\r\nok${OK}\r\n`],
+    ['followed by another response', `${OK}Content-Length: 2\r\n\r\nok${OK}\r\n`],
     ['of control characters', `${OK}Content-Length: 9\r\n\r\n\x1b[31m\0\x07\u0085`],
   ])('%s', async (_name, bytes) => {
-    expect(await send(await answering(bytes))).toMatchObject({ statusCode: 200, error: null });
+    expect(await send(await responding(bytes))).toMatchObject({ statusCode: 200, error: null });
   });
 
   test.each<[string, string, string]>([
@@ -175,8 +175,8 @@ describe('a body changes nothing', () => {
     ['of chunks of a byte', CHUNKED, '1\r\nx\r\n'.repeat(10_000)],
     ['of one extension', `${CHUNKED}6;`, 'x=y;'.repeat(4_096)],
   ])('without end, %s', async (_name, head, more) => {
-    const answer = await send(await pouring(head, more));
-    expect(answer).toMatchObject({ statusCode: 200, error: null });
+    const result = await send(await pouring(head, more));
+    expect(result).toMatchObject({ statusCode: 200, error: null });
   });
 
   test('of a byte now and then, and a bomb', async () => {
@@ -186,7 +186,7 @@ describe('a body changes nothing', () => {
     });
     const head = `${OK}Content-Encoding: gzip\r\n\r\n`;
     const bomb = Buffer.concat([Buffer.from(head), gzipSync(Buffer.alloc(8 * 1024 * 1024))]);
-    expect(await send(await answering(bomb))).toMatchObject({ statusCode: 200, error: null });
+    expect(await send(await responding(bomb))).toMatchObject({ statusCode: 200, error: null });
   });
 });
 
@@ -199,11 +199,11 @@ describe('a connection', () => {
     ['cut within the head', () => receiver((socket) => void socket.write(OK, () => socket.destroy()))],
     ['without TLS', () => raw((socket) => void socket.once('data', () => socket.end(`${OK}\r\n`)))],
     ['with noise for TLS', () => raw((socket) => void socket.resume().end(Buffer.alloc(999, 0xa7)))],
-  ])('%s is no answer', async (_name, start) => {
+  ])('%s is no response', async (_name, start) => {
     expect(await send(await start())).toMatchObject({ statusCode: null, error: expect.stringMatching(/./) });
   });
 
-  test('with a certificate of another name, or TLS 1.0 alone, is no answer', async () => {
+  test('a certificate of another name, or only TLS 1.0, is no response', async () => {
     const other = await createCertificate(['other.example']);
     const trusting = createEgress({ allowCidrs: ['127.0.0.0/8'], extraCa: other.ca + certificate.ca });
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
@@ -239,7 +239,7 @@ describe('a connection', () => {
       receiver(reach(trickle('HTTP/1.1 100 Continue\r\n\r\n', ''))),
     ]);
     let ended = 0;
-    const answers = Promise.all(
+    const results = Promise.all(
       slow.map((one) =>
         send(one, WEBHOOK_DEADLINE_MS).finally(() => {
           ended += 1;
@@ -250,6 +250,6 @@ describe('a connection', () => {
     await jest.advanceTimersByTimeAsync(WEBHOOK_DEADLINE_MS - 1);
     expect(ended).toBe(0);
     await jest.advanceTimersByTimeAsync(100);
-    expect((await answers).map(({ error }) => error)).toEqual(slow.map(() => NO_ANSWER));
+    expect((await results).map(({ error }) => error)).toEqual(slow.map(() => NO_RESPONSE));
   });
 });

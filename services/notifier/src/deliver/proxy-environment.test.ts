@@ -13,8 +13,8 @@ const WEBHOOKS = `
   const egress = createEgress({ allowCidrs: [address], extraCa });
   const secrets = ['whsec_' + Buffer.from('a secret of some channel').toString('base64')];
   const request = { id: 'delivery-1', accountId: 'account-1', channelId: 'channel-1', payload: '{}', secrets, claimedAt: new Date() };
-  const answers = await Promise.all(urls.map((url) => sendWebhook({ ...request, url }, egress, 600_000)));
-  console.log(JSON.stringify(answers.map(({ statusCode, error }) => [statusCode, error])));
+  const results = await Promise.all(urls.map((url) => sendWebhook({ ...request, url }, egress, 600_000)));
+  console.log(JSON.stringify(results.map(({ statusCode, error }) => [statusCode, error])));
 `;
 
 let ground: AttackGround;
@@ -26,8 +26,8 @@ afterAll(() => ground.close());
 test('proxies of the environment do not divert webhooks, nor hide where they go', async () => {
   const urls = [PUBLIC_ADDRESS, '10.0.0.1'].map((host) => `https://${host}:${ground.port}/`);
   const proxyUrl = `http://127.0.0.1:${ground.port}`;
-  const answers = await runBehindProxy(proxyUrl, NOTIFIER, WEBHOOKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);
-  expect(answers).toEqual([
+  const results = await runBehindProxy(proxyUrl, NOTIFIER, WEBHOOKS, [PUBLIC_ADDRESS, ground.ca, ...urls]);
+  expect(results).toEqual([
     [200, null],
     [null, 'address 10.0.0.1 is in a private range; allow it with EGRESS_ALLOW_CIDRS'],
   ]);

@@ -72,7 +72,7 @@ describe('sendWebhook', () => {
     expect(() => new Webhook(stranger).verify(PAYLOAD, headers)).toThrow();
   });
 
-  test('signs, and logs, with the time of the claim, which is that of Postgres, whatever the clock of this process', async () => {
+  test("signs and logs with the time of the claim by Postgres' clock, whatever the clock of this process", async () => {
     const claimedAt = new Date('2026-11-20T12:00:00.750Z');
     expect(await send(ok, { claimedAt })).toMatchObject({ statusCode: 204, startedAt: claimedAt });
     expect(receiver.received[0]?.headers['webhook-timestamp']).toBe('1795176000');
@@ -115,10 +115,10 @@ describe('sendWebhook', () => {
     [410, 'responded with status 410'],
     [500, 'responded with status 500'],
   ])('%i: %s, and no redirect is followed', async (status, error) => {
-    const answer = await send((_, response) => {
+    const result = await send((_, response) => {
       response.writeHead(status, { Location: receiver.url('/elsewhere') }).end('why');
     });
-    expect(answer).toMatchObject({ statusCode: status, error, responseExcerpt: 'why' });
+    expect(result).toMatchObject({ statusCode: status, error, responseExcerpt: 'why' });
     expect(receiver.received).toHaveLength(1);
   });
 
@@ -128,34 +128,34 @@ describe('sendWebhook', () => {
     [500, '7', null],
     [429, 'soon', null],
   ])('%i with Retry-After %j', async (status, header, expected) => {
-    const answer = await send((_, response) => {
+    const result = await send((_, response) => {
       response.writeHead(status, { 'Retry-After': header }).end();
     });
-    expect(answer.retryAfterMs).toBe(expected);
+    expect(result.retryAfterMs).toBe(expected);
   });
 
-  test('a 2xx whose body breaks off is an answer', async () => {
-    const answer = await send((_, response) => {
+  test('a 2xx whose body breaks off is a response', async () => {
+    const result = await send((_, response) => {
       response.writeHead(200, { 'Content-Length': '1000' });
       response.write('half', () => response.destroy());
     });
-    expect(answer).toMatchObject({ statusCode: 200, error: null });
+    expect(result).toMatchObject({ statusCode: 200, error: null });
   });
 
   test('a body that never ends costs nothing but its first bytes', async () => {
-    const answer = await send((_, response) => {
+    const result = await send((_, response) => {
       response.writeHead(200);
       const flood = setInterval(() => response.write('x'.repeat(64 * 1024)), 1);
       response.on('close', () => clearInterval(flood));
     });
-    expect(answer).toMatchObject({ statusCode: 200, error: null });
-    expect(answer.responseExcerpt?.length).toBeLessThanOrEqual(1_024);
+    expect(result).toMatchObject({ statusCode: 200, error: null });
+    expect(result.responseExcerpt?.length).toBeLessThanOrEqual(1_024);
   });
 
-  test('a receiver that does not answer within 5 s has failed', async () => {
+  test('a receiver that does not respond within 5 s has failed', async () => {
     holdTimeouts();
     receiver.answer = () => undefined;
-    let answer: WebhookResult | null = null;
+    let result: WebhookResult | null = null;
     const request = {
       id: 'delivery-1',
       accountId: 'account-1',
@@ -165,31 +165,31 @@ describe('sendWebhook', () => {
       secrets: [SECRET],
       claimedAt: new Date(),
     };
-    const sending = sendWebhook(request, egress).then((one) => (answer = one));
+    const sending = sendWebhook(request, egress).then((one) => (result = one));
     await until('the webhook', () => receiver.received.length === 1);
     await jest.advanceTimersByTimeAsync(4_999);
-    expect(answer).toBeNull();
+    expect(result).toBeNull();
     await jest.advanceTimersByTimeAsync(100);
     expect(await sending).toMatchObject({ statusCode: null, error: 'no response within 5 s' });
   });
 
-  test('a connection that is closed without an answer has failed', async () => {
-    const answer = await send((_, response) => {
+  test('a connection that closes without a response has failed', async () => {
+    const result = await send((_, response) => {
       response.destroy();
     });
-    expect(answer).toMatchObject({ statusCode: null, error: expect.any(String) });
+    expect(result).toMatchObject({ statusCode: null, error: expect.any(String) });
   });
 
-  test('nobody listens', async () => {
+  test('nothing listens', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    // The local port of a connection is in use, and nobody listens on it.
+    // The local port of a connection is in use, and nothing listens on it.
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     await once(socket, 'connect');
-    const answer = await send(ok, { url: `https://127.0.0.1:${socket.localPort}/` });
+    const result = await send(ok, { url: `https://127.0.0.1:${socket.localPort}/` });
     socket.destroy();
     server.close();
-    expect(answer).toMatchObject({ statusCode: null, error: 'connection refused' });
+    expect(result).toMatchObject({ statusCode: null, error: 'connection refused' });
   });
 
   test('a certificate of an unknown CA has failed', async () => {
@@ -198,7 +198,7 @@ describe('sendWebhook', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  test('whatever is wrong with a channel is an answer, not an exception', async () => {
+  test('an invalid channel is a result, not an exception', async () => {
     receiver.answer = ok;
     const request = {
       id: 'delivery-1',

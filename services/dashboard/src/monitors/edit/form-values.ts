@@ -99,7 +99,7 @@ export function toBody(values: MonitorFormValues, stored: Pick<Monitor, 'body'> 
 }
 
 /** The rows that are not empty, with their indexes in the form. */
-export function filledRows(headers: readonly HeaderRow[]): { name: string; value: string; index: number }[] {
+function filledRows(headers: readonly HeaderRow[]): { name: string; value: string; index: number }[] {
   return headers
     .map(({ name, value }, index) => ({ name: name.trim(), value, index }))
     .filter(({ name, value }) => name !== '' || value !== '');

@@ -6,7 +6,7 @@ import type { Latencies } from './arrange-monitors.ts';
 export type RecentCheck = RecentChecks['checks'][number];
 
 /** The number of checks that are kept and drawn for each monitor. */
-export const MAX_CHECKS = LIMITS.recentChecks.checks;
+const MAX_CHECKS = LIMITS.recentChecks.checks;
 
 /**
  * The latest checks of both lists, oldest first, without duplicates. The timestamps of a monitor's checks are unique.
@@ -46,7 +46,7 @@ export function latestLatency(checks: readonly RecentCheck[]): number | null {
 }
 
 /** A check without a response failed with a latency of 0. */
-export function hasResponse({ status, latency }: RecentCheck): boolean {
+function hasResponse({ status, latency }: RecentCheck): boolean {
   return status === 'UP' || latency > 0;
 }
 

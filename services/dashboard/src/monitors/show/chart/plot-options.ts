@@ -67,7 +67,7 @@ function pointedOf(plot: uPlot): Pointed | null {
 }
 
 /** The colors to paint with. A canvas does not resolve custom properties. */
-export interface PlotColors {
+interface PlotColors {
   /** In the order of `PHASES`. */
   readonly phases: readonly string[];
   readonly failure: string;
@@ -110,7 +110,7 @@ interface Column {
 }
 
 /** Tints buckets with failures and hatches buckets with gaps, behind the bars. */
-export function drawBackground(plot: uPlot, { series, window }: Buckets, colors: PlotColors): void {
+function drawBackground(plot: uPlot, { series, window }: Buckets, colors: PlotColors): void {
   const { ctx, bbox } = plot;
   ctx.save();
   for (const bucket of series) {
@@ -127,7 +127,7 @@ export function drawBackground(plot: uPlot, { series, window }: Buckets, colors:
 }
 
 /** Draws a cap at the top of each bucket with failures, above the bars. */
-export function drawCaps(plot: uPlot, { series, window }: Buckets, colors: PlotColors): void {
+function drawCaps(plot: uPlot, { series, window }: Buckets, colors: PlotColors): void {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.fillStyle = colors.failure;

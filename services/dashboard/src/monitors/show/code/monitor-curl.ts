@@ -7,7 +7,7 @@ export function shellQuote(text: string): string {
 }
 
 /** Escapes a text between single quotes. */
-export function withinQuotes(text: string): string {
+function withinQuotes(text: string): string {
   return text.replaceAll("'", String.raw`'\''`);
 }
 

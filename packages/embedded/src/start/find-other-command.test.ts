@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTemporaryFolder } from '../testing/temporary-folder.ts';
 
-const script = new URL('../../find-foreign-command.js', import.meta.url);
-const { findForeignCommand } = (await import(script.href)) as {
-  findForeignCommand: (root: string) => string | undefined;
+const script = new URL('../../find-other-command.js', import.meta.url);
+const { findOtherCommand } = (await import(script.href)) as {
+  findOtherCommand: (root: string) => string | undefined;
 };
 
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
@@ -27,21 +27,21 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 it('accepts the command that the pinned pnpm has installed here', () => {
-  expect(findForeignCommand(fileURLToPath(new URL('../../../../', import.meta.url)))).toBeUndefined();
+  expect(findOtherCommand(fileURLToPath(new URL('../../../../', import.meta.url)))).toBeUndefined();
 });
 
 it('accepts a link to the command of this repository, and a missing one', async () => {
-  expect(findForeignCommand(folder.path)).toBeUndefined();
+  expect(findOtherCommand(folder.path)).toBeUndefined();
   await symlink('../../packages/cli/bin/tocsin.js', command);
-  expect(findForeignCommand(folder.path)).toBeUndefined();
+  expect(findOtherCommand(folder.path)).toBeUndefined();
 });
 
 it('reports a link to another package', async () => {
   await symlink('../tocsin/bin.js', command);
-  expect(findForeignCommand(folder.path)).toBe(command);
+  expect(findOtherCommand(folder.path)).toBe(command);
 });
 
 it('reports a script that runs another package', async () => {
   await writeFile(command, '#!/bin/sh\nexec node "$basedir/../tocsin/bin.js" "$@"\n');
-  expect(findForeignCommand(folder.path)).toBe(command);
+  expect(findOtherCommand(folder.path)).toBe(command);
 });

@@ -1,0 +1,31 @@
+import { runProgram } from '@tocsin/embedded/program/run-program';
+import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { helpText, parseOptions, refusePositionals, type Options, type ValuesOf } from './options.ts';
+
+/** A command that takes options alone. */
+export interface Command<Known extends Options> {
+  /** Its npm script. */
+  readonly name: string;
+  readonly about: string;
+  readonly options: Known;
+  /** @returns the exit code */
+  readonly run: (values: ValuesOf<Known>, teardown: Teardown) => Promise<number>;
+}
+
+/** Runs a command and exits the process; with `--help` it prints the help. */
+export async function runCommand<Known extends Options>(
+  args: readonly string[],
+  { name, about, options, run }: Command<Known>,
+): Promise<void> {
+  await runProgram(async (teardown) => {
+    const { help, values, positionals } = parseOptions(args, options);
+    refusePositionals(positionals);
+    if (!help) return run(values, teardown);
+    say(helpText(`${name} --`, about, options));
+    return 0;
+  });
+}
+
+export function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
