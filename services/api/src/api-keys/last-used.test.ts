@@ -45,7 +45,7 @@ describe('the recorder', () => {
     await until('both keys are written', () => written.length === 2);
     await recorder.stop();
     expect(written.toSorted()).toEqual(['a', 'b']);
-    expect(log.match(/Could not note/g)).toHaveLength(1);
+    expect(log.match(/Could not record/g)).toHaveLength(1);
   });
 });
 

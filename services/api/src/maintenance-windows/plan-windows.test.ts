@@ -42,6 +42,6 @@ test('a window whose rule is invalid is ended and logged', async () => {
     await loop.stop();
   }
   expect(error.mock.calls).toEqual([
-    ['A maintenance window ended: its rule cannot be read any more', { maintenanceWindowId: id }],
+    ['Ended a maintenance window whose rule is no longer valid', { maintenanceWindowId: id }],
   ]);
 });
