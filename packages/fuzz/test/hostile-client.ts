@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { describe } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
-import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import type { Account } from '@tocsin/fuzz/system/account';
 import type { FuzzSystem } from '@tocsin/fuzz/system/system';
 

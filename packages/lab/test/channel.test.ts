@@ -8,7 +8,7 @@ import { claimDeliveries } from '@tocsin/db/deliveries/claim-deliveries';
 import { getDelivery } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver } from '@tocsin/db/deliveries/redeliver';
 import { createTestDelivery, findTestOutcome } from '@tocsin/db/deliveries/test-deliveries';
-import { insertMonitors } from '@tocsin/db/monitors/insert-monitors';
+import { insertMonitors } from '@tocsin/db/monitors/create-monitors';
 import { firstArrivals, NO_RESPONSE, untilLogged, webhookIdOf } from './arrivals.ts';
 import { ADMIN_ENV, type DashboardRequest, signIn } from '@tocsin/lab/dashboard-session';
 import { NOWHERE, recordCheck } from './record-check.ts';

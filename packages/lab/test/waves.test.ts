@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { waveId, waveOf } from '@tocsin/core/schedule/slots';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { insertMonitors } from '@tocsin/db/monitors/insert-monitors';
-import { updateMonitor } from '@tocsin/db/monitors/update-monitor';
+import { insertMonitors } from '@tocsin/db/monitors/create-monitors';
+import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';

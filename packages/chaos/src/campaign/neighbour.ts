@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { Stores } from '@tocsin/lab/stores';
 import { groupBy } from '../oracle/history.ts';

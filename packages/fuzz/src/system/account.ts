@@ -7,7 +7,7 @@ import { getChannel } from '@tocsin/db/channels/read-channels';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { createMaintenanceWindow } from '@tocsin/db/maintenance-windows/write-windows';
-import { createMonitor } from '@tocsin/db/monitors/create-monitor';
+import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
 import type { Model } from '../oracle/model.ts';
