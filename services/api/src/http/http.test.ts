@@ -182,6 +182,10 @@ describe('health', () => {
     expect((await api.as(null).head('/healthz')).status).toBe(200);
   });
 
+  test('/readyz/ with a slash at its end is the same', async () => {
+    expect((await api.as(null).get('/readyz/?exclude=queue')).status).toBe(200);
+  });
+
   test('/readyz names the store that does not respond, without the reason', async () => {
     const response = await api.as(null).get('/readyz');
     expect([response.status, response.body]).toEqual([

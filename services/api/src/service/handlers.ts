@@ -13,22 +13,26 @@ type Exchange = Readonly<{ req: Request; res: Response }>;
 export function serviceHandlers(context: ApiContext): Handlers<typeof serviceRoutes> {
   const { ready, metrics, settings, identity } = context;
   const health = createHealthHandler({ ready, metrics });
-  const sendHealth = async ({ req, res }: Exchange): Promise<typeof SENT> => {
-    const response = await health(req.originalUrl);
-    if (response === null) throw new Error(`the health handler does not know ${req.path}`);
-    const { status, contentType, body } = response;
-    res.status(status).type(contentType).set('Cache-Control', 'no-store').send(body);
-    return SENT;
-  };
+  /** @param path as the health handler knows it, however the client spelt it, such as with a slash at the end */
+  const sendHealth =
+    (path: string) =>
+    async ({ req, res }: Exchange): Promise<typeof SENT> => {
+      const [, query = ''] = req.originalUrl.split('?', 2);
+      const response = await health(`${path}?${query}`);
+      if (response === null) throw new Error(`the health handler does not know ${path}`);
+      const { status, contentType, body } = response;
+      res.status(status).type(contentType).set('Cache-Control', 'no-store').send(body);
+      return SENT;
+    };
   return {
     getOpenApi: documentHandler(() => buildDocument(settings.publicUrl)),
     getFileSchema: documentHandler(monitorFileJsonSchema),
     listSignInMethods: () => ({
       methods: identity.hasSingleSignOn ? ['password', 'oidc'] : ['password'],
     }),
-    getHealth: sendHealth,
-    getReadiness: sendHealth,
-    getMetrics: sendHealth,
+    getHealth: sendHealth('/healthz'),
+    getReadiness: sendHealth('/readyz'),
+    getMetrics: sendHealth('/metrics'),
   };
 }
 
