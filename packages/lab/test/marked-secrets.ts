@@ -25,7 +25,7 @@ export const secrets: Record<string, string> = {
   'wrong password': mark('wrong'),
   'password of an invited person': mark('invited'),
   'unknown API key': apiKey(),
-  // Kept in clear where design §5 has them, see `IN_CLEAR`, and nowhere else.
+  // Kept in clear by design, see `IN_CLEAR`, and nowhere else.
   'token in the URL of a monitor': mark('url'),
   'token in a trigger override': mark('override'),
   'token in the URL of a channel': mark('hook'),
@@ -38,8 +38,8 @@ export function secretOf(name: string): string {
 }
 
 /**
- * What the database keeps in clear on purpose: URLs (design §5 seals header values, bodies and channel secrets), for people
- * must see what is watched, and session tokens, which sign nobody in without the signature of the cookie.
+ * What the database keeps in clear by design: URLs, which people must see (header values, bodies and channel secrets are encrypted),
+ * and session tokens, which are useless without the signature of the cookie.
  */
 export const IN_CLEAR = [
   'session token at sessions.token',

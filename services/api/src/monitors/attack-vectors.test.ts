@@ -103,7 +103,7 @@ function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {
 }
 
 describe('monitors', () => {
-  // A blocked target is a result of its checks (design §6): the api refuses only what is no URL by its rules.
+  // A blocked target is a result of its checks: the api refuses only what is no URL by its rules.
   test.each(thirdByKind(0))('create, %s: %i vectors', async (_kind, _count, vectors) => {
     const seen = await answers(vectors, ({ url }) =>
       api
@@ -147,7 +147,7 @@ describe('monitors', () => {
 });
 
 describe('channels', () => {
-  /** A receiver that the guard blocks is refused at once (design §6), and so is all that is not https. */
+  /** A receiver that the guard blocks is refused at once, and so is all that is not https. */
   const isReceiver = ({ url, outcome, accepted }: AttackVector): boolean =>
     accepted && outcome !== 'blocked' && ground.secureUrl(url) !== ground.url(url);
 
