@@ -15,10 +15,15 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Owner } from './server-folder.ts';
 
 /** For `open`: fails if the path is a symbolic link. Windows has no such flag. */
 export const NO_FOLLOW = process.platform === 'win32' ? 0 : constants.O_NOFOLLOW;
+
+/** The user of a server process. */
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 interface ReplaceFileOptions {
   readonly mode: number;

@@ -8,7 +8,8 @@ import { EmbeddedError } from './embedded-error.ts';
 import { copyOnce, replaceFile } from './files.ts';
 import { commandLine, isRunning, stopProcess } from './processes.ts';
 import { isReachable, systemFolder } from './server-folder.ts';
-import type { Owner, ServerFolder } from './server-folder.ts';
+import type { Owner } from './files.ts';
+import type { ServerFolder } from './server-folder.ts';
 
 export interface PostgresBinaries {
   readonly postgres: string;

@@ -4,17 +4,11 @@ import { access, chmod, chown, constants, mkdir, readdir, readFile, stat } from 
 import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from '@tocsin/runtime/error-code';
 import { EmbeddedError } from './embedded-error.ts';
-import { makeFolderForAll, NO_FOLLOW, replaceFile } from './files.ts';
+import { makeFolderForAll, NO_FOLLOW, type Owner, replaceFile } from './files.ts';
 
 /** Root's folder for data that the user nobody cannot access elsewhere, such as below a home folder. */
 const SYSTEM_FOLDER = '/var/lib/tocsin';
 const RELOCATED = 'data-';
-
-/** The user of a server process. */
-export interface Owner {
-  readonly uid: number;
-  readonly gid: number;
-}
 
 /** A folder for the data of one server. */
 export interface ServerFolder {

@@ -4,7 +4,6 @@ import { createMonitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { createMonitor } from '@tocsin/db/monitors/create-monitors';
 import { until } from '@tocsin/embedded/testing/until';
-import type { Stores } from '@tocsin/lab/stores';
 import { groupBy } from '../oracle/history.ts';
 import type { CampaignRecord, NeighbourFacts } from '../oracle/record.ts';
 import { REGIONS } from '../plan/replicas.ts';
@@ -17,22 +16,6 @@ type NeighbourMonitor = Pick<NeighbourFacts, 'id' | 'plan'>;
 const UNREADABLE = /^tocsin_checks_missed_total\{[^}]*reason="unreadable"[^}]*\} (\d+)$/gm;
 /** Nothing is broken yet: a slow machine may take its time. */
 const VISITED_WITHIN_MS = 600_000;
-
-/** Lets Postgres refuse every result of monitors whose external id begins with `poison-`, with an error that does not blame the data. */
-export async function installPoison(stores: Stores): Promise<void> {
-  // A sequence keeps its value when a transaction is rolled back.
-  await stores.query(`
-    create sequence chaos.refusals;
-    create function chaos.refuse_poison() returns trigger language plpgsql as $$
-    begin
-      if exists (select from public.monitors where id = new.monitor_id and external_id like 'poison-%') then
-        perform nextval('chaos.refusals');
-        raise exception 'results of this monitor are refused' using errcode = 'P0001';
-      end if;
-      return new;
-    end $$;
-    create trigger chaos_poison before insert on events for each row execute function chaos.refuse_poison();`);
-}
 
 /**
  * Creates a second account with its monitors, in the database: the campaign's client belongs to the first account. Waits until each

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { EmbeddedError } from '../embedded-error.ts';
 import { copyIfChanged, copyOnce, replaceFile } from '../files.ts';
 import { isReachable, isRoot, prepareServerFolder, systemFolder, systemName } from '../server-folder.ts';
-import type { Owner } from '../server-folder.ts';
+import type { Owner } from '../files.ts';
 
 /** What a workspace of ours is run from; the rest of it is sources. */
 const RUNNING_PARTS = ['package.json', 'dist', 'node_modules'];

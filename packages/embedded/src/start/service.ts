@@ -5,7 +5,7 @@ import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { EmbeddedError } from '../embedded-error.ts';
-import type { Owner } from '../server-folder.ts';
+import type { Owner } from '../files.ts';
 
 const MAX_LOG_BYTES = 50_000_000;
 
