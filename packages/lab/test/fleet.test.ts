@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 const MONITORS = Number(process.env['FLEET_MONITORS'] ?? 200);
 const CLIENTS = 16;
 const INTERVAL_SECONDS = 60;
-const LEAST_SECONDS_USED = 45;
+const MIN_SECONDS_USED = 45;
 const SCHEDULERS = 'tocsin:{checks.default}:repeat';
 
 let system: System;
@@ -85,7 +85,7 @@ test('a fleet is scheduled as it is created, and again after a flush, with the s
     perSecond[second] = (perSecond[second] ?? 0) + 1;
   }
   // 200 random phases use about 58 of the 60 seconds, with a standard deviation of 1.4.
-  expect(perSecond.filter((count) => count > 0).length).toBeGreaterThanOrEqual(LEAST_SECONDS_USED);
+  expect(perSecond.filter((count) => count > 0).length).toBeGreaterThanOrEqual(MIN_SECONDS_USED);
   // No second has a burst. Random phases stay under this limit: it is twelve standard deviations above the mean.
   const mean = MONITORS / INTERVAL_SECONDS;
   expect(Math.max(...perSecond)).toBeLessThan(mean + 12 * Math.sqrt(mean));

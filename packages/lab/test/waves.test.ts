@@ -17,7 +17,7 @@ const INTERVAL_MS = INTERVAL * 1_000;
 /** The longest timeout: a check of a target that answers does not time out, even on a busy machine. */
 const TIMEOUT = 60;
 const MEMBERS = 3;
-const MOST_TRIED = 2_000;
+const MAX_TRIED = 2_000;
 const TRIED_AT_ONCE = 20;
 const MISSED = /^tocsin_checks_missed_total\{.*\} (\d+)$/gm;
 const OVERLAPS = /^tocsin_checks_missed_total\{.*reason="overlap"\} (\d+)$/gm;
@@ -61,7 +61,7 @@ async function createWaves(): Promise<[string[], string[]]> {
   const { context } = system;
   const byWave = new Map<string, string[]>();
   let members: string[] = [];
-  for (let tried = 0; tried < MOST_TRIED && members.length < MEMBERS; tried += TRIED_AT_ONCE) {
+  for (let tried = 0; tried < MAX_TRIED && members.length < MEMBERS; tried += TRIED_AT_ONCE) {
     const inputs = Array.from({ length: TRIED_AT_ONCE }, (_, index) => {
       const url = target.url(`/${tried + index}`);
       return createMonitorSchema.parse({ name: 'Member', url, interval: INTERVAL, timeout: TIMEOUT });

@@ -23,7 +23,7 @@ async function errorOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-const MOST_TRIES = 200;
+const MAX_TRIES = 200;
 
 /** Runs statements in one session that is ended afterwards. @returns what came of the last one */
 async function sessionError(...statements: readonly string[]): Promise<unknown> {
@@ -42,7 +42,7 @@ describe('an outage is', () => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     await database.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
     const errors: unknown[] = [];
-    for (let tries = 0; tries < MOST_TRIES && !/not queryable/.test(String(errors.at(-1))); tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES && !/not queryable/.test(String(errors.at(-1))); tries += 1) {
       errors.push(await errorOf(client.query('select pg_sleep(1)')));
     }
     client.release(true);

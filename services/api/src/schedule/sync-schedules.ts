@@ -75,7 +75,7 @@ async function addFirstChecks(
 }
 
 /** A span has no more links. */
-const MOST_LINKS = 128;
+const MAX_LINKS = 128;
 
 /**
  * Applies schedules within a span, where requests that are traced asked for it: in the trace of the first of them, with links to
@@ -88,7 +88,7 @@ export function traceSync(stores: ScheduleStores): ScheduleApplierOptions['sync'
     const monitorIds = [...touched.keys()];
     // A batch runs in the context of the request that started it, whose trace need not be one of these.
     if (parent === undefined) return continueTrace(null, () => syncSchedules(stores, region, monitorIds));
-    const links = others.slice(0, MOST_LINKS);
+    const links = others.slice(0, MAX_LINKS);
     const attributes = { 'tocsin.region': region, 'tocsin.monitors': touched.size };
     return withSpan('schedule', { parent, links, attributes }, () => {
       // The checks of the request whose trace this is are children of this span.

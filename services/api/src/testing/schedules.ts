@@ -37,7 +37,7 @@ export async function commitMonitor(api: TestApi, fields: Record<string, unknown
 }
 
 /** Enough to have so many in one of the hundred waves of the shortest interval, almost certainly. */
-const MOST_TRIED = 2_000;
+const MAX_TRIED = 2_000;
 
 /** So many monitors of one wave, of the shortest interval, committed as `commitMonitor` does. @returns their ids */
 export async function commitWave(
@@ -47,7 +47,7 @@ export async function commitWave(
 ): Promise<string[]> {
   const byWave = new Map<string, string[]>();
   let found: string[] | undefined;
-  for (let tried = 0; tried < MOST_TRIED && !found; tried += 1) {
+  for (let tried = 0; tried < MAX_TRIED && !found; tried += 1) {
     const { id } = await commitMonitor(api, { ...fields, interval: 5, timeout: 1 });
     const key = waveId(waveOf(id, 5));
     const members = [...(byWave.get(key) ?? []), id];

@@ -8,7 +8,7 @@ import { createLocalTargets, type LocalTarget, NO_TIMEOUT_MS } from '../testing/
 
 const MIB = 1024 * 1024;
 /** A MiB each for the body as received, the decompressed body, and its text. */
-const MOST_BYTES_PER_CHECK = 3 * MIB;
+const MAX_BYTES_PER_CHECK = 3 * MIB;
 /** The built probe, in a process of its own: `npm test` builds first. */
 const HARNESS = fileURLToPath(new URL('../../test/probe-many.js', import.meta.url));
 const targets = createLocalTargets();
@@ -71,7 +71,7 @@ describe('many checks at once of targets that respond with', () => {
       { many: 48, assertions: { bodyContains: 'needle' } },
     );
     expect(cost.outcomes).toEqual(['DOWN UNKNOWN_ERROR']);
-    expect(cost.grownBytes).toBeLessThan(48 * MOST_BYTES_PER_CHECK);
+    expect(cost.grownBytes).toBeLessThan(48 * MAX_BYTES_PER_CHECK);
     await Promise.all(bombs.map((bomb) => bomb.allClosed()));
   });
 
@@ -95,7 +95,7 @@ describe('many checks at once of targets that respond with', () => {
     });
     const cost = await probeMany([target.origin], { many: 32, assertions: { bodyNotContains: 'needle' } });
     expect(cost.outcomes).toEqual(['UP null']);
-    expect(cost.grownBytes).toBeLessThan(32 * MOST_BYTES_PER_CHECK);
+    expect(cost.grownBytes).toBeLessThan(32 * MAX_BYTES_PER_CHECK);
     await target.allClosed();
   });
 });
