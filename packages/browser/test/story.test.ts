@@ -296,5 +296,7 @@ step('the API reference needs nothing from other hosts, and no session', async (
   await docs.goto('/docs');
   await docs.getByText('Create a monitor').first().waitFor();
   await stranger.context.close();
-  expect(stranger.problems).toEqual([]);
+  // The bundle of the reference contains zod, which tests whether it may use eval and works without it.
+  const evalProbe = 'console: Content-Security-Policy: script-src forbids eval';
+  expect(stranger.problems.filter((problem) => problem !== evalProbe)).toEqual([]);
 });
