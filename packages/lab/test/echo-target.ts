@@ -10,7 +10,7 @@ export interface EchoTarget {
 }
 
 export async function startEchoTarget(): Promise<EchoTarget> {
-  const server = createServer(answerEcho).listen(0, '127.0.0.1');
+  const server = createServer(echoRequest).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -23,7 +23,7 @@ export async function startEchoTarget(): Promise<EchoTarget> {
 }
 
 /** Answers with whatever it was sent, where it does most harm. */
-function answerEcho(request: IncomingMessage, response: ServerResponse): void {
+function echoRequest(request: IncomingMessage, response: ServerResponse): void {
   const { authorization = '', cookie = '' } = request.headers;
   const custom = String(request.headers['x-custom']);
   void text(request).then((body) => {
