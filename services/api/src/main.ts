@@ -1,8 +1,7 @@
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import { readRollupState } from '@tocsin/db/check-rollups/roll-up';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { Database } from '@tocsin/db/database/open';
+import { type Database, openDatabase } from '@tocsin/db/database/open';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
@@ -17,9 +16,9 @@ import {
   createMetrics,
   createReading,
   measureClockOffset,
+  type Metrics,
   registerClockOffset,
 } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
 import { type RunningService, runService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls } from '@tocsin/runtime/settings';
 import { startTracing } from '@tocsin/runtime/tracing';
@@ -36,8 +35,7 @@ import { LiveStreams } from './live-stream/live-streams.ts';
 import { TriggerLimits } from './monitors/trigger-limits.ts';
 import { RegionLoads } from './regions/region-loads.ts';
 import { registerRegionMetrics } from './regions/region-metrics.ts';
-import { apiSettings, httpLimits, requestSettings } from './settings.ts';
-import type { Env } from './settings.ts';
+import { apiSettings, type Env, httpLimits, requestSettings } from './settings.ts';
 
 /** How long requests that wait for a checker or a notifier may continue after SIGTERM. The server waits two seconds longer for all. */
 const ABORT_WAITING_AFTER_MS = 8_000;

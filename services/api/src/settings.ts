@@ -1,6 +1,5 @@
 import { localUrl } from '@tocsin/runtime/listen';
-import { settings } from '@tocsin/runtime/settings';
-import type { Settings } from '@tocsin/runtime/settings';
+import { settings, type Settings } from '@tocsin/runtime/settings';
 import type { ApiSettings } from './context.ts';
 import type { HttpLimits } from './http/http-server.ts';
 

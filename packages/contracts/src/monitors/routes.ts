@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { EVENT, MONITOR } from '../routes/examples.ts';
-import { defineRoutes, ifMatch } from '../routes/route.ts';
-import type { Route, Routes } from '../routes/route.ts';
+import { defineRoutes, ifMatch, type Route, type Routes } from '../routes/route.ts';
 import {
   eventSchema,
   eventsQuerySchema,

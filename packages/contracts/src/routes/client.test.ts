@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Channel } from '../channels/channel.ts';
-import { createClient } from './client.ts';
-import type { ClientRequest } from './client.ts';
+import { type ClientRequest, createClient } from './client.ts';
 import type { DashboardRoutes } from './routes.ts';
 
 const sent: ClientRequest[] = [];

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { addCounts, averageTimings, figuresOf } from './check-counts.ts';
-import type { CheckCounts } from './check-counts.ts';
+import { addCounts, averageTimings, type CheckCounts, figuresOf } from './check-counts.ts';
 import { latencyBucket } from './latency-histogram.ts';
 
 const NO_TIME = { dns: 0, tcp: 0, tls: 0, firstByte: 0, download: 0 };

@@ -1,6 +1,5 @@
 import type { AverageTimings, StatsFigures } from '@tocsin/contracts/monitors/stats';
-import { latencyQuantile, mergeHistograms } from './latency-histogram.ts';
-import type { LatencyHistogram } from './latency-histogram.ts';
+import { type LatencyHistogram, latencyQuantile, mergeHistograms } from './latency-histogram.ts';
 
 /** Counts of the checks of a period; those of several periods or regions add up. */
 export interface CheckCounts {

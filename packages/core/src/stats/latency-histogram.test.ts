@@ -5,10 +5,10 @@ import {
   bucketLatency,
   LATENCY_BOUNDS,
   latencyBucket,
+  type LatencyHistogram,
   latencyQuantile,
   mergeHistograms,
 } from './latency-histogram.ts';
-import type { LatencyHistogram } from './latency-histogram.ts';
 
 configureGlobal(PROPERTY_PARAMETERS);
 

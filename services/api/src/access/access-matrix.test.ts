@@ -1,23 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { statusOf } from '@tocsin/contracts/routes/route';
-import type { Route } from '@tocsin/contracts/routes/route';
+import { type Route, statusOf } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { deleteUser } from '@tocsin/db/users/change-users';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { ACCESS_ROWS, makeResource } from '../testing/access-rows.ts';
-import type { AccessRow, Resource } from '../testing/access-rows.ts';
+import { ACCESS_ROWS, type AccessRow, makeResource, type Resource } from '../testing/access-rows.ts';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { listRoutes } from '../testing/list-routes.ts';
 import { browser, newSignedInUser, signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
+import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 
 let api: TestApi;
 let queue: TestQueue;

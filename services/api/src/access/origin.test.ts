@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type TestAgent from 'supertest/lib/agent.js';
 import { validatedAgent } from '../testing/validated-agent.ts';
-import { newSignedInUser, PASSWORD } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { newSignedInUser, PASSWORD, type TestUser } from '../testing/sign-in.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let user: TestUser;

@@ -4,10 +4,8 @@ import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
 import { ensureApiKey, touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import type TestAgent from 'supertest/lib/agent.js';
 import { MONITORS } from '../testing/monitors.ts';
-import { newSignedInUser, signIn } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { newSignedInUser, signIn, type TestUser } from '../testing/sign-in.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const KEYS = '/api/dashboard/api-keys';
 

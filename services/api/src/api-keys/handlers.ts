@@ -1,8 +1,6 @@
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import type { apiKeyRoutes } from '@tocsin/contracts/api-keys/routes';
-import { createApiKey } from '@tocsin/db/api-keys/api-keys';
-import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
-import { listApiKeys } from '@tocsin/db/api-keys/api-keys';
+import { createApiKey, deleteApiKey, listApiKeys } from '@tocsin/db/api-keys/api-keys';
 import type { ApiContext } from '../context.ts';
 import type { Handlers } from '../http/implement.ts';
 import type { UserCaller } from '../http/request-state.ts';

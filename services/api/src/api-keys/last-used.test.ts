@@ -4,10 +4,8 @@ import { touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import { until } from '@tocsin/embedded/testing/until';
 import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
 import { MONITORS } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { createLastUsedRecorder } from './last-used.ts';
-import type { LastUsedRecorder } from './last-used.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { createLastUsedRecorder, type LastUsedRecorder } from './last-used.ts';
 
 describe('the recorder', () => {
   test('gathers the uses of a moment into one write, and writes nothing where there are none', async () => {

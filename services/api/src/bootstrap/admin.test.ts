@@ -5,8 +5,7 @@ import { acceptInvitation, createInvitation, renewSetupInvitation } from '@tocsi
 import { findUserByEmail } from '@tocsin/db/users/users';
 import { createLogger, createSilentLogger } from '@tocsin/runtime/logger';
 import { browser, newUser } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { ensureAdmin } from './bootstrap.ts';
 
 const EMAIL = 'admin@example.com';

@@ -2,11 +2,9 @@ import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { generateApiKey, hashApiKey } from '@tocsin/core/secrets/tokens';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
-import { createLogger } from '@tocsin/runtime/logger';
-import type { Logger } from '@tocsin/runtime/logger';
+import { createLogger, type Logger } from '@tocsin/runtime/logger';
 import { MONITORS } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { ensureApiKeys } from './bootstrap.ts';
 
 let api: TestApi;

@@ -5,8 +5,7 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel, RECEIVER } from '../testing/channels.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 let api: TestApi;

@@ -1,25 +1,31 @@
 import { createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channels/channel';
 import type { channelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
-import { AppError } from '@tocsin/contracts/errors';
-import type { FieldError } from '@tocsin/contracts/errors';
+import { AppError, type FieldError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
-import { createChannel } from '@tocsin/db/channels/write-channels';
-import { deleteChannel } from '@tocsin/db/channels/write-channels';
-import { channelNotFound, findChannelRow } from '@tocsin/db/channels/read-channels';
-import { getChannel } from '@tocsin/db/channels/read-channels';
-import { listChannels } from '@tocsin/db/channels/read-channels';
-import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
-import { rotateChannelSecret } from '@tocsin/db/channels/write-channels';
-import { updateChannel } from '@tocsin/db/channels/write-channels';
-import { createTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
-import { findTestOutcome, abandonTestDelivery } from '@tocsin/db/deliveries/test-deliveries';
+import {
+  createChannel,
+  deleteChannel,
+  rotateChannelSecret,
+  updateChannel,
+} from '@tocsin/db/channels/write-channels';
+import {
+  channelNotFound,
+  findChannelRow,
+  getChannel,
+  listChannels,
+  revealChannelSecret,
+} from '@tocsin/db/channels/read-channels';
+import {
+  abandonTestDelivery,
+  createTestDelivery,
+  findTestOutcome,
+} from '@tocsin/db/deliveries/test-deliveries';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { invalidFields, unavailable } from '../http/errors.ts';
-import { SENT } from '../http/implement.ts';
-import type { ApiRequest, Handlers } from '../http/implement.ts';
+import { type ApiRequest, type Handlers, SENT } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { hintDeliveries } from '../queue-hints.ts';

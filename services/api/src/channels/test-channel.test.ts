@@ -5,10 +5,8 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, newChannel } from '../testing/channels.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { stopClock } from '../testing/stopped-clock.ts';
-import type { StoppedClock } from '../testing/stopped-clock.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let user: TestAgent;

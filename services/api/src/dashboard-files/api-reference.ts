@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Router } from 'express';
-import type { RequestHandler } from 'express';
+import { type RequestHandler, Router } from 'express';
 import { publicDocument } from '../http/public-document.ts';
 import { stateOf } from '../http/request-state.ts';
 import { pageSecurity } from './serve-dashboard.ts';

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  type Delivery,
   deliveryDetailSchema,
   deliverySchema,
   redeliveryResultSchema,
 } from '@tocsin/contracts/deliveries/delivery';
-import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, goDown, newChannel } from '../testing/channels.ts';
 import { attempt } from '../testing/fake-notifier.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DELIVERIES = '/api/dashboard/deliveries';
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';

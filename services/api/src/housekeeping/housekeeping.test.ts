@@ -10,11 +10,9 @@ import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { commitMonitor } from '../testing/schedules.ts';
 import { newSignedInUser } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { runMaintenanceTasks, startHousekeeping } from './housekeeping.ts';
-import type { HousekeepingOptions } from './housekeeping.ts';
+import { type HousekeepingOptions, runMaintenanceTasks, startHousekeeping } from './housekeeping.ts';
 
 const DAY_MS = 86_400_000;
 const trueNow = Date.now.bind(Date);

@@ -10,8 +10,7 @@ import { purgeDeletedMonitors } from '@tocsin/db/deleted-monitors/purge';
 import { dropExpiredEventPartitions, ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { alignSpans } from '@tocsin/db/monitor-regions/schedule-spans';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createLoop } from '@tocsin/runtime/loop';
-import type { Loop } from '@tocsin/runtime/loop';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 10 * 60_000;

@@ -4,8 +4,7 @@ import { readClock } from '@tocsin/db/database/sql';
 import { until } from '@tocsin/embedded/testing/until';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { DatabaseClock, type DatabaseClockOptions } from './database-clock.ts';
 import { registerRollupMetrics, startRollUps } from './rollups.ts';
 

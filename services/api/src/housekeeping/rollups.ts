@@ -1,11 +1,8 @@
-import { rollUpNextHour } from '@tocsin/db/check-rollups/roll-up';
-import type { RollupState } from '@tocsin/db/check-rollups/roll-up';
+import { rollUpNextHour, type RollupState } from '@tocsin/db/check-rollups/roll-up';
 import type { Database } from '@tocsin/db/database/open';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createLoop } from '@tocsin/runtime/loop';
-import type { Loop } from '@tocsin/runtime/loop';
-import { createReading, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import { createReading, type Metrics, registerReadGauge, registerReadNumber } from '@tocsin/runtime/metrics';
 import type { DatabaseClock } from './database-clock.ts';
 
 const EVERY_MS = 60_000;

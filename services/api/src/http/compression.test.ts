@@ -4,8 +4,7 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { newChannel } from '../testing/channels.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard';
 /** Larger than what is too small to be worth it. */

@@ -1,5 +1,4 @@
-import { AppError, toProblem } from '@tocsin/contracts/errors';
-import type { FieldError } from '@tocsin/contracts/errors';
+import { AppError, type FieldError, toProblem } from '@tocsin/contracts/errors';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ErrorRequestHandler, Response } from 'express';
 import { stateOf } from './request-state.ts';

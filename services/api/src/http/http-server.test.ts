@@ -3,8 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { problemSchema } from '@tocsin/contracts/errors';
 import { until } from '@tocsin/embedded/testing/until';
-import { type HttpServer, startHttpServer } from './http-server.ts';
-import type { HttpLimits } from './http-server.ts';
+import { type HttpLimits, type HttpServer, startHttpServer } from './http-server.ts';
 
 let server: HttpServer | undefined;
 const sockets: Socket[] = [];

@@ -1,9 +1,13 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import { listen } from '@tocsin/runtime/listen';
-import type { ListenAddress } from '@tocsin/runtime/listen';
+import { listen, type ListenAddress } from '@tocsin/runtime/listen';
 import { OpenRequests, UnreadResponses } from './open-requests.ts';
 import { handleClientErrors, validateHead, refuseRequest } from './protocol-errors.ts';
 

@@ -9,8 +9,7 @@ import { createLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { stopClock } from '../testing/stopped-clock.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { startHttpServer } from './http-server.ts';
 
 let api: TestApi;

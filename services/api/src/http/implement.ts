@@ -1,16 +1,22 @@
 import type { AppError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
-import { pathOf, statusOf } from '@tocsin/contracts/routes/route';
-import type { BodyOf, HeadersOf, QueryOf, ResponseOf, Route, Routes } from '@tocsin/contracts/routes/route';
+import {
+  type BodyOf,
+  type HeadersOf,
+  pathOf,
+  type QueryOf,
+  type ResponseOf,
+  type Route,
+  type Routes,
+  statusOf,
+} from '@tocsin/contracts/routes/route';
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
 import { RESOURCES } from '../resources.ts';
 import { invalidFields } from './errors.ts';
-import { bodyOf } from './json-body.ts';
-import type { RawBody } from './json-body.ts';
-import { callerOf, stateOf } from './request-state.ts';
-import type { Caller, UserCaller } from './request-state.ts';
+import { bodyOf, type RawBody } from './json-body.ts';
+import { type Caller, callerOf, stateOf, type UserCaller } from './request-state.ts';
 
 /** Returned by a handler that has written the response itself. */
 export const SENT: unique symbol = Symbol('sent');

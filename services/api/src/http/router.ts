@@ -1,11 +1,8 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import { methodOf, pathOf } from '@tocsin/contracts/routes/route';
-import type { Route } from '@tocsin/contracts/routes/route';
-import { Router } from 'express';
-import type { RequestHandler } from 'express';
-import { requireAccess } from '../access/access.ts';
-import type { Guards } from '../access/access.ts';
+import { methodOf, pathOf, type Route } from '@tocsin/contracts/routes/route';
+import { type RequestHandler, Router } from 'express';
+import { type Guards, requireAccess } from '../access/access.ts';
 import type { Implementation } from './implement.ts';
 import { parseJsonBody } from './json-body.ts';
 import { boundLargeBodies } from './large-bodies.ts';

@@ -1,20 +1,15 @@
 import { AppError } from '@tocsin/contracts/errors';
-import { USER_ROLES } from '@tocsin/contracts/vocabulary';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
+import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { ping } from '@tocsin/db/database/open';
 import { hashPassword } from 'better-auth/crypto';
 import { betterAuth } from 'better-auth/minimal';
 import type { Request } from 'express';
 import { z } from 'zod';
-import { authOptions } from './auth-options.ts';
-import type { AuthSettings } from './auth-options.ts';
-import { authHeaders, buildRequest } from './auth-request.ts';
-import type { AuthRequest } from './auth-request.ts';
+import { authOptions, type AuthSettings } from './auth-options.ts';
+import { authHeaders, type AuthRequest, buildRequest } from './auth-request.ts';
 import { KnownDevices } from './known-devices.ts';
-import { SignInLimit } from './sign-in-limit.ts';
-import type { AttemptOutcome } from './sign-in-limit.ts';
-import { createSingleSignOn } from './single-sign-on.ts';
-import type { OidcSettings } from './single-sign-on.ts';
+import { type AttemptOutcome, SignInLimit } from './sign-in-limit.ts';
+import { createSingleSignOn, type OidcSettings } from './single-sign-on.ts';
 
 export interface IdentityOptions extends AuthSettings {
   /** Null: people sign in by password only. */

@@ -1,10 +1,7 @@
 import type { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
-import { pathOf } from '@tocsin/contracts/routes/route';
-import type { Route, Routes } from '@tocsin/contracts/routes/route';
-import { SENT } from '../http/implement.ts';
-import type { ApiRequest, Handlers } from '../http/implement.ts';
-import { forwardResponse } from './auth-request.ts';
-import type { AuthRequest } from './auth-request.ts';
+import { pathOf, type Route, type Routes } from '@tocsin/contracts/routes/route';
+import { type ApiRequest, type Handlers, SENT } from '../http/implement.ts';
+import { type AuthRequest, forwardResponse } from './auth-request.ts';
 
 type Forward = (request: AuthRequest) => Promise<globalThis.Response>;
 

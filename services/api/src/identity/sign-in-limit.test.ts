@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { SignInLimit } from './sign-in-limit.ts';
-import type { AttemptOutcome } from './sign-in-limit.ts';
+import { type AttemptOutcome, SignInLimit } from './sign-in-limit.ts';
 
 const EMAIL = 'ada@example.com';
 const TURN_SECONDS = 5;

@@ -7,8 +7,7 @@ import { deleteUser } from '@tocsin/db/users/change-users';
 import { until } from '@tocsin/embedded/testing/until';
 import type supertest from 'supertest';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 import { authSecret } from './auth-options.ts';
 
 const ME = '/api/dashboard/me';

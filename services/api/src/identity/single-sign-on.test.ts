@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { createUser } from '@tocsin/db/users/users';
-import { OIDC_CLIENT, startOidcProvider } from '../testing/oidc-provider.ts';
-import type { Claims, OidcProvider } from '../testing/oidc-provider.ts';
+import { type Claims, OIDC_CLIENT, type OidcProvider, startOidcProvider } from '../testing/oidc-provider.ts';
 import { browser, newUser } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 import { oidcSettings } from './single-sign-on.ts';
 
 let provider: OidcProvider;

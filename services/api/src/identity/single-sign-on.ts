@@ -2,8 +2,7 @@ import { acceptInvitationOf } from '@tocsin/db/users/invitations';
 import { SettingsError } from '@tocsin/runtime/env';
 import { betterAuth } from 'better-auth/minimal';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
-import { authOptions } from './auth-options.ts';
-import type { AuthSettings } from './auth-options.ts';
+import { authOptions, type AuthSettings } from './auth-options.ts';
 
 /** The `providerId` of the one OpenID Connect provider, also in its callback: `/api/auth/callback/oidc`. */
 const OIDC_PROVIDER = 'oidc';

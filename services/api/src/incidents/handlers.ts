@@ -1,6 +1,5 @@
 import type { incidentRoutes } from '@tocsin/contracts/incidents/routes';
-import { getIncident } from '@tocsin/db/incidents/read-incidents';
-import { listIncidents } from '@tocsin/db/incidents/read-incidents';
+import { getIncident, listIncidents } from '@tocsin/db/incidents/read-incidents';
 import type { ApiContext } from '../context.ts';
 import type { Handlers } from '../http/implement.ts';
 

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { incidentSchema } from '@tocsin/contracts/incidents/incident';
-import type { Incident } from '@tocsin/contracts/incidents/incident';
+import { type Incident, incidentSchema } from '@tocsin/contracts/incidents/incident';
 import type TestAgent from 'supertest/lib/agent.js';
 import { goDown } from '../testing/channels.ts';
 import { newMonitor } from '../testing/monitors.ts';
 import { checkOnce } from '../testing/schedules.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const INCIDENTS = '/api/dashboard/incidents';
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';

@@ -1,13 +1,11 @@
 import type { Database } from '@tocsin/db/database/open';
 import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createLoop } from '@tocsin/runtime/loop';
-import type { Loop } from '@tocsin/runtime/loop';
+import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { isOutage } from '../http/errors.ts';
 import type { ClientStream } from './client-stream.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import { resetMessage, toMessage, toPage } from './messages.ts';
-import type { Page } from './messages.ts';
+import { type Page, resetMessage, toMessage, toPage } from './messages.ts';
 import { readRecords } from './replay.ts';
 
 /** A statement takes at most 15 s, so what was stamped earlier than this before a query was visible to it. */

@@ -1,8 +1,7 @@
 import type { Logger } from '@tocsin/runtime/logger';
 import type { Response } from 'express';
 import { isOutage } from '../http/errors.ts';
-import { heartbeat } from './messages.ts';
-import type { Page } from './messages.ts';
+import { heartbeat, type Page } from './messages.ts';
 import type { Replay } from './replay.ts';
 
 const HEADERS = {

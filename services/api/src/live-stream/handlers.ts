@@ -1,7 +1,6 @@
 import type { streamRoutes } from '@tocsin/contracts/live-stream/routes';
 import type { ApiContext } from '../context.ts';
-import { SENT } from '../http/implement.ts';
-import type { Handlers } from '../http/implement.ts';
+import { type Handlers, SENT } from '../http/implement.ts';
 import { stateOf } from '../http/request-state.ts';
 import { writeStreamHeaders } from './client-stream.ts';
 import { parsePosition } from './messages.ts';

@@ -9,11 +9,9 @@ import type { Identity } from '../identity/create-identity.ts';
 import { AccountHub } from './account-hub.ts';
 import { ClientStream, keepAlive } from './client-stream.ts';
 import { opening } from './messages.ts';
-import { readReplay } from './replay.ts';
-import type { Replay } from './replay.ts';
+import { readReplay, type Replay } from './replay.ts';
 
-import { STREAM_LIMITS } from './stream-limits.ts';
-import type { StreamLimits } from './stream-limits.ts';
+import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 
 export interface LiveStreamsOptions {
   readonly db: Database;

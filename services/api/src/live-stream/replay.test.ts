@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { readRecords } from './replay.ts';
 
 let api: TestApi;

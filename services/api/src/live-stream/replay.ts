@@ -1,12 +1,9 @@
 import type { Database } from '@tocsin/db/database/open';
 import { tailEvents } from '@tocsin/db/events/read-events';
-import { listMonitorStamps } from '@tocsin/db/monitors/stamps';
-import type { StampRange } from '@tocsin/db/monitors/stamps';
+import { listMonitorStamps, type StampRange } from '@tocsin/db/monitors/stamps';
 import { tailStatusChanges } from '@tocsin/db/status-changes/tail-status-changes';
-import { REPLAY_OVERLAP_MS } from './stream-limits.ts';
-import type { StreamLimits } from './stream-limits.ts';
-import { opening, resetMessage, toMessage } from './messages.ts';
-import type { Message, StreamRecord } from './messages.ts';
+import { REPLAY_OVERLAP_MS, type StreamLimits } from './stream-limits.ts';
+import { type Message, opening, resetMessage, type StreamRecord, toMessage } from './messages.ts';
 
 /**
  * The first `limit` events and status changes in the ranges, by timestamp. A silent status change has the stamp of its event: it follows

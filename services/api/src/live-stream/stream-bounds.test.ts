@@ -1,21 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { OpenDatabase } from '@tocsin/db/database/open';
+import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { deleteUser } from '@tocsin/db/users/change-users';
 import { until } from '@tocsin/embedded/testing/until';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
-import { browser, newSignedInUser } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
+import { browser, newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { stopClock } from '../testing/stopped-clock.ts';
 import { STREAM, StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { STREAM_LIMITS } from './stream-limits.ts';
-import type { StreamLimits } from './stream-limits.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { STREAM_LIMITS, type StreamLimits } from './stream-limits.ts';
 
 const secretsKey = randomBytes(32);
 let api: TestApi;

@@ -4,11 +4,9 @@ import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import { beginMaintenance } from '../testing/maintenance.ts';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
-import { newSignedInUser } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
+import { newSignedInUser, type TestUser } from '../testing/sign-in.ts';
 import { STREAM, StreamReader } from '../testing/stream-reader.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let user: TestUser;

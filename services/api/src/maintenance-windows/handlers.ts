@@ -1,11 +1,9 @@
 import {
   createMaintenanceWindowSchema,
-  updateMaintenanceWindowSchema,
+  type MaintenanceWindowInput,
+  type MaintenanceWindowUpdate,
   previewMaintenanceWindowSchema,
-} from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type {
-  MaintenanceWindowInput,
-  MaintenanceWindowUpdate,
+  updateMaintenanceWindowSchema,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { maintenanceWindowRoutes } from '@tocsin/contracts/maintenance-windows/routes';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';

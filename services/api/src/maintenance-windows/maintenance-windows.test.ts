@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
+  type ListedMaintenanceWindow,
   listedMaintenanceWindowSchema,
+  type MaintenanceWindow,
+  type MaintenanceWindowPreview,
   maintenanceWindowSchema,
-} from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import type {
-  ListedMaintenanceWindow,
-  MaintenanceWindow,
-  MaintenanceWindowPreview,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
@@ -15,8 +13,7 @@ import type { Response } from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
 import { checkOf, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const PATH = '/api/dashboard/maintenance-windows';
 const HOUR_MS = 3_600_000;

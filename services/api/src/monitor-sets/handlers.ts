@@ -2,8 +2,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { FieldError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { LIMITS } from '@tocsin/contracts/limits';
-import { monitorSetEntrySchema, monitorSetSchema } from '@tocsin/contracts/monitor-sets/monitor-set';
-import type { MonitorSet, MonitorSetEntry } from '@tocsin/contracts/monitor-sets/monitor-set';
+import {
+  type MonitorSet,
+  type MonitorSetEntry,
+  monitorSetEntrySchema,
+  monitorSetSchema,
+} from '@tocsin/contracts/monitor-sets/monitor-set';
 import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createMonitorSchema, monitorSchema } from '@tocsin/contracts/monitors/monitor';
-import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { createMonitorSchema, type Monitor, monitorSchema } from '@tocsin/contracts/monitors/monitor';
 import { PROPERTY_PARAMETERS } from '@tocsin/core/testing/property-parameters';
 import * as fc from 'fast-check';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 fc.configureGlobal(PROPERTY_PARAMETERS);
 

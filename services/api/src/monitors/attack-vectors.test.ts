@@ -11,8 +11,7 @@ import type TestAgent from 'supertest/lib/agent.js';
 import { CHANNELS, newChannel } from '../testing/channels.ts';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 /** Requests under way at a time. */
 const ABREAST = 12;

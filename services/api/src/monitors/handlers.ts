@@ -2,23 +2,22 @@ import type { FieldError } from '@tocsin/contracts/errors';
 import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import {
   createMonitorSchema,
+  type MonitorInput,
+  type MonitorUpdate,
   updateMonitorSchema,
   validateMonitor,
 } from '@tocsin/contracts/monitors/monitor';
-import type { MonitorInput, MonitorUpdate } from '@tocsin/contracts/monitors/monitor';
 import type {
   dashboardMonitorRoutes,
   monitorRoutes,
   monitorViewRoutes,
 } from '@tocsin/contracts/monitors/routes';
 import { getMonitorStats } from '@tocsin/db/check-rollups/monitor-stats';
-import { listEvents } from '@tocsin/db/events/read-events';
-import { listRecentChecks } from '@tocsin/db/events/read-events';
+import { listEvents, listRecentChecks } from '@tocsin/db/events/read-events';
 import { listMonitorRegions } from '@tocsin/db/monitor-regions/read-regions';
 import { createMonitor, createMonitorOnce } from '@tocsin/db/monitors/create-monitors';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
-import { getMonitor } from '@tocsin/db/monitors/read-monitors';
-import { listMonitors } from '@tocsin/db/monitors/read-monitors';
+import { getMonitor, listMonitors } from '@tocsin/db/monitors/read-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';

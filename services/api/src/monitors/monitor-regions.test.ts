@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { monitorRegionSchema } from '@tocsin/contracts/monitors/events';
-import type { MonitorRegion } from '@tocsin/contracts/monitors/events';
+import { type MonitorRegion, monitorRegionSchema } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
 import type TestAgent from 'supertest/lib/agent.js';
 import { z } from 'zod';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { browser, signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard/monitors';
 const FAILED = { status: 'DOWN', statusCode: 500, errorReason: 'HTTP_500' } as const;

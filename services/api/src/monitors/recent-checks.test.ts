@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { recentChecksSchema } from '@tocsin/contracts/monitors/events';
-import type { RecentChecks } from '@tocsin/contracts/monitors/events';
+import { type RecentChecks, recentChecksSchema } from '@tocsin/contracts/monitors/events';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type TestAgent from 'supertest/lib/agent.js';
 import { z } from 'zod';
 import { checkOf, newMonitor } from '../testing/monitors.ts';
 import { browser, signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const PATH = '/api/dashboard/monitors/recent-checks';
 const answerSchema = z.strictObject({ recentChecks: z.array(recentChecksSchema) });

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { monitorStatsSchema } from '@tocsin/contracts/monitors/stats';
-import type { MonitorStats } from '@tocsin/contracts/monitors/stats';
+import { type MonitorStats, monitorStatsSchema } from '@tocsin/contracts/monitors/stats';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import type TestAgent from 'supertest/lib/agent.js';
 import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard/monitors';
 

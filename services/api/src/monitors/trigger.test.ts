@@ -1,7 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { eventSchema } from '@tocsin/contracts/monitors/events';
-import type { Event } from '@tocsin/contracts/monitors/events';
+import { type Event, eventSchema } from '@tocsin/contracts/monitors/events';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { JobWorker } from '@tocsin/queue/job-worker';
@@ -9,12 +8,9 @@ import { waitFor } from '../http/wait-for.ts';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { stopClock } from '../testing/stopped-clock.ts';
-import type { StoppedClock } from '../testing/stopped-clock.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 
 let api: TestApi;
 let queue: TestQueue;

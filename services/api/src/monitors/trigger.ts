@@ -10,8 +10,7 @@ import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
 import type { Response } from 'express';
 import type { ApiContext } from '../context.ts';
 import { unavailable } from '../http/errors.ts';
-import { SENT } from '../http/implement.ts';
-import type { ApiRequest } from '../http/implement.ts';
+import { type ApiRequest, SENT } from '../http/implement.ts';
 import { waitFor } from '../http/wait-for.ts';
 
 /** A checker that would start a triggered check later than this drops it. */

@@ -3,8 +3,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { recordChecks } from '@tocsin/db/checks/record-checks';
 import { checkOf, FULL_MONITOR, MONITORS, newMonitor } from '../testing/monitors.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const addStatusChanges = jest.fn((_ids: readonly string[]) => Promise.resolve());
 let api: TestApi;

@@ -3,8 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { monitorFileJsonSchema } from '@tocsin/contracts/monitor-sets/monitor-file';
 import { WEBHOOK_EVENTS } from '@tocsin/contracts/vocabulary';
 import { listRoutes } from '../testing/list-routes.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 import { buildDocument } from './document.ts';
 
 const PATH = '/api/cli/openapi.json';

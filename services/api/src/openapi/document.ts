@@ -1,16 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { methodOf, pathOf } from '@tocsin/contracts/routes/route';
-import type { Route, Routes } from '@tocsin/contracts/routes/route';
+import { methodOf, pathOf, type Route, type Routes } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, AUTH_ROUTES } from '@tocsin/contracts/routes/routes';
 import { TAGS } from '@tocsin/contracts/routes/tags';
-import { ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
-import type { ErrorCode } from '@tocsin/contracts/errors';
+import { type ErrorCode, ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
 import { API_KEY_PREFIX, LIMITS } from '@tocsin/contracts/limits';
-import { writeAuthOperation, writeOperation } from './operation.ts';
-import type { Shared } from './operation.ts';
+import { type Shared, writeAuthOperation, writeOperation } from './operation.ts';
 import { ErrorResponses, HEADERS, headersWith } from './responses.ts';
-import { SchemaBook } from './schemas.ts';
-import type { JsonObject } from './schemas.ts';
+import { type JsonObject, SchemaBook } from './schemas.ts';
 import { writeWebhooks } from './webhooks.ts';
 
 const errorRows = Object.keys(ERRORS).map((code) => {

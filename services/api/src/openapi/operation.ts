@@ -1,8 +1,12 @@
-import { errorsOf, statusOf } from '@tocsin/contracts/routes/route';
-import type { Access, ResourceKind, Route } from '@tocsin/contracts/routes/route';
+import {
+  type Access,
+  errorsOf,
+  type ResourceKind,
+  type Route,
+  statusOf,
+} from '@tocsin/contracts/routes/route';
 import type { z } from 'zod';
-import { headersWith } from './responses.ts';
-import type { ErrorResponses } from './responses.ts';
+import { type ErrorResponses, headersWith } from './responses.ts';
 import type { JsonObject, SchemaBook } from './schemas.ts';
 
 /** Components that operations share. */

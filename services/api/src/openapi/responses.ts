@@ -1,5 +1,4 @@
-import { ERRORS, problemType } from '@tocsin/contracts/errors';
-import type { ErrorCode, Problem } from '@tocsin/contracts/errors';
+import { type ErrorCode, ERRORS, type Problem, problemType } from '@tocsin/contracts/errors';
 import type { ResponseHeader } from '@tocsin/contracts/routes/route';
 import type { JsonObject } from './schemas.ts';
 

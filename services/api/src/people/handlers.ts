@@ -1,12 +1,13 @@
 import type { peopleRoutes } from '@tocsin/contracts/people/routes';
-import { acceptInvitation, findOpenInvitation } from '@tocsin/db/users/invitations';
-import { createInvitation } from '@tocsin/db/users/invitations';
-import { deleteInvitation } from '@tocsin/db/users/invitations';
-import { listInvitations } from '@tocsin/db/users/invitations';
-import { deleteUser } from '@tocsin/db/users/change-users';
-import { findUserWithAccount } from '@tocsin/db/users/users';
-import { listUsers } from '@tocsin/db/users/users';
-import { setUserRole } from '@tocsin/db/users/change-users';
+import {
+  acceptInvitation,
+  createInvitation,
+  deleteInvitation,
+  findOpenInvitation,
+  listInvitations,
+} from '@tocsin/db/users/invitations';
+import { deleteUser, setUserRole } from '@tocsin/db/users/change-users';
+import { findUserWithAccount, listUsers } from '@tocsin/db/users/users';
 import type { ApiContext } from '../context.ts';
 import type { Handlers } from '../http/implement.ts';
 

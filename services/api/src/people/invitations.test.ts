@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import type { Invitation } from '@tocsin/contracts/people/user';
 import type TestAgent from 'supertest/lib/agent.js';
 import { browser, newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
-import { openTestApi, ORIGIN } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, ORIGIN, type TestApi } from '../testing/test-api.ts';
 
 const INVITATIONS = '/api/dashboard/invitations';
 const ACCEPT = `${INVITATIONS}/accept`;

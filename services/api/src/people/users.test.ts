@@ -4,10 +4,8 @@ import type { User } from '@tocsin/contracts/people/user';
 import { ensureApiKey } from '@tocsin/db/api-keys/api-keys';
 import { accounts } from '@tocsin/db/users/table';
 import { until } from '@tocsin/embedded/testing/until';
-import { newSignedInUser, newUser, signIn } from '../testing/sign-in.ts';
-import type { TestUser } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { newSignedInUser, newUser, signIn, type TestUser } from '../testing/sign-in.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const USERS = '/api/dashboard/users';
 

@@ -1,8 +1,13 @@
 import type { WatchedRegion } from '@tocsin/db/monitor-regions/read-regions';
 import type { QueueDepth, RegionLoad } from '@tocsin/queue/queue-load';
 import type { Logger } from '@tocsin/runtime/logger';
-import { createReading, registerReadGauge } from '@tocsin/runtime/metrics';
-import type { Metrics, Reading, Sample } from '@tocsin/runtime/metrics';
+import {
+  createReading,
+  type Metrics,
+  type Reading,
+  registerReadGauge,
+  type Sample,
+} from '@tocsin/runtime/metrics';
 import type { RegionLoads } from './region-loads.ts';
 
 /** Regions in each gauge, those with the most monitors first. */

@@ -5,8 +5,7 @@ import { createSilentLogger } from '@tocsin/runtime/logger';
 import type TestAgent from 'supertest/lib/agent.js';
 import { newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
 import { RegionLoads } from './region-loads.ts';
 
 const REGIONS = '/api/dashboard/regions';

@@ -1,7 +1,6 @@
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { openDatabase } from '@tocsin/db/database/open';
-import { resealSecrets } from '@tocsin/db/secrets/reseal-secrets';
-import type { ResealReport } from '@tocsin/db/secrets/reseal-secrets';
+import { type ResealReport, resealSecrets } from '@tocsin/db/secrets/reseal-secrets';
 import { parseEnv, SettingsError } from '@tocsin/runtime/env';
 import { createLogger } from '@tocsin/runtime/logger';
 import { secretValues, settings } from '@tocsin/runtime/settings';

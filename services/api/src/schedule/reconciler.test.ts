@@ -6,10 +6,8 @@ import { listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { updateMonitor } from '@tocsin/db/monitors/update-monitors';
 import { Producers } from '@tocsin/queue/producers';
-import { createLogger } from '@tocsin/runtime/logger';
-import type { Logger } from '@tocsin/runtime/logger';
-import { createMetrics } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import { createLogger, type Logger } from '@tocsin/runtime/logger';
+import { createMetrics, type Metrics } from '@tocsin/runtime/metrics';
 import {
   commitMonitor,
   commitWave,
@@ -17,10 +15,8 @@ import {
   storedJobs,
   storedSchedules,
 } from '../testing/schedules.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { ENQUEUE_WITHIN_MS, openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 import { Reconciler } from './reconciler.ts';
 import { createScheduleMetrics } from './schedule-metrics.ts';
 

@@ -5,14 +5,12 @@ import { readClock } from '@tocsin/db/database/sql';
 import { alignDefaultRegion } from '@tocsin/db/monitor-regions/schedule-spans';
 import { listUnappliedSchedules, listWaves } from '@tocsin/db/monitor-regions/schedules';
 import { RegionSchedules } from '@tocsin/queue/schedules';
-import { createLeaderLoop } from '@tocsin/runtime/leader';
-import type { LeaderLoop } from '@tocsin/runtime/leader';
+import { createLeaderLoop, type LeaderLoop } from '@tocsin/runtime/leader';
 import type { Logger } from '@tocsin/runtime/logger';
 import { measureClockOffset } from '@tocsin/runtime/metrics';
 import { OutageLog } from './outage-log.ts';
 import type { ScheduleMetrics, SyncCause } from './schedule-metrics.ts';
-import { syncSchedules } from './sync-schedules.ts';
-import type { ScheduleStores } from './sync-schedules.ts';
+import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 
 const CHUNK = 1_000;
 /** Chunks of unapplied schedules before the audit gets its turn. */

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
-import { createLogger } from '@tocsin/runtime/logger';
-import type { Logger } from '@tocsin/runtime/logger';
+import { createLogger, type Logger } from '@tocsin/runtime/logger';
 import { startTracingWithoutExport } from '@tocsin/runtime/testing/trace-receiver';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { ScheduleApplier, type Touched } from './schedule-applier.ts';

@@ -1,6 +1,5 @@
 import type { Leadership } from '@tocsin/runtime/leader';
-import { registerReadGauge } from '@tocsin/runtime/metrics';
-import type { Metrics } from '@tocsin/runtime/metrics';
+import { type Metrics, registerReadGauge } from '@tocsin/runtime/metrics';
 import { Counter, Gauge } from 'prom-client';
 
 /** Why a wave was added to the store or (`stray`) removed: a commit, or what the reconciler found. */

@@ -10,10 +10,8 @@ import type { LeaderLoop } from '@tocsin/runtime/leader';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import { checkOnce, commitMonitor, storedJobs, storedSchedules } from '../testing/schedules.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 import {
   AUDIT_EVERY_MS,
   EVERY_MS,

@@ -15,13 +15,10 @@ import {
   storedJobs,
   storedSchedules,
 } from '../testing/schedules.ts';
-import { openTestApi } from '../testing/test-api.ts';
-import type { TestApi } from '../testing/test-api.ts';
-import { ENQUEUE_WITHIN_MS, openTestQueue } from '../testing/test-queue.ts';
-import type { TestQueue } from '../testing/test-queue.ts';
+import { openTestApi, type TestApi } from '../testing/test-api.ts';
+import { ENQUEUE_WITHIN_MS, openTestQueue, type TestQueue } from '../testing/test-queue.ts';
 import { ScheduleApplier, type Touched } from './schedule-applier.ts';
-import { syncSchedules } from './sync-schedules.ts';
-import type { ScheduleStores } from './sync-schedules.ts';
+import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
 
 let api: TestApi;
 let queue: TestQueue;

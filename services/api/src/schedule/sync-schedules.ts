@@ -1,7 +1,6 @@
 import { type Wave, waveId, waveOf } from '@tocsin/core/schedule/slots';
 import type { Database } from '@tocsin/db/database/open';
-import { findSchedules, markScheduled } from '@tocsin/db/monitor-regions/schedules';
-import type { RegionSchedule } from '@tocsin/db/monitor-regions/schedules';
+import { findSchedules, markScheduled, type RegionSchedule } from '@tocsin/db/monitor-regions/schedules';
 import type { Producers } from '@tocsin/queue/producers';
 import { RegionSchedules } from '@tocsin/queue/schedules';
 import { continueTrace, currentTraceparent, withSpan } from '@tocsin/runtime/tracing';

@@ -3,8 +3,7 @@ import type { serviceRoutes } from '@tocsin/contracts/service/routes';
 import { createHealthHandler } from '@tocsin/runtime/health';
 import type { Request, Response } from 'express';
 import type { ApiContext } from '../context.ts';
-import { SENT } from '../http/implement.ts';
-import type { Handlers } from '../http/implement.ts';
+import { type Handlers, SENT } from '../http/implement.ts';
 import { publicDocument } from '../http/public-document.ts';
 import { buildDocument } from '../openapi/document.ts';
 

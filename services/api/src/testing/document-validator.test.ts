@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { EVENT, MONITOR } from '@tocsin/contracts/routes/examples';
 import { buildDocument } from '../openapi/document.ts';
-import { DocumentValidator } from './document-validator.ts';
-import type { Exchange } from './document-validator.ts';
+import { DocumentValidator, type Exchange } from './document-validator.ts';
 import { signIn } from './sign-in.ts';
 import { openTestApi } from './test-api.ts';
 

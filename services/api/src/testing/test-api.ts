@@ -1,13 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import dns from 'node:dns';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
-import { createApiKey } from '@tocsin/db/api-keys/api-keys';
-import type { ApiKeyScopes } from '@tocsin/db/api-keys/api-keys';
-import { openDatabase } from '@tocsin/db/database/open';
-import type { OpenDatabase } from '@tocsin/db/database/open';
+import { type ApiKeyScopes, createApiKey } from '@tocsin/db/api-keys/api-keys';
+import { openDatabase, type OpenDatabase } from '@tocsin/db/database/open';
 import { accounts } from '@tocsin/db/users/table';
 import { createEgress } from '@tocsin/egress/create-egress';
 import type { LookupAll } from '@tocsin/egress/dns/name-resolver';

@@ -1,8 +1,7 @@
 import { createTestRedis } from '@tocsin/embedded/testing/redis';
 import { until } from '@tocsin/embedded/testing/until';
 import { Producers } from '@tocsin/queue/producers';
-import { openQueueStores } from '@tocsin/queue/queue-stores';
-import type { QueueStores } from '@tocsin/queue/queue-stores';
+import { openQueueStores, type QueueStores } from '@tocsin/queue/queue-stores';
 import { Redis } from 'ioredis';
 
 /** Longer than any test takes: on a slow machine no job comes too late. */

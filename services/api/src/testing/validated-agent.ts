@@ -3,8 +3,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';
-import { buildDocument } from '../openapi/document.ts';
-import type { OpenApiDocument } from '../openapi/document.ts';
+import { buildDocument, type OpenApiDocument } from '../openapi/document.ts';
 import { DocumentValidator } from './document-validator.ts';
 
 let validator: DocumentValidator | undefined;
