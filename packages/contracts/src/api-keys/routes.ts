@@ -4,18 +4,17 @@ import { API_KEY } from '../routes/examples.ts';
 import { defineRoutes } from '../routes/route.ts';
 import { apiKeySchema, createApiKeySchema } from './api-key.ts';
 
-const member = { tag: 'API keys', access: 'member' } as const;
-export const apiKeyRoutes = defineRoutes({
+const common = { tag: 'API keys', access: 'member' } as const;
+
+export const apiKeyRoutes = defineRoutes(common, {
   listApiKeys: {
     endpoint: 'GET /api/dashboard/api-keys',
-    ...member,
     summary: 'List API keys',
     response: z.strictObject({ apiKeys: z.array(apiKeySchema) }),
     responseExample: { apiKeys: [API_KEY] },
   },
   createApiKey: {
     endpoint: 'POST /api/dashboard/api-keys',
-    ...member,
     summary: 'Create an API key',
     description: 'It has the scopes `read` and `write`. Only this response contains it.',
     body: createApiKeySchema,
@@ -34,7 +33,6 @@ export const apiKeyRoutes = defineRoutes({
   },
   deleteApiKey: {
     endpoint: 'DELETE /api/dashboard/api-keys/:id',
-    ...member,
     summary: 'Delete an API key',
     description: 'It stops working at once, permanently.',
     resource: 'apiKey',

@@ -17,20 +17,15 @@ const sessionSchema = z.looseObject({
   userAgent: z.string().nullish(),
 });
 
-const shared = {
-  tag: 'Signing in',
-  access: 'anyone',
-  query: noFields,
-  response: z.looseObject({}),
-} as const;
+const common = { tag: 'Signing in', access: 'anyone' } as const;
+const signIn = { ...common, query: noFields, response: z.looseObject({}) } as const;
 
 /**
  * Routes that better-auth handles. Requests are validated first, and better-auth receives only their validated fields. Of responses and
  * errors, only what the dashboard uses is declared.
  */
-export const signInRoutes = defineRoutes({
+export const signInRoutes = defineRoutes(signIn, {
   signIn: {
-    ...shared,
     endpoint: 'POST /api/auth/sign-in/email',
     summary: 'Sign in with a password',
     description:
@@ -39,21 +34,18 @@ export const signInRoutes = defineRoutes({
     responseHeaders: ['Set-Cookie'],
   },
   signOut: {
-    ...shared,
     endpoint: 'POST /api/auth/sign-out',
     summary: 'Sign out',
     description: 'Ends the session.',
     body: noFields,
   },
   getSession: {
-    ...shared,
     endpoint: 'GET /api/auth/get-session',
     summary: 'Get the session',
     description: 'The session and its user, or null.',
     response: z.looseObject({ session: sessionSchema }).nullable(),
   },
   changePassword: {
-    ...shared,
     endpoint: 'POST /api/auth/change-password',
     summary: 'Change your password',
     description: 'Ends every other session of the user.',
@@ -64,19 +56,16 @@ export const signInRoutes = defineRoutes({
     }),
   },
   listSessions: {
-    ...shared,
     endpoint: 'GET /api/auth/list-sessions',
     summary: 'List your sessions',
     response: z.array(sessionSchema),
   },
   revokeSession: {
-    ...shared,
     endpoint: 'POST /api/auth/revoke-session',
     summary: 'End one of your sessions',
     body: z.strictObject({ token: storableText.describe('From the list of sessions.') }),
   },
   revokeOtherSessions: {
-    ...shared,
     endpoint: 'POST /api/auth/revoke-other-sessions',
     summary: 'End all your other sessions',
     body: noFields,
@@ -84,10 +73,10 @@ export const signInRoutes = defineRoutes({
 });
 
 /** Served only if single sign-on is configured. */
-export const singleSignOnRoutes = defineRoutes({
+export const singleSignOnRoutes = defineRoutes(common, {
   beginSingleSignOn: {
-    ...shared,
     endpoint: 'POST /api/auth/sign-in/social',
+    query: noFields,
     summary: 'Begin single sign-on',
     description: 'Returns the URL to send the browser to. Available only if single sign-on is configured.',
     body: z.strictObject({
@@ -98,8 +87,6 @@ export const singleSignOnRoutes = defineRoutes({
   },
   finishSingleSignOn: {
     endpoint: 'GET /api/auth/callback/oidc',
-    tag: 'Signing in',
-    access: 'anyone',
     summary: 'Finish single sign-on',
     description:
       'The provider sends the browser here. It is redirected, signed in, to where it wanted to go, or to a page that explains the error. Available only if single sign-on is configured.',

@@ -36,20 +36,20 @@ const idempotencyKey = z
     `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. The same request with it gets the first response again for ${LIMITS.idempotencyKeyHours} hours and creates nothing. Another request with it is refused with 422; one sent while the first is in progress, with 409 and \`Retry-After\`.`,
   );
 
+const forPrograms = { tag: 'Monitors', access: 'key' } as const;
+const forUsers = { tag: 'Monitors in the dashboard', access: 'member' } as const;
+
 /** The monitors API for programs. */
-export const monitorRoutes = defineRoutes({
+export const monitorRoutes = defineRoutes(forPrograms, {
   listMonitors: {
     endpoint: 'GET /api/cli/monitors',
-    tag: 'Monitors',
     summary: 'List monitors',
     description: 'Every monitor of the account, newest first.',
-    access: 'key',
     response: z.strictObject({ monitors: z.array(monitorSchema) }),
     responseExample: { monitors: [MONITOR] },
   },
   createMonitor: {
     endpoint: 'POST /api/cli/monitors',
-    tag: 'Monitors',
     summary: 'Create a monitor',
     description: 'It is checked at once, and `PENDING` until then.',
     access: 'write key',
@@ -73,10 +73,8 @@ export const monitorRoutes = defineRoutes({
   },
   getMonitor: {
     endpoint: 'GET /api/cli/monitors/:id',
-    tag: 'Monitors',
     summary: 'Get a monitor',
     description: `With its ${LIMITS.recentEvents} latest events, newest first.`,
-    access: 'key',
     resource,
     response: z.strictObject({
       monitor: monitorSchema,
@@ -89,7 +87,6 @@ export const monitorRoutes = defineRoutes({
   },
   updateMonitor: {
     endpoint: 'PUT /api/cli/monitors/:id',
-    tag: 'Monitors',
     summary: 'Update a monitor',
     description:
       'Changes only the fields given. A new URL, method, body, timeout, set of headers or assertions resets the failure counts.',
@@ -107,7 +104,6 @@ export const monitorRoutes = defineRoutes({
   },
   deleteMonitor: {
     endpoint: 'DELETE /api/cli/monitors/:id',
-    tag: 'Monitors',
     summary: 'Delete a monitor',
     description: 'Deletes its events and incidents too. Webhooks that are due are still sent.',
     access: 'write key',
@@ -123,7 +119,6 @@ export const monitorRoutes = defineRoutes({
     summary: 'Trigger a check',
     description:
       'Waits for the result, which is an event like any other. With a `url` (for programs: a key with the scope `write`) that URL is checked this once, and the status does not change. 409 if no key of the server opens its headers or body; 504 if no checker of its first region responds in time.',
-    access: 'key',
     requiresWriteScope: ({ url = null }) => url !== null,
     resource,
     body: triggerSchema,
@@ -140,7 +135,6 @@ export const monitorRoutes = defineRoutes({
     summary: 'List events of a monitor',
     description:
       'In chronological order. With `since`: the first `limit` events after it; without it: the latest. To tail, pass the `timestamp` of your last event: no event is missed or repeated.',
-    access: 'key',
     resource,
     query: eventsQuerySchema,
     response: z.strictObject({ events: z.array(eventSchema).max(LIMITS.eventsPerRequest.max) }),
@@ -148,13 +142,12 @@ export const monitorRoutes = defineRoutes({
   },
 });
 
-type ForDashboard<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 'requiresWriteScope'> & {
-  readonly endpoint: R['endpoint'] extends `${infer M} /api/cli/${infer Path}`
-    ? `${M} /api/dashboard/${Path}`
-    : never;
-  readonly tag: 'Monitors in the dashboard';
-  readonly access: 'member';
-};
+type ForDashboard<R extends Route> = Omit<R, 'endpoint' | 'tag' | 'access' | 'requiresWriteScope'> &
+  typeof forUsers & {
+    readonly endpoint: R['endpoint'] extends `${infer M} /api/cli/${infer Path}`
+      ? `${M} /api/dashboard/${Path}`
+      : never;
+  };
 
 /** The operation ids of routes under the other root. */
 export type InDashboard<Table extends Routes> = {
@@ -166,8 +159,7 @@ function forDashboard<Table extends Routes>(table: Table): InDashboard<Table> {
   const entries = Object.entries(table).map(([id, declared]) => {
     const { requiresWriteScope: _, ...route } = declared;
     const endpoint = route.endpoint.replace('/api/cli/', '/api/dashboard/');
-    const tag = 'Monitors in the dashboard';
-    return [`${id}InDashboard`, { ...route, endpoint, tag, access: 'member' }] as const;
+    return [`${id}InDashboard`, { ...route, ...forUsers, endpoint }] as const;
   });
   return Object.fromEntries(entries) as InDashboard<Table>;
 }
@@ -175,13 +167,11 @@ function forDashboard<Table extends Routes>(table: Table): InDashboard<Table> {
 export const dashboardMonitorRoutes = forDashboard(monitorRoutes);
 
 /** What only the dashboard reads of monitors. */
-export const monitorViewRoutes = defineRoutes({
+export const monitorViewRoutes = defineRoutes(forUsers, {
   listRecentChecks: {
     endpoint: 'GET /api/dashboard/monitors/recent-checks',
-    tag: 'Monitors in the dashboard',
     summary: 'List recent checks of several monitors',
     description: `In the order of the ids: at most ${LIMITS.recentChecks.checks} checks of the last ${LIMITS.recentChecks.days} days for each. Checks of another URL and ids of unknown monitors are left out.`,
-    access: 'member',
     query: recentChecksQuerySchema,
     response: z.strictObject({ recentChecks: z.array(recentChecksSchema) }),
     responseExample: {
@@ -195,9 +185,7 @@ export const monitorViewRoutes = defineRoutes({
   },
   listMonitorRegions: {
     endpoint: 'GET /api/dashboard/monitors/:id/regions',
-    tag: 'Monitors in the dashboard',
     summary: 'List the latest result of each region of a monitor',
-    access: 'member',
     resource,
     response: z.strictObject({ regions: z.array(monitorRegionSchema) }),
     responseExample: {
@@ -216,10 +204,8 @@ export const monitorViewRoutes = defineRoutes({
   },
   getMonitorStats: {
     endpoint: 'GET /api/dashboard/monitors/:id/stats',
-    tag: 'Monitors in the dashboard',
     summary: 'Get statistics of a monitor',
     description: 'Uptime, gaps, latency and timings: in total, by region, and over time.',
-    access: 'member',
     resource,
     query: statsQuerySchema,
     response: z.strictObject({ stats: monitorStatsSchema }),

@@ -11,14 +11,12 @@ import {
   userSchema,
 } from './user.ts';
 
-const member = { tag: 'People', access: 'member' } as const;
-const owner = { tag: 'People', access: 'owner' } as const;
+const common = { tag: 'People', access: 'member' } as const;
 const exampleToken = 'mZ0p4Vb2Qx8';
 
-export const peopleRoutes = defineRoutes({
+export const peopleRoutes = defineRoutes(common, {
   getMe: {
     endpoint: 'GET /api/dashboard/me',
-    ...member,
     summary: 'Get the signed-in user',
     response: meSchema,
     responseExample: {
@@ -28,14 +26,14 @@ export const peopleRoutes = defineRoutes({
   },
   listUsers: {
     endpoint: 'GET /api/dashboard/users',
-    ...owner,
+    access: 'owner',
     summary: 'List users',
     response: z.strictObject({ users: z.array(userSchema) }),
     responseExample: { users: [USER] },
   },
   updateUser: {
     endpoint: 'PATCH /api/dashboard/users/:id',
-    ...owner,
+    access: 'owner',
     summary: 'Change the role of a user',
     description: '409 if the user is the last owner.',
     resource: 'user',
@@ -47,7 +45,7 @@ export const peopleRoutes = defineRoutes({
   },
   deleteUser: {
     endpoint: 'DELETE /api/dashboard/users/:id',
-    ...owner,
+    access: 'owner',
     summary: 'Remove a user',
     description:
       'Ends all sessions of the user and revokes the open invitations by that user. API keys that the user created stop working, unless `revokeApiKeys` is `false`. 409 if the user is the last owner.',
@@ -57,14 +55,14 @@ export const peopleRoutes = defineRoutes({
   },
   listInvitations: {
     endpoint: 'GET /api/dashboard/invitations',
-    ...owner,
+    access: 'owner',
     summary: 'List open invitations',
     response: z.strictObject({ invitations: z.array(invitationSchema) }),
     responseExample: { invitations: [INVITATION] },
   },
   createInvitation: {
     endpoint: 'POST /api/dashboard/invitations',
-    ...owner,
+    access: 'owner',
     summary: 'Create an invitation',
     description: 'The link works once, for seven days. Only this response contains it.',
     body: createInvitationSchema,
@@ -86,14 +84,13 @@ export const peopleRoutes = defineRoutes({
   },
   deleteInvitation: {
     endpoint: 'DELETE /api/dashboard/invitations/:id',
-    ...owner,
+    access: 'owner',
     summary: 'Delete an invitation',
     description: 'The link stops working.',
     resource: 'invitation',
   },
   acceptInvitation: {
     endpoint: 'POST /api/dashboard/invitations/accept',
-    tag: 'People',
     summary: 'Accept an invitation',
     description:
       'Creates the user and signs in. Needs no session: the token is the proof. 404: no such invitation; 410: it was used or has expired; 409: the address belongs to a user.',

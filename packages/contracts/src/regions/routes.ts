@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { defineRoutes } from '../routes/route.ts';
 import { regionSchema } from './region.ts';
 
-export const regionRoutes = defineRoutes({
+const common = { tag: 'Regions', access: 'member' } as const;
+
+export const regionRoutes = defineRoutes(common, {
   listRegions: {
     endpoint: 'GET /api/dashboard/regions',
-    tag: 'Regions',
-    access: 'member',
     summary: 'List regions',
     description:
       "The regions of the account's monitors and of the settings, at most five seconds old. No checker checks the monitors of a region that is not `served`.",

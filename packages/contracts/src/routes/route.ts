@@ -1,13 +1,42 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
-import type { Tag } from './tags.ts';
+
+/** The chapters of the API reference, in their order. */
+export const TAGS = {
+  Monitors: 'What is checked, how often, and from where. For programs, with an API key.',
+  Checks: 'Results of checks, and triggering a check. For programs, with an API key.',
+  Documentation: 'The machine-readable documents behind this page.',
+  'Monitors in the dashboard':
+    'The monitors API for signed-in users, with the same rules, and what only the dashboard shows.',
+  'Live stream': 'What is recorded for the account, about a second later.',
+  Channels: 'Receivers of webhooks.',
+  Deliveries: 'Webhooks sent to receivers, their responses, and redelivery.',
+  Incidents: 'Times in which a monitor was `DOWN`. The service opens and resolves them.',
+  'Maintenance windows': 'Times in which monitors are checked but send no alerts.',
+  Regions: 'Where checks run, and whether any checker serves them.',
+  'API keys': 'Keys for programs.',
+  People: 'Users of the account and invitations.',
+  'Signing in':
+    'Sessions of the dashboard. Responses and errors are those of [better-auth](https://better-auth.com); listed is what the dashboard uses.',
+  Operation: 'For operators of Tocsin: probes and metrics.',
+} as const;
+export type Tag = keyof typeof TAGS;
 
 /** Who may call a route. `key` is any valid API key; `member` is any signed-in user of the account. */
 export type Access = 'anyone' | 'key' | 'write key' | 'member' | 'owner';
 
-/** What the `:id` of a path identifies. */
-export type ResourceKind =
-  'monitor' | 'channel' | 'delivery' | 'incident' | 'maintenanceWindow' | 'apiKey' | 'user' | 'invitation';
+/** What the `:id` of a path can identify, with its name in texts. */
+export const RESOURCES = {
+  monitor: 'monitor',
+  channel: 'channel',
+  delivery: 'delivery',
+  incident: 'incident',
+  maintenanceWindow: 'maintenance window',
+  apiKey: 'API key',
+  user: 'user',
+  invitation: 'invitation',
+} as const;
+export type ResourceKind = keyof typeof RESOURCES;
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -64,9 +93,16 @@ export interface Route {
 /** Routes by operation id. */
 export type Routes = Readonly<Record<string, Route>>;
 
-/** Keeps the literal types of a table, from which handlers and clients are typed. */
-export function defineRoutes<const Table extends Routes>(table: Table): Table {
-  return table;
+/** A table of routes with what they have in common, unless a route declares otherwise. */
+type WithCommon<Common, Table> = { readonly [Id in keyof Table]: Omit<Common, keyof Table[Id]> & Table[Id] };
+
+/** Declares routes. The literal types are kept, because handlers and clients are typed from them. */
+export function defineRoutes<
+  const Common extends Partial<Route>,
+  const Table extends Readonly<Record<string, Omit<Route, keyof Common> & Partial<Route>>>,
+>(common: Common, table: Table): WithCommon<Common, Table> {
+  const entries = Object.entries(table).map(([id, route]) => [id, { ...common, ...route }]);
+  return Object.fromEntries(entries) as WithCommon<Common, Table>;
 }
 
 /** The schema of a body without fields, which may be left out. */

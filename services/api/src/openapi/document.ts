@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { methodOf, pathOf, type Route, type Routes } from '@tocsin/contracts/routes/route';
+import { methodOf, pathOf, type Routes, TAGS } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, AUTH_ROUTES } from '@tocsin/contracts/routes/routes';
-import { TAGS } from '@tocsin/contracts/routes/tags';
 import { type ErrorCode, ERRORS, problemSchema, problemType } from '@tocsin/contracts/errors';
 import { API_KEY_PREFIX, LIMITS } from '@tocsin/contracts/limits';
-import { type Shared, writeAuthOperation, writeOperation } from './operation.ts';
-import { ErrorResponses, HEADERS, headersWith } from './responses.ts';
+import { writeAuthOperation, writeOperation } from './operation.ts';
+import { HEADERS, headersWith } from './responses.ts';
 import { type JsonObject, SchemaBook } from './schemas.ts';
 import { writeWebhooks } from './webhooks.ts';
 
@@ -69,15 +68,21 @@ export interface OpenApiDocument extends JsonObject {
  * @param publicUrl without a trailing slash
  */
 export function buildDocument(publicUrl: string): OpenApiDocument {
-  const shared: Shared = { schemas: new SchemaBook(), errors: new ErrorResponses() };
-  const { schemas, errors } = shared;
-  const paths = {
-    ...writePaths(API_ROUTES, (id, route) => writeOperation(id, route, shared)),
-    ...writePaths(AUTH_ROUTES, (id, route) => writeAuthOperation(id, route, shared)),
+  const schemas = new SchemaBook();
+  const responses: Record<string, JsonObject> = { SignInRefused: SIGN_IN_REFUSED };
+  const paths: Record<string, JsonObject> = {};
+  const add = (routes: Routes, write: typeof writeOperation): void => {
+    for (const [id, route] of Object.entries(routes)) {
+      const template = pathOf(route).replaceAll(/:(\w+)/g, '{$1}');
+      const operation = write(id, route, { schemas, responses });
+      paths[template] = { ...paths[template], [methodOf(route).toLowerCase()]: operation };
+    }
   };
+  add(API_ROUTES, writeOperation);
+  add(AUTH_ROUTES, writeAuthOperation);
   const webhooks = writeWebhooks(schemas);
   schemas.write(problemSchema, 'output');
-  return {
+  const document = {
     openapi: '3.1.1',
     info: info(readVersion()),
     servers: [{ url: publicUrl }],
@@ -85,12 +90,19 @@ export function buildDocument(publicUrl: string): OpenApiDocument {
     paths,
     webhooks,
     components: {
-      schemas: schemas.named,
-      responses: { ...errors.named, SignInRefused: SIGN_IN_REFUSED },
+      schemas: sortByName(schemas.named),
+      responses: sortByName(responses),
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
   };
+  return JSON.parse(
+    JSON.stringify(document).replaceAll('"#/$defs/', '"#/components/schemas/'),
+  ) as OpenApiDocument;
+}
+
+function sortByName(components: Readonly<Record<string, JsonObject>>): JsonObject {
+  return Object.fromEntries(Object.entries(components).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 const WEBHOOKS_TAG = {
@@ -111,18 +123,6 @@ const SIGN_IN_REFUSED: JsonObject = {
     'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
   },
 };
-
-function writePaths(
-  routes: Routes,
-  write: (id: string, route: Route) => JsonObject,
-): Record<string, JsonObject> {
-  const paths: Record<string, JsonObject> = {};
-  for (const [id, route] of Object.entries(routes)) {
-    const template = pathOf(route).replaceAll(/:(\w+)/g, '{$1}');
-    paths[template] = { ...paths[template], [methodOf(route).toLowerCase()]: write(id, route) };
-  }
-  return paths;
-}
 
 /** The version of this package. */
 function readVersion(): string {
