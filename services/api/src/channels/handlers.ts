@@ -1,8 +1,7 @@
 import { createChannelSchema, updateChannelSchema } from '@tocsin/contracts/channels/channel';
-import type { channelRoutes } from '@tocsin/contracts/channels/routes';
+import { channelRoutes } from '@tocsin/contracts/channels/routes';
 import { WEBHOOK_DEADLINE_MS } from '@tocsin/contracts/deliveries/webhook';
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
 import {
   createChannel,
@@ -24,8 +23,8 @@ import {
 } from '@tocsin/db/deliveries/test-deliveries';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
-import { invalidFields, unavailable } from '../http/errors.ts';
-import { type ApiRequest, type Handlers, SENT } from '../http/implement.ts';
+import { parseFields, stopping } from '../http/errors.ts';
+import { type ApiRequest, implement, SENT } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { waitFor } from '../http/wait-for.ts';
 import { hintDeliveries } from '../queue-hints.ts';
@@ -34,7 +33,7 @@ import { hintDeliveries } from '../queue-hints.ts';
 const START_WITHIN_MS = 5_000;
 const TEST_WITHIN_MS = START_WITHIN_MS + WEBHOOK_DEADLINE_MS;
 
-export function channelHandlers(context: ApiContext): Handlers<typeof channelRoutes> {
+export const channelApi = implement(channelRoutes, (context) => {
   const { db } = context;
   return {
     listChannels: async ({ caller }) => ({ channels: await listChannels(db, caller.accountId) }),
@@ -67,7 +66,7 @@ export function channelHandlers(context: ApiContext): Handlers<typeof channelRou
     },
     testChannel: (request) => testChannel(context, request),
   };
-}
+});
 
 /** Sends a test event and waits for the outcome of its only attempt. */
 async function testChannel(
@@ -86,7 +85,7 @@ async function testChannel(
   if (outcome === undefined) throw channelNotFound();
   await abandonTestDelivery(db, id);
   if (res.destroyed) return SENT;
-  if (shutdown.aborted) throw unavailable('This server is stopping. Try again soon.');
+  if (shutdown.aborted) throw stopping();
   throw new AppError(
     'delivery_not_attempted',
     `No notifier sent it within ${TEST_WITHIN_MS / 1_000} seconds.`,
@@ -100,14 +99,10 @@ async function parseChannel<Schema extends z.ZodObject>(
   schema: Schema,
   body: RawBody,
 ): Promise<z.output<Schema>> {
-  const result = schema.safeParse(body);
-  const errors = [
-    ...(result.success ? [] : toFieldErrors(result.error.issues, schema)),
+  return parseFields(schema, body, [
     ...(await validateUrl(egress, accountId, body['url'])),
     ...(await validateMonitorIds(db, accountId, body['monitorIds'])),
-  ];
-  if (!result.success || errors.length > 0) throw invalidFields(errors);
-  return result.data;
+  ]);
 }
 
 /** Refuses a receiver that the egress guard would never let a webhook reach. */

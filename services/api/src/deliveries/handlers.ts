@@ -1,11 +1,11 @@
-import type { deliveryRoutes } from '@tocsin/contracts/deliveries/routes';
+import { deliveryRoutes } from '@tocsin/contracts/deliveries/routes';
 import type { RedeliveryResult } from '@tocsin/contracts/deliveries/delivery';
 import { AppError } from '@tocsin/contracts/errors';
 import { findChannelRow } from '@tocsin/db/channels/read-channels';
 import { getDelivery, listDeliveries } from '@tocsin/db/deliveries/read-deliveries';
 import { redeliver, redeliverUndelivered } from '@tocsin/db/deliveries/redeliver';
 import type { ApiContext } from '../context.ts';
-import type { ApiRequest, Handlers } from '../http/implement.ts';
+import { type ApiRequest, implement } from '../http/implement.ts';
 import { hintDeliveries } from '../queue-hints.ts';
 
 /** How long a request releases deliveries. Clients wait for it. */
@@ -13,7 +13,7 @@ const RELEASE_WITHIN_MS = 10_000;
 /** The relay finds the rest; so many hints are enough to be prompt. */
 const MAX_HINTS = 1_000;
 
-export function deliveryHandlers(context: ApiContext): Handlers<typeof deliveryRoutes> {
+export const deliveryApi = implement(deliveryRoutes, (context) => {
   const { db } = context;
   return {
     listDeliveries: async ({ caller, id, query }) => {
@@ -28,7 +28,7 @@ export function deliveryHandlers(context: ApiContext): Handlers<typeof deliveryR
       return { delivery };
     },
   };
-}
+});
 
 /**
  * Makes the undelivered deliveries of a channel in a time range due again. If the time runs out or the api stops, the response has

@@ -1,6 +1,8 @@
 import { AppError, type FieldError, toProblem } from '@tocsin/contracts/errors';
+import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import type { Logger } from '@tocsin/runtime/logger';
 import type { ErrorRequestHandler, Response } from 'express';
+import type { z } from 'zod';
 import { stateOf } from './request-state.ts';
 
 /**
@@ -53,6 +55,11 @@ export function unavailable(detail: string, cause?: unknown): AppError {
   return new AppError('unavailable', detail, { headers: { 'Retry-After': '5' }, cause });
 }
 
+/** For requests that wait for something when the server stops. */
+export function stopping(): AppError {
+  return unavailable('This server is stopping. Try again soon.');
+}
+
 /** Errors in one response, so that it is never larger than its request. */
 const MAX_FIELD_ERRORS = 100;
 
@@ -63,4 +70,20 @@ export function invalidFields(errors: readonly FieldError[]): AppError {
   return new AppError('validation_failed', `These fields are not valid: ${shown}.`, {
     errors: errors.slice(0, MAX_FIELD_ERRORS),
   });
+}
+
+/**
+ * Parses fields by their schema.
+ * @param errors of rules beyond the schema
+ * @throws AppError validation_failed, with all invalid fields
+ */
+export function parseFields<Schema extends z.ZodObject>(
+  schema: Schema,
+  fields: unknown,
+  errors: readonly FieldError[] = [],
+): z.output<Schema> {
+  const result = schema.safeParse(fields);
+  if (!result.success) throw invalidFields([...toFieldErrors(result.error.issues, schema), ...errors]);
+  if (errors.length > 0) throw invalidFields(errors);
+  return result.data;
 }

@@ -1,5 +1,4 @@
 import type { AppError } from '@tocsin/contracts/errors';
-import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import {
   type BodyOf,
   type HeadersOf,
@@ -13,8 +12,8 @@ import {
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ApiContext } from '../context.ts';
-import { RESOURCES } from '../resources.ts';
-import { invalidFields } from './errors.ts';
+import { LOOKUPS } from '../resources.ts';
+import { parseFields } from './errors.ts';
 import { bodyOf, type RawBody } from './json-body.ts';
 import { type Caller, callerOf, stateOf, type UserCaller } from './request-state.ts';
 
@@ -73,30 +72,28 @@ export interface Implementation {
 
 /** Joins every route of a table with its handler. */
 export function implement<Table extends Routes>(
-  context: ApiContext,
   table: Table,
-  handlers: Handlers<Table>,
-): Implementation[] {
-  return Object.entries(table).map(([id, route]) => ({
-    route,
-    handler: handlerFor(context, route, handlers[id] as Handle<Route> | ParsingHandler<Route>),
-  }));
+  createHandlers: (context: ApiContext) => Handlers<Table>,
+): (context: ApiContext) => Implementation[] {
+  return (context) => {
+    const handlers = createHandlers(context) as Handlers<Routes>;
+    return Object.entries<Route>(table).map(([id, route]) => ({
+      route,
+      handler: handlerFor(context, route, handlers[id] as Handlers<Routes>[string]),
+    }));
+  };
 }
 
-function handlerFor(
-  context: ApiContext,
-  route: Route,
-  handler: Handle<Route> | ParsingHandler<Route>,
-): RequestHandler {
+function handlerFor(context: ApiContext, route: Route, handler: Handlers<Routes>[string]): RequestHandler {
   const { handle, parseBody = null } = typeof handler === 'function' ? { handle: handler } : handler;
   return async function handleRequest(req, res) {
     const { caller } = stateOf(res);
-    const id = route.resource === undefined ? '' : resourceId(req, RESOURCES[route.resource].notFound);
+    const id = route.resource === undefined ? '' : resourceId(req, LOOKUPS[route.resource].notFound);
     const accepted = { caller, id, req, res } as Accepted<Route>;
     const input = await parse(route, accepted, parseBody).catch(async (error: unknown) => {
       // An unknown resource is reported before invalid fields. A valid request costs no extra query.
       if (route.resource !== undefined)
-        await RESOURCES[route.resource].find?.(context.db, callerOf(res).accountId, id);
+        await LOOKUPS[route.resource].find?.(context.db, callerOf(res).accountId, id);
       throw error;
     });
     const location = (newId: string): string => `${pathOf(route)}/${newId}`;
@@ -126,13 +123,6 @@ async function parse(
     query: query && parseFields(query, req.query),
     body: parseBody === null ? body && parseFields(body, given) : await parseBody(given, accepted),
   };
-}
-
-/** @throws AppError validation_failed, with all invalid fields */
-function parseFields<Schema extends z.ZodObject>(schema: Schema, fields: unknown): z.output<Schema> {
-  const result = schema.safeParse(fields);
-  if (result.success) return result.data;
-  throw invalidFields(toFieldErrors(result.error.issues, schema));
 }
 
 function send(req: Request, res: Response, route: Route, result: unknown): void {

@@ -1,26 +1,29 @@
-import type { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
+import { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
 import { pathOf, type Route, type Routes } from '@tocsin/contracts/routes/route';
-import { type ApiRequest, type Handlers, SENT } from '../http/implement.ts';
+import { type ApiRequest, type Handlers, implement, SENT } from '../http/implement.ts';
 import { type AuthRequest, forwardResponse } from './auth-request.ts';
 
-type Forward = (request: AuthRequest) => Promise<globalThis.Response>;
+export const signInApi = implement(signInRoutes, ({ identity }) =>
+  forwardAll(signInRoutes, (request) => identity.handle(request)),
+);
+
+export const singleSignOnApi = implement(singleSignOnRoutes, ({ identity }) =>
+  forwardAll(singleSignOnRoutes, (request) => identity.handleSingleSignOn(request)),
+);
 
 /** Only declared routes of better-auth are reachable: not sign-up or account linking. */
-export function authHandlers<Table extends typeof signInRoutes | typeof singleSignOnRoutes>(
+function forwardAll<Table extends Routes>(
   table: Table,
-  forward: Forward,
+  handle: (request: AuthRequest) => Promise<globalThis.Response>,
 ): Handlers<Table> {
-  const entries = Object.entries(table as Routes).map(([id, route]) => [id, forwardTo(route, forward)]);
+  const entries = Object.entries<Route>(table).map(([id, route]) => [
+    id,
+    async ({ req, res, query, body }: ApiRequest<Route>): Promise<typeof SENT> => {
+      const fields: unknown = route.body === undefined ? query : body;
+      const request = { req, path: pathOf(route), fields: fields as AuthRequest['fields'] };
+      await forwardResponse(res, await handle(request));
+      return SENT;
+    },
+  ]);
   return Object.fromEntries(entries) as Handlers<Table>;
-}
-
-function forwardTo(route: Route, forward: Forward): (request: ApiRequest<Route>) => Promise<typeof SENT> {
-  return async ({ req, res, query, body }) => {
-    const fields: unknown = route.body === undefined ? query : body;
-    await forwardResponse(
-      res,
-      await forward({ req, path: pathOf(route), fields: fields as AuthRequest['fields'] }),
-    );
-    return SENT;
-  };
 }

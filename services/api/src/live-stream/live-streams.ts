@@ -4,7 +4,7 @@ import type { Logger } from '@tocsin/runtime/logger';
 import type { Metrics } from '@tocsin/runtime/metrics';
 import type { Request, Response } from 'express';
 import { Gauge } from 'prom-client';
-import { unavailable } from '../http/errors.ts';
+import { stopping, unavailable } from '../http/errors.ts';
 import type { Identity } from '../identity/create-identity.ts';
 import { AccountHub } from './account-hub.ts';
 import { ClientStream, keepAlive } from './client-stream.ts';
@@ -107,7 +107,7 @@ export class LiveStreams {
   }
 
   #refuseWhenStopped(): void {
-    if (this.#stopped) throw unavailable('This server is stopping. Try again soon.');
+    if (this.#stopped) throw stopping();
   }
 
   #admit(userId: string): void {

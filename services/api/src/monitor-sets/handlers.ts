@@ -8,19 +8,18 @@ import {
   monitorSetEntrySchema,
   monitorSetSchema,
 } from '@tocsin/contracts/monitor-sets/monitor-set';
-import type { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
+import { monitorSetRoutes } from '@tocsin/contracts/monitor-sets/routes';
 import { validateMonitor } from '@tocsin/contracts/monitors/monitor';
 import { applySet } from '@tocsin/db/monitor-sets/apply-set';
 import { z } from 'zod';
-import type { ApiContext } from '../context.ts';
 import { etagOf, versionsOf } from '../http/headers.ts';
 import { invalidFields } from '../http/errors.ts';
-import type { Handlers } from '../http/implement.ts';
+import { implement } from '../http/implement.ts';
 import type { RawBody } from '../http/json-body.ts';
 import { findUnknownRegions } from '../monitors/handlers.ts';
 import { hintStatusChanges } from '../queue-hints.ts';
 
-export function monitorSetHandlers(context: ApiContext): Handlers<typeof monitorSetRoutes> {
+export const monitorSetApi = implement(monitorSetRoutes, (context) => {
   const { defaultRegion, regions } = context.settings;
   return {
     applyMonitors: {
@@ -37,7 +36,7 @@ export function monitorSetHandlers(context: ApiContext): Handlers<typeof monitor
       },
     },
   };
-}
+});
 
 /** Monitors validated before other requests get their turn. */
 const VALIDATED_AT_ONCE = 100;

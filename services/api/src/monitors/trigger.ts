@@ -9,7 +9,7 @@ import type { MonitorRow } from '@tocsin/db/monitors/table';
 import { createTrigger, findTriggerEvent } from '@tocsin/db/triggers/triggers';
 import type { Response } from 'express';
 import type { ApiContext } from '../context.ts';
-import { unavailable } from '../http/errors.ts';
+import { stopping, unavailable } from '../http/errors.ts';
 import { type ApiRequest, SENT } from '../http/implement.ts';
 import { waitFor } from '../http/wait-for.ts';
 
@@ -99,7 +99,7 @@ async function awaitEvent(
   }
   if (timestamp !== null) throw monitorNotFound();
   if (res.destroyed) return null;
-  if (shutdown.aborted) throw unavailable('This server is stopping. Try again soon.');
+  if (shutdown.aborted) throw stopping();
   throw new AppError('check_not_answered', noResult(monitor));
 }
 

@@ -1,4 +1,4 @@
-import type { peopleRoutes } from '@tocsin/contracts/people/routes';
+import { peopleRoutes } from '@tocsin/contracts/people/routes';
 import {
   acceptInvitation,
   createInvitation,
@@ -8,10 +8,9 @@ import {
 } from '@tocsin/db/users/invitations';
 import { deleteUser, setUserRole } from '@tocsin/db/users/change-users';
 import { findUserWithAccount, listUsers } from '@tocsin/db/users/users';
-import type { ApiContext } from '../context.ts';
-import type { Handlers } from '../http/implement.ts';
+import { implement } from '../http/implement.ts';
 
-export function peopleHandlers(context: ApiContext): Handlers<typeof peopleRoutes> {
+export const peopleApi = implement(peopleRoutes, (context) => {
   const { db, identity, settings, logger } = context;
   return {
     getMe: async ({ caller }) => {
@@ -46,4 +45,4 @@ export function peopleHandlers(context: ApiContext): Handlers<typeof peopleRoute
       return { body: { user }, headers: { 'Set-Cookie': [...cookies] } };
     },
   };
-}
+});
