@@ -1,7 +1,6 @@
-import type { Database } from '@tocsin/db/database/open';
 import { advanceWindows } from '@tocsin/db/maintenance-windows/advance-windows';
-import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
+import type { LeaderLoopOptions } from '../housekeeping/housekeeping.ts';
 
 const EVERY_MS = 10_000;
 /** Every notifier polls twice a second, so all of them missed what is this late. */
@@ -15,22 +14,13 @@ export function startPlanningWindows({
   db,
   isLeader,
   logger,
-}: {
-  readonly db: Database;
-  /** One api process plans. */
-  readonly isLeader: () => boolean;
-  readonly logger: Logger;
-}): Loop {
-  return createLoop({
-    name: 'Planning maintenance windows',
-    everyMs: EVERY_MS,
-    logger,
-    work: async () => {
-      if (!isLeader()) return;
-      const { brokenIds } = await advanceWindows(db, { behindMs: BEHIND_MS });
-      for (const maintenanceWindowId of brokenIds) {
-        logger.error('Ended a maintenance window whose rule is no longer valid', { maintenanceWindowId });
-      }
-    },
-  });
+}: Omit<LeaderLoopOptions, 'databaseClock'>): Loop {
+  const work = async (): Promise<void> => {
+    if (!isLeader()) return;
+    const { brokenIds } = await advanceWindows(db, { behindMs: BEHIND_MS });
+    for (const maintenanceWindowId of brokenIds) {
+      logger.error('Ended a maintenance window whose rule is no longer valid', { maintenanceWindowId });
+    }
+  };
+  return createLoop({ name: 'Planning maintenance windows', everyMs: EVERY_MS, logger, work });
 }

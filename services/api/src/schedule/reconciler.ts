@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_CLOCK_OFFSET_MS, parseWaveId, type Wave, waveId } from '@tocsin/core/schedule/slots';
 import { acquireLeaderLease, ADVISORY_LOCKS } from '@tocsin/db/database/leader-lease';
 import { readClock } from '@tocsin/db/database/sql';
@@ -8,6 +7,7 @@ import { RegionSchedules } from '@tocsin/queue/schedules';
 import { createLeaderLoop, type LeaderLoop } from '@tocsin/runtime/leader';
 import type { Logger } from '@tocsin/runtime/logger';
 import { measureClockOffset } from '@tocsin/runtime/metrics';
+import { withTimeout } from '@tocsin/runtime/timeout';
 import { OutageLog } from './outage-log.ts';
 import type { ScheduleMetrics, SyncCause } from './schedule-metrics.ts';
 import { type ScheduleStores, syncSchedules } from './sync-schedules.ts';
@@ -16,7 +16,7 @@ const CHUNK = 1_000;
 /** Chunks of unapplied schedules before the audit gets its turn. */
 const MAX_CHUNKS = 20;
 export const AUDIT_EVERY_MS = 5_000;
-/** How long a run waits for a region. A slower one continues beside the next runs. */
+/** How long a run waits for a region. A slower region continues beside the next runs. */
 export const REGION_TIMEOUT_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
@@ -26,7 +26,7 @@ export interface ReconcilerOptions extends ScheduleStores {
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
   readonly auditEveryMs?: number;
-  /** How long a run waits for a region. Default 2 s. */
+  /** Default: `REGION_TIMEOUT_MS`. */
   readonly regionTimeoutMs?: number;
 }
 
@@ -171,12 +171,9 @@ export class Reconciler {
   /** Runs the work of one region; never rejects. @returns whether it succeeded in time */
   async #inRegion(region: string, work: () => Promise<void>): Promise<boolean> {
     if (this.#busy.has(region)) return false;
-    const timer = new AbortController();
-    const running = this.#tryInRegion(region, work).finally(() => timer.abort());
+    const running = this.#tryInRegion(region, work);
     this.#busy.set(region, running);
-    const waitMs = this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS;
-    const late = delay(waitMs, false, { signal: timer.signal }).catch(() => false);
-    return Promise.race([running, late]);
+    return withTimeout(running, this.#options.regionTimeoutMs ?? REGION_TIMEOUT_MS, false);
   }
 
   async #tryInRegion(region: string, work: () => Promise<void>): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@tocsin/runtime/logger';
+import { withTimeout } from '@tocsin/runtime/timeout';
 import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { OutageLog } from './outage-log.ts';
 
@@ -54,11 +54,8 @@ export class ScheduleApplier {
 
   /** Applies the rest; waits at most `stopWithinMs`. */
   async stop(): Promise<void> {
-    const timer = new AbortController();
-    const withinMs = this.#options.stopWithinMs ?? STOP_WITHIN_MS;
-    const late = delay(withinMs, undefined, { signal: timer.signal }).catch(() => undefined);
-    await Promise.race([Promise.all(this.#running.values()), late]);
-    timer.abort();
+    const running = Promise.all(this.#running.values());
+    await withTimeout(running, this.#options.stopWithinMs ?? STOP_WITHIN_MS, null);
     this.#pending.clear();
   }
 
