@@ -254,7 +254,7 @@ describe('the service', () => {
       ],
     ]);
     const half = await start({ OIDC_ISSUER: 'https://login.example.com' }).end;
-    expect([half.code, half.err.trim()]).toEqual([1, expect.stringMatching(/^OIDC_ISSUER, .* go together/)]);
+    expect([half.code, half.err.trim()]).toEqual([1, expect.stringMatching(/^Set all of OIDC_ISSUER/)]);
     const other = createServer().listen(0);
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;

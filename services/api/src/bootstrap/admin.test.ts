@@ -65,8 +65,8 @@ describe('the user that the settings name', () => {
   });
 
   test('needs both variables, and reports the missing one in one line', async () => {
-    await expect(ensure(EMAIL)).rejects.toThrow(/^BOOTSTRAP_ADMIN_PASSWORD is not set/);
-    await expect(ensure(undefined, PASSWORD)).rejects.toThrow(/^BOOTSTRAP_ADMIN_EMAIL is not set/);
+    await expect(ensure(EMAIL)).rejects.toThrow(/^Set BOOTSTRAP_ADMIN_PASSWORD/);
+    await expect(ensure(undefined, PASSWORD)).rejects.toThrow(/^Set BOOTSTRAP_ADMIN_EMAIL/);
     await ensure();
   });
 });

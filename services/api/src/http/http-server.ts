@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { listen, type ListenAddress } from '@tocsin/runtime/listen';
-import { OpenRequests, UnreadResponses } from './open-requests.ts';
+import { cutUnreadResponses, OpenRequests } from './open-requests.ts';
 import { handleClientErrors, validateHead, refuseRequest } from './protocol-errors.ts';
 
 /** Bounds of the time and memory that clients may take. Tests set tighter ones. */
@@ -17,7 +17,7 @@ export interface HttpLimits {
   readonly headMs: number;
   /** To the end of its body. */
   readonly requestMs: number;
-  /** How long a connection stays open for another request. */
+  /** How long a connection stays open without a request. */
   readonly keepAliveMs: number;
   /** From the beginning of a response until the client has read it. Live streams have limits of their own. */
   readonly responseMs: number;
@@ -41,7 +41,7 @@ const HTTP_LIMITS: HttpLimits = {
 };
 
 const FINISH_WITHIN_MS = 10_000;
-/** How long a connection without a request may still send one when the server stops. Its response says that it is the last. */
+/** How long a connection without a request may still send one, its last, when the server stops. */
 const LAST_REQUEST_WITHIN_MS = 1_000;
 /** Interval of the checks for requests that take too long. */
 const CHECK_EVERY_MS = 1_000;
@@ -76,8 +76,7 @@ export async function startHttpServer(
     socket.once('close', () => unused.delete(socket));
   });
   const port = await listen(server, listenAddress, { port: 'PORT', host: 'HOST' });
-  const { responseMs: timeoutMs, unsentBytes: maxBytes } = limits;
-  const unread = new UnreadResponses(open, { timeoutMs, maxBytes });
+  const stopCutting = cutUnreadResponses(open, limits.responseMs, limits.unsentBytes);
   return {
     port,
     async stop() {
@@ -94,7 +93,7 @@ export async function startHttpServer(
       }, 50);
       const late = setTimeout(() => server.closeAllConnections(), FINISH_WITHIN_MS);
       await closed;
-      unread.stop();
+      stopCutting();
       clearInterval(idle);
       clearTimeout(late);
     },

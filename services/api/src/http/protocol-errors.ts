@@ -14,8 +14,8 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Sends a problem document for what is not HTTP or does not arrive in time, which reaches no handler. If a response has begun, or one to an
- * earlier request is pending, the connection is cut: the client would read the problem as part of that response.
+ * Sends a problem document for bytes that are not HTTP or do not arrive in time. If a response has begun, or one to an earlier request is
+ * pending, the connection is cut: the client would read the problem as part of that response.
  */
 export function handleClientErrors(open: OpenRequests): (error: Error, socket: Duplex) => void {
   return function handleClientError(error, socket) {
@@ -35,16 +35,10 @@ export function handleClientErrors(open: OpenRequests): (error: Error, socket: D
 /** Refuses a request whose head `validateHead` finds invalid. The connection ends with the response. */
 export function refuseRequest(res: ServerResponse, status: number): void {
   const { title, headers, body } = protocolProblem(status);
-  res.writeHead(status, title, { ...headers }).end(body);
+  res.writeHead(status, title, headers).end(body);
 }
 
-interface ProtocolProblem {
-  readonly title: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-function protocolProblem(status: number): ProtocolProblem {
+function protocolProblem(status: number): { title: string; headers: Record<string, string>; body: string } {
   const title = STATUS_CODES[status] ?? '';
   const requestId = randomUUID();
   const detail = 'The request could not be read as HTTP.';

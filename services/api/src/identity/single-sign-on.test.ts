@@ -245,11 +245,11 @@ describe('single sign-on', () => {
 
 describe('its settings', () => {
   const env = { OIDC_ISSUER: 'https://a.example', OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' };
-  test('go together', () => {
+  test('must be set together', () => {
     expect(oidcSettings({})).toBeNull();
     expect(oidcSettings(env)).toEqual({ issuer: 'https://a.example', clientId: 'a', clientSecret: 'b' });
     for (const name of Object.keys(env)) {
-      expect(() => oidcSettings({ ...env, [name]: undefined })).toThrow(/go together/);
+      expect(() => oidcSettings({ ...env, [name]: undefined })).toThrow(/^Set all of OIDC_ISSUER/);
     }
   });
 });

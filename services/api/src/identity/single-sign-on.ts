@@ -2,6 +2,7 @@ import { acceptInvitationOf } from '@tocsin/db/users/invitations';
 import { SettingsError } from '@tocsin/runtime/env';
 import { betterAuth } from 'better-auth/minimal';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
+import type { Env } from '../settings.ts';
 import { authOptions, type AuthSettings } from './auth-options.ts';
 
 /** The `providerId` of the one OpenID Connect provider, also in its callback: `/api/auth/callback/oidc`. */
@@ -60,14 +61,14 @@ function connect(settings: AuthSettings, oidc: OidcSettings): Connection {
               if (!isIssuedTo(oidc.clientId, claimsOf(tokens.idToken))) return '';
               const { email, name } = profile;
               const sub = profile.sub ?? '';
-              if (sub !== '' && isVerified(profile) && typeof email === 'string')
-                await acceptInvitationOf(settings.db, email, name?.trim() || email).catch(
-                  (error: unknown) => {
-                    // better-auth reports it as an error of the provider.
-                    settings.logger.error('Could not accept an invitation at sign-in', { error });
-                    throw error;
-                  },
-                );
+              if (sub === '' || !isVerified(profile) || typeof email !== 'string') return sub;
+              try {
+                await acceptInvitationOf(settings.db, email, name?.trim() || email);
+              } catch (error) {
+                // better-auth reports it as an error of the provider.
+                settings.logger.error('Could not accept an invitation at sign-in', { error });
+                throw error;
+              }
               return sub;
             },
           },
@@ -95,26 +96,20 @@ function isIssuedTo(clientId: string, { azp, aud }: Readonly<Record<string, unkn
   return azp === clientId || (azp === undefined && !(Array.isArray(aud) && aud.length > 1));
 }
 
-/** The claims of an ID token that better-auth has verified. @throws Error where it is no token */
+/** The claims of an ID token that better-auth has verified. @throws Error if it is malformed */
 function claimsOf(idToken: string | undefined): Readonly<Record<string, unknown>> {
   const [, claims = ''] = idToken?.split('.') ?? [];
   return JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')) as Record<string, unknown>;
 }
 
-interface OidcEnv {
-  readonly OIDC_ISSUER?: string | undefined;
-  readonly OIDC_CLIENT_ID?: string | undefined;
-  readonly OIDC_CLIENT_SECRET?: string | undefined;
-}
-
 /** Null if none of the three is set. @throws SettingsError if some are set and others are not */
-export function oidcSettings(env: OidcEnv): OidcSettings | null {
+export function oidcSettings(
+  env: Pick<Env, 'OIDC_ISSUER' | 'OIDC_CLIENT_ID' | 'OIDC_CLIENT_SECRET'>,
+): OidcSettings | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = env;
   if (issuer !== undefined && clientId !== undefined && clientSecret !== undefined) {
     return { issuer, clientId, clientSecret };
   }
   if (issuer === undefined && clientId === undefined && clientSecret === undefined) return null;
-  throw new SettingsError(
-    'OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET go together: set all of them, or none',
-  );
+  throw new SettingsError('Set all of OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of them');
 }

@@ -1,14 +1,12 @@
-import type { Logger } from '@tocsin/runtime/logger';
 import type { Response } from 'express';
-import { isOutage } from '../http/errors.ts';
 import { heartbeat, type Page } from './messages.ts';
 import type { Replay } from './replay.ts';
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
-  // A proxy that compresses would hold messages back.
+  // A proxy that compresses would delay messages.
   'Cache-Control': 'no-store, no-transform',
-  // nginx would hold messages back until its buffer is full.
+  // nginx would delay messages until its buffer is full.
   'X-Accel-Buffering': 'no',
 };
 /** Messages of a replay written before waiting for the client to read them. */
@@ -113,43 +111,4 @@ function drained(res: Response): Promise<void> {
     res.on('close', done);
     if (res.destroyed) done();
   });
-}
-
-export interface KeepAliveOptions {
-  readonly stream: Pick<ClientStream, 'beat' | 'end'>;
-  /** Of the pages published so far. */
-  readonly position: () => number;
-  readonly isSignedIn: () => Promise<boolean>;
-  readonly everyMs: number;
-  readonly logger: Logger;
-}
-
-/**
- * Sends heartbeats, so that neither the client nor a proxy considers the stream dead, and ends the stream when the session ends. While
- * Postgres is unavailable, the session is assumed to last.
- * @returns stops it; resolves after the last query
- */
-export function keepAlive(options: KeepAliveOptions): () => Promise<void> {
-  const { stream, logger } = options;
-  let checking: Promise<void> | undefined;
-  async function check(): Promise<void> {
-    try {
-      if (!(await options.isSignedIn())) stream.end();
-    } catch (error) {
-      if (!isOutage(error)) {
-        logger.error('The session of a live stream could not be checked', { error });
-        stream.end();
-      }
-    }
-  }
-  const timer = setInterval(() => {
-    stream.beat(options.position());
-    checking ??= check().finally(() => {
-      checking = undefined;
-    });
-  }, options.everyMs);
-  return async () => {
-    clearInterval(timer);
-    await checking;
-  };
 }

@@ -22,7 +22,7 @@ export async function readRecords(
   const all = [
     ...checks.map((record) => ({ kind: 'check', record }) as const),
     ...changes.map((record) => ({ kind: 'status-change', record }) as const),
-  ].sort((one, other) => compare(orderOf(one), orderOf(other)));
+  ].sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1));
   const rest = all[limit];
   if (rest === undefined) return { records: all, complete: true };
   const last = all[limit - 1];
@@ -37,11 +37,6 @@ function stampOf({ record }: StreamRecord): string {
 
 function orderOf(record: StreamRecord): string {
   return `${stampOf(record)} ${record.kind}`;
-}
-
-function compare(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
 }
 
 export interface Replay {
