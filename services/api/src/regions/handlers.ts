@@ -1,5 +1,5 @@
-import type { Region } from '@tocsin/contracts/regions/region';
 import { regionRoutes } from '@tocsin/contracts/regions/routes';
+import type { Region } from '@tocsin/contracts/regions/routes';
 import { countRegionMonitors } from '@tocsin/db/monitor-regions/read-regions';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import { implement } from '../http/implement.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { regionSchema } from '@tocsin/contracts/regions/region';
+import { regionSchema } from '@tocsin/contracts/regions/routes';
 import type { RegionLoad } from '@tocsin/queue/queue-load';
 import { createSilentLogger } from '@tocsin/runtime/logger';
 import type TestAgent from 'supertest/lib/agent.js';

@@ -7,7 +7,7 @@ import {
   IconHelpCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { Region } from '@tocsin/contracts/regions/region';
+import type { Region } from '@tocsin/contracts/regions/routes';
 import type { ReactNode } from 'react';
 import { StateBadge, type StateLook } from '../components/badges.tsx';
 import { DataTable } from '../components/data-table.tsx';
