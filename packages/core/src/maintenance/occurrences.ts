@@ -51,19 +51,22 @@ export function followingOccurrence(
   { startsAt }: Occurrence,
   after: Date,
 ): Occurrence | null {
-  const lengthMs = lengthOf(window);
-  return nextOf(window, ruleOf(window), Math.max(after.getTime(), startsAt.getTime() + lengthMs));
+  return nextOf(window, ruleOf(window), Math.max(after.getTime(), startsAt.getTime() + lengthOf(window)));
 }
 
-/** Up to `count` occurrences that end after `after`, in their order. */
+/** Up to `count` occurrences that end after `after`, in order. */
 export function previewOccurrences(window: WindowSchedule, count: number, after: Date): Occurrence[] {
-  if (window.rrule !== null && isCounted(window.rrule)) return previewCounted(window, count, after);
+  if (window.rrule !== null && isCounted(window.rrule)) {
+    // One pass: each search for a rule with COUNT begins at its first occurrence.
+    const all = firstStarts(window, MAX_OCCURRENCES).starts.map((start) => occurrenceAt(window, start));
+    return all.filter(({ endsAt }) => endsAt > after).slice(0, count);
+  }
   const rule = ruleOf(window);
   const found: Occurrence[] = [];
   let next = nextOf(window, rule, after.getTime());
   while (next !== null && found.length < count) {
     found.push(next);
-    next = followingOf(window, rule, next);
+    next = startAfter(window, rule, next.startsAt.getTime());
   }
   return found;
 }
@@ -79,15 +82,6 @@ export function firstOverlap(occurrences: readonly Occurrence[], window: WindowS
   return null;
 }
 
-/** The same for a rule with COUNT: in one pass, since each search would begin at the first occurrence. */
-function previewCounted(window: WindowSchedule, count: number, after: Date): Occurrence[] {
-  const lengthMs = lengthOf(window);
-  return firstStarts(window, MAX_OCCURRENCES)
-    .starts.filter((start) => start + lengthMs > after.getTime())
-    .slice(0, count)
-    .map((start) => ({ startsAt: new Date(start), endsAt: new Date(start + lengthMs) }));
-}
-
 /**
  * The occurrences after this one that were over by `until`, in order: at most `count`, and only the first ones of a past of many months.
  * One pass, however long the past.
@@ -98,12 +92,11 @@ export function passedOccurrences(
   until: Date,
   count: number,
 ): Occurrence[] {
-  const lengthMs = lengthOf(window);
-  const [from, to] = [startsAt.getTime(), until.getTime() - lengthMs];
+  const [from, to] = [startsAt.getTime(), until.getTime() - lengthOf(window)];
   return startsWithin(window, from, to, count)
     .filter((start) => start > from && start <= to)
     .slice(0, count)
-    .map((start) => ({ startsAt: new Date(start), endsAt: new Date(start + lengthMs) }));
+    .map((start) => occurrenceAt(window, start));
 }
 
 /** At least the first `count` starts after `from` and up to `to`, within the limits of the search. */
@@ -116,20 +109,13 @@ function startsWithin(window: WindowSchedule, from: number, to: number, count: n
   let reached = from;
   for (let days = FIRST_SPAN_DAYS; days <= MAX_SPAN_DAYS && reached < to; days *= 2) {
     const next = Math.min(reached + days * DAY_MS, to);
-    const found = startsBetween(rule, reached, next);
+    const found = unlessExhausted(() => rule.between(new Date(reached), new Date(next + 1), false));
     if (found === null) break;
-    starts.push(...found);
+    starts.push(...found.map((date) => date.epochMilliseconds));
     if (starts.length >= count) break;
     reached = next;
   }
   return starts;
-}
-
-/** The starts after `from` up to `to`; null if the search reached its limits. */
-function startsBetween(rule: RRuleTemporal, from: number, to: number): number[] | null {
-  return unlessExhausted(() =>
-    rule.between(new Date(from), new Date(to + 1), false).map((date) => date.epochMilliseconds),
-  );
 }
 
 /**
@@ -157,25 +143,19 @@ function lengthOf({ startsAt, endsAt }: WindowSchedule): number {
   return endsAt.getTime() - startsAt.getTime();
 }
 
-function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: number): Occurrence | null {
-  const first = window.startsAt.getTime();
-  const lengthMs = window.endsAt.getTime() - first;
-  if (first + lengthMs > after) return { startsAt: window.startsAt, endsAt: window.endsAt };
-  return rule && startAfter(rule, after - lengthMs, lengthMs);
+function occurrenceAt(window: WindowSchedule, start: number): Occurrence {
+  return { startsAt: new Date(start), endsAt: new Date(start + lengthOf(window)) };
 }
 
-function followingOf(
-  window: WindowSchedule,
-  rule: RRuleTemporal | null,
-  { startsAt }: Occurrence,
-): Occurrence | null {
-  return rule && startAfter(rule, startsAt.getTime(), lengthOf(window));
+function nextOf(window: WindowSchedule, rule: RRuleTemporal | null, after: number): Occurrence | null {
+  const { startsAt, endsAt } = window;
+  return endsAt.getTime() > after ? { startsAt, endsAt } : startAfter(window, rule, after - lengthOf(window));
 }
 
 /** The first occurrence that starts later than `time`; null also if the search reaches its limits. */
-function startAfter(rule: RRuleTemporal, time: number, lengthMs: number): Occurrence | null {
-  const start = unlessExhausted(() => rule.next(new Date(time), false))?.epochMilliseconds;
-  return start === undefined ? null : { startsAt: new Date(start), endsAt: new Date(start + lengthMs) };
+function startAfter(window: WindowSchedule, rule: RRuleTemporal | null, time: number): Occurrence | null {
+  const start = unlessExhausted(() => rule?.next(new Date(time), false))?.epochMilliseconds;
+  return start === undefined ? null : occurrenceAt(window, start);
 }
 
 /** The result of the search, or null if it reached its limits. @throws the library's error in any other case */

@@ -49,7 +49,7 @@ test('refuses a changed secret, an unknown key and a key of the wrong length', (
   const sealed = box.encrypt('sesame');
   const tampered = sealed.slice(0, -4) + (sealed.endsWith('AAA=') ? 'BBB=' : 'AAA=');
   expect(() => box.decrypt(tampered)).toThrow();
-  expect(() => new SecretBox([newKey]).decrypt(sealed)).toThrow('no key in SECRETS_KEY opens this secret');
+  expect(() => new SecretBox([newKey]).decrypt(sealed)).toThrow('no key in SECRETS_KEY decrypts this secret');
   expect(() => new SecretBox([randomBytes(16)])).toThrow(RangeError);
   expect(() => new SecretBox([])).toThrow(RangeError);
 });

@@ -81,9 +81,7 @@ export class SecretBox {
     const [version, keyId = '', payload = ''] = text.split('.');
     const key = this.#keys.get(keyId);
     if (version !== VERSION || key === undefined) {
-      throw new Error(
-        `no key in SECRETS_KEY opens this secret (it was sealed with key ${keyId.slice(0, 8)})`,
-      );
+      throw new Error(`no key in SECRETS_KEY decrypts this secret: it needs key ${keyId.slice(0, 8)}`);
     }
     const bytes = Buffer.from(payload, 'base64');
     const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
-import { generateApiKey, hashApiKey } from './tokens.ts';
+import { generateApiKey, hashToken } from './tokens.ts';
 
 test('a key is the prefix, _live_ and 48 hexadecimal characters', () => {
   const key = generateApiKey();
@@ -22,5 +22,5 @@ test.each([
 
 test('the hash is the SHA-256 of the whole key', () => {
   const key = generateApiKey();
-  expect(hashApiKey(key)).toBe(createHash('sha256').update(key).digest('hex'));
+  expect(hashToken(key)).toBe(createHash('sha256').update(key).digest('hex'));
 });

@@ -1,7 +1,7 @@
 import { AppError } from '@tocsin/contracts/errors';
 import { API_KEY_PATTERN } from '@tocsin/contracts/limits';
 import type { Access, Route } from '@tocsin/contracts/routes/route';
-import { hashApiKey } from '@tocsin/core/secrets/tokens';
+import { hashToken } from '@tocsin/core/secrets/tokens';
 import { findApiKey } from '@tocsin/db/api-keys/api-keys';
 import type { RequestHandler } from 'express';
 import { rateLimit } from 'express-rate-limit';
@@ -39,7 +39,7 @@ function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>):
     if (token === undefined) {
       throw unauthorized('Send an API key: Authorization: Bearer <API key>.', 'Bearer');
     }
-    const found = API_KEY_PATTERN.test(token) ? await findApiKey(db, hashApiKey(token)) : null;
+    const found = API_KEY_PATTERN.test(token) ? await findApiKey(db, hashToken(token)) : null;
     if (found === null) {
       throw unauthorized('This API key is unknown or has expired.', 'Bearer error="invalid_token"');
     }

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { generateApiKey, hashApiKey } from '@tocsin/core/secrets/tokens';
+import { generateApiKey, hashToken } from '@tocsin/core/secrets/tokens';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
 import { createLogger, type Logger } from '@tocsin/runtime/logger';
 import { MONITORS } from '../testing/monitors.ts';
@@ -38,7 +38,7 @@ describe('the keys that the settings name', () => {
   test('are not recreated once deleted: one warning, and the start continues', async () => {
     const { rows } = await api.database.pool.query<{ id: string; account_id: string }>(
       'select id, account_id from api_keys where hash = $1',
-      [hashApiKey(KEYS.BOOTSTRAP_API_KEY)],
+      [hashToken(KEYS.BOOTSTRAP_API_KEY)],
     );
     await deleteApiKey(api.context.db, rows[0]?.account_id ?? '', rows[0]?.id ?? '');
     log = '';
