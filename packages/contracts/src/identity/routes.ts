@@ -20,10 +20,7 @@ const sessionSchema = z.looseObject({
 const common = { tag: 'Signing in', access: 'anyone' } as const;
 const signIn = { ...common, query: noFields, response: z.looseObject({}) } as const;
 
-/**
- * Routes that better-auth handles. Requests are validated first, and better-auth receives only their validated fields. Of responses and
- * errors, only what the dashboard uses is declared.
- */
+/** Routes that better-auth handles. It receives only validated fields. Only what the dashboard uses of responses is declared. */
 export const signInRoutes = defineRoutes(signIn, {
   signIn: {
     endpoint: 'POST /api/auth/sign-in/email',

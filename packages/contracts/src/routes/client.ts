@@ -45,8 +45,8 @@ export type Client<Table extends Routes> = <Endpoint extends Table[keyof Table][
 ) => Promise<ResponseOf<RouteAt<Table, Endpoint>>>;
 
 /**
- * A client whose requests and responses are typed by the route table. Only the table's type is needed, so none of it is loaded:
- * `createClient<typeof channelRoutes>(send)`, then `client('GET /api/dashboard/channels/:id', { id })`.
+ * A client typed by a route table, of which it needs only the type: `createClient<typeof channelRoutes>(send)`, then
+ * `client('GET /api/dashboard/channels/:id', { id })`.
  */
 export function createClient<Table extends Routes>(send: Send): Client<Table> {
   interface AnyOptions {

@@ -24,8 +24,7 @@ export type ResponseVerdict =
 const PASSED: ResponseVerdict = { status: 'UP', errorReason: null, errorDetail: null };
 
 /**
- * Evaluates a complete response. A status code that fails is `HTTP_<code>`; any other failed assertion is `UNKNOWN_ERROR`, with every
- * failed rule in the detail.
+ * Evaluates a complete response: a wrong status code is `HTTP_<code>`, any other failed assertion `UNKNOWN_ERROR` with all failed rules.
  */
 export function evaluateResponse(response: CheckedResponse, assertions: Assertions | null): ResponseVerdict {
   const { statusCode } = response;

@@ -2,8 +2,7 @@
 const SAFE_CHARACTERS = 250;
 
 /**
- * Whether `text` contains `wanted`, in time that grows with the sum of their lengths (Knuth, Morris, Pratt): a body that nearly matches
- * everywhere must not block a process for seconds.
+ * Whether `text` contains `wanted`, in linear time (Knuth-Morris-Pratt): a body that nearly matches everywhere must not block a process.
  */
 export function containsText(text: string, wanted: string): boolean {
   if (wanted.length <= SAFE_CHARACTERS) return text.includes(wanted);

@@ -17,7 +17,7 @@ export interface Occurrence {
   readonly endsAt: Date;
 }
 
-/** Limits of one search by the library, so that the search for a rule without matches ends soon. */
+/** Limits of one search by the library, for rules without matches. */
 const MAX_PERIODS: Readonly<Record<string, number>> = {
   YEARLY: 60,
   MONTHLY: 400,
@@ -31,14 +31,12 @@ const MAX_CANDIDATES = 20_000;
 const EXHAUSTED = /^Maximum (iterations|candidate evaluations) /;
 
 const DAY_MS = 24 * 3_600_000;
-/** A past of unknown length is searched in spans: the first of so many days, the next twice as long, and so on. */
+/** A past of unknown length is searched in spans: the first of two days, each next one twice as long. */
 const FIRST_SPAN_DAYS = 2;
 const MAX_SPAN_DAYS = 128;
 
 /**
- * The earliest occurrence that ends after `after`: the running or the next one (docs/reference/maintenance.md); null if none is left. Each
- * lasts as long as the first. As RFC 5545 requires, a local time that does not exist on a day is skipped, and one that exists twice means
- * the first. A rule that repeats every so many hours counts elapsed time.
+ * The running or next occurrence: the earliest that ends after `after`; null if none is left (docs/reference/maintenance.md).
  * @throws the library's error for a rule that `validateSchedule` would reject
  */
 export function nextOccurrence(window: WindowSchedule, after: Date): Occurrence | null {
@@ -82,10 +80,7 @@ export function firstOverlap(occurrences: readonly Occurrence[], window: WindowS
   return null;
 }
 
-/**
- * The occurrences after this one that were over by `until`, in order: at most `count`, and only the first ones of a past of many months.
- * One pass, however long the past.
- */
+/** The occurrences after this one that ended by `until`, in order, at most `count`. Of a past of many months, only the first ones. */
 export function passedOccurrences(
   window: WindowSchedule,
   { startsAt }: Occurrence,
@@ -119,8 +114,7 @@ function startsWithin(window: WindowSchedule, from: number, to: number, count: n
 }
 
 /**
- * The starts of the first occurrences in epoch milliseconds, at most `count`; `complete` is false if the search reached its limits before
- * it had them all.
+ * The starts of the first `count` occurrences in epoch milliseconds; `complete` is false if the search reached its limits before the end.
  */
 export function firstStarts(
   window: WindowSchedule,
@@ -184,8 +178,9 @@ function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | 
 }
 
 /**
- * The schedule of a window whose running occurrence ends at `now`: it begins with the next occurrence, of the same length. If none is
- * left, it consists of the running one alone. Moving the end of the running one would shorten every later one too.
+ * The schedule of a window after its running occurrence was ended at `now`: it begins with the next occurrence, or if none is left, ends
+ * now.
+ * To move only the end would shorten every later occurrence.
  */
 export function endOccurrence(window: WindowSchedule, current: Occurrence, now: Date): WindowSchedule {
   const next = followingOccurrence(window, current, now);

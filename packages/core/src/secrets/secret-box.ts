@@ -17,10 +17,7 @@ interface SecretKey {
   readonly bytes: Buffer;
 }
 
-/**
- * Encrypts secrets at rest: AES-256-GCM, `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key encrypts, all of them decrypt, so
- * keys rotate without downtime.
- */
+/** Encrypts secrets at rest: AES-256-GCM, `v1.<key id>.<base64 of nonce, tag, ciphertext>`. The first key encrypts, all keys decrypt. */
 export class SecretBox {
   readonly #keys: ReadonlyMap<string, SecretKey>;
   readonly #current: SecretKey;
@@ -63,7 +60,7 @@ export class SecretBox {
     return `${this.currentPrefix}${Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')}`;
   }
 
-  /** Identifies a text. Without a key it reveals nothing about it, not even to a guess. */
+  /** Identifies a text without revealing it to anyone who does not have the key. */
   fingerprint(text: string): string {
     return fingerprintBy(this.#current, text);
   }

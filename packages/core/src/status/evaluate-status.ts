@@ -17,10 +17,9 @@ export interface RegionVerdict {
 }
 
 /**
- * The status that follows from `before` and the regions' verdicts, or null if it stays (ADR 10).
- *
- * A monitor that is DOWN recovers only by a check that passed: not by reset streaks, a stale region, or a newly assigned region. So the
- * regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
+ * The status that follows from `before` and the regions' verdicts, or null if it stays. A monitor that is DOWN recovers only by a check
+ * that
+ * passed (ADR 10): the regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
  * @param witnesses the regions whose last check may show a recovery: all of them, or the one that has just reported
  */
 export function evaluateStatus(
@@ -38,8 +37,8 @@ export function evaluateStatus(
 }
 
 /**
- * The status that the verdicts imply, or null without an eligible region that has reported. A region is failing once its consecutive
- * failures reach the threshold; one that has not reported counts as passing. DOWN needs a strict majority of the eligible regions.
+ * The status that the verdicts imply: DOWN if most eligible regions are failing. A region that has not reported counts as passing.
+ * Null if no eligible region has reported.
  */
 export function impliedStatus(
   rules: StatusRules,

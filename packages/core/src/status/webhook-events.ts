@@ -33,8 +33,8 @@ export class MonitorClock {
 }
 
 /**
- * The webhook events of a status change, in the order of their stamps. DOWN opens an incident unless one is open; UP resolves it.
- * @param announced false: the change is silent, such as `PENDING` to `UP`
+ * The webhook events of a status change, in the order of their timestamps. DOWN opens an incident unless one is open; UP resolves it.
+ * @param announced false: a silent change, such as `PENDING` to `UP`
  */
 export function webhookEventsOf(
   to: MonitorStatus,

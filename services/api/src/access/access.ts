@@ -13,7 +13,7 @@ import { keepPrivate } from '../http/headers.ts';
 const BEARER = /^bearer +(\S+) *$/i;
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The stages of a path that establish the caller, before its method is looked at. */
+/** The stages of a path that authenticate the caller, before its method is checked. */
 export type Guards = (path: string, access: Access) => readonly RequestHandler[];
 
 export function createGuards(context: ApiContext): Guards {
@@ -29,10 +29,7 @@ export function createGuards(context: ApiContext): Guards {
   };
 }
 
-/**
- * Authenticates a request by its Bearer API key. Postgres is asked each time, so that a deleted key stops working at once. A token that
- * does not have the format of a key costs no query.
- */
+/** Authenticates a request by its API key, with a query each time: a deleted key stops working at once. */
 function authenticateKey({ db, lastUsed }: Pick<ApiContext, 'db' | 'lastUsed'>): RequestHandler {
   return async function authenticateRequest(req, res, next) {
     const token = BEARER.exec(req.get('authorization') ?? '')?.[1];
@@ -55,10 +52,7 @@ function unauthorized(detail: string, challenge: string): AppError {
   return new AppError('unauthorized', detail, { headers: { 'WWW-Authenticate': challenge } });
 }
 
-/**
- * Authenticates a request by its session cookie. Postgres is asked each time, so that the end of a session, the removal of a user and a
- * new role take effect with the next request.
- */
+/** Authenticates a request by its session cookie, with queries each time: the end of a session and a new role take effect at once. */
 function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): RequestHandler {
   return async function authenticateUser(req, res, next) {
     const signedIn = req.headers.cookie === undefined ? null : await identity.find(req);
@@ -72,8 +66,8 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
 }
 
 /**
- * Refuses what another site could make a browser send with our cookie: a request with a cookie that changes something needs an `Origin`
- * of ours, or the browser's `Sec-Fetch-Site: same-origin`. The cookie's `SameSite` is the second line of defence.
+ * Refuses a changing request with a cookie unless it has our `Origin`, or `Sec-Fetch-Site: same-origin`: another site could have made the
+ * browser send it. The `SameSite` of the cookie is the second line of defence.
  */
 function requireTrustedOrigin(trustedOrigins: readonly string[]): RequestHandler {
   const trusted = new Set(trustedOrigins);
@@ -91,10 +85,7 @@ function requireTrustedOrigin(trustedOrigins: readonly string[]): RequestHandler
   };
 }
 
-/**
- * Limits the requests a minute of each API key or session, counted in this process. It follows the authentication, so that nobody can use
- * up another caller's share. A limiter that fails lets requests pass.
- */
+/** Limits the requests per minute of each API key or session, counted in this process. A limiter that fails lets requests pass. */
 function limitRate(perMinute: number): RequestHandler {
   return rateLimit({
     windowMs: 60_000,

@@ -11,8 +11,7 @@ type BootstrapAdmin = Pick<Env, 'BOOTSTRAP_ADMIN_EMAIL' | 'BOOTSTRAP_ADMIN_PASSW
 type BootstrapKeys = Pick<Env, 'BOOTSTRAP_API_KEY' | 'BOOTSTRAP_READ_KEY'>;
 
 /**
- * Creates the user of the settings as an owner of the first account. An existing user stays unchanged, including password and role. A removed
- * user stays removed until invited again.
+ * Creates the user of the settings as an owner of the first account. An existing user stays unchanged; a removed user stays removed.
  * @throws SettingsError if the user must be created and one of the two variables is missing
  */
 export async function ensureAdmin(db: Database, admin: BootstrapAdmin, logger: Logger): Promise<void> {

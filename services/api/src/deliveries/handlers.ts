@@ -31,8 +31,8 @@ export const deliveryApi = implement(deliveryRoutes, (context) => {
 });
 
 /**
- * Makes the undelivered deliveries of a channel in a time range due again. If the time runs out or the api stops, the response has
- * `more: true` and `Retry-After`: the same request continues.
+ * Makes undelivered deliveries due again. If the time runs out, the response has `more: true` and `Retry-After`: the same request
+ * continues.
  */
 async function redeliverChannel(
   context: ApiContext,

@@ -2,12 +2,12 @@ import type { RollupState } from '@tocsin/db/check-rollups/roll-up';
 import type { Logger } from '@tocsin/runtime/logger';
 import { measureClockOffset } from '@tocsin/runtime/metrics';
 
-/** With a greater difference, one of the two clocks is wrong, and it is unknown which. */
+/** With a greater difference, one of the two clocks is wrong. */
 const MAX_DIFFERENCE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Hours are rolled up soon after they end. A watermark that is older means a long outage, or a clock that jumped ahead. */
+/** An older watermark means a long outage, or a clock that jumped ahead. */
 const MAX_WATERMARK_AGE_MS = 4 * 24 * HOUR_MS;
-/** Time for an operator to notice a wrong clock, counted while an api leads, by a clock that does not jump. */
+/** Time for an operator to notice a wrong clock, counted while an api leads, by a monotonic clock. */
 const TRUSTED_AFTER_MS = 24 * HOUR_MS;
 /** Leaders read the clock every minute. After a longer pause another process may have led. */
 const MAX_PAUSE_MS = 120_000;
@@ -30,8 +30,9 @@ export interface ClockReading {
 }
 
 /**
- * Postgres' clock, which decides what is too old to keep. Two others confirm it: the clock of this process, and the watermark of the rollups.
- * On a single machine the first proves nothing, because both are the same clock.
+ * The clock of Postgres, which decides what has expired. The clock of this process and the watermark of the rollups must confirm it,
+ * because
+ * data that a wrong clock deletes is lost. On a single machine only the watermark can.
  */
 export class DatabaseClock {
   readonly #options: DatabaseClockOptions;

@@ -48,10 +48,7 @@ const CHECK_EVERY_MS = 1_000;
 
 export interface HttpServer {
   readonly port: number;
-  /**
-   * Accepts no more connections, marks the next response of each open connection as its last, and waits at most ten seconds for requests
-   * in progress.
-   */
+  /** Accepts no more connections, and waits at most ten seconds for requests in progress. */
   stop(): Promise<void>;
 }
 

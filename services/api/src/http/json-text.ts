@@ -14,7 +14,7 @@ interface Level {
 }
 
 /**
- * Parses a JSON object. A key given twice, or `__proto__`, is refused, because a parser would silently drop a value.
+ * Parses a JSON object. A duplicate key or `__proto__` is refused, because a parser would silently drop a value.
  * @throws AppError malformed_body, body_too_large
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
@@ -38,10 +38,7 @@ export function parseJsonObject(text: string): Record<string, unknown> {
   return { ...value };
 }
 
-/**
- * 32 MiB of nothing but brackets become gigabytes of objects. So the values of a large text are counted before it is parsed, by hand, since
- * it may not be JSON.
- */
+/** 32 MiB of brackets become gigabytes of objects, so the values of a large text are counted before it is parsed. */
 function requireFewValues(text: string): void {
   if (text.length <= LIMITS.bodyValues) return;
   let values = 0;
@@ -62,8 +59,8 @@ function withoutText(message: string): string {
 }
 
 /**
- * The first refused key with its dotted path. `text` must be valid JSON. The loop uses no regular expression: one that matches a whole
- * string overflows the stack after some million escapes.
+ * The first refused key of a valid JSON text. No regular expression: one that matches a whole string overflows the stack after a few
+ * million escapes.
  */
 function findRefusedKey(text: string): { path: string; message: string } | null {
   const levels: Level[] = [];

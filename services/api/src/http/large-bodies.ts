@@ -9,10 +9,7 @@ const MAX_AT_ONCE = 2;
 /** As long as a large set takes. Nothing of a waiting body is in memory. */
 const WAIT_MS = 10_000;
 
-/**
- * Admits few requests with large bodies at a time, one for each account, until their responses end. Others wait, then get 503. Runs after
- * the authentication and before the body is read.
- */
+/** Admits few requests with large bodies at a time, one per account, until their responses end. Others wait, then get 503. */
 export function boundLargeBodies(waitMs: number = WAIT_MS): RequestHandler {
   const limiter = new FairLimiter({ limit: MAX_AT_ONCE, limits: { account: 1 }, sharedBy: 'account' });
   return async function admit(req, res, next) {

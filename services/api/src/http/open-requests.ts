@@ -48,10 +48,8 @@ export class OpenRequests {
 const CHECK_EVERY_MS = 1_000;
 
 /**
- * Cuts connections whose clients take too long to read their responses, and the oldest of them while all unread bytes together are too many:
- * clients that request long lists and do not read them must not fill the memory. Live streams, which have no end, have limits of their own.
+ * Cuts connections whose clients take too long to read their responses, and the oldest of them while all unread bytes exceed `maxBytes`.
  * @param timeoutMs from the beginning of a response; a check may come up to a second late
- * @param maxBytes that may wait for all clients together
  * @returns stops the checks
  */
 export function cutUnreadResponses(open: OpenRequests, timeoutMs: number, maxBytes: number): () => void {

@@ -14,8 +14,9 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Sends a problem document for bytes that are not HTTP or do not arrive in time. If a response has begun, or one to an earlier request is
- * pending, the connection is cut: the client would read the problem as part of that response.
+ * Sends a problem document for bytes that are not HTTP or come too late. If another response has begun or is pending, the connection is
+ * cut: the
+ * client would read the problem as part of that response.
  */
 export function handleClientErrors(open: OpenRequests): (error: Error, socket: Duplex) => void {
   return function handleClientError(error, socket) {
@@ -53,8 +54,8 @@ function protocolProblem(status: number): { title: string; headers: Record<strin
 }
 
 /**
- * Validates by RFC 9112 what Node lets pass, and reduces a target that is a whole URL to its path.
- * @returns the status code of the error; null if there is none
+ * Validates by RFC 9112 what Node accepts, and reduces a target that is a whole URL to its path. @returns the status code of the error, or
+ * null
  */
 export function validateHead(req: IncomingMessage, maxLines: number): 400 | 431 | null {
   if (req.rawHeaders.length > 2 * maxLines) return 431;

@@ -57,10 +57,7 @@ export const assignRequestId: RequestHandler = (req, res, next) => {
   next();
 };
 
-/**
- * Takes stray percent signs in a path literally. A path with broken percent-encoding identifies nothing, so routes return 404 for it in
- * their turn. Express would return 400 before any of them.
- */
+/** Takes broken percent-encoding in a path literally, so that the path is not found. Express would respond with 400 before any route. */
 export const repairPath: RequestHandler = (req, _res, next) => {
   const [path = '', ...query] = req.url.split('?');
   try {

@@ -12,9 +12,8 @@ export interface WaitForOptions<Found> {
 }
 
 /**
- * Waits until another service has recorded something. It polls Postgres, the source of truth: the queue's store could only tell that a job
- * ended.
- * @returns what `find` found; null if nothing in time or no longer wanted; undefined if it never will be
+ * Waits until another service has recorded something in Postgres. The queue could only tell that a job ended.
+ * @returns the result of `find`; null if nothing was found in time or it is no longer wanted
  */
 export async function waitFor<Found>(options: WaitForOptions<Found>): Promise<Found | null | undefined> {
   const deadline = performance.now() + options.forMs;

@@ -9,8 +9,7 @@ import type { BetterAuthOptions } from 'better-auth/minimal';
 import { CLIENT_IP_HEADER } from './auth-request.ts';
 
 /**
- * The secret that signs session cookies, derived (HKDF-SHA-256) from the current, that is the first, key of
- * `SECRETS_KEY`, so that there is one secret to keep. Rotating that key signs everybody out.
+ * The secret that signs session cookies, derived (HKDF-SHA-256) from the first key of `SECRETS_KEY`. Rotating that key signs everyone out.
  */
 export function authSecret(secretsKeys: readonly Buffer[]): string {
   const [current] = secretsKeys;

@@ -35,8 +35,8 @@ export interface AuthRequest {
 }
 
 /**
- * Builds a request for better-auth from validated fields only: it accepts many undocumented ones, some of which sign in.
- * @param publicUrl the address that users see, whatever the client sends as `Host`
+ * Builds a request from validated fields only: better-auth accepts undocumented ones, some of which sign in.
+ * @param publicUrl used instead of the `Host` that the client sends
  */
 export function buildRequest({ req, path, fields }: AuthRequest, publicUrl: string): globalThis.Request {
   const url = new URL(path, publicUrl);

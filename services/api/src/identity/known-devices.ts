@@ -7,8 +7,9 @@ import type { AuthSettings } from './auth-options.ts';
 const MAX_AGE_SECONDS = 180 * 24 * 60 * 60;
 
 /**
- * Browsers that have signed in as a user before, recognised by a signed cookie that is valid until the user's password changes. The cookie
- * does not sign in. It only exempts its holder from the delay that guesses of others cause (`SignInLimit`).
+ * Recognizes browsers that have signed in as a user before, by a signed cookie that is valid until the password changes. It does not sign
+ * in; it
+ * only exempts from the delay that other clients' guesses cause (`SignInLimit`).
  */
 export class KnownDevices {
   readonly #db: Database;
@@ -35,10 +36,7 @@ export class KnownDevices {
     return null;
   }
 
-  /**
-   * The `Set-Cookie` value for a device that signs in with the current password.
-   * @param known its id; null: a new device
-   */
+  /** The `Set-Cookie` value for a device that signs in with the current password. @param known its id; null: a new device */
   async cookieFor(email: string, known: string | null): Promise<string> {
     const id = known ?? randomBytes(16).toString('base64url');
     const password = await this.#passwordMark(email);

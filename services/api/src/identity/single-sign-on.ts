@@ -18,8 +18,9 @@ export interface OidcSettings {
 type Handler = (request: Request) => Promise<Response>;
 
 /**
- * Sign-in by OpenID Connect, for users and for people with an open invitation (docs/adr/0006-sessions.md). It has a better-auth instance
- * of its own, created again if the provider was unreachable, so that an unavailable provider affects neither sessions nor passwords.
+ * Sign-in by OpenID Connect, for users and open invitations (docs/adr/0006-sessions.md). Its own better-auth instance is created again if
+ * the
+ * provider was unreachable, so that an unavailable provider affects neither sessions nor passwords.
  */
 export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): Handler {
   let connection = connect(settings, oidc);
@@ -89,8 +90,7 @@ function isVerified(profile: Readonly<Record<string, unknown>>): boolean {
 }
 
 /**
- * OpenID Connect Core 1.0, section 3.1.3.7: a token with an authorized party, or for several audiences, must name this client as the
- * authorized party.
+ * OpenID Connect Core 1.0, section 3.1.3.7: a token with an authorized party, or several audiences, must name this client as that party.
  */
 function isIssuedTo(clientId: string, { azp, aud }: Readonly<Record<string, unknown>>): boolean {
   return azp === clientId || (azp === undefined && !(Array.isArray(aud) && aud.length > 1));

@@ -55,8 +55,8 @@ export class LiveStreams {
   }
 
   /**
-   * Responds with a stream; resolves when it has begun.
-   * @throws AppError rate_limited (streams of the user), unavailable (streams of the process, shutdown, Postgres)
+   * Responds with a stream; resolves when it has begun. @throws AppError rate_limited (per user), unavailable (per process, shutdown,
+   * Postgres)
    */
   async open(req: Request, res: Response, client: Client): Promise<void> {
     if (res.destroyed) return;

@@ -6,10 +6,10 @@ import { REPLAY_OVERLAP_MS, type StreamLimits } from './stream-limits.ts';
 import { type Message, opening, resetMessage, type StreamRecord, toMessage } from './messages.ts';
 
 /**
- * The first `limit` events and status changes in the ranges, by timestamp. A silent status change has the stamp of its event: it follows
- * the event, and the two are never split between two results.
+ * The first `limit` events and status changes in the ranges, by timestamp; `complete` if there are no others. A silent status change has
+ * the
+ * timestamp of its event: it follows the event, and the two are never split between two results.
  * @param limit at least 2
- * @returns `complete`: whether the ranges contain nothing else
  */
 export async function readRecords(
   db: Database,

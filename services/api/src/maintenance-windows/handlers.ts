@@ -99,8 +99,8 @@ async function parsePreview(
 }
 
 /**
- * An update whose fields are valid is validated with the stored window when it is written. Otherwise the merged window is validated here,
- * so that all invalid fields are reported at once.
+ * An update whose fields are valid is validated together with the stored window when it is written, otherwise here, to report all errors at
+ * once.
  * @throws AppError not_found, validation_failed
  */
 async function parseUpdate(

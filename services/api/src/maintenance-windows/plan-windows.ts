@@ -6,10 +6,7 @@ const EVERY_MS = 10_000;
 /** Every notifier polls twice a second, so all of them missed what is this late. */
 const BEHIND_MS = 30_000;
 
-/**
- * Begins and ends the windows that no notifier has handled. Whether a monitor is in maintenance follows from the stored occurrence of its
- * window, so the next one must be planned even if no notifier runs.
- */
+/** Begins and ends windows that no notifier has handled: the next occurrence must be planned even if no notifier runs. */
 export function startPlanningWindows({
   db,
   isLeader,

@@ -54,9 +54,7 @@ const outerSchema = monitorSetSchema.extend({
 });
 
 /**
- * Parses a set. Fields that a monitor omits get their defaults, not their previous values.
- * @param regions the only codes allowed; null: any
- * @throws AppError validation_failed, with at most a hundred invalid fields
+ * Parses a set. Fields that a monitor omits get their defaults. @throws AppError validation_failed, with at most a hundred invalid fields
  */
 async function parseSet(body: RawBody, regions: readonly string[] | null): Promise<MonitorSet> {
   const outer = outerSchema.safeParse(body);

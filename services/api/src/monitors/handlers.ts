@@ -90,11 +90,7 @@ export const monitorViewApi = implement(monitorViewRoutes, ({ db }) => ({
   }),
 }));
 
-/**
- * A new monitor with its defaults.
- * @param regions the only codes allowed; null: any
- * @throws AppError validation_failed, with all invalid fields
- */
+/** Parses a new monitor. @throws AppError validation_failed, with all invalid fields */
 function parseCreate(body: RawBody, regions: readonly string[] | null): MonitorInput {
   const { input, errors } = validateMonitor(createMonitorSchema, body);
   errors.push(...findUnknownRegions(body, regions));
@@ -102,7 +98,7 @@ function parseCreate(body: RawBody, regions: readonly string[] | null): MonitorI
   return input;
 }
 
-/** The codes that are well-formed but not in the setting `REGIONS`. */
+/** The well-formed codes that `REGIONS` does not contain. @param allowed null: all codes */
 export function findUnknownRegions(body: unknown, allowed: readonly string[] | null): FieldError[] {
   const given = typeof body === 'object' && body !== null && 'regions' in body ? body.regions : undefined;
   if (allowed === null || !Array.isArray(given)) return [];

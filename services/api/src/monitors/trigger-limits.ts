@@ -24,8 +24,7 @@ export class TriggerLimits {
   }
 
   /**
-   * @param maxDurationMs after which the check no longer counts, even if it is not released
-   * @returns releases it
+   * Returns a function that releases the check. @param maxDurationMs after which the check no longer counts in any case
    * @throws AppError rate_limited, or unavailable if this process runs too many
    */
   acquire({ apiKeyId, sessionId, accountId }: Caller, maxDurationMs: number): () => void {

@@ -63,10 +63,7 @@ export interface OpenApiDocument extends JsonObject {
   readonly paths: Readonly<Record<string, JsonObject>>;
 }
 
-/**
- * Derives the OpenAPI 3.1 document of the whole API from the contracts.
- * @param publicUrl without a trailing slash
- */
+/** Derives the OpenAPI 3.1 document of the whole API from the contracts. @param publicUrl without a trailing slash */
 export function buildDocument(publicUrl: string): OpenApiDocument {
   const schemas = new SchemaBook();
   const responses: Record<string, JsonObject> = { SignInRefused: SIGN_IN_REFUSED };

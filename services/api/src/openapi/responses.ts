@@ -59,10 +59,7 @@ const TEMPORARY: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'unavailable'
 
 const FIELD_ERRORS = [{ path: 'interval', message: 'must be an integer from 5 to 86400 (seconds)' }];
 
-/**
- * References to the responses with these errors, by status.
- * @param named `components.responses`, to which the responses are added
- */
+/** References to the responses with these errors, by status. @param named `components.responses`, to which they are added */
 export function errorResponses(codes: readonly ErrorCode[], named: Record<string, JsonObject>): JsonObject {
   const byStatus: Record<number, JsonObject> = {};
   for (const status of new Set(codes.map((code) => ERRORS[code].status))) {

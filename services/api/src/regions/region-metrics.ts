@@ -27,10 +27,7 @@ export interface RegionMetricsOptions {
   readonly logger: Logger;
 }
 
-/**
- * Exports what no checker checks, from both sides: monitors without a recent result in Postgres, and jobs waiting in queues without workers.
- * A value that cannot be read is left out and never breaks or delays the scrape.
- */
+/** Exports monitors without a recent result and jobs in queues without workers. A value that cannot be read is left out. */
 export function registerRegionMetrics(options: RegionMetricsOptions): void {
   const { registry, watchRegions, loads, logger } = options;
   const regions = createReading({

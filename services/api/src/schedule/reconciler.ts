@@ -31,8 +31,9 @@ export interface ReconcilerOptions extends ScheduleStores {
 }
 
 /**
- * Keeps the queue's store as Postgres wants it, whatever happens to the store: applies what is not applied yet, and compares the schedulers
- * with the waves of all monitors. Regions run in parallel, so that a store that fails or hangs blocks no other.
+ * Keeps the queue's store as Postgres wants it: applies unapplied schedules, and compares the schedulers with the waves of all monitors.
+ * Regions
+ * run in parallel, so that a store that fails or hangs blocks no other.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -143,8 +144,9 @@ export class Reconciler {
   }
 
   /**
-   * Removes only what Postgres, read again, still does not want. Another api may rely on a wave that is about to be removed for a new
-   * monitor, so what is wanted by then is restored.
+   * Removes what Postgres, read again, still does not want. Meanwhile another api may have added a monitor to a wave that is removed, so
+   * waves that
+   * are wanted by then are restored.
    */
   async #removeStray(schedules: RegionSchedules, region: string, stray: readonly string[]): Promise<void> {
     const wanted = new Set(await this.#wantedIds(region));
@@ -194,10 +196,7 @@ export const EVERY_MS = 2_500;
 /** With the run and the audit after it, another process takes over from a dead leader well within 15 s. */
 export const TAKE_OVER_EVERY_MS = 3_000;
 
-/**
- * Runs the reconciler in one api process at a time.
- * @param databaseUrl a direct connection, not a transaction pooler's
- */
+/** Runs the reconciler in one api process at a time. @param databaseUrl a direct connection, not a transaction pooler's */
 export function startReconciler(reconciler: Reconciler, databaseUrl: string, logger: Logger): LeaderLoop {
   const loop = createLeaderLoop({
     name: 'the schedule reconciler',

@@ -23,7 +23,8 @@ export interface ScheduleApplierOptions {
 
 /**
  * Applies schedules right after a commit, without delaying the request. Changes of a region are collected while an earlier batch is in
- * progress. Whatever fails or does not fit is left to the reconciler, which finds it in Postgres.
+ * progress.
+ * The reconciler handles schedules that fail or do not fit.
  */
 export class ScheduleApplier {
   readonly #options: ScheduleApplierOptions;

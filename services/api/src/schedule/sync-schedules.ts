@@ -15,9 +15,9 @@ export interface ScheduleStores {
 }
 
 /**
- * Schedules these monitors in one region as Postgres wants now: ensures that their waves are in the store, queues the first check of new
- * monitors, and records both. Monitors that the region does not check are skipped. Safe to run twice, late, and by several processes at
- * once, because Postgres is read again after the store was written.
+ * Adds the missing waves of these monitors in one region to the store, queues first checks, and records both. Safe to run twice, late, and
+ * by several
+ * processes at once, because Postgres is read again after the store was written.
  * @param traceparents for the traces of first checks, by monitor
  * @returns how many waves were added
  */
@@ -76,10 +76,7 @@ async function addFirstChecks(
 /** A span has no more links. */
 const MAX_LINKS = 128;
 
-/**
- * Applies schedules within a span, where requests that are traced asked for it: in the trace of the first of them, with links to
- * the others. First checks are in the trace of the request that asked for their monitor.
- */
+/** Applies schedules in the trace of the first request that is traced, with links to the others. */
 export function traceSync(stores: ScheduleStores): ScheduleApplierOptions['sync'] {
   return (region, touched) => {
     const requests = new Set([...touched.values()].filter((traceparent) => traceparent !== undefined));
