@@ -6,8 +6,7 @@ import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
 import { FailureNotice, useFailure } from '../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../components/page.tsx';
-import { Quiet } from '../../components/quiet.tsx';
-import { Time } from '../../components/time.tsx';
+import { Quiet, Time } from '../../components/text.tsx';
 import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeRegion,
