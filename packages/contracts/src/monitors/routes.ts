@@ -196,7 +196,7 @@ export const monitorViewRoutes = defineRoutes(forUsers, {
           failing: false,
           consecutiveFailures: 0,
           lastCheckedAt: '2026-11-20T12:00:00.123Z',
-          hasSay: true,
+          eligible: true,
           certificateExpiresAt: '2027-02-01T00:00:00.000Z',
         },
       ],
