@@ -9,7 +9,7 @@ import type { LiveStreams } from './live-stream/live-streams.ts';
 import type { TriggerLimits } from './monitors/trigger-limits.ts';
 import type { RegionLoads } from './regions/region-loads.ts';
 
-/** The settings that handlers use. */
+/** The settings that the HTTP side uses. */
 export interface ApiSettings {
   readonly defaultRegion: string;
   /** The only regions that a monitor may use; null: any well-formed code. */
@@ -20,8 +20,6 @@ export interface ApiSettings {
   readonly trustProxy: number | false | readonly string[];
   /** The address that users see, without a trailing slash. */
   readonly publicUrl: string;
-  /** Origins of pages that may act on behalf of a signed-in user. */
-  readonly trustedOrigins: readonly string[];
   /** Whether HSTS covers the subdomains of the dashboard's host. */
   readonly hstsIncludeSubDomains: boolean;
   /** The folder of the built dashboard; null: no dashboard. */

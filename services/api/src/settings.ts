@@ -32,16 +32,13 @@ export const apiSettings = settings.pick({
 });
 export type Env = Pick<Settings, keyof typeof apiSettings.shape>;
 
-/** What handlers need to know of the settings. */
 export function requestSettings(env: Env): ApiSettings {
-  const publicUrl = env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT);
   return {
     defaultRegion: env.DEFAULT_REGION,
     regions: env.REGIONS ?? null,
     rateLimitPerMinute: env.API_RATE_LIMIT_PER_MINUTE,
     trustProxy: env.TRUST_PROXY,
-    publicUrl,
-    trustedOrigins: [new URL(publicUrl).origin],
+    publicUrl: env.PUBLIC_URL ?? localUrl(env.HOST, env.PORT),
     hstsIncludeSubDomains: env.HSTS_INCLUDE_SUBDOMAINS,
     dashboardDir: env.DASHBOARD_DIR ?? null,
   };

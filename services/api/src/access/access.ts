@@ -17,10 +17,10 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 export type Guards = (path: string, access: Access) => readonly RequestHandler[];
 
 export function createGuards(context: ApiContext): Guards {
-  const { rateLimitPerMinute, trustedOrigins } = context.settings;
+  const { rateLimitPerMinute, publicUrl } = context.settings;
   const limit = rateLimitPerMinute > 0 ? [limitRate(rateLimitPerMinute)] : [];
   const forKeys = [authenticateKey(context), keepPrivate, ...limit];
-  const forBrowsers = [keepPrivate, requireTrustedOrigin(trustedOrigins)];
+  const forBrowsers = [keepPrivate, requireTrustedOrigin(new URL(publicUrl).origin)];
   const forUsers = [...forBrowsers, authenticateSession(context), ...limit];
   return (path, access) => {
     if (access === 'key' || access === 'write key') return forKeys;
@@ -69,16 +69,15 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
  * Refuses a changing request with a cookie unless it has our `Origin`, or `Sec-Fetch-Site: same-origin`: another site could have made the
  * browser send it. The `SameSite` of the cookie is the second line of defence.
  */
-function requireTrustedOrigin(trustedOrigins: readonly string[]): RequestHandler {
-  const trusted = new Set(trustedOrigins);
+function requireTrustedOrigin(trusted: string): RequestHandler {
   return function checkOrigin(req, _res, next) {
     const origin = req.get('origin');
-    const isOurs = origin === undefined ? req.get('sec-fetch-site') === 'same-origin' : trusted.has(origin);
-    const matters = !SAFE_METHODS.has(req.method) && req.headers.cookie !== undefined;
-    if (matters && !isOurs) {
+    const isOurs = origin === undefined ? req.get('sec-fetch-site') === 'same-origin' : origin === trusted;
+    const changesAsUser = !SAFE_METHODS.has(req.method) && req.headers.cookie !== undefined;
+    if (changesAsUser && !isOurs) {
       throw new AppError(
         'untrusted_origin',
-        'A request that changes something must come from the dashboard: send its Origin (see PUBLIC_URL).',
+        `Send the Origin of the dashboard, ${trusted}, with this request.`,
       );
     }
     next();

@@ -24,7 +24,6 @@ export interface AuthSettings {
   readonly secret: string;
   /** The address people see, without a slash at its end. */
   readonly publicUrl: string;
-  readonly trustedOrigins: readonly string[];
   /** Whether an address may try only a few passwords in a row. Off in tests that sign in often. */
   readonly limitSignIn: boolean;
   readonly logger: Logger;
@@ -33,12 +32,13 @@ export interface AuthSettings {
 /** How better-auth is set up here (docs/adr/0006-sessions.md). */
 export function authOptions(settings: AuthSettings): BetterAuthOptions {
   const { db, publicUrl } = settings;
+  const { origin } = new URL(publicUrl);
   return {
     appName: 'Tocsin',
-    baseURL: new URL(publicUrl).origin,
+    baseURL: origin,
     basePath: '/api/auth',
     secret: settings.secret,
-    trustedOrigins: [...settings.trustedOrigins],
+    trustedOrigins: [origin],
     telemetry: { enabled: false },
     database: drizzleAdapter(db, {
       provider: 'pg',

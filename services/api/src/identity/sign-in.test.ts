@@ -305,7 +305,7 @@ describe('a body', () => {
 describe('over https', () => {
   test('the cookie is for https only, by its name and flag', async () => {
     const publicUrl = 'https://tocsin.example.com';
-    const secure = await openTestApi({ settings: { publicUrl, trustedOrigins: [publicUrl] } });
+    const secure = await openTestApi({ settings: { publicUrl } });
     try {
       const { email } = await newUser(secure);
       const response = await browser(secure)

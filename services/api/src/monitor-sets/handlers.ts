@@ -42,8 +42,7 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
 const VALIDATED_AT_ONCE = 100;
 /** More errors are likely the same one over and over. */
 const MAX_ERRORS = 100;
-
-/** More than any field of a monitor may hold. A larger one gets one error instead of one for each member. */
+/** More than any field of a monitor may contain. A larger field gets one error instead of one for each member. */
 const MAX_MEMBERS = 1_000;
 
 /** Everything except the monitors, which are validated one by one. */

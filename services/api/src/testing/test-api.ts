@@ -30,7 +30,6 @@ const SETTINGS: ApiSettings = {
   rateLimitPerMinute: 0,
   trustProxy: false,
   publicUrl: ORIGIN,
-  trustedOrigins: [ORIGIN],
   hstsIncludeSubDomains: false,
   dashboardDir: null,
 };
@@ -98,7 +97,6 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
     db,
     secret: sessionSecret,
     publicUrl: settings.publicUrl,
-    trustedOrigins: settings.trustedOrigins,
     limitSignIn,
     oidc,
     logger,
