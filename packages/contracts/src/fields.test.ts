@@ -37,7 +37,7 @@ describe('parseTimestamp', () => {
     '0000-01-01T00:00:00Z',
     '0001-01-01T00:00:00+00:01',
     '9999-12-31T23:59:59-23:59',
-  ])('%j is none', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseTimestamp(text)).toBeNull();
   });
 });
@@ -51,7 +51,7 @@ describe('httpUrl', () => {
     ['a letter with an accent in the host', 'https://caf\u00E9.example/'],
     ['a letter with an accent in the path', 'https://example.com/caf\u00E9'],
     ['characters beyond Latin-1', 'https://\u4F8B\u3048.example/\u9053'],
-  ])('with %s, is accepted every time', (_what, url) => {
+  ])('accepts %s every time', (_what, url) => {
     let accepted = 0;
     for (let call = 0; call < CALLS; call += 1) if (httpUrl.safeParse(url).success) accepted += 1;
     expect(accepted).toBe(CALLS);

@@ -113,7 +113,7 @@ async function portOf({ child }: Started): Promise<number> {
 }
 
 describe('the service', () => {
-  test('serves, keeps schedules and stops cleanly: a waiting trigger gets a response', async () => {
+  test('serves requests, keeps schedules and stops cleanly: a waiting trigger gets a response', async () => {
     const service = start();
     const port = await portOf(service);
     const http = supertest(`http://127.0.0.1:${port}`);
@@ -150,7 +150,7 @@ describe('the service', () => {
     expect(out).not.toContain(key);
   });
 
-  test('lets the user of the settings sign in, over https only, with a few tries, and ends a live stream as it stops', async () => {
+  test('lets the user of the settings sign in over https with few attempts, and ends live streams at shutdown', async () => {
     const admin = { email: 'admin@example.com', password: 'the first password' };
     const publicUrl = 'https://tocsin.example.com';
     const service = start({
@@ -174,7 +174,7 @@ describe('the service', () => {
     const cookie = cookieLine.split(';', 1)[0] ?? '';
     // Where PUBLIC_URL is set, it alone is trusted: whatever else runs on a laptop is another site.
     for (const origin of ['http://localhost', 'http://localhost:3000', `http://localhost:${port}`]) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         ['/api/dashboard/monitors', '/api/auth/change-password'].map((path) =>
           http
             .post(path)
@@ -182,7 +182,7 @@ describe('the service', () => {
             .send({ name: 'a', url: 'https://a.example' }),
         ),
       );
-      expect([origin, ...answers.map((answer) => answer.status)]).toEqual([origin, 403, 403]);
+      expect([origin, ...responses.map((response) => response.status)]).toEqual([origin, 403, 403]);
     }
     const trusted = await http
       .post('/api/dashboard/monitors')
@@ -210,7 +210,7 @@ describe('the service', () => {
     expect(out).not.toContain(admin.password);
   });
 
-  test('loses the lead with its connection to Postgres, leads again after it, and stops cleanly without it', async () => {
+  test('loses the leadership with its connection to Postgres, leads again after it, and stops cleanly without it', async () => {
     const proxy = await TcpProxy.start(database.url);
     const service = start({ DATABASE_URL: proxy.through(database.url) });
     const http = supertest(`http://127.0.0.1:${await portOf(service)}`);

@@ -5,7 +5,7 @@ import { containsText } from './contains-text.ts';
 
 configureGlobal(PROPERTY_PARAMETERS);
 
-test('finds what there is, and nothing else', () => {
+test('finds exactly the texts that are contained', () => {
   const letters = string({ unit: constantFrom('a', 'b'), maxLength: 20 });
   assert(
     property(letters, letters, letters, (before, wanted, after) => {
@@ -18,7 +18,7 @@ test('finds what there is, and nothing else', () => {
   );
 });
 
-test('ends with the text, at its end and at the end of what is wanted', () => {
+test('finds a text at the end, and stops at the end of the body', () => {
   const wanted = `${'a'.repeat(300)}b`;
   expect(containsText(wanted, wanted)).toBe(true);
   expect(containsText(`a${wanted}`, wanted)).toBe(true);
@@ -27,7 +27,7 @@ test('ends with the text, at its end and at the end of what is wanted', () => {
   expect(containsText('', '')).toBe(true);
 });
 
-test('reads a body that nearly matches everywhere a few times, and not once for each position', () => {
+test('reads a body that nearly matches everywhere a bounded number of times', () => {
   const body = 'a'.repeat(50_000);
   const wanted = `${'a'.repeat(1_000)}b${'a'.repeat(999)}`;
   const reads = jest.spyOn(String.prototype, 'charCodeAt');

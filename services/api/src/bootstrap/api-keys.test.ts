@@ -25,8 +25,8 @@ async function statuses(key: string): Promise<number[]> {
   return [read.status, written.status];
 }
 
-describe('the keys that the settings name', () => {
-  test('exist after the start, with their scopes, on one account; again and from several processes', async () => {
+describe('the API keys of the settings', () => {
+  test('exist after the start with their scopes on one account, also with several processes', async () => {
     await Promise.all([1, 2, 3].map(() => ensureApiKeys(api.context.db, KEYS, logger)));
     expect(await statuses(KEYS.BOOTSTRAP_API_KEY)).toEqual([200, 201]);
     expect(await statuses(KEYS.BOOTSTRAP_READ_KEY)).toEqual([200, 403]);
@@ -49,7 +49,7 @@ describe('the keys that the settings name', () => {
     expect(await statuses(KEYS.BOOTSTRAP_API_KEY)).toEqual([401, 401]);
   });
 
-  test('none named: only the account', async () => {
+  test('without any: only the account is created', async () => {
     log = '';
     await ensureApiKeys(api.context.db, {}, logger);
     expect(log).toBe('');

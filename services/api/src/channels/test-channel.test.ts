@@ -57,8 +57,8 @@ async function states(channelId: string): Promise<unknown[]> {
 describe('testing a channel', () => {
   test.each([
     [204, true, null],
-    [503, false, 'answered 503'],
-  ])('answers with the outcome: %i', async (statusCode, delivered, error) => {
+    [503, false, 'responded with 503'],
+  ])('returns the outcome: %i', async (statusCode, delivered, error) => {
     onHint = (ids) => attempt(api, ids, statusCode);
     const { channel } = await newChannel(user);
     await user.patch(`${CHANNELS}/${channel.id}`).send({ enabled: false });
@@ -79,17 +79,17 @@ describe('testing a channel', () => {
     ]);
   });
 
-  test('an unknown field is refused before anything is sent', async () => {
+  test('rejects an unknown field before anything is sent', async () => {
     const { channel } = await newChannel(user);
     expect((await user.post(`${CHANNELS}/${channel.id}/test`).send({ event: 'x' })).status).toBe(400);
     expect(await states(channel.id)).toEqual([]);
   });
 
-  test('no notifier, nor a queue: 504 after ten seconds, and it is never sent', async () => {
+  test('without a notifier or a queue: 504 after ten seconds, and nothing is sent later', async () => {
     onHint = () => Promise.reject(new Error('no queue'));
     const { channel } = await newChannel(user);
     let isAnswered = false;
-    const answer = user.post(`${CHANNELS}/${channel.id}/test`).then((response) => {
+    const pending = user.post(`${CHANNELS}/${channel.id}/test`).then((response) => {
       isAnswered = true;
       return response;
     });
@@ -98,7 +98,7 @@ describe('testing a channel', () => {
     await looksForOutcome(before + 2);
     expect(isAnswered).toBe(false);
     clock.advance(1);
-    const response = await answer;
+    const response = await pending;
     expect(response.status).toBe(504);
     expect(response.body).toMatchObject({ type: 'urn:tocsin:problem:delivery-not-attempted' });
     expect(await states(channel.id)).toMatchObject([
@@ -106,7 +106,7 @@ describe('testing a channel', () => {
     ]);
   });
 
-  test('a channel that is deleted meanwhile: 404; a server that stops: 503', async () => {
+  test('of a channel that is deleted meanwhile: 404; on a server that stops: 503', async () => {
     const { channel } = await newChannel(user);
     onHint = async () => void (await user.delete(`${CHANNELS}/${channel.id}`));
     expect((await user.post(`${CHANNELS}/${channel.id}/test`)).status).toBe(404);

@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test('/docs loads scripts of this server only, under the policy of the dashboard', async () => {
+test('/docs loads scripts of this server only, with the policy of the dashboard', async () => {
   const page = await api.as(null).get('/docs');
   expect([page.status, page.type]).toEqual([200, 'text/html']);
   expect(page.headers['content-security-policy']).toContain("script-src 'self';");

@@ -36,7 +36,7 @@ const rollups: Pick<DatabaseClockOptions, 'readState' | 'writeDoubt'> = {
 const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS;
 
 describe('rolling up checks', () => {
-  test('is done by the leader only, who clears a backlog in one run', async () => {
+  test('runs on the leader only, which clears a backlog in one run', async () => {
     const { db } = api.context;
     const standby = startRollUps({ db, databaseClock, isLeader: () => false, logger });
     await standby.stop();
@@ -87,7 +87,7 @@ test('no hour is rolled up while the clock of Postgres and this one differ by mo
 });
 
 describe('metrics of rollups', () => {
-  test('say how far, and the gaps of the last hour; nothing where that is not known', async () => {
+  test('export the progress and the gaps of the last hour, and nothing if these are unknown', async () => {
     // What was read is good for a while: each scrape is of a process that has just started.
     const scrape = (): Promise<string> => {
       const registry = createMetrics();
@@ -114,7 +114,7 @@ describe('metrics of rollups', () => {
 
   test('never break the scrape', async () => {
     const registry = createMetrics();
-    registerRollupMetrics({ registry, readState: () => Promise.reject(new Error('away')), logger });
+    registerRollupMetrics({ registry, readState: () => Promise.reject(new Error('unavailable')), logger });
     const text = await registry.metrics();
     expect(text).toContain('process_cpu_seconds_total');
     expect(text).not.toMatch(/^tocsin_rollup/m);

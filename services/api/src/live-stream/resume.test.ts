@@ -66,8 +66,8 @@ async function age(monitorId: string, seconds: number): Promise<void> {
   await move('monitors', 'id', 'last_timestamp');
 }
 
-describe('a client that comes back', () => {
-  test('has lost nothing, however often it was gone while results came in', async () => {
+describe('a client that reconnects', () => {
+  test('loses nothing, however often it disconnects while results arrive', async () => {
     const monitors = await Promise.all([1, 2, 3].map(() => newMonitor(api)));
     let turn = 0;
     /** Some results in each turn, while the reader comes and goes. */
@@ -94,7 +94,7 @@ describe('a client that comes back', () => {
     for (const reader of mine) expectOnceInOrder(reader);
   });
 
-  test('gets what is left in the order of its stamps, each once, while more comes in', async () => {
+  test('gets the missed records in the order of their timestamps, each once, while more arrive', async () => {
     const { id } = await newMonitor(api);
     const before = await databaseTime();
     for (let round = 0; round < 20; round += 1) await recordCheck(api, id, round % 2 === 1);
@@ -106,14 +106,14 @@ describe('a client that comes back', () => {
     expect(ofMonitor.filter(({ event }) => event === 'check')).toHaveLength(21);
   });
 
-  test('a client that returns before the first message continues from there', async () => {
-    const stranger = await newSignedInUser(api, { accountId: api.other.id });
+  test('before the first message continues from there', async () => {
+    const otherUser = await newSignedInUser(api, { accountId: api.other.id });
     const monitor = await newMonitor(api, {}, api.other.key);
-    const quiet = await open(undefined, stranger);
+    const quiet = await open(undefined, otherUser);
     await until('a position', () => quiet.lastEventId);
     await quiet.close();
     const missed = await recordCheck(api, monitor.id);
-    await (await open(quiet.lastEventId, stranger)).sees(missed);
+    await (await open(quiet.lastEventId, otherUser)).sees(missed);
   });
 });
 
@@ -143,7 +143,7 @@ describe('a replay', () => {
   test.each([
     ['more than five minutes ago', -310_000],
     ['in the future', 3_600_000],
-  ])('of a position %s is a reset, and the stream goes on', async (_, shiftMs) => {
+  ])('of a position %s is a reset, and the stream continues', async (_, shiftMs) => {
     const monitor = await newMonitor(api);
     const aMinuteAgo = await databaseTime(-60_000);
     const reader = await open(await databaseTime(shiftMs));
@@ -155,7 +155,7 @@ describe('a replay', () => {
     expect(kindsOf(reader).filter((kind) => kind === 'reset')).toHaveLength(1);
   });
 
-  test('of four minutes ago is none', async () => {
+  test('of four minutes ago is complete', async () => {
     const monitor = await newMonitor(api);
     const id = await recordCheck(api, monitor.id);
     await age(monitor.id, 240);
@@ -164,7 +164,7 @@ describe('a replay', () => {
     expect(kindsOf(reader)).not.toContain('reset');
   });
 
-  test('of too much is a reset', async () => {
+  test('of too many records is a reset', async () => {
     const monitor = await newMonitor(api);
     const before = await databaseTime();
     await api.database.pool.query(

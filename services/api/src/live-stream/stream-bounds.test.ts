@@ -39,7 +39,7 @@ describe('a stream ends with the next heartbeat', () => {
     await kept.close();
   });
 
-  test('when it expires, which a stream does not put off', async () => {
+  test('when the session expires, which a stream does not extend', async () => {
     const user = await newSignedInUser(api);
     const reader = await open(user);
     const expireIn = (interval: string): Promise<unknown> =>
@@ -67,7 +67,7 @@ describe('a stream ends with the next heartbeat', () => {
   });
 });
 
-test('streams are counted, and bounded for each user and for the process', async () => {
+test('streams are counted, and limited per user and per process', async () => {
   await until('the streams of other tests are closed', async () => (await openStreams()) === 0);
   const [user, other] = [await newSignedInUser(api), await newSignedInUser(api)];
   const readers = [await open(user), await open(user)];
@@ -99,7 +99,7 @@ function countLooks({ pool }: OpenDatabase): () => number {
   return () => looks;
 }
 
-test('an account is read once for all of its streams, and not at all without any', async () => {
+test('an account is polled once for all of its streams, and not without any', async () => {
   const calm = await openTestApi({ streamLimits: { pollMs: 600_000 } });
   try {
     const looks = countLooks(calm.database);
@@ -118,7 +118,7 @@ test('an account is read once for all of its streams, and not at all without any
   }
 });
 
-test('a client that takes nothing is cut off; one that reads gets everything', async () => {
+test('a client that does not read is disconnected; one that reads gets everything', async () => {
   // A few of these fill the kernel's buffers of a connection.
   const fat = 'x'.repeat(512 * 1024);
   const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
@@ -231,7 +231,7 @@ test('while Postgres is unavailable, streams stay open and nothing is lost', asy
   });
 });
 
-test('after a longer absence than a replay reaches back there is a reset', async () => {
+test('after an outage longer than a replay there is a reset', async () => {
   await throughGate({}, async ({ behind, database, gate }) => {
     const [user, monitor] = [await newSignedInUser(api), await newMonitor(api)];
     const reader = await open(user, behind);
@@ -271,7 +271,7 @@ test('a service that stops ends its streams, and opens none', async () => {
   }
 });
 
-test('a service that stops waits for the session check of a stream that is under way', async () => {
+test('a service that stops waits for the session check of a stream in progress', async () => {
   const stopping = await openTestApi({ streamLimits: { heartbeatMs: 50 } });
   const client = await stopping.database.pool.connect();
   try {
@@ -290,10 +290,10 @@ test('a service that stops waits for the session check of a stream that is under
     const order: string[] = [];
     const stopped = stopping.streams.stop().then(() => order.push('stopped'));
     expect(await reader.over).toBe('ended');
-    order.push('session answered');
+    order.push('session checked');
     await client.query('rollback');
     await stopped;
-    expect(order).toEqual(['session answered', 'stopped']);
+    expect(order).toEqual(['session checked', 'stopped']);
   } finally {
     client.release();
     await stopping.close();

@@ -56,7 +56,7 @@ async function everything(): Promise<unknown> {
   return rows;
 }
 
-describe('whatever is sent', () => {
+describe('for any input', () => {
   test('a create is written as it was sent, or refused with reasons and not written', async () => {
     await fc.assert(
       fc.asyncProperty(body, async (given) => {
@@ -76,7 +76,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  test('an update is refused and changes nothing, or leaves a record that reads back', async () => {
+  test('an update is refused and changes nothing, or leaves a readable record', async () => {
     await fc.assert(
       fc.asyncProperty(body, async (given) => {
         const before = await everything();
@@ -98,7 +98,7 @@ describe('whatever is sent', () => {
       fc.asyncProperty(text, text, anything, async (one, other, value) => {
         const path = `${MONITORS}/${encodeURIComponent(one.toWellFormed())}`;
         const query = `limit=${encodeURIComponent(one.toWellFormed())}&since=${encodeURIComponent(other.toWellFormed())}`;
-        const answers = await Promise.all([
+        const responses = await Promise.all([
           api.as().get(path),
           api.as().delete(`${path}/`),
           api.as().get(`${MONITORS}/${id}/events?${query}`),
@@ -113,7 +113,7 @@ describe('whatever is sent', () => {
             .send(`${one}${JSON.stringify(value)}`)
             .type('json'),
         ]);
-        for (const { status } of answers) expect(status).toBeLessThan(500);
+        for (const { status } of responses) expect(status).toBeLessThan(500);
       }),
       { numRuns: 40 },
     );

@@ -28,7 +28,7 @@ beforeAll(async () => {
     egress: createEgress({
       allowCidrs: [PUBLIC_ADDRESS],
       lookup: ground.dns.lookup,
-      // Longer than any test runs, so that no answer of the name server comes too late.
+      // Longer than any test runs, so that no response of the name server comes too late.
       checkUrlLookupMs: 600_000,
     }),
     producers: { addTrigger, addStatusChanges: async () => undefined, addDeliveries: async () => undefined },
@@ -65,8 +65,8 @@ function addTrigger(region: string, { triggerId }: { triggerId: string }): Promi
   return recorded;
 }
 
-/** The answers to one request for each vector, in their order. */
-async function answers(
+/** The outcomes of one request for each vector, in their order. */
+async function outcomesOf(
   vectors: readonly AttackVector[],
   ask: (vector: AttackVector) => Promise<Response>,
 ): Promise<{ url: string; status: number; faults: string[] }[]> {
@@ -84,8 +84,8 @@ async function answers(
 
 function expected(vectors: readonly AttackVector[], status: (vector: AttackVector) => number): unknown {
   return vectors.map((vector) => {
-    const answer = status(vector);
-    return { url: vector.url, status: answer, faults: answer === 400 ? ['url'] : [] };
+    const result = status(vector);
+    return { url: vector.url, status: result, faults: result === 400 ? ['url'] : [] };
   });
 }
 
@@ -104,7 +104,7 @@ function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {
 describe('monitors', () => {
   // A blocked target is a result of its checks: the api refuses only what is no URL by its rules.
   test.each(thirdByKind(0))('create, %s: %i vectors', async (_kind, _count, vectors) => {
-    const seen = await answers(vectors, ({ url }) =>
+    const seen = await outcomesOf(vectors, ({ url }) =>
       api
         .as()
         .post(MONITORS)
@@ -114,7 +114,7 @@ describe('monitors', () => {
   });
 
   test.each(thirdByKind(1))('update, %s: %i vectors', async (_kind, _count, vectors) => {
-    const seen = await answers(vectors, ({ url }) =>
+    const seen = await outcomesOf(vectors, ({ url }) =>
       api
         .as()
         .put(`${MONITORS}/${id}`)
@@ -124,7 +124,7 @@ describe('monitors', () => {
   });
 
   test.each(thirdByKind(2))('trigger override, %s: %i vectors', async (_kind, _count, vectors) => {
-    const seen = await answers(vectors, ({ url }) =>
+    const seen = await outcomesOf(vectors, ({ url }) =>
       api
         .as()
         .post(`${MONITORS}/${id}/trigger`)
@@ -154,7 +154,7 @@ describe('channels', () => {
     'create and update in turn, %s: %i vectors',
     async (_kind, _count, vectors) => {
       const created = new Set(vectors.filter((_vector, index) => index % 2 === 0));
-      const seen = await answers(vectors, (vector) => {
+      const seen = await outcomesOf(vectors, (vector) => {
         const url = ground.secureUrl(vector.url);
         return created.has(vector)
           ? owner.post(CHANNELS).send({ name: 'Attack', url, monitorIds: [] })
@@ -165,9 +165,9 @@ describe('channels', () => {
     },
   );
 
-  test('over plain http each class is refused, whatever its hosts', async () => {
+  test('every class is refused over plain http, whatever its hosts', async () => {
     const firsts = vectorsByKind().flatMap(([, , vectors]) => vectors.slice(0, 1));
-    const seen = await answers(firsts, ({ url }) =>
+    const seen = await outcomesOf(firsts, ({ url }) =>
       owner.post(CHANNELS).send({ name: 'Attack', url: ground.url(url), monitorIds: [] }),
     );
     expect(seen).toEqual(expected(firsts, () => 400));

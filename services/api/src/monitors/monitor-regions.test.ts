@@ -33,7 +33,7 @@ async function record(id: string, fields: Partial<CheckRecord>): Promise<void> {
 }
 
 describe('GET /api/dashboard/monitors/:id/regions', () => {
-  test('the latest result of each region, by code', async () => {
+  test('returns the latest result of each region, by code', async () => {
     const { id } = await newMonitor(api, { regions: ['us', 'eu', 'ap'], failureThreshold: 2 });
     await record(id, { region: 'us', ...FAILED });
     await record(id, { region: 'us', ...FAILED });
@@ -72,7 +72,7 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     ]);
   });
 
-  test('the certificate is the last that was seen of what the monitor checks', async () => {
+  test('returns the certificate last seen of the current check', async () => {
     const monitor = await newMonitor(api);
     const { id } = monitor;
     const seen = async (): Promise<string | null | undefined> =>
@@ -102,14 +102,14 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     expect(await seen()).toBeNull();
   });
 
-  test("an unknown monitor, another account's, no id at all: 404", async () => {
-    const { id: foreign } = await newMonitor(api, {}, api.other.key);
-    for (const other of [randomUUID(), foreign, 'x']) {
+  test("an unknown monitor, another account's, a malformed id: 404", async () => {
+    const { id: othersMonitorId } = await newMonitor(api, {}, api.other.key);
+    for (const other of [randomUUID(), othersMonitorId, 'x']) {
       expect((await member.get(`${DASHBOARD}/${other}/regions`)).status).toBe(404);
     }
   });
 
-  test('is the dashboard’s: with a session, and no method but GET', async () => {
+  test('needs a session, and supports GET only', async () => {
     const { id } = await newMonitor(api);
     expect((await browser(api).get(`${DASHBOARD}/${id}/regions`)).status).toBe(401);
     const response = await member.post(`${DASHBOARD}/${id}/regions`).send({});

@@ -90,7 +90,7 @@ async function eventsOf(id: string): Promise<Event[]> {
 }
 
 describe('trigger', () => {
-  test('returns the event, which is stored as a regular one and ends PENDING', async () => {
+  test('returns the event, which is stored like any other and ends PENDING', async () => {
     const { id } = await newMonitor(api);
     const response = await api.as().post(trigger(id));
     expect(response.status).toBe(200);
@@ -126,7 +126,7 @@ describe('trigger', () => {
     });
   });
 
-  test('with a URL override: the event has the URL, the status does not move', async () => {
+  test('with a URL override: the event has the URL, the status does not change', async () => {
     const { id } = await newMonitor(api);
     const url = 'https://preview-42.shop.example/health';
     const response = await api.as().post(trigger(id)).send({ url });
@@ -137,7 +137,7 @@ describe('trigger', () => {
     });
   });
 
-  test('a URL override without write: 403, however bad or unknown the rest', async () => {
+  test('a URL override without the scope write: 403, before any other error', async () => {
     const { id } = await newMonitor(api);
     const unknown = '0190b5f0-0000-7000-8000-000000000000';
     for (const [each, body] of [
@@ -182,7 +182,7 @@ describe('trigger', () => {
     const { id } = await newMonitor(api, { regions: ['nowhere'], timeout: 1 });
     const { looks, restore } = countLooks();
     let isAnswered = false;
-    const answer = api
+    const pending = api
       .as()
       .post(trigger(id))
       .then((response) => {
@@ -195,7 +195,7 @@ describe('trigger', () => {
     await until('the request waits on', () => looks() > before + 2);
     expect(isAnswered).toBe(false);
     clock.advance(1);
-    const response = await answer;
+    const response = await pending;
     restore();
     expect(response.status).toBe(504);
     expect(response.body).toMatchObject({
@@ -217,7 +217,7 @@ describe('trigger', () => {
     expect(await eventsOf(id)).toEqual([]);
   });
 
-  test('a key runs 25 checks at the same time and gets 429 with Retry-After beyond that, other keys do not', async () => {
+  test('an API key runs 25 checks at the same time and gets 429 with Retry-After beyond that; other keys do not', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
     const waiting = Array.from({ length: 25 }, () => api.as().post(trigger(id)).then());
     await until('25 triggers wait for a checker', async () => {
@@ -251,7 +251,7 @@ describe('trigger', () => {
     acquire.mockRestore();
   });
 
-  test('the store takes no jobs: 503 with Retry-After, the CRUD works on', async () => {
+  test('the queue is unavailable: 503 with Retry-After, and other routes continue to work', async () => {
     const { id } = await newMonitor(api, { regions: ['dark'] });
     const response = await api.as().post(trigger(id));
     expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
@@ -263,14 +263,14 @@ describe('trigger', () => {
   test('the monitor is deleted while its check runs: 404', async () => {
     const { id } = await newMonitor(api, { regions: ['slow'] });
     slow.started = false;
-    const answer = api.as().post(trigger(id)).then();
+    const pending = api.as().post(trigger(id)).then();
     await until('the check has begun', () => slow.started);
     await deleteMonitor(api.context.db, api.account.id, id);
-    expect((await answer).status).toBe(404);
+    expect((await pending).status).toBe(404);
     slow.finish();
   });
 
-  test('a client that has gone is waited for no longer', async () => {
+  test('stops waiting when the client has disconnected', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
     const outgoing = request({
       port: api.port,
@@ -294,29 +294,29 @@ describe('trigger', () => {
 
   test('the service stops: 503 at once', async () => {
     const { id } = await newMonitor(api, { regions: ['void'], timeout: 60 });
-    const answer = api.as().post(trigger(id)).then();
+    const pending = api.as().post(trigger(id)).then();
     await until('the trigger waits for a checker', async () => {
       return (await queue.producers.queue('trigger', 'void').count()) > 0;
     });
     shutdown.abort();
-    const response = await answer;
+    const response = await pending;
     expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
   });
 });
 
 describe('waitFor', () => {
-  test('looks until there is a stamp', async () => {
+  test('polls until there is a result', async () => {
     const stamp = new Date();
-    const answers = [null, null, stamp];
+    const results = [null, null, stamp];
     const found = await waitFor({
-      find: () => Promise.resolve(answers.shift()),
+      find: () => Promise.resolve(results.shift()),
       forMs: 60_000,
       isWanted: () => true,
     });
     expect(found).toBe(stamp);
   });
 
-  test('looks once more when the time is over', async () => {
+  test('polls once more when the time is over', async () => {
     let looks = 0;
     const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
     const passTheTime = (): boolean => {
@@ -327,7 +327,7 @@ describe('waitFor', () => {
     expect(looks).toBe(3);
   });
 
-  test('stops if the client has left, or if nothing will come', async () => {
+  test('stops if the client has disconnected, or if there will be no result', async () => {
     let looks = 0;
     const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
     expect(await waitFor({ find, forMs: 60_000, isWanted: () => looks < 2 })).toBeNull();

@@ -26,7 +26,7 @@ afterAll(() => api.close());
 const statusOf = async (request: PromiseLike<{ status: number }>): Promise<number> => (await request).status;
 
 describe('users', () => {
-  test('are listed, the longest-standing first, those of the account only', async () => {
+  test('are listed by age, for the account only', async () => {
     const member = await newUser(api, { accountId, role: 'member' });
     await newUser(api, { accountId: api.other.id });
     const response = await owner.agent.get(USERS);
@@ -36,7 +36,7 @@ describe('users', () => {
     ]);
   });
 
-  test('get another role, which counts with their next request', async () => {
+  test('get another role with their next request', async () => {
     const member = await newSignedInUser(api, { accountId, role: 'member' });
     expect(await statusOf(member.agent.get(USERS))).toBe(403);
     const response = await owner.agent.patch(`${USERS}/${member.id}`).send({ role: 'owner' });
@@ -46,7 +46,7 @@ describe('users', () => {
     expect(await statusOf(member.agent.get(USERS))).toBe(403);
   });
 
-  test('who is removed is signed out everywhere at once', async () => {
+  test('are signed out everywhere at once when they are removed', async () => {
     const member = await newSignedInUser(api, { accountId, role: 'member' });
     expect(await statusOf(member.agent.get('/api/dashboard/me'))).toBe(200);
     expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}`))).toBe(204);
@@ -56,7 +56,7 @@ describe('users', () => {
     expect(rows).toEqual([]);
   });
 
-  describe('who is removed takes the API keys along that they created', () => {
+  describe('API keys of a removed user', () => {
     const KEYS = '/api/dashboard/api-keys';
 
     async function createKey({ agent }: TestUser): Promise<{ id: string; key: string }> {
@@ -68,7 +68,7 @@ describe('users', () => {
     const works = async (key: string): Promise<boolean> =>
       (await statusOf(api.as(key).get('/api/cli/monitors'))) === 200;
 
-    test.each(['', '?revokeApiKeys=true'])('for good, and no others: %s', async (query) => {
+    test.each(['', '?revokeApiKeys=true'])('are deleted permanently, and no others: %s', async (query) => {
       const member = await newSignedInUser(api, { accountId, role: 'member' });
       const [own, other] = [await createKey(member), await createKey(owner)];
       const second = await createKey(member);
@@ -82,7 +82,7 @@ describe('users', () => {
       expect(await ensureApiKey(api.context.db, again)).toBe('refused');
     });
 
-    test('unless they are kept, with their creator', async () => {
+    test('are kept on request, with their creator', async () => {
       const member = await newSignedInUser(api, { accountId, role: 'member' });
       const { id, key } = await createKey(member);
       expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}?revokeApiKeys=false`))).toBe(204);
@@ -96,13 +96,13 @@ describe('users', () => {
       ]);
     });
 
-    test('only together with the person: the last owner keeps all of them', async () => {
+    test('are kept if the user cannot be removed: the last owner keeps all of them', async () => {
       const { key } = await createKey(owner);
       expect(await statusOf(owner.agent.delete(`${USERS}/${owner.id}`))).toBe(409);
       expect(await works(key)).toBe(true);
     });
 
-    test('one that is created at the same moment, too', async () => {
+    test('are deleted also if they are created at the same moment', async () => {
       const member = await newSignedInUser(api, { accountId, role: 'member' });
       const { pool } = api.database;
       const holder = await pool.connect();
@@ -141,7 +141,7 @@ describe('users', () => {
       expect(rowCount).toBe(0);
     });
 
-    test('bad input: 404 before 400', async () => {
+    test('invalid input: 404 before 400', async () => {
       const member = await newUser(api, { accountId, role: 'member' });
       for (const query of ['?revokeApiKeys=no', '?revokeApiKeys=', '?revokeKeys=true']) {
         expect(await statusOf(owner.agent.delete(`${USERS}/${member.id}${query}`))).toBe(400);
@@ -151,7 +151,7 @@ describe('users', () => {
     });
   });
 
-  test('the last owner stays one, also where two owners remove each other at the same time', async () => {
+  test('the last owner stays, also if two owners remove each other at the same time', async () => {
     await newUser(api, { accountId, role: 'member' });
     await newUser(api, { accountId: api.other.id });
     const path = `${USERS}/${owner.id}`;
@@ -170,9 +170,9 @@ describe('users', () => {
     expect([rows[0]?.count, statuses.filter((status) => status < 300)]).toEqual(['1', [expect.any(Number)]]);
   });
 
-  test('bad input: 404 before 400, nothing but a role', async () => {
-    const foreign = await newUser(api, { accountId: api.other.id });
-    for (const id of [foreign.id, 'no-id', '00000000-0000-7000-8000-000000000000']) {
+  test('invalid input: 404 before 400, and a role is the only field', async () => {
+    const othersUser = await newUser(api, { accountId: api.other.id });
+    for (const id of [othersUser.id, 'no-id', '00000000-0000-7000-8000-000000000000']) {
       expect(await statusOf(owner.agent.patch(`${USERS}/${id}`).send({ role: 5 }))).toBe(404);
       expect(await statusOf(owner.agent.delete(`${USERS}/${id}`))).toBe(404);
     }

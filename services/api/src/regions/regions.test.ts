@@ -24,7 +24,7 @@ function makeLoads(): RegionLoads {
     read: async (region) => {
       reads.push(region);
       const load = loads[region];
-      if (load === undefined) throw new Error('the store does not answer');
+      if (load === undefined) throw new Error('the store does not respond');
       return load;
     },
   });
@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 describe('regions', () => {
-  test('who serves what, and who is not known', async () => {
+  test('are returned with their workers, and without figures if the queue does not respond', async () => {
     const { status, body } = await member.get(REGIONS);
     expect(status).toBe(200);
     const { regions } = body as { regions: unknown[] };
@@ -52,15 +52,15 @@ describe('regions', () => {
     ]);
   });
 
-  test("another account's monitors are not counted", async () => {
-    const stranger = await signIn(api, { accountId: api.other.id });
-    const { body } = await stranger.get(REGIONS);
+  test('do not count monitors of another account', async () => {
+    const otherUser = await signIn(api, { accountId: api.other.id });
+    const { body } = await otherUser.get(REGIONS);
     expect((body as { regions: { monitors: number }[] }).regions.map(({ monitors }) => monitors)).toEqual([
       0, 0, 0,
     ]);
   });
 
-  test('the queue is read once in five seconds, even if it does not respond', async () => {
+  test('are read once in five seconds, even if the queue does not respond', async () => {
     reads = [];
     now = 100_000;
     const shared = makeLoads();
@@ -73,7 +73,7 @@ describe('regions', () => {
     expect(reads).toHaveLength(3);
   });
 
-  test('of very many regions, a hundred are read', async () => {
+  test('beyond a hundred are not read', async () => {
     reads = [];
     const codes = Array.from({ length: 150 }, (_, index) => `region-${index}`);
     expect((await makeLoads().read(codes)).size).toBe(100);

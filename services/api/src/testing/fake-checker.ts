@@ -6,7 +6,7 @@ import { type JobWorker, startJobWorker } from '@tocsin/queue/job-worker';
 import type { QueueStores } from '@tocsin/queue/queue-stores';
 import { checkOf } from './monitors.ts';
 
-/** A checker that answers triggers of a region without probing anything. */
+/** A checker that handles triggers of a region without probing anything. */
 export function startFakeChecker(
   stores: QueueStores,
   db: Database,

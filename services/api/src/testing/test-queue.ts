@@ -21,7 +21,7 @@ export async function openTestQueue(): Promise<TestQueue> {
   const producers = new Producers(stores, ENQUEUE_WITHIN_MS);
   const redis = new Redis(url);
   // A producer fails fast until it is connected.
-  await until('the store answers', () =>
+  await until('the store responds', () =>
     stores.ping().then(
       () => true,
       () => false,

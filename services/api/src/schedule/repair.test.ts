@@ -105,7 +105,7 @@ async function checkEverySecond(): Promise<void> {
   await alignSpans(api.context.db);
 }
 
-test('FLUSHALL: everything is back with its phase, and no slot of a monitor fires twice', async () => {
+test('FLUSHALL: every schedule is restored with its phase, and no slot of a monitor fires twice', async () => {
   const seen: Seen[] = [];
   const monitors = await Promise.all(Array.from({ length: 20 }, () => commitMonitor(api)));
   for (const { id } of monitors) await checkOnce(api, id);
@@ -131,7 +131,7 @@ test('FLUSHALL: everything is back with its phase, and no slot of a monitor fire
   }
 });
 
-test("two monitors of one wave: deleting one leaves the other's checks alone", async () => {
+test('deleting one of two monitors of a wave does not affect the checks of the other', async () => {
   const seen: Seen[] = [];
   const [one = '', other = ''] = await commitWave(api, 2);
   for (const id of [one, other]) await checkOnce(api, id);
@@ -147,7 +147,7 @@ test("two monitors of one wave: deleting one leaves the other's checks alone", a
   expect(seen[0]).toEqual({ monitorId: other, jobId: `repeat:${before?.id}:${before?.next}` });
 });
 
-test('a lost delayed job: its chain continues with its phase', async () => {
+test('a lost delayed job is replaced, with its phase', async () => {
   const reconciler = reconcilerWith();
   const { id, wave } = await scheduledMonitor(reconciler);
   const [schedule] = await storedSchedules(queue, 'default');
@@ -155,16 +155,16 @@ test('a lost delayed job: its chain continues with its phase', async () => {
   await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${schedule?.next}`);
   await queue.redis.zadd(`${PREFIX}:repeat`, (schedule?.next ?? 0) - 120_000, wave);
   expect(await storedJobs(queue, 'default')).toEqual([]);
-  const mendedAt = Date.now();
+  const repairedAt = Date.now();
   await reconciler.run(never);
   const [revived] = await storedSchedules(queue, 'default');
-  expect(revived?.next).toBeGreaterThan(mendedAt);
+  expect(revived?.next).toBeGreaterThan(repairedAt);
   expect((revived?.next ?? 0) % 60_000).toBe(waveOf(id, 60).phaseMs);
   expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${revived?.next}`]);
   expect(await synced()).toContain('region="default",cause="lost",action="applied"} 1');
 });
 
-test('a delayed job whose place in the queue alone is lost', async () => {
+test('a delayed job that is lost only from the queue is replaced', async () => {
   const reconciler = reconcilerWith();
   const { wave } = await scheduledMonitor(reconciler);
   const [schedule] = await storedSchedules(queue, 'default');
@@ -175,22 +175,22 @@ test('a delayed job whose place in the queue alone is lost', async () => {
   );
   await queue.redis.zrem(`${PREFIX}:delayed`, `repeat:${wave}:${schedule?.next}`);
   await queue.redis.zadd(`${PREFIX}:repeat`, overdue, wave);
-  const mendedAt = Date.now();
+  const repairedAt = Date.now();
   await reconciler.run(never);
   const [revived] = await storedSchedules(queue, 'default');
   expect(await storedJobs(queue, 'default')).toEqual([`repeat:${wave}:${revived?.next}`]);
-  expect(revived?.next).toBeGreaterThan(mendedAt);
+  expect(revived?.next).toBeGreaterThan(repairedAt);
 });
 
-test('stray schedulers are removed, in regions without any monitor too, and nothing else is', async () => {
+test('stray schedulers are removed, also in regions without monitors, and no others', async () => {
   const reconciler = reconcilerWith(queue.producers, ['default', 'empty']);
   const { wave } = await scheduledMonitor(reconciler);
   const before = await storedSchedules(queue, 'default');
   for (const region of ['default', 'empty']) {
     await new RegionSchedules(queue.producers, region).apply([{ intervalSeconds: 61, phaseMs: 51 }]);
   }
-  for (const foreign of ['not-ours', 'wave-60-60000', '0198f2c4-0000-7000-8000-000000000000']) {
-    await queue.producers.queue('check', 'default').upsertJobScheduler(foreign, { every: 60_000, offset: 1 });
+  for (const name of ['not-ours', 'wave-60-60000', '0198f2c4-0000-7000-8000-000000000000']) {
+    await queue.producers.queue('check', 'default').upsertJobScheduler(name, { every: 60_000, offset: 1 });
   }
   await reconciler.run(never);
   expect(await storedSchedules(queue, 'default')).toEqual(before);
