@@ -10,7 +10,7 @@ describe('parseTimestamp', () => {
     ['2026-11-20T14:30:00.5+02:30', '2026-11-20T12:00:00.500Z'],
     ['2026-11-20T07:00:00-0500', '2026-11-20T12:00:00.000Z'],
     ['2026-11-20T13:00:00+01', '2026-11-20T12:00:00.000Z'],
-    // Truncated, never rounded: a cursor must not move past an event.
+    // Cut off, not rounded: a cursor must not move past an event.
     ['2026-11-20T12:00:00.123999Z', '2026-11-20T12:00:00.123Z'],
     ['2026-11-20T12:00:00,9Z', '2026-11-20T12:00:00.900Z'],
     ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
@@ -42,7 +42,7 @@ describe('parseTimestamp', () => {
   });
 });
 
-/** By far enough for V8 to compile what is called. */
+/** Enough calls for V8 to compile the function. */
 const CALLS = 20_000;
 
 describe('httpUrl', () => {

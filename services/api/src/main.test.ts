@@ -121,19 +121,19 @@ describe('the service', () => {
     const created = await http
       .post(MONITORS)
       .set('Authorization', authorization)
-      // The longest that a trigger waits for.
+      // The longest wait of a trigger.
       .send({ name: 'Shop', url: 'https://shop.example', timeout: 60 });
     expect(created.status).toBe(201);
     const { id } = (created.body as { monitor: Monitor }).monitor;
     await until('the schedule is in the store', async () => {
       const { text } = await http.get('/metrics');
-      // The reconciler may be faster than what follows the commit.
+      // The reconciler may be faster than the applier.
       return /tocsin_schedules_synced_total\{region="default",cause="(commit|unapplied|missing)",action="applied"\} 1/.test(
         text,
       );
     });
     const trigger = http.post(`${MONITORS}/${id}/trigger`).set('Authorization', authorization).then();
-    // A checker takes it before the service is asked to stop, and has the result after that.
+    // A checker takes it before the service stops, and has the result after that.
     const checker = await startSlowChecker();
     await until('the check has begun', () => checker.hasBegun());
     await until('an audit is done', async () => {
@@ -172,7 +172,7 @@ describe('the service', () => {
       expect.stringMatching(/^__Secure-tocsin\.session_token=.*; HttpOnly; Secure; SameSite=Lax$/),
     ]);
     const cookie = cookieLine.split(';', 1)[0] ?? '';
-    // Where PUBLIC_URL is set, it alone is trusted: whatever else runs on a laptop is another site.
+    // Only PUBLIC_URL is trusted: any other server on a laptop is another site.
     for (const origin of ['http://localhost', 'http://localhost:3000', `http://localhost:${port}`]) {
       const responses = await Promise.all(
         ['/api/dashboard/monitors', '/api/auth/change-password'].map((path) =>
@@ -192,7 +192,7 @@ describe('the service', () => {
     expect((await http.get('/api/dashboard/me').set('Cookie', cookie)).body).toMatchObject({
       user: { email: admin.email, role: 'owner' },
     });
-    // After some seconds without an attempt the count starts again, so the number of attempts is not fixed.
+    // The count starts again after a few seconds without an attempt, so the number of attempts is not fixed.
     await until('a try is one too many', async () => {
       const { status } = await signIn({ ...admin, password: 'wrong password' });
       expect([401, 429]).toContain(status);
@@ -203,7 +203,7 @@ describe('the service', () => {
     });
     expect(stream.status).toBe(200);
     service.child.kill('SIGTERM');
-    // A stream that was cut instead of ended would break the reading of it.
+    // Reading a stream fails if it was cut instead of ended.
     expect(await stream.text()).toMatch(/^retry: 2000\nid: \S+\n\n/);
     const { code, out } = await service.end;
     expect(code).toBe(0);

@@ -241,7 +241,7 @@ const anyRule = fc
 
 test('no rule blocks the process: a few bounded searches validate it and find its occurrences', () => {
   const now = new Date('2026-06-01T00:00:00Z');
-  // Each of them ends at the bounds that the library is given.
+  // Each search ends at the limits of the library.
   const searches = (['next', 'between', 'all'] as const).map((name) =>
     jest.spyOn(RRuleTemporal.prototype, name),
   );

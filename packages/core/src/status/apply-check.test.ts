@@ -191,7 +191,7 @@ describe('for any reports of three regions, with pauses of any length', () => {
         let status: MonitorState['status'] = 'UP';
         let now = NOW;
         const states = new Map(['eu', 'us', 'ap'].map((code) => [code, { ...region, region: code }]));
-        // Assigned just now, they have their time to report as after a silence.
+        // Just assigned, they have time to report, as after a silence.
         let silentSince = NOW;
         let lastAt = NOW;
         for (const { region: code, passed, waitMs } of steps) {
@@ -206,7 +206,7 @@ describe('for any reports of three regions, with pauses of any length', () => {
           if (effect.status === 'UP') expect(passed).toBe(true);
           if (effect.status === 'DOWN') {
             expect(passed).toBe(false);
-            // A second region agrees, or has had its time to report since the silence ended.
+            // A second region agrees, or has had time to report since the silence ended.
             const failing = [...states.values()].filter(
               (one) => one.lastResultAt !== null && one.consecutiveFailures >= failureThreshold,
             );

@@ -82,7 +82,7 @@ async function ask(agent: TestAgent, route: string, row: AccessRow, resource: Re
   return row.body === undefined ? request : request.send(row.body(resource));
 }
 
-/** Takes the first bytes of an response for all of it. */
+/** Reads only the first bytes of a response. */
 function readBeginning(
   response: supertest.Response,
   done: (error: Error | null, body: unknown) => void,
@@ -109,7 +109,7 @@ function routeAt(endpoint: string): Route {
   return route;
 }
 
-/** Named here a second time: a route that is open by mistake is found. better-auth guards its own. */
+/** Listed a second time, to find a route that is open by mistake. better-auth guards its own routes. */
 const OPEN_ROUTES = new Set([
   'GET /api/cli/openapi.json',
   'GET /schemas/tocsin.json',
@@ -152,7 +152,7 @@ describe.each(rows)('%s', (route, row) => {
     const statusForOther = row.statusForOther ?? (hasId ? 404 : ok);
     const response = await ask(isCli ? api.as(api.other.key) : otherUser, route, row, resource);
     expect(response.status).toBe(statusForOther);
-    // What was sent may come back in the message of a fault.
+    // The message of an error may repeat the input.
     if (row.statusForOther === undefined) expectNoData(response, resource);
     else expect(response.text).not.toContain(resource.marker);
   });

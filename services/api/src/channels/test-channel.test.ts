@@ -10,7 +10,7 @@ import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
 let user: TestAgent;
-/** What a notifier does with a hint. */
+/** Handles a hint as a notifier does. */
 let onHint: (ids: readonly string[]) => Promise<void> = () => Promise.resolve();
 const shutdown = new AbortController();
 
@@ -39,7 +39,7 @@ afterEach(() => {
   asked.mockRestore();
 });
 
-/** Waits until a request has looked more often than that for what became of its test event. @returns how often */
+/** Waits until a request has polled more often than that for the outcome of its test event. @returns how often */
 function looksForOutcome(moreThan: number): Promise<number> {
   return until('a request looks for the outcome of its test', () => {
     const looks = asked.mock.calls.filter(([query]) =>

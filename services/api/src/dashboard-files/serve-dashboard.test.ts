@@ -8,7 +8,7 @@ import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const PAGE = '<!doctype html><title>Tocsin</title>';
 const SCRIPT = `export const text = '${'tocsin '.repeat(1_000)}';`;
-/** As browsers ask for a page. */
+/** As browsers request a page. */
 const NAVIGATION = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 let api: TestApi;

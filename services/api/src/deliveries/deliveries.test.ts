@@ -16,7 +16,7 @@ const DELIVERIES = '/api/dashboard/deliveries';
 const UNKNOWN = '019a9f0e-5d2e-7c11-8f5a-1c1f4d1b2a3c';
 const EVER = { since: '2000-01-01T00:00:00Z', until: '2100-01-01T00:00:00+01:00' };
 let api: TestApi;
-/** It was asked to stop. */
+/** The signal of a service that stops. */
 let stopping: TestApi;
 let member: TestAgent;
 let otherUser: TestAgent;

@@ -71,7 +71,7 @@ test('after an outage of weeks the clock is trusted again after 24 hours, and st
   expect([await agrees(clock), await agrees(restart())]).toEqual([true, true]);
   machine.watermark = new Date(machine.now - HOUR_MS);
   expect(await agrees(clock)).toBe(true);
-  // The next jump counts from its own beginning.
+  // The next jump is doubted for 24 hours again.
   machine.now += 100 * DAY_MS;
   expect(await agrees(clock)).toBe(false);
 });

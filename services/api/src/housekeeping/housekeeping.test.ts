@@ -16,7 +16,7 @@ import { type HousekeepingOptions, runMaintenanceTasks, startHousekeeping } from
 
 const DAY_MS = 86_400_000;
 const trueNow = Date.now.bind(Date);
-/** The clock shows noon as the file begins: no day, and no month, ends meanwhile. */
+/** The clock starts at noon, so that no day or month ends during the tests. */
 const shiftMs = (Math.floor(trueNow() / DAY_MS) + 0.5) * DAY_MS - trueNow();
 const clock = jest.spyOn(Date, 'now').mockImplementation(() => trueNow() + shiftMs);
 
@@ -57,7 +57,7 @@ async function addPartition(daysFromNow: number): Promise<void> {
   );
 }
 
-/** Says that every hour is rolled up until so many hours into a day. */
+/** Records that every hour is rolled up until this hour of a day. */
 async function rolledUpUntil(daysFromNow: number, hours = 1): Promise<void> {
   await api.database.pool.query(
     `insert into check_rollup_state (rolled_until) values ($1)
@@ -161,7 +161,7 @@ describe('housekeeping', () => {
       const span = { monitorId: id, region, startsAt, endsAt, intervalSeconds: 60, phaseMs: 1 };
       await db.insert(scheduleSpans).values(span);
     }
-    // As a monitor from a former version.
+    // As in a monitor of an earlier version.
     const former = await commitMonitor(api);
     await api.database.pool.query('delete from schedule_spans where monitor_id = $1', [former.id]);
     await runMaintenanceTasks(options);

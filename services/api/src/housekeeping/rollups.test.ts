@@ -32,7 +32,7 @@ const rollups: Pick<DatabaseClockOptions, 'readState' | 'writeDoubt'> = {
   writeDoubt: (doubtedMs) => writeClockDoubt(api.context.db, doubtedMs),
 };
 
-/** The end of the last hour that is settled. */
+/** The end of the last complete hour. */
 const settled = (): number => Math.floor((Date.now() - 16 * 60_000) / HOUR_MS) * HOUR_MS;
 
 describe('rolling up checks', () => {
@@ -59,7 +59,7 @@ describe('rolling up checks', () => {
   });
 });
 
-/** Runs until a second reading of the clock: what was done by the first one is done. @returns what was rolled up by then */
+/** Runs until the clock is read a second time, so that the work after the first reading is done. @returns what was rolled up */
 async function rollUpByClock(aheadMs: number): Promise<number> {
   const { db } = api.context;
   let readings = 0;
@@ -80,7 +80,7 @@ async function rollUpByClock(aheadMs: number): Promise<number> {
 
 test('no hour is rolled up while the clock of Postgres and this one differ by more than a minute', async () => {
   await fallBehind();
-  // What Postgres counts by a clock that is ahead has no checks, and is never counted again.
+  // Hours counted by a clock that is ahead have no checks, and are never counted again.
   for (const aheadMs of [100 * 24 * HOUR_MS, -100 * 24 * HOUR_MS, 65_000, -65_000])
     expect(await rollUpByClock(aheadMs)).toBe(YESTERDAY);
   expect(await rollUpByClock(0)).toBeGreaterThan(YESTERDAY);
@@ -88,7 +88,7 @@ test('no hour is rolled up while the clock of Postgres and this one differ by mo
 
 describe('metrics of rollups', () => {
   test('export the progress and the gaps of the last hour, and nothing if these are unknown', async () => {
-    // What was read is good for a while: each scrape is of a process that has just started.
+    // A reading is cached, so each scrape is of a process that has just started.
     const scrape = (): Promise<string> => {
       const registry = createMetrics();
       registerRollupMetrics({ registry, readState: () => readRollupState(api.context.db), logger });

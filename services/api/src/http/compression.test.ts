@@ -7,7 +7,7 @@ import { signIn } from '../testing/sign-in.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 const DASHBOARD = '/api/dashboard';
-/** Larger than what is too small to be worth it. */
+/** Large enough to be compressed. */
 const LONG = '€'.repeat(255);
 
 let api: TestApi;

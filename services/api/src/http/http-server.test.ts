@@ -35,7 +35,7 @@ function client(text: string | Buffer): Client {
   };
   socket.on('error', () => undefined);
   socket.setEncoding('latin1').on('data', (chunk: string) => (one.received += chunk));
-  // A hostile client does not close its side when the server has: what is written then shows whether the connection is gone.
+  // A hostile client does not close its side: writing then shows whether the connection is closed.
   const poke = setInterval(() => socket.readableEnded && socket.write('x'), 20);
   socket.once('close', () => clearInterval(poke));
   socket.write(text);
@@ -120,7 +120,7 @@ describe('a client that is slow', () => {
     expect(await exchange(`${HEAD}\r\n`)).toContain('done');
   });
 
-  /** Shortens this limit alone: on a busy machine, the others would end the requests of the clients that do take their responses. */
+  /** Shortens only this limit: on a busy machine, the others would end the requests of clients that do read their responses. */
   const UNREAD = { responseMs: 100 };
 
   test('to read a response is disconnected, and others are served', async () => {
@@ -139,7 +139,7 @@ describe('a client that is slow', () => {
     const gone: string[] = [];
     await serve((req, res) => {
       res.once('close', () => gone.push(req.url ?? ''));
-      // Helmet has set some by then, so that those of a stream can be asked for.
+      // Helmet has set headers by then.
       res.setHeader('A', 'b');
       res.writeHead(200, { 'Content-Type': req.url === '/stream' ? 'text/event-stream' : 'text/plain' });
       res.write('begun');
@@ -165,7 +165,7 @@ describe('a client that is slow', () => {
     await until('one makes room', () => gone[0]);
     expect(gone).toHaveLength(1);
     readers[gone[0] === '/first' ? 1 : 0]?.socket.resume();
-    // The server is done when all is on its way; the client has it some time later.
+    // The server finishes when everything is sent; the client receives it later.
     await until('the other one has its response', () =>
       readers.some(({ received }) => received.length > 30_000_000),
     );

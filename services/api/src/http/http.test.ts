@@ -234,7 +234,7 @@ describe('the server', () => {
     await server.stop();
   });
 
-  // Other systems have no second loopback address.
+  // Only Linux has a second loopback address.
   (process.platform === 'linux' ? test : test.skip)('listens on the address of HOST alone', async () => {
     const server = await startHttpServer(() => undefined, { port: 0, host: '127.0.0.1' });
     const socket = connect(server.port, '127.0.0.2');
@@ -276,7 +276,7 @@ describe('the server', () => {
     );
     const unused = connect(server.port, '127.0.0.1');
     await once(unused, 'connect');
-    // Taken after the other one.
+    // Accepted after the other connection.
     const received = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     await until('the request is under way', () => finish);
     const closed = once(unused, 'close');

@@ -32,7 +32,7 @@ async function send(
     path: options.path ?? MONITORS,
     headers: {
       Authorization: `Bearer ${options.key ?? api.account.key}`,
-      // Node leaves it out where the method is not meant to have a body.
+      // Node omits it for methods that normally have no body.
       ...(body !== null && !headers['Transfer-Encoding'] && { 'Content-Length': Buffer.byteLength(body) }),
       ...headers,
     },
@@ -113,7 +113,7 @@ describe('400: a body that is not a JSON object', () => {
 
   test('a deeply nested body delays no other request', async () => {
     const deep = `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`;
-    // Whoever has no session may ask here.
+    // This route needs no session.
     const path = '/api/dashboard/invitations/accept';
     const responses = await Promise.all([send(deep), send(deep, JSON_TYPE, { path })]);
     expect(responses.map(({ status }) => status)).toEqual([400, 400]);

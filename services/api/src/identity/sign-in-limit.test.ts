@@ -35,11 +35,11 @@ function attempts(maxCounters?: number): Attempts {
   };
 }
 
-/** Addresses of as many networks. */
+/** Addresses of this many networks. */
 const networks = (count: number, prefix = '10.0'): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}.${index}.1`);
 
-/** Uses up the free failures of networks that have hardly failed. */
+/** Uses up the free failures of new networks. */
 function useUpFreeFailures({ attempt }: Attempts, email = EMAIL): void {
   for (const from of networks(10, '172.16')) expect(attempt({ from, email })).toBe(0);
 }
@@ -116,7 +116,7 @@ describe('a user', () => {
       if (attempt({ from: '203.0.113.1', outcome: 'succeeded' }) > 0) waits += 1;
       sleep(1);
     }
-    // Those that come while the attacker is still new.
+    // Attempts while the attacker's networks are still new.
     expect(waits).toBeLessThanOrEqual(TURN_SECONDS);
   });
 
@@ -201,7 +201,7 @@ describe('a turn', () => {
     sleep(60);
     expect(attempt({ from: second })).toBe(0);
     sleep(11);
-    // Its own has gone by, so that it gets another one, which is due at once.
+    // Its own turn has expired, so it gets another one, which is due at once.
     expect([attempt({ from: third }), attempt({ from: third })]).toEqual([0, 5]);
   });
 

@@ -284,7 +284,7 @@ describe('a body', () => {
       .send({ email: 'a@example.com', password: 'x'.repeat(256 * 1024) });
     expect([long.status, long.type]).toEqual([413, 'application/problem+json']);
     expect((await stream(256 * 1024)).status).toBe(413);
-    // It is read, and lacks what is needed.
+    // The body is read, but fields are missing.
     expect((await stream(0)).status).toBe(400);
   });
 
@@ -325,7 +325,7 @@ describe('over https', () => {
 describe('guessing passwords', () => {
   test('is limited by address, whatever address the client claims', async () => {
     const slow = await openTestApi({ limitSignIn: true });
-    // The limiter forgets attempts after some seconds, so its clock is stopped.
+    // The clock of the limiter is stopped, because it forgets attempts after a few seconds.
     const now = Date.now();
     const clock = jest.spyOn(Date, 'now').mockImplementation(() => now);
     try {
@@ -461,7 +461,7 @@ describe('without a database', () => {
       applicationName: 'test',
       onIdleError: () => undefined,
     });
-    // The same secret: the cookie's signature is good, so that the session is looked up.
+    // With the same secret, the signature of the cookie is valid and the session is looked up.
     const dark = await openTestApi({ db, secretsKey });
     try {
       const { cookie } = await newSignedInUser(api);
@@ -491,7 +491,7 @@ test('a broken Postgres connection during the look-up of a session does not fail
     const pending = agent.get(ME).then(({ status }) => status);
     const ended = await until('the session is looked up', async () => {
       const { rowCount } = await holder.query(
-        // In the databases of other tests the table has the same oid.
+        // The table has the same oid in the databases of other tests.
         `select pg_terminate_backend(pid) from pg_locks where not granted and relation = 'sessions'::regclass
          and database = (select oid from pg_database where datname = current_database())`,
       );

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 interface Outcome {
-  /** Where the browser ends up. */
+  /** The final URL of the browser. */
   readonly location: string;
   /** `GET /me` afterwards. */
   readonly me: { readonly status: number; readonly body: unknown };

@@ -9,7 +9,7 @@ let api: TestApi;
 let user: TestUser;
 const readers: StreamReader[] = [];
 beforeAll(async () => {
-  // Small pages: what comes in bursts needs several of them.
+  // Small pages: a burst needs several of them.
   api = await openTestApi({ streamLimits: { heartbeatMs: 50, pageRecords: 2, replayRecords: 1_000 } });
   user = await newSignedInUser(api);
 });
@@ -24,7 +24,7 @@ async function open(position?: string, { cookie } = user): Promise<StreamReader>
   return reader;
 }
 
-/** How often a client comes back, and how many results of a monitor come in meanwhile, each time. */
+/** How often a client reconnects, and how many results of a monitor arrive in between. */
 const [TURNS, ROUNDS] = [8, 6];
 
 const idsOf = (reader: StreamReader): unknown[] => reader.received.map(({ data }) => data['id']);
@@ -46,7 +46,7 @@ async function databaseTime(shiftMs: number = 0): Promise<string> {
   return new Date((rows[0]?.now.getTime() ?? NaN) + shiftMs).toISOString();
 }
 
-/** The stamp of a monitor's last result, or so many milliseconds later. */
+/** The timestamp of a monitor's last result, plus this many milliseconds. */
 async function lastStampOf(monitorId: string, laterMs: number = 0): Promise<string> {
   const { rows } = await api.database.pool.query<{ stamp: Date }>(
     'select last_timestamp as stamp from monitors where id = $1',
@@ -55,7 +55,7 @@ async function lastStampOf(monitorId: string, laterMs: number = 0): Promise<stri
   return new Date((rows[0]?.stamp.getTime() ?? NaN) + laterMs).toISOString();
 }
 
-/** Moves everything of a monitor back in time, its clock too. */
+/** Moves all records of a monitor back in time, including its clock. */
 async function age(monitorId: string, seconds: number): Promise<void> {
   const move = async (table: string, key: string, stamp: string): Promise<void> => {
     const sql = `update ${table} set ${stamp} = ${stamp} - $2 * interval '1 second' where ${key} = $1`;
@@ -70,7 +70,7 @@ describe('a client that reconnects', () => {
   test('loses nothing, however often it disconnects while results arrive', async () => {
     const monitors = await Promise.all([1, 2, 3].map(() => newMonitor(api)));
     let turn = 0;
-    /** Some results in each turn, while the reader comes and goes. */
+    /** Some results in each round, while the reader reconnects. */
     async function write(id: string): Promise<void> {
       for (let round = 0; round < TURNS * ROUNDS; round += 1) {
         await until('the turn of this result', () => round < (turn + 1) * ROUNDS);
@@ -79,7 +79,7 @@ describe('a client that reconnects', () => {
     }
     const mine = [await open()];
     const writers = Promise.all(monitors.map(({ id }) => write(id)));
-    // Each goes after a few more messages than the one before; the first before any.
+    // Each disconnects after a few more messages than the one before; the first before any.
     for (; turn < TURNS; turn += 1) {
       const last = mine.at(-1);
       await until('enough messages of this turn', () => last && last.received.length >= turn);

@@ -86,7 +86,7 @@ test('streams are counted, and limited per user and per process', async () => {
   expect(measured).not.toContain('route="/api/dashboard/stream",status="200"');
 });
 
-/** How often an account was looked at from now on. */
+/** Counts the polls of an account from now on. */
 function countLooks({ pool }: OpenDatabase): () => number {
   const query = pool.query.bind(pool) as (...args: unknown[]) => unknown;
   let looks = 0;
@@ -110,7 +110,7 @@ test('an account is polled once for all of its streams, and not without any', as
     await Promise.all(readers.map((reader) => reader.close()));
     await until('the streams are closed', async () => (await openStreams(calm)) === 0);
     const again = await open(user, calm);
-    // Where to begin, and the first look after that: by a hub of its own.
+    // The start and the first poll, by a hub of its own.
     await until('the account is read again', () => looks() === 4);
     await again.close();
   } finally {
@@ -132,7 +132,7 @@ test('a client that does not read is disconnected; one that reads gets everythin
   while ((await openStreams()) === 2) {
     if (ids.length > 200) throw new Error('never cut off');
     const id = await recordCheck(api, monitor.id);
-    // The reading client takes each result before the next, so that on a slow machine it is not cut off too.
+    // The reading client receives each result before the next, so that it is not disconnected on a slow machine.
     await reader.sees(id);
     ids.push(id);
   }

@@ -34,7 +34,7 @@ describe('a stream', () => {
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
     });
-    // Asked for by every fetch; a compressor would hold messages back.
+    // Every fetch accepts compression, which would delay messages.
     expect(reader.response.headers.has('content-encoding')).toBe(false);
     const head = await user.agent.head(STREAM);
     expect([head.status, head.headers['content-type']]).toEqual([200, 'text/event-stream']);

@@ -186,7 +186,7 @@ describe('a set', () => {
       (await api.as().put(MONITORS).set('If-Match', etag).send(set)).status;
     const first = await look();
     expect(await look()).toBe(first);
-    // Each would be deleted, overwritten or left unmade unseen.
+    // Without the plan, each would be deleted, overwritten or not created unnoticed.
     const unseen = await newMonitor(api, { externalId: 'seen-4', source: 'seen' });
     expect(await send(first)).toBe(412);
     const second = await look();
@@ -196,7 +196,7 @@ describe('a set', () => {
     await newMonitor(api, { externalId: 'seen-3', source: 'seen' });
     expect(await send(third)).toBe(412);
     expect((await monitorsOf('seen')).map(({ name }) => name)).not.toContain('x');
-    // As a proxy hands it on that compresses.
+    // As a compressing proxy forwards it.
     expect(await send(`W/${await look()}`)).toBe(200);
     expect((await monitorsOf('seen')).map(({ name }) => name)).toEqual(['x', 'seen-3']);
   });
@@ -261,7 +261,7 @@ describe('an invalid set', () => {
     expect(errors[1]?.message).toMatch(/must be a full URL.* \(externalId "bad-1"\)$/);
     expect(errors[2]?.message).toMatch(/did you mean `interval`/);
     expect(errors[4]?.message).toBe('"bad-0" is the externalId of monitors.0 too');
-    // Whatever else is wrong with the other one.
+    // Although the other one has errors of its own.
     expect(errors.at(-1)?.message).toBe('"bad-1" is the externalId of monitors.1 too');
     expect(await monitorsOf('bad')).toEqual([]);
   });
@@ -316,7 +316,7 @@ describe('an invalid set', () => {
         'The body must hold at most 1000000 values.',
       ]);
     }
-    // What stands in texts is none.
+    // Commas and brackets in strings do not count.
     const text = JSON.stringify('[{,\\"'.repeat(400_000));
     expect((await send(body(`[{"externalId":"b","name":${text}}]`))).status).toBe(400);
     const regions = `[${'1,'.repeat(400_000)}1]`;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Text of all kinds: also NUL, lone surrogates and what means something to JSON, URLs, SQL or headers. */
+/** Text of all kinds, including NUL, lone surrogates and special characters of JSON, URLs, SQL and headers. */
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.webUrl(),
@@ -48,7 +48,7 @@ const body = fc.dictionary(
   },
 );
 
-/** Differs wherever a field of a monitor does. */
+/** Differs if any field of a monitor does. */
 async function everything(): Promise<unknown> {
   const { rows } = await api.database.pool.query(
     `select md5(string_agg(m::text, '' order by id)) as hash, count(*)::int as count from monitors m`,

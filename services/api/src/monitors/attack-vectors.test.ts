@@ -13,7 +13,7 @@ import { checkOf, MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
-/** Requests under way at a time. */
+/** Concurrent requests. */
 const ABREAST = 12;
 
 let ground: AttackGround;
@@ -42,7 +42,7 @@ afterAll(async () => {
   await api.close();
   await ground.close();
 });
-/** Neither a monitor nor a channel makes the api connect to anything but the servers of the test run. */
+/** The api may connect only to servers of the test run. */
 afterEach(() => {
   expect(ground.canaryConnections).toBe(0);
   expect(ground.watch.take()).toEqual([]);
@@ -54,7 +54,7 @@ let recorded: Promise<void> = Promise.resolve();
 function addTrigger(region: string, { triggerId }: { triggerId: string }): Promise<void> {
   const { db } = api.context;
   recorded = recorded.then(async () => {
-    // On a slow machine, the time in which the trigger may start would be over by now.
+    // On a slow machine, the trigger could have expired by now.
     const sql = `update triggers set not_after = now() + interval '1 hour' where id = $1`;
     await api.database.pool.query(sql, [triggerId]);
     const trigger = await takeTrigger(db, triggerId);
@@ -102,7 +102,7 @@ function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {
 }
 
 describe('monitors', () => {
-  // A blocked target is a result of its checks: the api refuses only what is no URL by its rules.
+  // A blocked target is a result of its checks: the api refuses only invalid URLs.
   test.each(thirdByKind(0))('create, %s: %i vectors', async (_kind, _count, vectors) => {
     const seen = await outcomesOf(vectors, ({ url }) =>
       api
@@ -146,7 +146,7 @@ describe('monitors', () => {
 });
 
 describe('channels', () => {
-  /** A receiver that the guard blocks is refused at once, and so is all that is not https. */
+  /** A receiver that the guard blocks is refused at once, and so is every URL without https. */
   const isReceiver = ({ url, outcome, accepted }: AttackVector): boolean =>
     accepted && outcome !== 'blocked' && ground.secureUrl(url) !== ground.url(url);
 

@@ -83,7 +83,7 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     const [first, second] = [new Date('2027-01-02T03:04:05Z'), new Date('2028-01-02T03:04:05Z')];
     await record(id, { certificateExpiresAt: first });
     expect(await seen()).toBe(first.toISOString());
-    // A check that failed before TLS says nothing of it.
+    // A check that failed before TLS has no certificate.
     await record(id, { ...FAILED, statusCode: null, errorReason: 'CONNECTION_REFUSED' });
     expect(await seen()).toBe(first.toISOString());
     const urlOverride = 'https://preview.example';
@@ -95,7 +95,7 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     expect(await seen()).toBe(second.toISOString());
     await update({ url: 'http://shop.example/health' });
     expect(await seen()).toBeNull();
-    // A late result of the target before.
+    // A late result of the previous target.
     await record(id, { revision: 1, certificateExpiresAt: first });
     expect(await seen()).toBeNull();
     await record(id, { revision: 3 });

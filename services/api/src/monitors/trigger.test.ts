@@ -73,7 +73,7 @@ async function setNotAfter(triggerId: string, interval: string): Promise<void> {
   ]);
 }
 
-/** How often a request that waits has looked for its event since then. */
+/** How often a waiting request has polled for its event since then. */
 function countLooks(): { looks: () => number; restore: () => void } {
   const asked = jest.spyOn(api.database.pool, 'query');
   return {
@@ -202,7 +202,7 @@ describe('trigger', () => {
       type: 'urn:tocsin:problem:check-not-answered',
       detail: 'No checker of region nowhere gave a result within 6 seconds.',
     });
-    // This limit is by Postgres' clock, which is not stopped: a trigger that has not started by then never starts.
+    // This limit is by the clock of Postgres, which is not stopped: a trigger that has not started by then never starts.
     const { rows } = await api.database.pool.query<{ id: string; ended: boolean }>(
       `select id, not_after <= created_at + interval '5001 milliseconds' as ended from triggers where monitor_id = $1`,
       [id],
@@ -283,7 +283,7 @@ describe('trigger', () => {
     outgoing.on('error', () => undefined).end();
     await until('the request waits', () => looks() > 2);
     outgoing.destroy();
-    // The clock is stopped, so no deadline ends the looks, which are 0.1 s apart: only the client's leaving does.
+    // The clock is stopped, so only the disconnect of the client ends the polling.
     let [seen, since] = [0, Date.now()];
     await until('half a second without a look', () => {
       if (looks() !== seen) [seen, since] = [looks(), Date.now()];

@@ -4,7 +4,7 @@ import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { openTestApi, type TestApi } from '../testing/test-api.ts';
 
 let api: TestApi;
-/** A monitor whose header values and body no key opens. */
+/** A monitor whose header values and body no key decrypts. */
 let broken: Monitor;
 beforeAll(async () => {
   api = await openTestApi();

@@ -109,7 +109,7 @@ describe('users', () => {
       try {
         await holder.query('set idle_in_transaction_session_timeout = 0');
         await holder.query('begin');
-        // Whoever creates a key waits here, with the session looked up.
+        // The request that creates a key waits here, after its session was looked up.
         await holder.query('lock table api_keys in exclusive mode');
         const created = member.agent
           .post(KEYS)
@@ -124,7 +124,7 @@ describe('users', () => {
         });
         const removed = statusOf(owner.agent.delete(`${USERS}/${member.id}`));
         await until('the removal waits, or is done', async () => {
-          // Not by the holder: in a transaction, the sessions are those of the first look.
+          // Not on the locking connection: a transaction sees the sessions of its first look.
           const { rows } = await pool.query<{ count: string }>(
             `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
              union all select count(*) from users where id = $1`,

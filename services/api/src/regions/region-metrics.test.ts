@@ -14,7 +14,7 @@ import { RegionLoads } from './region-loads.ts';
 import { type RegionMetricsOptions, registerRegionMetrics } from './region-metrics.ts';
 
 const logger = createSilentLogger();
-/** Nothing listens there. */
+/** No server listens on this port. */
 const DEAD_STORE = 'redis://127.0.0.1:1';
 
 let api: TestApi;

@@ -78,7 +78,7 @@ function withStoreOf(region: string, respond: () => Promise<never>): Producers {
 const ids = async (region: string): Promise<string[]> =>
   (await storedSchedules(queue, region)).map((schedule) => schedule.id);
 
-/** Monitors that only Postgres knows of. */
+/** Monitors that are only in Postgres. */
 async function insertUnscheduled(regions: string, region: string, count: number): Promise<void> {
   const { pool } = api.database;
   await pool.query(

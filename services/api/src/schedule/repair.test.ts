@@ -48,12 +48,12 @@ function reconcilerWith(producers: Producers = queue.producers, regions = ['defa
     metrics: createScheduleMetrics(metrics),
     logger: createSilentLogger(),
     auditEveryMs: 0,
-    // Each run is waited for to its end, however slow the machine.
+    // Each run is awaited, however slow the machine.
     regionTimeoutMs: 600_000,
   });
 }
 
-/** The real producers, but something else happens just before, or just after, a scheduler is removed. */
+/** The real producers, with something else just before or just after a scheduler is removed. */
 function producersAround(when: 'before' | 'after', happens: () => Promise<unknown>): Producers {
   const real = queue.producers.queue('check', 'default');
   const slow = Object.assign(Object.create(real) as typeof real, {
@@ -72,7 +72,7 @@ const ids = async (region = 'default'): Promise<string[]> =>
 
 const synced = (): Promise<string> => metrics.getSingleMetricAsString('tocsin_schedules_synced_total');
 
-/** A monitor whose wave is in the store, checked once: with no first check waiting. */
+/** A monitor that was checked once and whose wave is in the store, without a waiting first check. */
 async function scheduledMonitor(reconciler: Reconciler): Promise<{ id: string; wave: string }> {
   const { id } = await commitMonitor(api);
   await checkOnce(api, id);
@@ -85,7 +85,7 @@ interface Seen {
   readonly jobId: string;
 }
 
-/** A checker that probes nothing: it notes whom each job checks. */
+/** A checker that probes nothing: it records the monitors of each job. */
 function startNoting(seen: Seen[]): JobWorker {
   return startJobWorker(queue.stores.main, {
     kind: 'check',
@@ -205,7 +205,7 @@ test.each(['before', 'after'] as const)(
     const [last = '', created = ''] = await commitWave(api, 2);
     const wave = waveId(waveOf(last, 5));
     await reconcilerWith().run(never);
-    // Not there yet: its rows come back as they were, in the middle of the removal.
+    // Its rows are restored in the middle of the removal.
     const { rows } = await api.database.pool.query('select * from schedule_spans where monitor_id = $1', [
       created,
     ]);
@@ -217,7 +217,7 @@ test.each(['before', 'after'] as const)(
         [JSON.stringify(rows)],
       );
       const stores = { db: api.context.db, producers: queue.producers };
-      // Before, the other api sees the wave in the store, and leaves it at that.
+      // The other api sees the wave in the store and adds nothing.
       expect(await syncSchedules(stores, 'default', [created])).toBe(when === 'before' ? 0 : 1);
     };
     metrics = createMetrics();

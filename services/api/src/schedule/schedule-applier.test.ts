@@ -57,7 +57,7 @@ async function call(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => store.calls[index]);
 }
 
-/** What is touched while a batch fails is left to the reconciler with it: so it is touched until it is not. */
+/** Touches a monitor until it is applied: a change during a failing batch is left to the reconciler. */
 async function touchUntilCalled(index: number): Promise<(typeof store.calls)[number]> {
   return until(`call ${index} of the store`, () => {
     applier.touch(`m${index}`, ['eu']);

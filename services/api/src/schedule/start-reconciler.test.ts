@@ -40,17 +40,17 @@ const ids = async (region: string): Promise<string[]> =>
 
 interface Candidate {
   readonly loop: LeaderLoop;
-  /** How often it began to lead. */
+  /** How often it became the leader. */
   readonly leads: () => number;
-  /** How many runs it has made since then. */
+  /** The number of its runs since then. */
   readonly runs: () => number;
-  /** Whether it knows of an audit of the default region. */
+  /** Whether it exports an audit of the default region. */
   readonly audited: () => Promise<boolean>;
   /** Does `work` between two of its runs: however slow the machine, it repairs nothing meanwhile. */
   readonly betweenRuns: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** @param auditEveryMs not given: as often as the api does */
+/** @param auditEveryMs default: as in the api */
 function newCandidate(auditEveryMs?: number): Candidate {
   const registry = createMetrics();
   const reconciler = new Reconciler({
@@ -60,7 +60,7 @@ function newCandidate(auditEveryMs?: number): Candidate {
     regions: [],
     metrics: createScheduleMetrics(registry),
     logger,
-    // Each run is waited for to its end, however slow the machine.
+    // Each run is awaited, however slow the machine.
     regionTimeoutMs: 600_000,
     ...(auditEveryMs !== undefined && { auditEveryMs }),
   });
@@ -101,7 +101,7 @@ function newCandidate(auditEveryMs?: number): Candidate {
   };
 }
 
-/** Ways in which the store comes to differ from what Postgres wants of a monitor, checked once, whose wave is in the store. */
+/** Ways in which the store can differ from what Postgres wants, for a monitor that was checked once and whose wave is in the store. */
 const HARMS: readonly [string, (id: string, wave: string) => Promise<unknown>][] = [
   ['a flushed store', () => queue.redis.flushdb()],
   [
@@ -153,7 +153,7 @@ async function isRepaired(): Promise<boolean> {
   return true;
 }
 
-/** Flushes the store and ends the lead of `leader` by `end`, and waits for the first run of the next leader. */
+/** Flushes the store, ends the leadership of `leader` by `end`, and waits for the first run of the next leader. */
 async function nextLeader(
   leader: Candidate,
   end: () => Promise<void> | void,
@@ -186,7 +186,7 @@ describe('the store is repaired after', () => {
         await harm(id, waveId(waveOf(id, 60)));
         expect(await isRepaired()).toBe(false);
       });
-      // Another test holds how soon it runs by itself.
+      // Another test covers how soon it runs by itself.
       loop.wake();
       await until('the store is repaired', isRepaired);
     } finally {

@@ -42,7 +42,7 @@ async function update(id: string, fields: MonitorUpdate): Promise<void> {
   await updateMonitor(api.context, api.account.id, id, fields, 'default');
 }
 
-/** Producers that do something else just before a scheduler is first written: they are late. */
+/** Producers that do something else just before a scheduler is first written. */
 function producersWith(region: string, before: () => Promise<void>): Producers {
   const real = queue.producers.queue('check', region);
   let first = true;
@@ -67,7 +67,7 @@ async function scheduledAs(revision: number, id: string, region: string): Promis
   );
 }
 
-/** Every key of the store with what it holds. */
+/** Every key of the store with its value. */
 async function storeDump(): Promise<Map<string, string>> {
   const keys = (await queue.redis.keys('*')).toSorted();
   const dumps = await Promise.all(keys.map((key) => queue.redis.dumpBuffer(key)));
@@ -115,7 +115,7 @@ describe('after a request', () => {
     await scheduledAs(2, id, 'e1');
     expect(await storeDump()).toEqual(before);
     await api.as().delete(`${MONITORS}/${id}`);
-    // The applier is through with whatever came before.
+    // The applier has finished all earlier changes.
     const { id: next } = await newMonitor(api, { regions: ['e2'] });
     await scheduledAs(1, next, 'e2');
     const after = await storeDump();
