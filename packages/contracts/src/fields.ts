@@ -9,8 +9,7 @@ const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * Parses an ISO 8601 timestamp with an offset; null if it is none, or outside the years 1 to 9999 in UTC, which other parsers do not
- * support.
- * Digits beyond milliseconds are cut off, so that a cursor never moves past an event.
+ * support. Digits beyond milliseconds are cut off, so that a cursor never moves past an event.
  */
 export function parseTimestamp(text: string): Date | null {
   const match = ISO_8601.exec(text);

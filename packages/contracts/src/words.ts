@@ -49,8 +49,7 @@ const MAX_CHARACTERS = 200;
 
 /**
  * The environment variable for a secret value of a monitor in a file. The fixed prefix prevents monitors from reading another variable,
- * such as
- * `AWS_SECRET_ACCESS_KEY`, which would then be sent to their targets.
+ * such as `AWS_SECRET_ACCESS_KEY`, which would then be sent to their targets.
  * @param words what the value belongs to, such as the monitor and the header
  * @param digits hexadecimal, to distinguish values with the same words; they depend on this monitor and field alone
  */

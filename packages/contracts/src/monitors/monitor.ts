@@ -46,9 +46,7 @@ const requestBody = storableText.refine((body) => utf8.encode(body).length <= LI
   error: `must be at most ${LIMITS.requestBodyBytes} bytes`,
 });
 
-/**
- * The fields of a monitor, without defaults. `null` clears a field without a default; for the others it is an error.
- */
+/** The fields of a monitor, without defaults. `null` clears a field without a default; for the others it is an error. */
 const fields = {
   name: label(LIMITS.nameCharacters).describe('Display name. White space around it is removed.'),
   url: httpUrl.describe('What is checked: an absolute http or https URL without user name or password.'),

@@ -179,8 +179,7 @@ function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | 
 
 /**
  * The schedule of a window after its running occurrence was ended at `now`: it begins with the next occurrence, or if none is left, ends
- * now.
- * To move only the end would shorten every later occurrence.
+ * now. To move only the end would shorten every later occurrence.
  */
 export function endOccurrence(window: WindowSchedule, current: Occurrence, now: Date): WindowSchedule {
   const next = followingOccurrence(window, current, now);

@@ -12,8 +12,7 @@ export const MAX_CLOCK_OFFSET_MS = 10_000;
 
 /**
  * The offset of a monitor's checks in its interval, in milliseconds. It follows from the id, so that checks spread evenly and a rebuilt
- * schedule
- * keeps its phases. Never 0, which the job store reads as none.
+ * schedule keeps its phases. Never 0, which the job store reads as none.
  */
 export function phaseMs(monitorId: string, intervalMs: number): number {
   const phases = Math.floor(intervalMs / PHASES_APART_MS);

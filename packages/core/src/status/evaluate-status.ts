@@ -18,8 +18,7 @@ export interface RegionVerdict {
 
 /**
  * The status that follows from `before` and the regions' verdicts, or null if it stays. A monitor that is DOWN recovers only by a check
- * that
- * passed (ADR 10): the regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
+ * that passed (ADR 10): the regions that have reported must imply UP by themselves, and the last check of a witness must have passed.
  * @param witnesses the regions whose last check may show a recovery: all of them, or the one that has just reported
  */
 export function evaluateStatus(

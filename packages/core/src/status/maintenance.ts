@@ -14,8 +14,7 @@ export interface DecidingCheck {
 
 /**
  * The cause of a status that no check brings about just now: the last check of a region with that status. Eligible regions come first, then
- * for
- * UP those whose last check passed. Without such a region: the first region, with a latency of 0.
+ * for UP those whose last check passed. Without such a region: the first region, with a latency of 0.
  * @param now epoch milliseconds
  */
 export function decidingCheck(

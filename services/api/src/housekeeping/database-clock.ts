@@ -31,8 +31,7 @@ export interface ClockReading {
 
 /**
  * The clock of Postgres, which decides what has expired. The clock of this process and the watermark of the rollups must confirm it,
- * because
- * data that a wrong clock deletes is lost. On a single machine only the watermark can.
+ * because data that a wrong clock deletes is lost. On a single machine only the watermark can.
  */
 export class DatabaseClock {
   readonly #options: DatabaseClockOptions;

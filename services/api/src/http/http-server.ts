@@ -12,33 +12,23 @@ import { cutUnreadResponses, OpenRequests } from './open-requests.ts';
 import { handleClientErrors, validateHead, refuseRequest } from './protocol-errors.ts';
 
 /** Bounds of the time and memory that clients may take. Tests set tighter ones. */
-export interface HttpLimits {
+const HTTP_LIMITS = {
   /** From the first byte of a request, or from the start of the connection, to the end of the head. */
-  readonly headMs: number;
-  /** To the end of its body. */
-  readonly requestMs: number;
-  /** How long a connection stays open without a request. */
-  readonly keepAliveMs: number;
-  /** From the beginning of a response until the client has read it. Live streams have limits of their own. */
-  readonly responseMs: number;
-  /** Bytes of unread responses, of all clients together. */
-  readonly unsentBytes: number;
-  /** Header lines of a request. */
-  readonly headerLines: number;
-  /** Requests of one connection that wait for responses. */
-  readonly pipelined: number;
-}
-
-const HTTP_LIMITS: HttpLimits = {
   headMs: 20_000,
+  /** To the end of its body. */
   requestMs: 30_000,
-  // Longer than a load balancer keeps its connections, so that it is the one to close them.
+  /** How long a connection stays open without a request: longer than in a load balancer, which then closes it first. */
   keepAliveMs: 65_000,
+  /** From the beginning of a response until the client has read it. Live streams have limits of their own. */
   responseMs: 60_000,
+  /** Bytes of unread responses, of all clients together. */
   unsentBytes: 128 * 1024 * 1024,
+  /** Header lines of a request. */
   headerLines: 200,
+  /** Requests of one connection that wait for responses. */
   pipelined: 32,
-};
+} as const;
+export type HttpLimits = Readonly<Record<keyof typeof HTTP_LIMITS, number>>;
 
 const FINISH_WITHIN_MS = 10_000;
 /** How long a connection without a request may still send one, its last, when the server stops. */
@@ -58,7 +48,7 @@ export async function startHttpServer(
   listenAddress: ListenAddress,
   tighterLimits: Partial<HttpLimits> = {},
 ): Promise<HttpServer> {
-  const limits = { ...HTTP_LIMITS, ...tighterLimits };
+  const limits: HttpLimits = { ...HTTP_LIMITS, ...tighterLimits };
   const open = new OpenRequests();
   /** Connections without a request so far, which Node does not count as idle. */
   const unused = new Set<Socket>();

@@ -15,8 +15,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 
 /**
  * Sends a problem document for bytes that are not HTTP or come too late. If another response has begun or is pending, the connection is
- * cut: the
- * client would read the problem as part of that response.
+ * cut: the client would read the problem as part of that response.
  */
 export function handleClientErrors(open: OpenRequests): (error: Error, socket: Duplex) => void {
   return function handleClientError(error, socket) {

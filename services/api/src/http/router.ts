@@ -13,8 +13,7 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /**
  * All routes. The order of their stages is the order of errors: caller and rate limit, method, body, access, then the handler's. Under a
- * root that
- * requires authentication, an unknown path is reported to authenticated callers only.
+ * root that requires authentication, an unknown path is reported to authenticated callers only.
  */
 export function createRouter(implementations: readonly Implementation[], guards: Guards): Router {
   const router = Router({ caseSensitive: true });

@@ -82,8 +82,8 @@ export function createIdentity(options: IdentityOptions): Identity {
     const email = String(request.fields['email']);
     const address = request.req.ip ?? '';
     const device = await devices.find(request.req, email);
-    const attempt = limit?.begin({ email, address, device });
-    if (typeof attempt === 'number') throw tooManyAttempts('to sign in as this user', String(attempt));
+    const endAttempt = limit?.begin({ email, address, device });
+    if (typeof endAttempt === 'number') throw tooManyAttempts('to sign in as this user', String(endAttempt));
     let outcome: AttemptOutcome = 'undecided';
     try {
       // Created before the password is checked: if it changes meanwhile, the cookie is invalid.
@@ -93,7 +93,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (outcome === 'succeeded') response.headers.append('set-cookie', cookie);
       return response;
     } finally {
-      attempt?.end(outcome);
+      endAttempt?.(outcome);
     }
   }
 

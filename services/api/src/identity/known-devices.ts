@@ -8,8 +8,7 @@ const MAX_AGE_SECONDS = 180 * 24 * 60 * 60;
 
 /**
  * Recognizes browsers that have signed in as a user before, by a signed cookie that is valid until the password changes. It does not sign
- * in; it
- * only exempts from the delay that other clients' guesses cause (`SignInLimit`).
+ * in; it only exempts from the delay that other clients' guesses cause (`SignInLimit`).
  */
 export class KnownDevices {
   readonly #db: Database;

@@ -28,7 +28,7 @@ function attempts(maxCounters?: number): Attempts {
     attempt: ({ from, device = null, email = EMAIL, outcome = 'failed' }) => {
       const begun = limit.begin({ email, address: from, device });
       if (typeof begun === 'number') return begun;
-      begun.end(outcome);
+      begun(outcome);
       return 0;
     },
     sleep: (seconds) => void (now += seconds * 1_000),
@@ -78,7 +78,7 @@ describe('guesses', () => {
   test('at the same time do not exceed the limit', () => {
     const { limit } = attempts();
     const begun = networks(12).map((address) => limit.begin({ email: EMAIL, address, device: null }));
-    expect(begun.map((attempt) => typeof attempt)).toEqual([...Array(11).fill('object'), 'number']);
+    expect(begun.map((attempt) => typeof attempt)).toEqual([...Array(11).fill('function'), 'number']);
   });
 
   test('are free again after an hour', () => {

@@ -19,8 +19,7 @@ type Handler = (request: Request) => Promise<Response>;
 
 /**
  * Sign-in by OpenID Connect, for users and open invitations (docs/adr/0006-sessions.md). Its own better-auth instance is created again if
- * the
- * provider was unreachable, so that an unavailable provider affects neither sessions nor passwords.
+ * the provider was unreachable, so that an unavailable provider affects neither sessions nor passwords.
  */
 export function createSingleSignOn(settings: AuthSettings, oidc: OidcSettings): Handler {
   let connection = connect(settings, oidc);

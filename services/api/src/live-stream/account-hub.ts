@@ -22,8 +22,7 @@ export interface AccountHubOptions {
 
 /**
  * Follows one account in Postgres for all its streams in this process. It remembers the last timestamp of each monitor: these are in commit
- * order,
- * so a later one is new (docs/adr/0009-live-stream-by-polling.md).
+ * order, so a later one is new (docs/adr/0009-live-stream-by-polling.md).
  */
 export class AccountHub {
   /** Rejects if the first query failed; the hub is unusable then. */

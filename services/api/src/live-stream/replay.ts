@@ -7,8 +7,7 @@ import { type Message, opening, resetMessage, type StreamRecord, toMessage } fro
 
 /**
  * The first `limit` events and status changes in the ranges, by timestamp; `complete` if there are no others. A silent status change has
- * the
- * timestamp of its event: it follows the event, and the two are never split between two results.
+ * the timestamp of its event: it follows the event, and the two are never split between two results.
  * @param limit at least 2
  */
 export async function readRecords(

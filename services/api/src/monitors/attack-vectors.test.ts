@@ -90,8 +90,7 @@ function expected(vectors: readonly AttackVector[], status: (vector: AttackVecto
 }
 
 /**
- * A third of each class, at least one: create, update and override validate a URL by the same rules, and the three make up the
- * catalogue.
+ * A third of each class, at least one: create, update and override validate a URL by the same rules, and the three make up the catalogue.
  */
 function thirdByKind(third: 0 | 1 | 2): ReturnType<typeof vectorsByKind> {
   return vectorsByKind().map(([kind, , all]) => {

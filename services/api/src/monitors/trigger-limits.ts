@@ -4,6 +4,7 @@ import type { Caller } from '../http/request-state.ts';
 
 /** Triggered checks that one api process runs at a time: for one API key or session, for one account, and in total. */
 const TRIGGER_LIMITS = { caller: 25, account: 100, process: 1_000 } as const;
+type Limits = Readonly<Record<keyof typeof TRIGGER_LIMITS, number>>;
 const RETRY_AFTER_SECONDS = '5';
 
 interface RunningCheck {
@@ -16,10 +17,10 @@ interface RunningCheck {
 
 /** Counts the triggered checks in progress, whether or not their clients still wait. */
 export class TriggerLimits {
-  readonly #limits: Readonly<Record<keyof typeof TRIGGER_LIMITS, number>>;
+  readonly #limits: Limits;
   readonly #running = new Set<RunningCheck>();
 
-  constructor(limits: Readonly<Record<keyof typeof TRIGGER_LIMITS, number>> = TRIGGER_LIMITS) {
+  constructor(limits: Limits = TRIGGER_LIMITS) {
     this.#limits = limits;
   }
 

@@ -53,8 +53,8 @@ async function scrape(override: Partial<RegionMetricsOptions> = {}): Promise<str
 }
 
 /**
- * Scrapes, each time as a process that has just started, until all of these samples are there: a reading that takes too long on a
- * slow machine is left out of a scrape.
+ * Scrapes, each time as a process that has just started, until all of these samples are there: a reading that takes too long on a slow
+ * machine is left out of a scrape.
  * @param before done before each scrape
  */
 async function scrapeShowing(

@@ -32,8 +32,7 @@ export interface ReconcilerOptions extends ScheduleStores {
 
 /**
  * Keeps the queue's store as Postgres wants it: applies unapplied schedules, and compares the schedulers with the waves of all monitors.
- * Regions
- * run in parallel, so that a store that fails or hangs blocks no other.
+ * Regions run in parallel, so that a store that fails or hangs blocks no other.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
@@ -145,8 +144,7 @@ export class Reconciler {
 
   /**
    * Removes what Postgres, read again, still does not want. Meanwhile another api may have added a monitor to a wave that is removed, so
-   * waves that
-   * are wanted by then are restored.
+   * waves that are wanted by then are restored.
    */
   async #removeStray(schedules: RegionSchedules, region: string, stray: readonly string[]): Promise<void> {
     const wanted = new Set(await this.#wantedIds(region));

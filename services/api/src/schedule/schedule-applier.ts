@@ -23,8 +23,7 @@ export interface ScheduleApplierOptions {
 
 /**
  * Applies schedules right after a commit, without delaying the request. Changes of a region are collected while an earlier batch is in
- * progress.
- * The reconciler handles schedules that fail or do not fit.
+ * progress. The reconciler handles schedules that fail or do not fit.
  */
 export class ScheduleApplier {
   readonly #options: ScheduleApplierOptions;

@@ -21,7 +21,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   const auditedAt = new Map<string, number>();
   const synced = new Counter({
     name: 'tocsin_schedules_synced_total',
-    help: 'Waves put into and taken out of the queue, by cause: commit, unapplied, missing, lost, ahead or stray.',
+    help: 'Waves added to and removed from the queue, by cause: commit, unapplied, missing, lost, ahead or stray.',
     labelNames: ['region', 'cause', 'action'],
     registers,
   });
@@ -32,7 +32,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   });
   const auditAge = new Gauge({
     name: 'tocsin_schedule_audit_age_seconds',
-    help: "Time since a region's schedules were last compared with the monitors; only where the reconciler leads.",
+    help: "Time since a region's schedules were last compared with the monitors; exported by the leader only.",
     labelNames: ['region'],
     registers: [],
     collect() {

@@ -16,8 +16,7 @@ export interface ScheduleStores {
 
 /**
  * Adds the missing waves of these monitors in one region to the store, queues first checks, and records both. Safe to run twice, late, and
- * by several
- * processes at once, because Postgres is read again after the store was written.
+ * by several processes at once, because Postgres is read again after the store was written.
  * @param traceparents for the traces of first checks, by monitor
  * @returns how many waves were added
  */
