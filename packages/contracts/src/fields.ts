@@ -134,7 +134,7 @@ export function monitorIdList(error: (given: unknown) => string): z.ZodArray<z.Z
 
 /** The size of a page, capped at the maximum. */
 export const pageLimit = z
-  .string({ error: 'must be given once' })
+  .string({ error: 'must be given only once' })
   .regex(/^\d{1,15}$/, { error: 'must be an integer of at least 1' })
   .transform(Number)
   .refine((count) => count >= 1, { error: 'must be an integer of at least 1' })

@@ -16,7 +16,7 @@ export const apiKeyRoutes = defineRoutes(common, {
   createApiKey: {
     endpoint: 'POST /api/dashboard/api-keys',
     summary: 'Create an API key',
-    description: 'It has the scopes `read` and `write`. Only this response contains it.',
+    description: 'The key has the scopes `read` and `write`. It is returned only in this response.',
     body: createApiKeySchema,
     bodyExample: { name: 'Deployments', expiresAt: '2027-11-20T00:00:00Z' },
     status: 201,
@@ -34,7 +34,7 @@ export const apiKeyRoutes = defineRoutes(common, {
   deleteApiKey: {
     endpoint: 'DELETE /api/dashboard/api-keys/:id',
     summary: 'Delete an API key',
-    description: 'It stops working at once, permanently.',
+    description: 'The key stops working at once. This cannot be undone.',
     resource: 'apiKey',
   },
 });

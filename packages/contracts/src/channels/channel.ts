@@ -11,7 +11,7 @@ const monitorIds = monitorIdList((given) =>
     const seen = new Set<string>();
     for (const [index, id] of ids.entries()) {
       if (seen.has(id)) {
-        context.addIssue({ code: 'custom', path: [index], message: 'names a monitor a second time' });
+        context.addIssue({ code: 'custom', path: [index], message: 'is a duplicate' });
       }
       seen.add(id);
     }
@@ -36,7 +36,7 @@ export type ChannelInput = z.infer<typeof createChannelSchema>;
 export const updateChannelSchema = z
   .strictObject({
     ...fields,
-    enabled: flag.describe('False: deliveries are held. True: they are sent again.'),
+    enabled: flag.describe('False holds its deliveries; true sends new ones again.'),
   })
   .partial()
   .meta({ id: 'ChannelUpdate' });

@@ -20,7 +20,7 @@ export const channelRoutes = defineRoutes(common, {
     endpoint: 'POST /api/dashboard/channels',
     summary: 'Create a channel',
     description:
-      'The response contains the secret that signs its webhooks. An address that webhooks may not reach is refused.',
+      'The response contains the secret that signs its webhooks. A URL that webhooks may not reach is refused.',
     body: createChannelSchema,
     bodyExample: { name: 'On call', url: 'https://hooks.example/tocsin', monitorIds: [MONITOR.id] },
     status: 201,
@@ -67,7 +67,7 @@ export const channelRoutes = defineRoutes(common, {
     access: 'owner',
     summary: 'Rotate the secret of a channel',
     description:
-      'The previous secret also signs for 24 hours. Another rotation within that time ends the one before.',
+      'Webhooks are also signed with the previous secret for 24 hours, or until the next rotation.',
     resource,
     body: noFields,
     response: z.strictObject({
@@ -83,7 +83,7 @@ export const channelRoutes = defineRoutes(common, {
     endpoint: 'POST /api/dashboard/channels/:id/test',
     summary: 'Send a test event',
     description:
-      'Works for a disabled channel too. Waits for the outcome of its only attempt; 504 if no notifier makes one.',
+      'Also works for a disabled channel. Waits for the outcome of the only attempt. Returns 504 if no notifier sends it in time.',
     resource,
     body: noFields,
     response: channelTestSchema,

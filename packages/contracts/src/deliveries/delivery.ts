@@ -6,7 +6,7 @@ export const deliverySchema = z
   .strictObject({
     id: z.uuid(),
     event: z.enum(WEBHOOK_EVENTS),
-    monitorId: z.string().describe('`test` of a test event.'),
+    monitorId: z.string().describe('`test` for a test event.'),
     state: z
       .enum(DELIVERY_STATES)
       .describe(
@@ -26,7 +26,7 @@ const attemptSchema = z
   .strictObject({
     startedAt: timestamp,
     durationMs: z.int().min(0),
-    statusCode: z.int().nullable().describe('Of the response of the receiver; null without one.'),
+    statusCode: z.int().nullable().describe('Status code of the response; null without a response.'),
     error: z.string().nullable().describe('What failed; null after a 2xx.'),
     responseExcerpt: z.string().nullable().describe('The beginning of the response body.'),
   })

@@ -47,7 +47,7 @@ export const deliveryRoutes = defineRoutes(common, {
     endpoint: 'POST /api/dashboard/deliveries/:id/redeliver',
     summary: 'Redeliver a delivery',
     description:
-      'Sends the same bytes at once and restarts the retry schedule. 409 while an attempt is in progress or the channel is disabled.',
+      'Sends the same bytes at once and restarts the retry schedule. Returns 409 while an attempt is in progress or the channel is disabled.',
     resource: 'delivery',
     body: noFields,
     status: 202,

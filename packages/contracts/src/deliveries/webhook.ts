@@ -11,7 +11,7 @@ export const WEBHOOK_DEADLINE_MS = 5_000;
 export const webhookPayloadSchema = z
   .strictObject({
     event: z.enum(WEBHOOK_EVENTS),
-    monitorId: z.string().describe('`test` of a test event.'),
+    monitorId: z.string().describe('`test` for a test event.'),
     monitorName: z.string(),
     status: z.enum(['UP', 'DOWN', 'MAINTENANCE']).describe('The new status.'),
     previousStatus: z.enum(['PENDING', 'UP', 'DOWN', 'MAINTENANCE']).describe('The status just before.'),
@@ -21,7 +21,7 @@ export const webhookPayloadSchema = z
       .describe('Why the check failed; null if the monitor is not `DOWN`.'),
     region: z.string().describe('Code of the region of the check.'),
     timestamp: z.iso.datetime({ precision: 3 }).describe('Identifies the event together with `monitorId`.'),
-    runbookUrl: z.string().nullable().describe('The one of the monitor; null if it has none.'),
+    runbookUrl: z.string().nullable().describe('Runbook URL of the monitor, or null.'),
   })
   .meta({
     id: 'WebhookPayload',

@@ -26,7 +26,7 @@ export const signInRoutes = defineRoutes(signIn, {
     endpoint: 'POST /api/auth/sign-in/email',
     summary: 'Sign in with a password',
     description:
-      'Sets the session cookie. An address may try three times in ten seconds, then gets 429. After ten failed attempts for a user, further attempts take turns, five seconds apart, whether or not the user exists. A 429 says in `Retry-After` when the turn of this network comes. A browser that has signed in as the user before is not delayed by the attempts of others.',
+      'Sets the session cookie. An IP address may make three attempts in ten seconds. After ten failed attempts for a user, existing or not, further attempts take turns, five seconds apart; the `Retry-After` of a 429 says when to retry. A browser that has signed in as the user before is not delayed by the attempts of others.',
     body: z.strictObject({ email: emailSchema, password }),
     responseHeaders: ['Set-Cookie'],
   },
@@ -86,7 +86,7 @@ export const singleSignOnRoutes = defineRoutes(common, {
     endpoint: 'GET /api/auth/callback/oidc',
     summary: 'Finish single sign-on',
     description:
-      'The provider sends the browser here. It is redirected, signed in, to where it wanted to go, or to a page that explains the error. Available only if single sign-on is configured.',
+      'The provider redirects the browser here. The response starts a session and redirects to the `callbackURL`, or to a page that explains the error. Available only if single sign-on is configured.',
     // Providers add parameters of their own, which are ignored.
     query: z.object({
       state: z.string().optional(),

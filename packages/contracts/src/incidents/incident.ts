@@ -11,7 +11,7 @@ export const incidentSchema = z
     resolvedAt: timestamp.nullable().describe('Null while it is open.'),
     durationSeconds: z.int().min(0).describe('Whole seconds; until now if it is open.'),
     cause: errorReasonSchema.nullable().describe('Why the check that opened it failed.'),
-    region: z.string().describe('Of the check that opened it.'),
+    region: z.string().describe('Region of the check that opened it.'),
   })
   .meta({ id: 'Incident', description: 'A period in which a monitor was `DOWN`.' });
 export type Incident = z.infer<typeof incidentSchema>;

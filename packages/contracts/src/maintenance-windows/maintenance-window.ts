@@ -10,10 +10,10 @@ const MAX_MONITORS = 5_000;
 const MAX_TEXT = 500;
 
 const idList = monitorIdList(() => 'must be an array of ids of monitors')
-  .max(MAX_MONITORS, { error: `must name at most ${MAX_MONITORS} monitors` })
-  .refine((ids) => new Set(ids).size === ids.length, { error: 'must not name a monitor twice' })
+  .max(MAX_MONITORS, { error: `must contain at most ${MAX_MONITORS} monitors` })
+  .refine((ids) => new Set(ids).size === ids.length, { error: 'must not contain a monitor twice' })
   .meta({ uniqueItems: true });
-const monitorIds = idList.min(1, { error: 'must name at least one monitor' }).meta({ uniqueItems: true });
+const monitorIds = idList.min(1, { error: 'must contain at least one monitor' }).meta({ uniqueItems: true });
 
 /** The fields of a maintenance window. `validateSchedule` of core checks the rules between fields. */
 const fields = {

@@ -32,7 +32,7 @@ export const monitorSetSchema = z
     ),
     monitors: z
       .array(monitorSetEntrySchema, { error: 'must be an array of monitors' })
-      .max(LIMITS.monitorSetSize, { error: `must hold at most ${LIMITS.monitorSetSize} monitors` })
+      .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} monitors` })
       .describe('Each with an `externalId` of its own.'),
     prune: z
       .boolean({ error: 'must be true or false' })

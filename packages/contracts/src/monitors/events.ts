@@ -10,7 +10,7 @@ export const monitorRegionSchema = z
       .enum(CHECK_STATUSES)
       .nullable()
       .describe(
-        'Of the last check that counts. Null, like `lastCheckedAt`, if there is none since the region was assigned, the check was changed, or all regions were silent.',
+        'Result of the last check that counts. Null, like `lastCheckedAt`, if there is none since the region was assigned, the check was changed, or all regions stopped reporting.',
       ),
     failing: z.boolean().describe("Whether its consecutive failures have reached the monitor's threshold."),
     consecutiveFailures: z.int().min(0),
@@ -67,7 +67,7 @@ export const eventSchema = z
     source: z.enum(CHECK_SOURCES).describe('Whether the check was scheduled or triggered.'),
     url: z.string().nullable().describe("The URL of a trigger that replaced the monitor's; null otherwise."),
     timings: timingsSchema,
-    runbookUrl: z.string().nullable().describe('The current one of the monitor.'),
+    runbookUrl: z.string().nullable().describe('Current runbook URL of the monitor.'),
   })
   .meta({ id: 'Event', description: 'The recorded result of one check.' });
 export type Event = z.infer<typeof eventSchema>;
@@ -75,7 +75,7 @@ export type Event = z.infer<typeof eventSchema>;
 export const eventsQuerySchema = z.object({
   limit: pageLimit,
   since: z
-    .string({ error: 'must be given once' })
+    .string({ error: 'must be given only once' })
     .pipe(
       instant(
         'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z (write + as %2B in a query)',
@@ -106,7 +106,7 @@ const rule = `must be 1 to ${maxMonitors} ids of monitors, separated by commas`;
 /** An id that is given twice counts once. */
 export const recentChecksQuerySchema = z.object({
   monitorIds: z
-    .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be given once') })
+    .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be given only once') })
     .transform((text) => [...new Set(text.toLowerCase().split(','))])
     .pipe(z.array(z.uuid({ error: rule })).max(maxMonitors, { error: rule }))
     .describe(`1 to ${maxMonitors} ids of monitors, separated by commas.`),
@@ -134,7 +134,9 @@ export const statusChangeSchema = z
     previousStatus: z.enum(MONITOR_STATUSES),
     status: z.enum(MONITOR_STATUSES),
     timestamp: timestamp.describe('When the monitor changed to the new status.'),
-    region: z.string().describe("Of the check that caused the change, otherwise the monitor's first region."),
+    region: z
+      .string()
+      .describe("Region of the check that caused the change, otherwise the monitor's first region."),
     errorReason: errorReasonSchema
       .nullable()
       .describe('Null if the status is not `DOWN`, or if `DOWN` returned silently after maintenance.'),

@@ -37,8 +37,8 @@ const regionCode = z.string({ error: 'must be a string' }).regex(REGION_PATTERN,
 
 const regionList = z
   .array(regionCode, { error: 'must be an array of region codes' })
-  .max(LIMITS.regionCount, { error: `must hold at most ${LIMITS.regionCount} regions` })
-  .refine((regions) => new Set(regions).size === regions.length, { error: 'must not name a region twice' })
+  .max(LIMITS.regionCount, { error: `must contain at most ${LIMITS.regionCount} regions` })
+  .refine((regions) => new Set(regions).size === regions.length, { error: 'must not contain a region twice' })
   .meta({ uniqueItems: true });
 
 const utf8 = new TextEncoder();

@@ -28,7 +28,7 @@ function headerProblem(name: string, value: unknown): string | null {
   if (FORBIDDEN.has(name.toLowerCase()))
     return 'is set by the connection itself and cannot be a custom header';
   if (typeof value !== 'string') return 'must be a string';
-  if (INVALID_FIELD_VALUE.test(value)) return 'must hold visible Latin-1 characters, spaces and tabs only';
+  if (INVALID_FIELD_VALUE.test(value)) return 'must contain visible Latin-1 characters, spaces and tabs only';
   if (value.length > LIMITS.headerValueCharacters) {
     return `must be at most ${LIMITS.headerValueCharacters} characters`;
   }
@@ -47,7 +47,7 @@ export const requestHeaders = z
   .superRefine((headers, context) => {
     const names = Object.keys(headers);
     if (names.length > LIMITS.headerCount) {
-      context.addIssue({ code: 'custom', message: `must hold at most ${LIMITS.headerCount} headers` });
+      context.addIssue({ code: 'custom', message: `must contain at most ${LIMITS.headerCount} headers` });
     }
     const seen = new Set<string>();
     for (const name of names) {

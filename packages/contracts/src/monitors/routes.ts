@@ -33,7 +33,7 @@ const idempotencyKey = z
   )
   .optional()
   .describe(
-    `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. The same request with it gets the first response again for ${LIMITS.idempotencyKeyHours} hours and creates nothing. Another request with it is refused with 422; one sent while the first is in progress, with 409 and \`Retry-After\`.`,
+    `A name for this request, such as a UUID: visible ASCII, at most ${LIMITS.idempotencyKeyCharacters} characters. For ${LIMITS.idempotencyKeyHours} hours, the same request with the same key returns the first response and creates nothing. Another request with the key returns 422. A request while the first one is in progress returns 409 with \`Retry-After\`.`,
   );
 
 const forPrograms = { tag: 'Monitors', access: 'key' } as const;
@@ -51,7 +51,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
   createMonitor: {
     endpoint: 'POST /api/cli/monitors',
     summary: 'Create a monitor',
-    description: 'It is checked at once, and `PENDING` until then.',
+    description: 'The monitor is checked at once and is `PENDING` until the check completes.',
     access: 'write key',
     headers: z.object({ 'Idempotency-Key': idempotencyKey }),
     body: createMonitorSchema,
@@ -74,7 +74,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
   getMonitor: {
     endpoint: 'GET /api/cli/monitors/:id',
     summary: 'Get a monitor',
-    description: `With its ${LIMITS.recentEvents} latest events, newest first.`,
+    description: `Includes its ${LIMITS.recentEvents} latest events, newest first.`,
     resource,
     response: z.strictObject({
       monitor: monitorSchema,
@@ -93,7 +93,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     access: 'write key',
     resource,
     headers: ifMatch(
-      'The `ETag` of the monitor as you know it. If the monitor has changed since, the request is refused with 412.',
+      'The `ETag` of the monitor that you read. If the monitor has changed since, the request returns 412.',
     ),
     body: updateMonitorSchema,
     bodyExample: { interval: 30, assertions: { statusCode: 200, maxLatency: 800 } },
@@ -109,7 +109,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     access: 'write key',
     resource,
     headers: ifMatch(
-      'The `ETag` of the monitor as you know it. If the monitor has changed since, the request is refused with 412.',
+      'The `ETag` of the monitor that you read. If the monitor has changed since, the request returns 412.',
     ),
     errors: ['precondition_failed'],
   },
@@ -118,7 +118,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     tag: 'Checks',
     summary: 'Trigger a check',
     description:
-      'Waits for the result, which is an event like any other. With a `url` (for programs: a key with the scope `write`) that URL is checked this once, and the status does not change. 409 if no key of the server opens its headers or body; 504 if no checker of its first region responds in time.',
+      'Waits for the result, which is recorded as an event. With a `url`, that URL is checked instead, and the status does not change; an API key needs the scope `write` for it. Returns 409 if no key of the server decrypts the headers or body of the monitor, and 504 if no checker of its first region responds in time.',
     requiresWriteScope: ({ url = null }) => url !== null,
     resource,
     body: triggerSchema,

@@ -55,7 +55,7 @@ export type User = z.infer<typeof userSchema>;
 export const invitationSchema = z
   .strictObject({
     id: z.uuid(),
-    role: z.enum(USER_ROLES).describe('Of the new user.'),
+    role: z.enum(USER_ROLES).describe('Role of the new user.'),
     email: z.string().nullable().describe('Null: the recipient of the link chooses an address.'),
     expiresAt: timestamp,
     createdAt: timestamp,

@@ -40,7 +40,7 @@ const NOT_HOURLY = ['BYMONTH', 'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO', 'BYSETPOS'
 export function validateRruleText(text: string): string | null {
   if (text.length > MAX_CHARACTERS) return `must be at most ${MAX_CHARACTERS} characters`;
   if (/DTSTART|DTEND|TZID|\n/i.test(text)) {
-    return 'must hold the rule only: the start is `startsAt`, the zone is `timeZone`';
+    return 'must contain the rule only: the start is `startsAt`, the zone is `timeZone`';
   }
   const parts = new Map<string, string>();
   for (const part of text.split(';')) {
@@ -126,7 +126,7 @@ function validateList(
   expected: string,
 ): string | null {
   const values = value.split(',');
-  if (values.length > MAX_VALUES) return `${name} must hold at most ${MAX_VALUES} values`;
+  if (values.length > MAX_VALUES) return `${name} must contain at most ${MAX_VALUES} values`;
   return values.every(valid) ? null : `${name} must be ${expected}, with commas between`;
 }
 

@@ -57,7 +57,7 @@ function authenticateSession({ identity }: Pick<ApiContext, 'identity'>): Reques
   return async function authenticateUser(req, res, next) {
     const signedIn = req.headers.cookie === undefined ? null : await identity.find(req);
     if (signedIn === null)
-      throw new AppError('not_signed_in', 'Sign in: there is no session, or it has ended.');
+      throw new AppError('not_signed_in', 'There is no session, or it has ended. Sign in.');
     const { accountId, userId, role, sessionId, cookies } = signedIn;
     for (const cookie of cookies) res.append('Set-Cookie', cookie);
     stateOf(res).caller = { accountId, apiKeyId: null, canWrite: true, userId, role, sessionId };
@@ -107,10 +107,10 @@ export function requireAccess({ access, requiresWriteScope }: Route): RequestHan
   return function checkAccess(req, res, next) {
     const needsScope = access === 'write key' || requiresWriteScope?.(bodyOf(req)) === true;
     if (needsScope && !callerOf(res).canWrite) {
-      throw new AppError('forbidden', 'This needs an API key with the scope write.');
+      throw new AppError('forbidden', 'This requires an API key with the scope write.');
     }
     if (access === 'owner' && callerOf(res).role !== 'owner') {
-      throw new AppError('owner_required', 'Ask an owner of the account.');
+      throw new AppError('owner_required', 'This requires the role owner. Ask an owner of the account.');
     }
     next();
   };

@@ -88,7 +88,7 @@ async function testChannel(
   if (shutdown.aborted) throw stopping();
   throw new AppError(
     'delivery_not_attempted',
-    `No notifier sent it within ${TEST_WITHIN_MS / 1_000} seconds.`,
+    `No notifier sent the test event within ${TEST_WITHIN_MS / 1_000} seconds.`,
   );
 }
 

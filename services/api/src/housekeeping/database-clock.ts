@@ -52,10 +52,10 @@ export class DatabaseClock {
     const agrees = Math.max(aheadMs, behindMs) <= MAX_DIFFERENCE_MS;
     if (agrees !== this.#agreed) {
       this.#agreed = agrees;
-      if (agrees) logger.info("This process' clock and that of Postgres agree again");
+      if (agrees) logger.info('The clocks of this process and Postgres agree again');
       else {
         logger.error(
-          "This process' clock and that of Postgres differ: nothing is deleted or rolled up until they agree",
+          'The clocks of this process and Postgres differ: nothing is deleted or rolled up until they agree',
           { aheadMs: Math.round(aheadMs - behindMs) },
         );
       }

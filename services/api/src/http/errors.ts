@@ -28,7 +28,7 @@ export function handleErrors(logger: Logger): ErrorRequestHandler {
     const { requestId } = stateOf(res);
     const known = toAppError(error);
     if (known.code === 'internal') logger.error('A request failed', { requestId, error });
-    if (known.code === 'unavailable') logger.warn('A request could not be served now', { requestId, error });
+    if (known.code === 'unavailable') logger.warn('A request could not be served', { requestId, error });
     // Part of the response has been sent: Express can only cut the connection.
     if (res.headersSent) next(error);
     else sendProblem(res, known, requestId);
@@ -43,8 +43,8 @@ function sendProblem(res: Response, error: AppError, requestId: string): void {
 /** Anything unexpected is `internal`, without details. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (isOutage(error)) return unavailable('The database cannot be reached now. Try again soon.', error);
-  return new AppError('internal', 'Something went wrong on our side.', { cause: error });
+  if (isOutage(error)) return unavailable('The database is unavailable. Try again later.', error);
+  return new AppError('internal', 'An unexpected error occurred.', { cause: error });
 }
 
 /** A 503: the same request may succeed in a few seconds. `cause` is only logged. */
@@ -54,7 +54,7 @@ export function unavailable(detail: string, cause?: unknown): AppError {
 
 /** For requests that wait for something when the server stops. */
 export function stopping(): AppError {
-  return unavailable('This server is stopping. Try again soon.');
+  return unavailable('This server is shutting down. Try again.');
 }
 
 /** Errors in one response, so that it is never larger than its request. */
@@ -64,7 +64,7 @@ const MAX_FIELD_ERRORS = 100;
 export function invalidFields(errors: readonly FieldError[]): AppError {
   const fields = [...new Set(errors.map(({ path }) => path))];
   const shown = fields.length > 10 ? `${fields.slice(0, 10).join(', ')}, …` : fields.join(', ');
-  return new AppError('validation_failed', `These fields are not valid: ${shown}.`, {
+  return new AppError('validation_failed', `These fields are invalid: ${shown}.`, {
     errors: errors.slice(0, MAX_FIELD_ERRORS),
   });
 }

@@ -70,7 +70,7 @@ describe('problems', () => {
       type: 'urn:tocsin:problem:validation-failed',
       title: 'The request is not valid',
       status: 400,
-      detail: 'These fields are not valid: name, url.',
+      detail: 'These fields are invalid: name, url.',
       instance: response.headers['x-request-id'],
       errors: [
         { path: 'name', message: 'must not be blank (1 to 255 characters)' },
@@ -115,7 +115,7 @@ describe('problems', () => {
         type: 'urn:tocsin:problem:internal',
         title: 'Internal error',
         status: 500,
-        detail: 'Something went wrong on our side.',
+        detail: 'An unexpected error occurred.',
         instance: response.headers['x-request-id'],
       });
       const requestId = response.headers['x-request-id'] ?? '';

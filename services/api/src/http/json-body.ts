@@ -47,7 +47,7 @@ function requireJson(contentType: string | undefined): void {
   }
   const charset = type.params.get('charset') ?? 'utf-8';
   if (!/^utf-?8$/i.test(charset)) {
-    throw new AppError('unsupported_media_type', 'JSON is read as UTF-8 only: leave the charset out.');
+    throw new AppError('unsupported_media_type', 'JSON must be UTF-8. Omit the charset from Content-Type.');
   }
 }
 
@@ -77,7 +77,9 @@ function toBodyError(error: unknown, limit: number): unknown {
   }
   if (status === 415) return unsupportedCoding(error);
   if (status === 400) {
-    return new AppError('malformed_body', 'The body could not be read to its end.', { cause: error });
+    return new AppError('malformed_body', 'The body is incomplete or cannot be decompressed.', {
+      cause: error,
+    });
   }
   return error;
 }

@@ -48,7 +48,7 @@ function requireFewValues(text: string): void {
     else if (character === COMMA || character === BRACKET || character === BRACE) values += 1;
   }
   if (values <= LIMITS.bodyValues) return;
-  throw new AppError('body_too_large', `The body must hold at most ${LIMITS.bodyValues} values.`);
+  throw new AppError('body_too_large', `The body must contain at most ${LIMITS.bodyValues} values.`);
 }
 
 /** V8 quotes the text around an error, which may be a secret: it must not get into responses, and so into logs of pipelines. */

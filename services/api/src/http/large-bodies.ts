@@ -18,7 +18,7 @@ export function boundLargeBodies(waitMs: number = WAIT_MS): RequestHandler {
       return;
     }
     const release = await limiter.acquire({ account: callerOf(res).accountId }, waitMs);
-    if (release === null) throw unavailable('Other large sets are being applied. Try again soon.');
+    if (release === null) throw unavailable('Other large sets are being applied. Try again later.');
     const finish = (): void => {
       req.socket.off('close', finish);
       release();

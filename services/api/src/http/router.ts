@@ -80,5 +80,5 @@ function stagesOf(route: Route): readonly RequestHandler[] {
 
 /** For a path that no route has. */
 export const notFound: RequestHandler = () => {
-  throw new AppError('not_found', 'There is nothing at this path.');
+  throw new AppError('not_found', 'This path does not exist.');
 };

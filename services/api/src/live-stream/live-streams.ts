@@ -103,7 +103,7 @@ export class LiveStreams {
       });
     }
     if (this.#streams.size >= perProcess) {
-      throw unavailable(`This server has ${perProcess} open streams, its maximum. Try again soon.`);
+      throw unavailable(`This server has ${perProcess} open streams, the maximum. Try again later.`);
     }
   }
 

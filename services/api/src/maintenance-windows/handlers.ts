@@ -74,7 +74,7 @@ async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]):
     const { statusChangeIds } = await settleMaintenance(context.db, monitorIds);
     hintStatusChanges(context, statusChangeIds);
   } catch (error) {
-    context.logger.warn('Could not end maintenance at once; the clock does it', { error });
+    context.logger.warn('Could not end maintenance at once; a notifier will', { error });
   }
 }
 

@@ -49,7 +49,7 @@ const MAX_MEMBERS = 1_000;
 const outerSchema = monitorSetSchema.extend({
   monitors: z
     .array(z.unknown(), { error: 'must be an array of monitors' })
-    .max(LIMITS.monitorSetSize, { error: `must hold at most ${LIMITS.monitorSetSize} monitors` }),
+    .max(LIMITS.monitorSetSize, { error: `must contain at most ${LIMITS.monitorSetSize} monitors` }),
 });
 
 /**
@@ -109,7 +109,7 @@ function findOverfull(entry: unknown): FieldError[] {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return [];
   return Object.entries(entry)
     .filter(([, value]) => typeof value === 'object' && value !== null && countOf(value) > MAX_MEMBERS)
-    .map(([field]) => ({ path: field, message: `must not hold more than ${MAX_MEMBERS} values` }));
+    .map(([field]) => ({ path: field, message: `must not contain more than ${MAX_MEMBERS} values` }));
 }
 
 function countOf(value: object): number {

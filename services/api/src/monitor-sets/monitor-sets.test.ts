@@ -313,7 +313,7 @@ describe('an invalid set', () => {
       const { status, body: response } = await send(text);
       expect([status, (response as { detail: string }).detail]).toEqual([
         413,
-        'The body must hold at most 1000000 values.',
+        'The body must contain at most 1000000 values.',
       ]);
     }
     // Commas and brackets in strings do not count.
@@ -327,7 +327,7 @@ describe('an invalid set', () => {
       expect.objectContaining({
         errors: ['regions', 'headers'].map((field) => ({
           path: `monitors.0.${field}`,
-          message: 'must not hold more than 1000 values (externalId "b")',
+          message: 'must not contain more than 1000 values (externalId "b")',
         })),
       }),
     ]);

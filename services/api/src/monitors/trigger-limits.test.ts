@@ -43,7 +43,7 @@ describe('TriggerLimits', () => {
     expect(refusalOf(program('d', 'other'))).toBeNull();
     expect(refusalOf(program('e', 'third'))).toEqual([
       'unavailable',
-      'This server runs 4 triggered checks already. Try again soon.',
+      'This server runs 4 triggered checks already. Try again later.',
       '5',
     ]);
   });

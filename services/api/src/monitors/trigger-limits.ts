@@ -39,7 +39,7 @@ export class TriggerLimits {
     }
     if (ofAccount.length >= perAccount) throw limited(`This account runs ${perAccount}`);
     if (this.#running.size >= inAll) {
-      throw unavailable(`This server runs ${inAll} triggered checks already. Try again soon.`);
+      throw unavailable(`This server runs ${inAll} triggered checks already. Try again later.`);
     }
     const check = { callerId, accountId, endsAt: now + maxDurationMs };
     this.#running.add(check);

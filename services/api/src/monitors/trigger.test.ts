@@ -200,7 +200,7 @@ describe('trigger', () => {
     expect(response.status).toBe(504);
     expect(response.body).toMatchObject({
       type: 'urn:tocsin:problem:check-not-answered',
-      detail: 'No checker of region nowhere gave a result within 6 seconds.',
+      detail: 'No checker of region nowhere returned a result within 6 seconds.',
     });
     // This limit is by the clock of Postgres, which is not stopped: a trigger that has not started by then never starts.
     const { rows } = await api.database.pool.query<{ id: string; ended: boolean }>(

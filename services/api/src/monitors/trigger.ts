@@ -51,7 +51,7 @@ function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
     if (!(error instanceof UnreadableMonitorError)) throw error;
     throw new AppError(
       'conflict',
-      'No key of this server opens the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
+      'No key of this server decrypts the header values or the body of this monitor, so it cannot be checked. Restore the key in SECRETS_KEY, or update the monitor with its headers and body.',
       { cause: error },
     );
   }
@@ -76,7 +76,7 @@ async function requestCheck(
   try {
     await producers.addTrigger(trigger.region, { triggerId: trigger.id });
   } catch (error) {
-    throw unavailable('The check cannot be queued now. Try again soon.', error);
+    throw unavailable('The check could not be queued. Try again later.', error);
   }
   return trigger.id;
 }
@@ -105,5 +105,5 @@ async function awaitEvent(
 
 function noResult({ regions, timeoutSeconds }: MonitorRow): string {
   const region = regions[0] === undefined ? 'the default region' : `region ${regions[0]}`;
-  return `No checker of ${region} gave a result within ${timeoutSeconds + START_WITHIN_MS / 1_000} seconds.`;
+  return `No checker of ${region} returned a result within ${timeoutSeconds + START_WITHIN_MS / 1_000} seconds.`;
 }

@@ -16,13 +16,13 @@ const errorRows = Object.keys(ERRORS).map((code) => {
 /** What applies to every request. */
 const description = `Tocsin checks URLs on a schedule from one or more regions, records every result, and turns status changes into webhooks.
 
-**Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. Resources of another account are not found: 404.
+**Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. Resources of another account return 404.
 
-Bodies are JSON in UTF-8, at most ${LIMITS.apiBodyBytes} bytes unless stated otherwise. Unknown fields are refused. All invalid fields are reported at once. Timestamps are returned in UTC with milliseconds and accepted with any offset. Every \`GET\` route also responds to \`HEAD\`. A method that a path does not support gets 405 with \`Allow\`. Requests may be limited for each key and session: 429 with \`Retry-After\`.
+Bodies are JSON in UTF-8, at most ${LIMITS.apiBodyBytes} bytes unless stated otherwise. Unknown fields are refused. All invalid fields are reported at once. Timestamps are returned in UTC with milliseconds and accepted with any offset. Every \`GET\` route also responds to \`HEAD\`. An unsupported method returns 405 with \`Allow\`. Each key and session may have a rate limit: 429 with \`Retry-After\`.
 
 ## Errors
 
-Every error is \`application/problem+json\` (RFC 9457), except those of signing in.
+Every error is \`application/problem+json\` (RFC 9457), except errors of signing in.
 
 | status | type | meaning |
 | ------ | ---- | ------- |
@@ -104,11 +104,11 @@ function sortByName(components: Readonly<Record<string, JsonObject>>): JsonObjec
 
 const WEBHOOKS_TAG = {
   name: 'Webhooks',
-  description: 'What receivers get. Each webhook is a `POST` to the URL of a channel.',
+  description: 'Requests to receivers. Each webhook is a `POST` to the URL of a channel.',
 };
 
 const SIGN_IN_REFUSED: JsonObject = {
-  description: 'Refused, by better-auth or by the checks before it.',
+  description: 'Refused by better-auth, or before the request reaches it.',
   headers: headersWith(),
   content: {
     'application/json': {

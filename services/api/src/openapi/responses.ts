@@ -18,15 +18,15 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
   Location: { description: 'URL of the created resource, or of the redirect.', required: true, schema: text },
   ETag: {
     description:
-      'The version of what is returned. That of a monitor changes with its fields, not with checks. That of a set identifies the plan.',
+      'Version of the resource. For a monitor, it changes with the fields, not with checks. For a set, it identifies the plan.',
     required: true,
     schema: text,
   },
   'Idempotency-Replayed': {
-    description: '`true` if the response is that of an earlier identical request.',
+    description: '`true` if this repeats the response to an earlier identical request.',
     schema: { type: 'string', const: 'true' },
   },
-  'Set-Cookie': { description: 'The session cookie, if a session began.', schema: text },
+  'Set-Cookie': { description: 'The session cookie, if a session was started.', schema: text },
   'Retry-After': {
     description: 'Seconds to wait before retrying.',
     required: true,
@@ -38,7 +38,8 @@ export const HEADERS: Readonly<Record<HeaderName, JsonObject>> = {
     schema: { type: 'string', pattern: '^Bearer' },
   },
   RateLimit: {
-    description: 'What remains of the limit, and for how many seconds. Present if requests are limited.',
+    description:
+      'The remaining requests, and the seconds until the limit resets. Present if requests are limited.',
     schema: text,
   },
   'RateLimit-Policy': {
@@ -96,7 +97,7 @@ function errorResponse(codes: readonly ErrorCode[]): JsonObject {
 
 function example(code: ErrorCode): Problem {
   const isOfFields = code === 'validation_failed';
-  const detail = isOfFields ? 'These fields are not valid: interval.' : `${ERRORS[code].title}.`;
+  const detail = isOfFields ? 'These fields are invalid: interval.' : `${ERRORS[code].title}.`;
   const error = new AppError(code, detail, isOfFields ? { errors: FIELD_ERRORS } : {});
   return toProblem(error, '5c1f4d1b-2a3c-4e2d-8f5a-019a9f0e5d2e');
 }
