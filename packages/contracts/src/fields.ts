@@ -2,6 +2,20 @@ import { z } from 'zod';
 import { LIMITS } from './limits.ts';
 import { parseUrl } from './parse-url.ts';
 
+type ComponentOf<Shape extends z.ZodRawShape> = z.ZodObject<z.core.util.Writeable<Shape>, z.core.$strict>;
+
+/** An object without unknown fields, with a name of its own in the OpenAPI document. */
+export function component<Shape extends z.ZodRawShape>(id: string, shape: Shape): ComponentOf<Shape>;
+export function component<Shape extends z.ZodRawShape>(
+  id: string,
+  description: string,
+  shape: Shape,
+): ComponentOf<Shape>;
+export function component(id: string, ...rest: [z.ZodRawShape] | [string, z.ZodRawShape]): z.ZodObject {
+  const [shape, description] = rest.length === 1 ? rest : [rest[1], rest[0]];
+  return z.strictObject(shape).meta({ id, ...(description !== undefined && { description }) });
+}
+
 const ISO_8601 = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?(Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');

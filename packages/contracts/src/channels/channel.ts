@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { httpsUrl, label, monitorIdList, timestamp } from '../fields.ts';
+import { component, httpsUrl, label, monitorIdList, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
 const flag = z.boolean({ error: 'must be true or false' });
@@ -28,9 +28,10 @@ const fields = {
   ),
 };
 
-export const createChannelSchema = z
-  .strictObject({ ...fields, allMonitors: fields.allMonitors.default(false) })
-  .meta({ id: 'ChannelCreate' });
+export const createChannelSchema = component('ChannelCreate', {
+  ...fields,
+  allMonitors: fields.allMonitors.default(false),
+});
 export type ChannelInput = z.infer<typeof createChannelSchema>;
 
 export const updateChannelSchema = z
@@ -42,8 +43,10 @@ export const updateChannelSchema = z
   .meta({ id: 'ChannelUpdate' });
 export type ChannelUpdate = z.infer<typeof updateChannelSchema>;
 
-export const channelSchema = z
-  .strictObject({
+export const channelSchema = component(
+  'Channel',
+  'A receiver of webhooks and the monitors it is assigned to, without its secret.',
+  {
     id: z.uuid(),
     name: z.string(),
     url: z.string(),
@@ -61,11 +64,8 @@ export const channelSchema = z
       .describe('The first failed attempt since the last success; null if there is none.'),
     createdAt: timestamp,
     updatedAt: timestamp,
-  })
-  .meta({
-    id: 'Channel',
-    description: 'A receiver of webhooks and the monitors it is assigned to, without its secret.',
-  });
+  },
+);
 export type Channel = z.infer<typeof channelSchema>;
 
 export const channelSecretSchema = z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { component } from '../fields.ts';
 import { errorReasonSchema } from '../monitors/events.ts';
 import { WEBHOOK_EVENTS } from '../vocabulary.ts';
 
@@ -8,8 +9,10 @@ export const WEBHOOK_USER_AGENT = 'Service/1.0';
 /** The receiver must respond with 2xx within this time. */
 export const WEBHOOK_DEADLINE_MS = 5_000;
 
-export const webhookPayloadSchema = z
-  .strictObject({
+export const webhookPayloadSchema = component(
+  'WebhookPayload',
+  'The body of a webhook: the same bytes on every attempt.',
+  {
     event: z.enum(WEBHOOK_EVENTS),
     monitorId: z.string().describe('`test` for a test event.'),
     monitorName: z.string(),
@@ -22,9 +25,6 @@ export const webhookPayloadSchema = z
     region: z.string().describe('Code of the region of the check.'),
     timestamp: z.iso.datetime({ precision: 3 }).describe('Identifies the event together with `monitorId`.'),
     runbookUrl: z.string().nullable().describe('Runbook URL of the monitor, or null.'),
-  })
-  .meta({
-    id: 'WebhookPayload',
-    description: 'The body of a webhook: the same bytes on every attempt.',
-  });
+  },
+);
 export type WebhookPayload = z.infer<typeof webhookPayloadSchema>;

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { instant, label, monitorIdList, pageBefore, pageLimit, storableText, timestamp } from '../fields.ts';
+import {
+  component,
+  instant,
+  label,
+  monitorIdList,
+  pageBefore,
+  pageLimit,
+  storableText,
+  timestamp,
+} from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
 /** `ended`: no occurrence is left. */
@@ -32,13 +41,11 @@ const fields = {
     .describe('IANA name of the time zone in which occurrences keep their local time.'),
 };
 
-export const createMaintenanceWindowSchema = z
-  .strictObject({
-    ...fields,
-    rrule: fields.rrule.default(null),
-    timeZone: fields.timeZone.default('UTC'),
-  })
-  .meta({ id: 'MaintenanceWindowCreate' });
+export const createMaintenanceWindowSchema = component('MaintenanceWindowCreate', {
+  ...fields,
+  rrule: fields.rrule.default(null),
+  timeZone: fields.timeZone.default('UTC'),
+});
 export type MaintenanceWindowInput = z.output<typeof createMaintenanceWindowSchema>;
 
 export const updateMaintenanceWindowSchema = z
@@ -62,12 +69,12 @@ export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
   })
   .meta({ id: 'MaintenanceWindowPreviewRequest' });
 
-const occurrenceSchema = z
-  .strictObject({ startsAt: timestamp, endsAt: timestamp })
-  .meta({ id: 'Occurrence' });
+const occurrenceSchema = component('Occurrence', { startsAt: timestamp, endsAt: timestamp });
 
-export const maintenanceWindowSchema = z
-  .strictObject({
+export const maintenanceWindowSchema = component(
+  'MaintenanceWindow',
+  'A planned time, once or recurring, in which its monitors are checked but send no alerts.',
+  {
     id: z.uuid(),
     name: z.string(),
     startsAt: timestamp.describe('Start of the first occurrence.'),
@@ -81,11 +88,8 @@ export const maintenanceWindowSchema = z
     upcoming: z.array(occurrenceSchema).describe('The next five occurrences that have not begun.'),
     createdAt: timestamp,
     updatedAt: timestamp,
-  })
-  .meta({
-    id: 'MaintenanceWindow',
-    description: 'A planned time, once or recurring, in which its monitors are checked but send no alerts.',
-  });
+  },
+);
 export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;
 
 /** What is stored: no rule is evaluated for a list. */
@@ -95,23 +99,19 @@ export const listedMaintenanceWindowSchema = maintenanceWindowSchema.omit({ upco
 });
 export type ListedMaintenanceWindow = z.infer<typeof listedMaintenanceWindowSchema>;
 
-export const maintenanceWindowPreviewSchema = z
-  .strictObject({
-    occurrences: z.array(occurrenceSchema).describe('The next five that end after now.'),
-    overlaps: z
-      .array(
-        z
-          .strictObject({
-            maintenanceWindowId: z.uuid(),
-            name: z.string(),
-            startsAt: timestamp.describe('When both windows first run together.'),
-            monitorCount: z.int().min(1).describe('Monitors that both windows have.'),
-          })
-          .meta({ id: 'MaintenanceWindowOverlap' }),
-      )
-      .describe('Other windows that run on the same monitors during one of the occurrences.'),
-  })
-  .meta({ id: 'MaintenanceWindowPreview' });
+export const maintenanceWindowPreviewSchema = component('MaintenanceWindowPreview', {
+  occurrences: z.array(occurrenceSchema).describe('The next five that end after now.'),
+  overlaps: z
+    .array(
+      component('MaintenanceWindowOverlap', {
+        maintenanceWindowId: z.uuid(),
+        name: z.string(),
+        startsAt: timestamp.describe('When both windows first run together.'),
+        monitorCount: z.int().min(1).describe('Monitors that both windows have.'),
+      }),
+    )
+    .describe('Other windows that run on the same monitors during one of the occurrences.'),
+});
 export type MaintenanceWindowPreview = z.infer<typeof maintenanceWindowPreviewSchema>;
 
 export const maintenanceWindowsQuerySchema = z.object({ limit: pageLimit, before: pageBefore });

@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { component } from '../fields.ts';
 import { defineRoutes } from '../routes/route.ts';
 
-export const regionSchema = z
-  .strictObject({
+export const regionSchema = component(
+  'Region',
+  'Where checks run. Null: the queue of the region does not respond.',
+  {
     region: z.string(),
     workers: z.int().min(0).nullable().describe('Checkers that run its checks.'),
     waiting: z
@@ -17,11 +20,8 @@ export const regionSchema = z
       .describe('How long the oldest waiting job has been due; 0 if none waits.'),
     monitors: z.int().min(0).describe('Monitors of the account in the region.'),
     served: z.boolean().nullable().describe('Whether any checker runs its checks.'),
-  })
-  .meta({
-    id: 'Region',
-    description: 'Where checks run. Null: the queue of the region does not respond.',
-  });
+  },
+);
 export type Region = z.infer<typeof regionSchema>;
 
 const common = { tag: 'Regions', access: 'member' } as const;
