@@ -123,7 +123,7 @@ export const httpsUrl: z.ZodType<string, string> = absoluteUrl({
 /** A timestamp as the API returns it: UTC with milliseconds. */
 export const timestamp: z.ZodISODateTime = z.iso.datetime({ precision: 3 });
 
-/** A timestamp as the API accepts it: with any offset, read to the millisecond. @param rule the error message */
+/** A timestamp as the API accepts it: with an offset, to the millisecond. @param rule the error message */
 export function instant(
   rule: string = 'must be an ISO 8601 timestamp with an offset, such as 2026-01-31T12:00:00.000Z',
 ): z.ZodType<Date, string> {
@@ -138,7 +138,7 @@ export function instant(
     .meta({ format: 'date-time' });
 }
 
-/** The ids of monitors, in lower case. @param error of what is no array */
+/** The ids of monitors, in lower case. @param error for a value that is not an array */
 export function monitorIdList(error: (given: unknown) => string): z.ZodArray<z.ZodType<string, string>> {
   return z.array(
     z.uuid({ error: 'must be the id of a monitor' }).transform((id) => id.toLowerCase()),

@@ -8,7 +8,7 @@ interface JobDefinition {
   readonly payload: z.ZodType;
 }
 
-/** All jobs. Payloads contain ids only: no URL, header or secret ever gets into the queue's store. */
+/** All jobs. Payloads contain ids only: URLs, headers and secrets never enter the queue's store. */
 export const JOBS = {
   check: {
     queue: 'checks',
@@ -17,7 +17,7 @@ export const JOBS = {
     payload: z.union([
       // A wave: every monitor of the region with this interval and phase (ADR 11).
       z.strictObject({ intervalSeconds: z.int().min(1), phaseMs: z.int().min(1) }),
-      // One monitor that is new.
+      // One new monitor.
       z.strictObject({ monitorId: z.uuid(), revision: z.int().min(1) }),
     ]),
   },

@@ -12,7 +12,7 @@ import { findUserWithAccount, userNotFound } from '@tocsin/db/users/users';
 
 interface Lookup {
   readonly notFound: () => AppError;
-  /** Throws `notFound` if the account has no such resource. Unset: no route that names one has fields. */
+  /** Throws `notFound` if the account has no such resource. Unset if no route of the resource has fields. */
   readonly find?: (db: Database, accountId: string, id: string) => Promise<unknown>;
 }
 

@@ -54,7 +54,7 @@ export const updateMaintenanceWindowSchema = z
   .meta({ id: 'MaintenanceWindowUpdate' });
 export type MaintenanceWindowUpdate = z.output<typeof updateMaintenanceWindowSchema>;
 
-/** Body of "preview a maintenance window": the fields that decide when and where it takes place. */
+/** The fields that decide when and where a window takes place. */
 export const previewMaintenanceWindowSchema = createMaintenanceWindowSchema
   .omit({ name: true, monitorIds: true })
   .extend({
@@ -92,7 +92,7 @@ export const maintenanceWindowSchema = component(
 );
 export type MaintenanceWindow = z.infer<typeof maintenanceWindowSchema>;
 
-/** What is stored: no rule is evaluated for a list. */
+/** Only stored fields: no rule is evaluated for a list. */
 export const listedMaintenanceWindowSchema = maintenanceWindowSchema.omit({ upcoming: true }).meta({
   id: 'ListedMaintenanceWindow',
   description: 'A maintenance window in a list: `nextOccurrence` is null while one runs.',

@@ -96,7 +96,7 @@ export const triggerSchema = component('Trigger', {
 const { monitors: maxMonitors } = LIMITS.recentChecks;
 const rule = `must be 1 to ${maxMonitors} ids of monitors, separated by commas`;
 
-/** An id that is given twice counts once. */
+/** Duplicate ids count once. */
 export const recentChecksQuerySchema = z.object({
   monitorIds: z
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be given only once') })

@@ -144,7 +144,7 @@ export const monitorSchema = z
   });
 export type Monitor = z.infer<typeof monitorSchema>;
 
-/** The fields that rules between fields look at, for a monitor whose other fields may be invalid. */
+/** The fields that the rules between fields need, for a monitor whose other fields may be invalid. */
 const conflictSchema = createMonitorSchema.pick({ method: true, assertions: true }).strip();
 
 /** Validates a complete monitor by a schema and the rules between fields. `input` has the defaults; it is null if there are errors. */

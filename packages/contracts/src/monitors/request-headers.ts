@@ -35,7 +35,7 @@ function headerProblem(name: string, value: unknown): string | null {
   return null;
 }
 
-/** Custom request headers: at most 50, names and values as RFC 9110 has them, no hop-by-hop or framing header. */
+/** Custom request headers: names and values by RFC 9110, no hop-by-hop or framing headers. */
 export const requestHeaders = z
   .custom<Record<string, string>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

@@ -21,7 +21,7 @@ const KEY_RULE = `must be 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII 
 /** RFC 9651, section 3.3.3: quoted, with `"` and `\` escaped. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
-/** Plain, or quoted as the IETF draft writes it. */
+/** Plain, or quoted as in the IETF draft. */
 const idempotencyKey = z
   .string()
   .transform((header) => QUOTED.exec(header)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? header)
@@ -82,7 +82,7 @@ export const monitorRoutes = defineRoutes(forPrograms, {
     }),
     responseExample: { monitor: MONITOR, events: [EVENT] },
     responseHeaders: ['ETag'],
-    // It has custom headers in clear beside what targets sent in the details of errors.
+    // The response contains custom headers in clear, next to error details that targets control.
     isUncompressed: true,
   },
   updateMonitor: {
@@ -166,7 +166,7 @@ function forDashboard<Table extends Routes>(table: Table): InDashboard<Table> {
 
 export const dashboardMonitorRoutes = forDashboard(monitorRoutes);
 
-/** What only the dashboard reads of monitors. */
+/** Routes of monitors for the dashboard only. */
 export const monitorViewRoutes = defineRoutes(forUsers, {
   listRecentChecks: {
     endpoint: 'GET /api/dashboard/monitors/recent-checks',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 
-/** The chapters of the API reference, in their order. */
+/** The chapters of the API reference, in order. */
 export const TAGS = {
   Monitors: 'What is checked, how often, and from where. For programs, with an API key.',
   Checks: 'Results of checks, and triggering a check. For programs, with an API key.',
@@ -47,17 +47,16 @@ export type ResponseHeader = 'Location' | 'ETag' | 'Idempotency-Replayed' | 'Set
 interface OtherResponse {
   readonly status: 304 | 503;
   readonly description: string;
-  /** Null: no body. */
   readonly response: z.ZodType | null;
 }
 
-/** The one declaration of a route. The server, its OpenAPI document, typed clients, the tests and the fuzzer derive from it. */
+/** Declares a route. The server, the OpenAPI document, typed clients, tests and the fuzzer derive from it. */
 export interface Route {
   /** Method and path, with at most the parameter `:id`. */
   readonly endpoint: `${Method} /${string}`;
   readonly tag: Tag;
   readonly summary: string;
-  /** Markdown: what the schemas do not say. */
+  /** Markdown, beyond the schemas. */
   readonly description?: string;
   readonly access: Access;
   /** Where any key may call the route: whether a request with this body requires the scope `write`. */
@@ -65,7 +64,6 @@ export interface Route {
   /** Set if the path has an `:id`. Another account's resource is not found. */
   readonly resource?: ResourceKind;
   readonly query?: z.ZodObject;
-  /** Request headers of this route. */
   readonly headers?: z.ZodObject;
   /** Unset: the route reads no body. */
   readonly body?: z.ZodObject;
@@ -84,7 +82,7 @@ export interface Route {
   readonly otherResponses?: readonly OtherResponse[];
   /** Errors that depend on stored state or on rules beyond the schemas, besides those that `errorsOf` derives. */
   readonly errors?: readonly ErrorCode[];
-  /** Whether a success shows something that is a secret elsewhere. */
+  /** Whether a success contains a secret that other responses hide. */
   readonly showsSecret?: true;
   /** Whether a success must not be compressed, besides those that show a secret. */
   readonly isUncompressed?: true;
@@ -105,7 +103,7 @@ export function defineRoutes<
   return Object.fromEntries(entries) as WithCommon<Common, Table>;
 }
 
-/** The schema of a body without fields, which may be left out. */
+/** A body without fields, which may be omitted. */
 export const noFields = z.strictObject({});
 
 /** The request headers of a route that takes `If-Match`. */
@@ -113,7 +111,6 @@ export function ifMatch(description: string): z.ZodObject<{ 'If-Match': z.ZodOpt
   return z.object({ 'If-Match': z.string().optional().describe(description) });
 }
 
-/** The output of a schema; `undefined` where there is none. */
 type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer Value>> ? Value : undefined;
 
@@ -121,7 +118,7 @@ type Member<R, Key extends keyof Route> = R extends Readonly<Record<Key, infer V
 export type BodyOf<R extends Route> = OutputOf<Member<R, 'body'>>;
 export type QueryOf<R extends Route> = OutputOf<Member<R, 'query'>>;
 export type HeadersOf<R extends Route> = OutputOf<Member<R, 'headers'>>;
-/** The JSON of a success; `undefined` where it has no JSON body. */
+/** The JSON of a success; `undefined` without a JSON body. */
 export type ResponseOf<R extends Route> = OutputOf<Member<R, 'response'>>;
 
 export function methodOf({ endpoint }: Pick<Route, 'endpoint'>): Method {
@@ -137,7 +134,7 @@ export function statusOf({ status, response }: Pick<Route, 'status' | 'response'
   return status ?? (response === undefined ? 204 : 200);
 }
 
-/** Every error that a route may return, in the order in which the server looks for them. */
+/** Every error that a route may return, in the order of the server's checks. */
 export function errorsOf(route: Route): readonly ErrorCode[] {
   const { access, query, body } = route;
   const changesAsUser = methodOf(route) !== 'GET' && pathOf(route).startsWith('/api/dashboard/');

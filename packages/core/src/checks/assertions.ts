@@ -6,7 +6,7 @@ import { sanitiseDetail } from './error-reason.ts';
 const DAY_MS = 86_400_000;
 const QUOTED_CHARACTERS = 80;
 
-/** A complete response, with what assertions depend on. */
+/** A complete response, for assertions. */
 export interface CheckedResponse {
   readonly statusCode: number;
   /** Null if it was not read or there was none; an assertion then sees empty text. */

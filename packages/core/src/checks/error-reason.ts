@@ -1,7 +1,7 @@
 import type { NAMED_ERROR_REASONS } from '@tocsin/contracts/vocabulary';
 
 const MAX_DETAIL_CHARACTERS = 500;
-// What getaddrinfo and c-ares report; getaddrinfo's EAI_* codes are matched by their prefix.
+// Codes of getaddrinfo and c-ares; the EAI_* codes of getaddrinfo are matched by their prefix.
 const DNS_CODES = new Set([
   'ENOTFOUND',
   'ENODATA',
@@ -20,7 +20,7 @@ const TIMEOUT_CODES = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT', 'ERR_SOCKET_CONNE
 const OPENSSL_REASON = /error:[0-9A-F]{8}:[^:]*:[^:]*:([^:\n]+)/;
 /** OpenSSL's message if the server supports none of the offered protocols. */
 const NO_COMMON_PROTOCOL = /alert no application protocol/;
-/** The types of the HTTP/2 frames that a server begins with: SETTINGS, or GOAWAY. */
+/** The types of the first HTTP/2 frame of a server: SETTINGS or GOAWAY. */
 const FIRST_FRAME_TYPES = new Set([4, 7]);
 const FRAME_HEADER_BYTES = 9;
 const ONLY_HTTP2 = 'the server speaks only HTTP/2, which checks do not';
@@ -35,7 +35,7 @@ export interface Failure {
   readonly errorDetail: string;
 }
 
-/** What Node's errors carry, beyond what `Error` declares. */
+/** Fields of Node's errors. */
 interface RaisedError {
   readonly message: string;
   readonly code: string;
@@ -55,7 +55,7 @@ export function classifyError(error: unknown): Failure {
 
 /** Makes untrusted text safe to store and show: a space for each run of control characters and lone surrogates, at most 500 characters. */
 export function sanitiseDetail(text: string): string {
-  // Text that is cut off anyway is not searched; twice the limit leaves room for what is removed.
+  // Searches only twice the limit, which leaves room for removed characters.
   const clean = text
     .slice(0, 2 * MAX_DETAIL_CHARACTERS)
     .replace(UNSAFE, ' ')
@@ -99,7 +99,7 @@ function wordsOf({ message, code, syscall, reason, rawPacket }: RaisedError): st
   return message === '' ? 'the exchange failed' : message;
 }
 
-/** The head of a frame of the whole connection: three bytes of length, the type, flags, and a stream of 0 (RFC 9113). */
+/** A frame header of the connection: three bytes of length, type, flags, and stream 0 (RFC 9113). */
 function isHttp2Frame(bytes: unknown): boolean {
   if (!ArrayBuffer.isView(bytes) || bytes.byteLength < FRAME_HEADER_BYTES) return false;
   const frame = new DataView(bytes.buffer, bytes.byteOffset);

@@ -11,7 +11,6 @@ export interface WindowSchedule {
   readonly timeZone: string;
 }
 
-/** One time that a window takes place. */
 export interface Occurrence {
   readonly startsAt: Date;
   readonly endsAt: Date;
@@ -69,7 +68,7 @@ export function previewOccurrences(window: WindowSchedule, count: number, after:
   return found;
 }
 
-/** When one of these occurrences and the window first run together; null if they never do. */
+/** When one of these occurrences first overlaps with the window; null if none does. */
 export function firstOverlap(occurrences: readonly Occurrence[], window: WindowSchedule): Date | null {
   for (const { startsAt, endsAt } of occurrences) {
     const other = nextOccurrence(window, startsAt);
@@ -164,7 +163,7 @@ function unlessExhausted<Found>(search: () => Found): Found | null {
 
 function ruleOf({ rrule, startsAt, timeZone }: WindowSchedule): RRuleTemporal | null {
   if (rrule === null) return null;
-  // In a zone with summer time the library skips the second pass of the hour that is repeated.
+  // In a zone with summer time the library skips the repeated hour.
   const zone = repeatsByElapsedTime(rrule) ? 'UTC' : timeZone;
   return new RRuleTemporal({
     rruleString: `RRULE:${rrule}`,
@@ -189,7 +188,7 @@ export function endOccurrence(window: WindowSchedule, current: Occurrence, now: 
   return { ...window, startsAt: current.startsAt, endsAt, rrule: null };
 }
 
-/** COUNT starts at the first occurrence, which is now another one. */
+/** COUNT counts from the first occurrence, which has changed. */
 function withRemainingCount(window: WindowSchedule, { startsAt }: Occurrence): string | null {
   const { rrule } = window;
   if (rrule === null || !isCounted(rrule)) return rrule;

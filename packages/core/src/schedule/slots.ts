@@ -1,10 +1,10 @@
-/** Phases are multiples of this, plus 1, so that monitors share them: those of one interval and phase form a wave (ADR 11). */
+/** Phases are multiples of this, plus 1, so that monitors share them: monitors of one interval and phase form a wave (ADR 11). */
 export const PHASES_APART_MS = 50;
 
 /** How much later than one interval a scheduled check may start; after that its slot is a gap (docs/reference/slots.md). */
 export const GRACE_MS = 15_000;
 
-/** A check that runs later than this after its slot counts as a gap, so that the numbers of an hour become final. */
+/** A check that runs later than this after its slot counts as a gap, so that the counts of an hour become final. */
 export const MAX_LATENESS_MS = 15 * 60_000;
 
 /** How far the clock of a process may differ from those of the stores. Less than the grace period, which absorbs smaller differences. */

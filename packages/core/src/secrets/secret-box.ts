@@ -43,12 +43,12 @@ export class SecretBox {
     return [...this.#keys.keys()];
   }
 
-  /** The text sealed with the current key, unchanged if it already is. @throws Error as `decrypt` does */
+  /** The text encrypted with the current key, unchanged if it already is. @throws Error as `decrypt` does */
   reseal(text: string): string {
     return text.startsWith(this.currentPrefix) ? text : this.encrypt(this.decrypt(text));
   }
 
-  /** The beginning of every text that the current key sealed. */
+  /** The prefix of every text encrypted with the current key. */
   get currentPrefix(): string {
     return `${VERSION}.${this.#current.id}.`;
   }
@@ -73,7 +73,7 @@ export class SecretBox {
     return given.length === own.length && timingSafeEqual(given, own);
   }
 
-  /** @throws Error if the text was not sealed here, was changed, or none of the keys sealed it */
+  /** @throws Error if the text was changed, or no key decrypts it */
   decrypt(text: string): string {
     const [version, keyId = '', payload = ''] = text.split('.');
     const key = this.#keys.get(keyId);

@@ -1,7 +1,7 @@
 import type { AverageTimings, StatsFigures } from '@tocsin/contracts/monitors/stats';
 import { type LatencyHistogram, latencyQuantile, mergeHistograms } from './latency-histogram.ts';
 
-/** Counts of the checks of a period; those of several periods or regions add up. */
+/** Counts of the checks of a period. Counts of several periods or regions add up. */
 export interface CheckCounts {
   readonly checks: number;
   readonly failures: number;
@@ -12,7 +12,6 @@ export interface CheckCounts {
   readonly phaseSumsMs: AverageTimings;
 }
 
-/** The sum of counts. */
 export function addCounts(counts: readonly CheckCounts[]): CheckCounts {
   const sum = (pick: (one: CheckCounts) => number): number =>
     counts.reduce((total, one) => total + pick(one), 0);

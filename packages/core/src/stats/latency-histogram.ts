@@ -32,7 +32,6 @@ export function bucketLatency(bucket: number): number {
 /** The number of checks in each latency bucket; empty buckets are left out. */
 export type LatencyHistogram = ReadonlyMap<number, number>;
 
-/** The sum of histograms. */
 export function mergeHistograms(histograms: Iterable<LatencyHistogram>): LatencyHistogram {
   const merged = new Map<number, number>();
   for (const histogram of histograms) {

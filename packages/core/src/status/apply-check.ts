@@ -10,7 +10,7 @@ import {
 /** How many of a region's last slots are remembered, so that a result that is already recorded is dropped. */
 const REMEMBERED_SLOTS = 8;
 
-/** What a monitor's own row contributes to its status. */
+/** The fields of a monitor that affect its status. */
 export interface MonitorState extends StatusRules {
   readonly status: MonitorStatus;
   /** The revision at which url, method, headers, body, assertions or timeout last changed. */
@@ -25,7 +25,7 @@ export interface RegionState extends RegionVerdict {
   readonly lastErrorReason: ErrorReason | null;
 }
 
-/** The part of a check's result that decides. `slot` is epoch milliseconds, null for a triggered check. */
+/** The part of a check's result that affects the status. `slot` is epoch milliseconds, null for a triggered check. */
 export interface CheckVerdict {
   readonly region: string;
   readonly revision: number;

@@ -10,9 +10,9 @@ export interface StatusRules {
 /** The last results of one region. Times are epoch milliseconds. */
 export interface RegionVerdict {
   readonly consecutiveFailures: number;
-  /** Null until the region reports: since it was assigned, its streak was reset, or every region fell silent. */
+  /** Null until the region reports: since it was assigned, its streak was reset, or all regions stopped reporting. */
   readonly lastResultAt: number | null;
-  /** When the region was assigned, its streak was reset, or another region ended the silence of all. */
+  /** When the region was assigned, its streak was reset, or another region reported first after a silence of all. */
   readonly since: number;
 }
 

@@ -36,7 +36,7 @@ export function decidingCheck(
   };
 }
 
-/** How a monitor comes out of maintenance. */
+/** The status of a monitor after maintenance. */
 export interface MaintenanceExit {
   readonly to: CoveredStatus;
   /** Whether the change is announced; otherwise the status changes silently. */

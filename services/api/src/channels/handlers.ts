@@ -48,7 +48,7 @@ export const channelApi = implement(channelRoutes, (context) => {
     getChannel: async ({ caller, id }) => ({ channel: await getChannel(db, caller.accountId, id) }),
     updateChannel: {
       parseBody: async (body, { caller, id }) => {
-        // Before the look-up of the URL in DNS, which an unknown channel must not cause.
+        // An unknown channel must not cause a DNS lookup of the URL.
         await findChannelRow(db, caller.accountId, id);
         return parseChannel(context, caller.accountId, updateChannelSchema, body);
       },
@@ -105,7 +105,7 @@ async function parseChannel<Schema extends z.ZodObject>(
   ]);
 }
 
-/** Refuses a receiver that the egress guard would never let a webhook reach. */
+/** Refuses receivers that the egress guard blocks. */
 async function validateUrl(
   egress: ApiContext['egress'],
   accountId: string,
@@ -119,7 +119,7 @@ async function validateUrl(
 
 const monitorId = z.uuid();
 
-/** Finds the ids that are well-formed but not of a monitor of this account. */
+/** Finds well-formed ids that are not monitors of this account. */
 async function validateMonitorIds(
   db: ApiContext['db'],
   accountId: string,

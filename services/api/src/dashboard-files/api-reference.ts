@@ -3,7 +3,7 @@ import { Router } from 'express';
 import { publicDocument } from '../http/public-document.ts';
 import { noteRoute, pageSecurity } from './serve-dashboard.ts';
 
-/** The one file of Scalar that a browser needs. Images contain no other (infra/images/assemble.sh). */
+/** The only file of Scalar that a browser needs, and that images contain (infra/images/assemble.sh). */
 const SCALAR = new URL(
   '../../node_modules/@scalar/api-reference/dist/browser/standalone.js',
   import.meta.url,
@@ -25,7 +25,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Without everything that would send requests to other hosts. */
+/** Disables everything that would send requests to other hosts. */
 const START = `Scalar.createApiReference('#reference', {
   url: '/api/cli/openapi.json',
   withDefaultFonts: false,

@@ -38,7 +38,7 @@ const STATIC = { index: false, redirect: false, acceptRanges: false } as const;
 
 const revalidate = (res: ServerResponse): unknown => res.setHeader('Cache-Control', 'no-cache');
 
-/** Serves the built dashboard of a folder: its files, and its page at every other path that is not the API's. */
+/** Serves the files of the built dashboard, and its page at every other path that is not the API's. */
 export function serveDashboard(folder: string): Router {
   const router = Router({ caseSensitive: true });
   router.use(pagesOnly, ...pageSecurity, compress);
@@ -86,7 +86,7 @@ export function noteRoute(route: string): RequestHandler {
   };
 }
 
-/** A missing file may exist in a moment, when the next version does. */
+/** A missing file may exist soon, when the next version is deployed. */
 const preventCaching: RequestHandler = (_req, res, next) => {
   res.set('Cache-Control', 'no-store');
   next();

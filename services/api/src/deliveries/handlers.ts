@@ -10,7 +10,7 @@ import { hintDeliveries } from '../queue-hints.ts';
 
 /** How long a request releases deliveries. Clients wait for it. */
 const RELEASE_WITHIN_MS = 10_000;
-/** The relay finds the rest; so many hints are enough to be prompt. */
+/** The relay finds the rest. */
 const MAX_HINTS = 1_000;
 
 export const deliveryApi = implement(deliveryRoutes, (context) => {
@@ -51,7 +51,7 @@ async function redeliverChannel(
       if (ending.aborted) break;
     }
   } catch (error) {
-    // The channel was disabled meanwhile. Report what was released; the next request says why the rest was not.
+    // The channel was disabled meanwhile. The next request reports that.
     if (count === 0 || !(error instanceof AppError)) throw error;
   }
   if (remaining > 0) res.set('Retry-After', '1');

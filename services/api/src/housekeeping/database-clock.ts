@@ -17,7 +17,7 @@ export interface DatabaseClockOptions {
   readonly readClock: () => Promise<number>;
   /** How far events are rolled up, which advances only while the clock is trusted. Null: no hour is rolled up yet. */
   readonly readState: () => Promise<Pick<RollupState, 'rolledUntil' | 'clockDoubtedMs'> | null>;
-  /** Keeps for the next process how long the clock has been doubted, in milliseconds. */
+  /** Stores for the next process how long the clock has been doubted, in milliseconds. */
   readonly writeDoubt: (doubtedMs: number) => Promise<void>;
   readonly logger: Logger;
 }
@@ -25,7 +25,7 @@ export interface DatabaseClockOptions {
 export interface ClockReading {
   /** Postgres' clock, epoch milliseconds. */
   readonly now: number;
-  /** Whether the clock of this process and the watermark confirm it. What a wrong clock deletes is lost. */
+  /** Whether the clock of this process and the watermark confirm it. */
   readonly agrees: boolean;
 }
 
@@ -90,7 +90,7 @@ export class DatabaseClock {
     return false;
   }
 
-  /** Whether Postgres' clock has not jumped since a reading that was trusted, however old the watermark became meanwhile. */
+  /** Whether Postgres' clock has not jumped since a trusted reading, however old the watermark became. */
   #advancedSteadily(now: number, at: number): boolean {
     if (this.#trusted === null) return false;
     const drift = now - this.#trusted.now - (at - this.#trusted.at);

@@ -91,7 +91,7 @@ function tasks({ db, retentionDays, logger }: HousekeepingOptions, signal: Abort
     byAge('delete expired sessions', () => deleteExpiredSessions(db, signal)),
     byAge('delete finished deliveries', () => deleteFinished(db, retentionDays, signal)),
     always('purge deleted monitors', () => purgeDeletedMonitors(db, signal)),
-    // Last, so that no other task waits for a partition in use, which a later round drops.
+    // Last, so that no other task waits for a partition in use.
     byAge('drop expired events', async (now) =>
       logDropped('events', await dropExpiredEventPartitions(db, retentionDays, now)),
     ),

@@ -13,7 +13,7 @@ const MESSAGES =
   /Connection terminated|timeout exceeded when trying to connect|Postgres has been silent|is not queryable/;
 const MAX_CAUSE_DEPTH = 5;
 
-/** Whether an error says that the database is unavailable for now, so that the same request may succeed later. */
+/** Whether an error means that the database is temporarily unavailable. */
 export function isOutage(error: unknown, depth: number = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > MAX_CAUSE_DEPTH) return false;
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
@@ -57,7 +57,7 @@ export function stopping(): AppError {
   return unavailable('This server is shutting down. Try again.');
 }
 
-/** Errors in one response, so that it is never larger than its request. */
+/** Maximum errors in one response, so that it is not larger than its request. */
 const MAX_FIELD_ERRORS = 100;
 
 /** A 400 with all invalid fields. */

@@ -70,7 +70,7 @@ export async function startHttpServer(
       const closed = once(server, 'close');
       stopping = true;
       for (const res of open.lastResponses()) endConnection(res);
-      // Its own close() would cut connections without a request, and with them requests that are on their way.
+      // The close() of the HTTP server would cut connections whose first request is on its way.
       NetServer.prototype.close.call(server);
       const stoppedAt = performance.now();
       const idle = setInterval(() => {
@@ -104,7 +104,7 @@ function guardedServer(open: OpenRequests, limits: HttpLimits, app: RequestListe
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: Math.min(CHECK_EVERY_MS, limits.requestMs),
-    // Node's own response to a request without Host has no body.
+    // Node's response to a request without Host has no body.
     requireHostHeader: false,
   });
   // Node would silently drop headers beyond a number, even `Transfer-Encoding`. The listener sees and refuses them all.

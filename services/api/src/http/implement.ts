@@ -103,7 +103,7 @@ function handlerFor(context: ApiContext, route: Route, handler: Handlers<Routes>
 
 const uuid = z.uuid();
 
-/** An id that is no UUID identifies nothing. */
+/** An id that is not a UUID is not found. */
 function resourceId(req: Request, notFound: () => AppError): string {
   const { id } = req.params;
   if (!uuid.safeParse(id).success) throw notFound();
@@ -133,7 +133,7 @@ function send(req: Request, res: Response, route: Route, result: unknown): void 
     headers: Readonly<Record<string, string | string[] | undefined>>;
   };
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.set(name, value);
-  // The ETag may be only the version of what can be changed. Express would respond with 304 and withhold new events.
+  // The ETag covers the fields of a monitor only. Express would respond with 304 and hide new events.
   if (!otherResponses.some(({ status }) => status === 304)) delete req.headers['if-none-match'];
   res.status(statusOf(route));
   if (response === undefined) res.end();

@@ -51,7 +51,7 @@ function requireFewValues(text: string): void {
   throw new AppError('body_too_large', `The body must contain at most ${LIMITS.bodyValues} values.`);
 }
 
-/** V8 quotes the text around an error, which may be a secret: it must not get into responses, and so into logs of pipelines. */
+/** V8 quotes the text around an error, which may be a secret and must not get into responses. */
 function withoutText(message: string): string {
   return message
     .replace(/, (\.\.\.)?".*"(\.\.\.)? is not valid JSON$/s, '')
@@ -85,14 +85,14 @@ function findRefusedKey(text: string): { path: string; message: string } | null 
   return null;
 }
 
-/** The index of the quote that ends the string at `start`; beyond the text if none does. */
+/** The index of the closing quote of the string at `start`; beyond the text without one. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
   return at;
 }
 
-/** Built for an error only: for each key of a deeply nested body it would take minutes. */
+/** Built only for an error: for every key of a deeply nested body it would take minutes. */
 function pathOf(levels: readonly Level[]): string {
   return levels.map(({ position }) => position).join('.');
 }

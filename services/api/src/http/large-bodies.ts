@@ -6,7 +6,7 @@ import { callerOf } from './request-state.ts';
 
 /** A body, its text and its parsed values take some hundred MB together. The chart limits the process to 768. */
 const MAX_AT_ONCE = 2;
-/** As long as a large set takes. Nothing of a waiting body is in memory. */
+/** As long as a large set takes. A waiting body is not in memory. */
 const WAIT_MS = 10_000;
 
 /** Admits few requests with large bodies at a time, one per account, until their responses end. Others wait, then get 503. */

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 export class OpenRequests {
   readonly #bySocket = new Map<Duplex, Set<ServerResponse>>();
 
-  /** @returns how many the connection has now: more than one if a client pipelines */
+  /** @returns how many the connection has now: more than one with pipelining */
   add({ socket }: IncomingMessage, res: ServerResponse): number {
     const open = this.#bySocket.get(socket) ?? this.#addConnection(socket);
     open.add(res);
@@ -14,7 +14,7 @@ export class OpenRequests {
     return open.size;
   }
 
-  /** Whether something written to the connection now would be the response to what arrives on it now. */
+  /** Whether bytes written now would be the response to the request that is arriving. */
   canRespond(socket: Duplex): boolean {
     const [first, second] = this.#bySocket.get(socket) ?? [];
     if (first === undefined) return true;

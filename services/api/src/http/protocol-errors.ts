@@ -68,7 +68,7 @@ function namesOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   return lines === 1 || (lines === 0 && httpVersion !== '1.1');
 }
 
-/** Node reads a body in any other coding as if it had none, and reports that after the handler has begun. */
+/** Node ignores any other coding of a body, and reports it after the handler has begun. */
 function hasKnownFraming({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked';

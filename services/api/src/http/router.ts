@@ -45,7 +45,7 @@ function addPath(
     throw new Error(`some methods of ${path} require authentication and others do not`);
   }
   const isSession = access === 'member' || access === 'owner';
-  // It would hold the messages of a stream back.
+  // Compression would delay the messages of a stream.
   const isCompressed = isSession && !routes.some(({ response }) => response === 'text/event-stream');
   const expressRoute = router.route(path);
   expressRoute.all(...guards(path, access), ...(isCompressed ? [compress] : []), (_req, res, next) => {

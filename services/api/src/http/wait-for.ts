@@ -4,7 +4,7 @@ const FIRST_PAUSE_MS = 25;
 const MAX_PAUSE_MS = 100;
 
 export interface WaitForOptions<Found> {
-  /** What is waited for; null while it does not exist yet, undefined if it never will. */
+  /** Null: not yet; undefined: never. */
   readonly find: () => Promise<Found | null | undefined>;
   readonly forMs: number;
   /** Checked before each query: whether the result is still wanted. */

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 
-/** Set on every request from what Express derives by `TRUST_PROXY`, so that a client cannot choose its own address. */
+/** Set on every request from the address that Express derives by `TRUST_PROXY`, so that clients cannot choose it. */
 export const CLIENT_IP_HEADER = 'x-tocsin-client-ip';
 
 /** The request headers that better-auth receives. It gets no others, such as `Host`, with which a client could forge our address. */

@@ -18,7 +18,7 @@ export interface IdentityOptions extends AuthSettings {
   readonly now?: () => number;
 }
 
-/** A user as a request acts for one. */
+/** A signed-in user. */
 interface SignedIn {
   readonly sessionId: string;
   readonly userId: string;
@@ -38,9 +38,9 @@ export interface Identity {
   /** The same for single sign-on. */
   handleSingleSignOn(request: AuthRequest): Promise<globalThis.Response>;
   readonly hasSingleSignOn: boolean;
-  /** The user that the cookie of a request signs in, looked up in Postgres each time; null: none. */
+  /** The user of the session cookie, looked up in Postgres each time; null: none. */
   find(req: Request): Promise<SignedIn | null>;
-  /** Whether a request is still signed in while its response lasts. The session is not extended, since no cookie could say so. */
+  /** Whether a streaming request is still signed in. Does not extend the session, since no cookie can be sent. */
   isSignedIn(req: Request): Promise<boolean>;
   /** Starts a session. @returns its `Set-Cookie` values */
   signIn(req: Request, email: string, password: string): Promise<readonly string[]>;

@@ -142,7 +142,7 @@ class RecentlyUsed<Value> {
   }
 }
 
-/** What one customer of a provider may have: 24 bits of an IPv4 address, or 48 bits of an IPv6 address. */
+/** The addresses of one customer of a provider: 24 bits of an IPv4 address, or 48 bits of an IPv6 address. */
 function networkOf(address: string): string {
   const ipv4 = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(address)?.[1];
   if (ipv4 !== undefined || !address.includes(':')) return ipv4 ?? address;

@@ -5,7 +5,7 @@ import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 import type { Env } from '../settings.ts';
 import { authOptions, type AuthSettings } from './auth-options.ts';
 
-/** The `providerId` of the one OpenID Connect provider, also in its callback: `/api/auth/callback/oidc`. */
+/** The `providerId`, also in the callback: `/api/auth/callback/oidc`. */
 const OIDC_PROVIDER = 'oidc';
 const RETRY_AFTER_MS = 5_000;
 

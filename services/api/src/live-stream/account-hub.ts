@@ -8,9 +8,9 @@ import type { StreamLimits } from './stream-limits.ts';
 import { type Message, resetMessage, toMessage, toPage } from './messages.ts';
 import { readRecords } from './replay.ts';
 
-/** A statement takes at most 15 s, so what was stamped earlier than this before a query was visible to it. */
+/** A statement takes at most 15 s, so a query sees every record with a timestamp older than this. */
 const COMMITTED_AFTER_MS = 20_000;
-/** Every so many queries compare all monitors, because a transaction of several slow statements may take longer. */
+/** Every 30th query compares all monitors, because a transaction of several slow statements may take longer. */
 const COMPARE_ALL_EVERY = 30;
 
 export interface AccountHubOptions {
@@ -29,7 +29,7 @@ export class AccountHub {
   readonly ready: Promise<void>;
   readonly streams = new Set<ClientStream>();
   readonly #options: AccountHubOptions;
-  /** The last stamp sent, by monitor. A monitor without an entry has no earlier record. */
+  /** The last timestamp sent, by monitor. A monitor without an entry has no earlier record. */
   #stamps = new Map<string, number>();
   /** Postgres' clock at the last complete query. */
   #position = 0;
@@ -105,7 +105,7 @@ export class AccountHub {
     if (records.length > 0) this.#publish(records.map(toMessage));
     if (complete) {
       for (const { monitorId, upTo } of ranges) this.#stamps.set(monitorId, upTo);
-      // Monitors without a stamp were deleted.
+      // Monitors without a timestamp were deleted.
       if (compareAll) for (const id of this.#stamps.keys()) if (!stamps.has(id)) this.#stamps.delete(id);
       this.#comparedAgo = compareAll ? 0 : this.#comparedAgo + 1;
       this.#moveTo(now);

@@ -13,7 +13,7 @@ const HEADERS = {
 const REPLAY_CHUNK = 100;
 /** How long a client may take to read the rest when its stream ends. */
 const END_WITHIN_MS = 1_000;
-/** A query that began this long after a replay was read has returned all that the replay had. */
+/** A query that began this long after a replay was read includes the records of the replay. */
 const HUB_IS_PAST_MS = 1_000;
 
 /** Writes the headers of a stream, also for `HEAD`. Express' own setter would add a charset. */
@@ -21,7 +21,7 @@ export function writeStreamHeaders(res: Response): void {
   res.writeHead(200, HEADERS);
 }
 
-/** The stream of one client. Until it has begun, pages are queued: they come after what the client missed. */
+/** The stream of one client. Until it has begun, pages are queued: missed records come first. */
 export class ClientStream {
   readonly #res: Response;
   readonly #unsentBytes: number;
@@ -40,7 +40,7 @@ export class ClientStream {
     return !this.#res.destroyed && !this.#res.writableEnded;
   }
 
-  /** Sends a page, or cuts the stream if too much waits already. The client resumes when it can. */
+  /** Sends a page, or cuts the stream if too much waits already. The client can resume. */
   publish(page: Page): void {
     if (this.#queued === null) this.#writePage(page);
     else if (this.#queuedBytes > this.#unsentBytes) this.cut();
@@ -50,7 +50,7 @@ export class ClientStream {
     }
   }
 
-  /** Sends the headers, what the client missed as fast as it reads it, then queued pages without what was replayed. */
+  /** Sends the headers, the replay as fast as the client reads, then queued pages without replayed records. */
   async begin(replay: Replay): Promise<void> {
     writeStreamHeaders(this.#res);
     this.#write(replay.opening);

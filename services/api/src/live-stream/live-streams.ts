@@ -32,7 +32,7 @@ export class LiveStreams {
   readonly #options: LiveStreamsOptions;
   readonly #limits: StreamLimits;
   readonly #hubs = new Map<string, AccountHub>();
-  /** With the user of each. */
+  /** By stream, its user. */
   readonly #streams = new Map<ClientStream, string>();
   /** Work that may still query Postgres after its stream has ended. */
   readonly #pending = new Set<Promise<unknown>>();

@@ -28,7 +28,7 @@ function formatPosition(position: number): string {
 
 /** One server-sent event. */
 export interface Message {
-  /** The id of its record, by which clients recognise it. */
+  /** The id of its record. */
   readonly recordId: string;
   readonly text: string;
 }

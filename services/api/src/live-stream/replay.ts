@@ -45,7 +45,7 @@ export interface Replay {
   readonly readAt: number;
 }
 
-/** What a client may have missed since `position`. A reset if that is too old, in the future (which no stream sends), or too much. */
+/** The records since `position`; a reset if it is too old, in the future (which no stream sends), or they are too many. */
 export async function readReplay(
   db: Database,
   accountId: string,

@@ -20,5 +20,5 @@ export type StreamLimits = Readonly<Record<keyof typeof STREAM_LIMITS, number>>;
 
 /** How long clients wait before they connect again. */
 export const RETRY_MS = 2_000;
-/** How long before its position a replay begins: longer than a commit takes to follow its stamp. */
+/** How long before its position a replay begins: longer than a commit takes after its timestamp. */
 export const REPLAY_OVERLAP_MS = 10_000;

@@ -67,7 +67,7 @@ export const maintenanceWindowApi = implement(maintenanceWindowRoutes, (context)
   };
 });
 
-/** Takes the monitors of an ended window out of maintenance if they are few. The notifier's clock does it otherwise, and if this fails. */
+/** Ends the maintenance of a few monitors at once. Otherwise, or if this fails, a notifier does it. */
 async function settleAtOnce(context: ApiContext, monitorIds: readonly string[]): Promise<void> {
   if (monitorIds.length === 0 || monitorIds.length > SETTLED_AT_ONCE) return;
   try {

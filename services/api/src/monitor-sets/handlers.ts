@@ -40,7 +40,7 @@ export const monitorSetApi = implement(monitorSetRoutes, (context) => {
 
 /** Monitors validated before other requests get their turn. */
 const VALIDATED_AT_ONCE = 100;
-/** More errors are likely the same one over and over. */
+/** More errors are likely repetitions. */
 const MAX_ERRORS = 100;
 /** More than any field of a monitor may contain. A larger field gets one error instead of one for each member. */
 const MAX_MEMBERS = 1_000;
@@ -88,7 +88,7 @@ async function validateMonitors(
   return entries;
 }
 
-/** Also of an entry with other invalid fields; null if it is invalid itself. */
+/** Null if it is invalid; other fields do not matter. */
 function externalIdOf(entry: unknown): string | null {
   if (typeof entry !== 'object' || entry === null) return null;
   const { externalId } = entry as { readonly externalId?: unknown };

@@ -43,7 +43,7 @@ export async function triggerCheck(
   }
 }
 
-/** Reports at once what no checker could decrypt. @throws AppError conflict */
+/** @throws AppError conflict if no key decrypts the monitor */
 function requireReadable({ secrets }: ApiContext, monitor: MonitorRow): void {
   try {
     toInput(monitor, secrets);
@@ -69,7 +69,7 @@ async function requestCheck(
   url: string | null,
 ): Promise<string> {
   const trigger = await createTrigger(db, monitor, url, START_WITHIN_MS).catch(async (error: unknown) => {
-    // A missing monitor was deleted just now.
+    // The monitor may have been deleted meanwhile.
     if (isDataError(error)) await findMonitorRow(db, monitor.accountId, monitor.id);
     throw error;
   });

@@ -13,7 +13,6 @@ const errorRows = Object.keys(ERRORS).map((code) => {
   return `| ${status} | \`${problemType(code as ErrorCode)}\` | ${title} |`;
 });
 
-/** What applies to every request. */
 const description = `Tocsin checks URLs on a schedule from one or more regions, records every result, and turns status changes into webhooks.
 
 **Programs** use \`/api/cli\` with an API key: \`Authorization: Bearer <API key>\`. Creating, updating and deleting require the scope \`write\`. **People** use \`/api/dashboard\` with a session cookie. A request with a cookie that changes something also needs the \`Origin\` of the dashboard. Resources of another account return 404.

@@ -68,7 +68,7 @@ function describeOperation(id: string, route: Route, schemas: SchemaBook): JsonO
     security: SECURITY[access],
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: body && {
-      // A missing body is read as one without fields.
+      // A missing body is the same as one without fields.
       required: !body.safeParse({}).success,
       content: { 'application/json': { schema: schemas.write(body, 'input'), example: bodyExample } },
     },
@@ -86,7 +86,6 @@ function idParameter(resource: ResourceKind): JsonObject {
   };
 }
 
-/** A parameter takes over the description of its field. */
 function fieldParameters(place: 'query' | 'header', fields: z.ZodObject, schemas: SchemaBook): JsonObject[] {
   const { properties = {}, required = [] } = schemas.write(fields, 'input') as {
     properties?: Readonly<Record<string, JsonObject>>;

@@ -37,7 +37,7 @@ export const peopleApi = implement(peopleRoutes, (context) => {
       await findOpenInvitation(db, token);
       const passwordHash = await identity.hashPassword(password);
       const user = await acceptInvitation(db, { token, name, email, passwordHash });
-      // The user exists by now and the invitation is spent. Without a session, the user can sign in as usual.
+      // The user exists by now. Without a session, the user can sign in as usual.
       const cookies = await identity.signIn(req, user.email, password).catch((error: unknown) => {
         logger.warn('Could not sign in the user of an accepted invitation', { userId: user.id, error });
         return [];

@@ -7,7 +7,7 @@ import { secretValues, settings } from '@tocsin/runtime/settings';
 
 const MAX_ROWS = 20;
 
-/** What an operator must know after a run, in sentences; `done` where nothing but dropping old keys is left to do. */
+/** Describes a run to an operator; `done` if no secret needs the other keys any more. */
 export function describeReseal(
   report: ResealReport,
   keyIds: readonly string[],

@@ -21,7 +21,7 @@ export const REGION_TIMEOUT_MS = 2_000;
 
 export interface ReconcilerOptions extends ScheduleStores {
   readonly defaultRegion: string;
-  /** Regions to audit even without monitors, since stray schedulers may be left there. */
+  /** Regions to audit even without monitors, because they may have stray schedulers. */
   readonly regions: Iterable<string>;
   readonly metrics: ScheduleMetrics;
   readonly logger: Logger;
@@ -48,13 +48,13 @@ export class Reconciler {
     this.#regions = new Set(options.regions);
   }
 
-  /** Called when this process becomes the leader: the next run does everything, whatever the previous leader did. */
+  /** Called when this process becomes the leader: the next run does everything. */
   begin(): void {
     this.#aligned = false;
     this.#auditedAt = -Infinity;
   }
 
-  /** Called when another process may lead: what this one measured is no longer valid. */
+  /** Called when another process may lead: the metrics of this one are no longer valid. */
   end(): void {
     this.#options.metrics.forgetAudits();
   }
@@ -97,13 +97,13 @@ export class Reconciler {
     this.#options.metrics.unapplied(found);
   }
 
-  /** Reads Postgres before the stores. What changes in between is read again before it is repaired. */
+  /** Reads Postgres before the stores. Changes in between are read again before a repair. */
   async #auditAll(signal: AbortSignal): Promise<void> {
     const { db } = this.#options;
     const wanted = await listWaves(db);
     const { aheadMs, behindMs } = await measureClockOffset(() => readClock(db));
     const now = Date.now() - aheadMs + behindMs;
-    // With a wrong clock of its own, this process would plan them wrongly again.
+    // A process with a wrong clock would plan them wrongly again.
     const restarts = Math.max(aheadMs, behindMs) < MAX_CLOCK_OFFSET_MS;
     for (const region of wanted.keys()) this.#regions.add(region);
     await Promise.all(

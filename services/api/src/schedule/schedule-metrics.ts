@@ -54,7 +54,7 @@ export function createScheduleMetrics(registry: Metrics): ScheduleMetrics {
   };
 }
 
-/** Shows whether this process leads; nothing while it cannot find out who does. */
+/** Exports whether this process leads; nothing while it cannot determine the leader. */
 export function registerLeadership(registry: Metrics, leadership: () => Leadership): void {
   registerReadGauge<never>(registry, {
     name: 'tocsin_leader',

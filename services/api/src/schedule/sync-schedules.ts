@@ -6,7 +6,7 @@ import { RegionSchedules } from '@tocsin/queue/schedules';
 import { continueTrace, currentTraceparent, withSpan } from '@tocsin/runtime/tracing';
 import type { ScheduleApplierOptions } from './schedule-applier.ts';
 
-/** How often a monitor that changes meanwhile is read again at once. After that, the reconciler handles it. */
+/** How often a monitor that changes meanwhile is read again. After that, the reconciler handles it. */
 const ROUNDS = 3;
 
 export interface ScheduleStores {
@@ -81,12 +81,12 @@ export function traceSync(stores: ScheduleStores): ScheduleApplierOptions['sync'
     const requests = new Set([...touched.values()].filter((traceparent) => traceparent !== undefined));
     const [parent, ...others] = requests;
     const monitorIds = [...touched.keys()];
-    // A batch runs in the context of the request that started it, whose trace need not be one of these.
+    // A batch runs in the context of the request that started it, which may have another trace.
     if (parent === undefined) return continueTrace(null, () => syncSchedules(stores, region, monitorIds));
     const links = others.slice(0, MAX_LINKS);
     const attributes = { 'tocsin.region': region, 'tocsin.monitors': touched.size };
     return withSpan('schedule', { parent, links, attributes }, () => {
-      // The checks of the request whose trace this is are children of this span.
+      // First checks of the first request are children of this span.
       const own = currentTraceparent();
       const traceparents = new Map(
         [...touched].map(([id, traceparent]) => [id, traceparent === parent ? own : traceparent]),

@@ -11,7 +11,7 @@ type Exchange = Readonly<{ req: Request; res: Response }>;
 export const serviceApi = implement(serviceRoutes, (context): Handlers<typeof serviceRoutes> => {
   const { ready, metrics, settings, identity } = context;
   const health = createHealthHandler({ ready, metrics });
-  /** @param path as the health handler knows it, however the client spelt it, such as with a slash at the end */
+  /** @param path of the health handler; the client may have added a trailing slash */
   const sendHealth =
     (path: string) =>
     async ({ req, res }: Exchange): Promise<typeof SENT> => {
