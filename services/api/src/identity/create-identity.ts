@@ -1,4 +1,6 @@
 import { AppError } from '@tocsin/contracts/errors';
+import { signInRoutes, singleSignOnRoutes } from '@tocsin/contracts/identity/routes';
+import { pathOf } from '@tocsin/contracts/routes/route';
 import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
 import { ping } from '@tocsin/db/database/open';
 import { hashPassword } from 'better-auth/crypto';
@@ -29,14 +31,13 @@ interface SignedIn {
 }
 
 const MAX_LOOKUPS = 3;
-const PASSWORD_PATH = '/api/auth/sign-in/email';
+const PASSWORD_PATH = pathOf(signInRoutes.signIn);
+const SINGLE_SIGN_ON_PATHS: ReadonlySet<string> = new Set(Object.values(singleSignOnRoutes).map(pathOf));
 
 /** The users and sessions of the dashboard. Hides better-auth, which does the work. */
 export interface Identity {
   /** Handles a request under `/api/auth`. @throws AppError rate_limited; Error in place of any 5xx */
   handle(request: AuthRequest): Promise<globalThis.Response>;
-  /** The same for single sign-on. */
-  handleSingleSignOn(request: AuthRequest): Promise<globalThis.Response>;
   readonly hasSingleSignOn: boolean;
   /** The user of the session cookie, looked up in Postgres each time; null: none. */
   find(req: Request): Promise<SignedIn | null>;
@@ -98,9 +99,11 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
 
   return {
-    handle: (request) =>
-      request.path === PASSWORD_PATH ? handlePassword(request) : handleBy(auth.handler, request),
-    handleSingleSignOn: (request) => handleBy(singleSignOn ?? auth.handler, request),
+    handle: (request) => {
+      if (request.path === PASSWORD_PATH) return handlePassword(request);
+      const isSingleSignOn = singleSignOn !== null && SINGLE_SIGN_ON_PATHS.has(request.path);
+      return handleBy(isSingleSignOn ? singleSignOn : auth.handler, request);
+    },
     hasSingleSignOn: singleSignOn !== null,
     find: async (req) => {
       const headers = authHeaders(req);

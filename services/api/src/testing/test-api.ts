@@ -178,7 +178,6 @@ function lateIdentity(options: IdentityOptions): Identity {
   return {
     hasSingleSignOn: options.oidc !== null,
     handle: async (request) => (await load()).handle(request),
-    handleSingleSignOn: async (request) => (await load()).handleSingleSignOn(request),
     find: async (req) => (await load()).find(req),
     isSignedIn: async (req) => (await load()).isSignedIn(req),
     signIn: async (req, email, password) => (await load()).signIn(req, email, password),
