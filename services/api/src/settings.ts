@@ -1,6 +1,5 @@
 import { localUrl } from '@tocsin/runtime/listen';
 import { settings, type Settings } from '@tocsin/runtime/settings';
-import type { ApiSettings } from './context.ts';
 import type { HttpLimits } from './http/http-server.ts';
 
 export const apiSettings = settings.pick({
@@ -31,6 +30,23 @@ export const apiSettings = settings.pick({
   OIDC_CLIENT_SECRET: true,
 });
 export type Env = Pick<Settings, keyof typeof apiSettings.shape>;
+
+/** The settings that the HTTP side uses. */
+export interface ApiSettings {
+  readonly defaultRegion: string;
+  /** The only regions that a monitor may use; null: any well-formed code. */
+  readonly regions: readonly string[] | null;
+  /** Requests per minute for each key or session; 0: no limit. */
+  readonly rateLimitPerMinute: number;
+  /** As in Express' `trust proxy`. */
+  readonly trustProxy: number | false | readonly string[];
+  /** The address that users see, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Whether HSTS covers the subdomains of the dashboard's host. */
+  readonly hstsIncludeSubDomains: boolean;
+  /** The folder of the built dashboard; null: no dashboard. */
+  readonly dashboardDir: string | null;
+}
 
 export function requestSettings(env: Env): ApiSettings {
   return {

@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
       if (typeof value !== 'object' || value === null) return;
       const { properties = {}, items } = value as { properties?: object; items?: object };
       for (const [name, part] of Object.entries({ ...properties, ...(items && { '[]': items }) })) {
-        if (!meaningful.some((key) => key in (part as object))) meaningless.push(`${path}.${name}`);
+        if (!meaningful.some((key) => key in part)) meaningless.push(`${path}.${name}`);
       }
       for (const [key, part] of Object.entries(value)) visit(part, `${path}.${key}`);
     };

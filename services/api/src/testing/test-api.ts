@@ -13,13 +13,14 @@ import { createSilentLogger } from '@tocsin/runtime/logger';
 import { createMetrics } from '@tocsin/runtime/metrics';
 import type TestAgent from 'supertest/lib/agent.js';
 import { createApp } from '../app.ts';
-import type { ApiContext, ApiSettings } from '../context.ts';
+import type { ApiContext } from '../context.ts';
 import { authSecret } from '../identity/auth-options.ts';
 import type { Identity, IdentityOptions } from '../identity/create-identity.ts';
 import type { OidcSettings } from '../identity/single-sign-on.ts';
 import { LiveStreams } from '../live-stream/live-streams.ts';
 import type { StreamLimits } from '../live-stream/stream-limits.ts';
 import { TriggerLimits } from '../monitors/trigger-limits.ts';
+import type { ApiSettings } from '../settings.ts';
 import { validatedAgent } from './validated-agent.ts';
 
 export const ORIGIN = 'http://localhost:3000';
