@@ -1,6 +1,7 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query';
 import type { Event, StatusChange } from '@tocsin/contracts/monitors/events';
 import type { Monitor } from '@tocsin/contracts/monitors/monitor';
+import { addRecentChecks } from '../monitors/list/recent-checks-query.ts';
 import { monitorsQuery } from '../monitors/queries.ts';
 import type { LiveBatch, LiveStream } from './live-stream.ts';
 
@@ -39,6 +40,7 @@ export function applyToCache(stream: LiveStream, queryClient: QueryClient): () =
         void queryClient.invalidateQueries();
       }
       remember(latest, batch);
+      addRecentChecks(queryClient, batch.checks);
       if (updateList(queryClient, batch, reloadedFor)) monitors.request();
       if (batch.statusChanges.length === 0) return;
       incidents.request();
