@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import { eventAt } from '../testing/records.ts';
-import { addRecentChecks, loadTogether, recentChecksQuery } from './recent-checks-query.ts';
+import { addRecentCheck, loadTogether, recentChecksQuery } from './recent-checks-query.ts';
 import type { RecentCheck } from './recent-checks.ts';
 
 beforeEach(() => {
@@ -50,7 +50,7 @@ function createWorld(): World {
       const observer = new QueryObserver(queryClient, recentChecksQuery(monitorId, load));
       return observer.subscribe(onChange);
     },
-    add: (...events) => addRecentChecks(queryClient, events),
+    add: (...events) => events.forEach((event) => addRecentCheck(queryClient, event)),
     seconds: (monitorId) => {
       const state = queryClient.getQueryState(recentChecksQuery(monitorId).queryKey);
       if (state?.data === undefined || state.dataUpdatedAt === 0) return null;

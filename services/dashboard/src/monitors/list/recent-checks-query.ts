@@ -1,6 +1,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
+import { addToList, liveList } from '../../live/live-query.ts';
 import { loadRecentChecks } from '../queries.ts';
 import { mergeChecks, type RecentCheck } from './recent-checks.ts';
 
@@ -46,23 +47,13 @@ export const recentChecksQuery = (monitorId: string, load: LoadOne = loadChecks)
   queryOptions({
     queryKey: ['recent-checks', monitorId],
     queryFn: ({ signal }) => load(monitorId, signal),
-    staleTime: ({ state }) => (state.dataUpdatedAt === 0 ? 0 : Infinity),
     gcTime: KEEP_MS,
-    // A response must not remove live checks that arrived during the request.
-    structuralSharing: (known = [], added) =>
-      mergeChecks(known as readonly RecentCheck[], added as readonly RecentCheck[]),
+    ...liveList(mergeChecks),
   });
 
-/** Adds checks of the live stream to monitors that are loaded or loading. */
-export function addRecentChecks(queryClient: QueryClient, events: readonly Event[]): void {
-  for (const { monitorId, url, timestamp, status, latency, region } of events) {
-    const { queryKey } = recentChecksQuery(monitorId);
-    const state = queryClient.getQueryState(queryKey);
-    // A check of another URL does not count for the monitor.
-    if (state === undefined || url !== null) continue;
-    const check = { timestamp, status, latency, region };
-    queryClient.setQueryData(queryKey, [check], { updatedAt: state.dataUpdatedAt });
-    // Setting the data clears the invalidation.
-    if (state.isInvalidated) void queryClient.invalidateQueries({ queryKey }, { cancelRefetch: false });
-  }
+/** Adds a check of the live stream, unless it is a triggered check of another URL, which does not count for the monitor. */
+export function addRecentCheck(queryClient: QueryClient, event: Event): void {
+  const { monitorId, url, timestamp, status, latency, region } = event;
+  if (url !== null) return;
+  addToList(queryClient, recentChecksQuery(monitorId).queryKey, [{ timestamp, status, latency, region }]);
 }
