@@ -7,7 +7,7 @@ import { type ReactNode, useState } from 'react';
 import { api } from '../../api/request.ts';
 import { useApiForm } from '../../components/form.ts';
 import { Panel } from '../../components/page.tsx';
-import { Quiet } from '../../components/quiet.tsx';
+import { Quiet } from '../../components/text.tsx';
 import { SaveForm } from '../../components/save-form.tsx';
 import { monitorQuery, monitorsQuery } from '../queries.ts';
 import { pathsOf, SECTIONS } from '../fields/fields.tsx';

@@ -2,7 +2,7 @@ import { LIMITS } from '@tocsin/contracts/limits';
 import type { Assertions, Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { formatSpan } from '../../components/format.ts';
-import { ExternalLink } from '../../components/links.tsx';
+import { ExternalLink } from '../../components/text.tsx';
 import { HeaderList, RegionList, RequestBody } from './values.tsx';
 
 /** The path of a field in a request body. */

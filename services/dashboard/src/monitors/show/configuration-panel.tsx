@@ -1,10 +1,9 @@
 import { Group, Skeleton, Tabs, Title } from '@mantine/core';
 import { ASSERTIONS, type Monitor } from '@tocsin/contracts/monitors/monitor';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { CodeBlock, CopyButton } from '../../components/code-block.tsx';
+import { CodeBlock, CopyButton } from '../../components/buttons.tsx';
 import { Panel } from '../../components/page.tsx';
-import { Quiet } from '../../components/quiet.tsx';
-import { Time } from '../../components/time.tsx';
+import { Quiet, Time } from '../../components/text.tsx';
 import { FIELDS, isAssertion, pathsOf } from '../fields/fields.tsx';
 import classes from '../fields/values.module.css';
 import { monitorCurl } from './code/monitor-curl.ts';

@@ -5,7 +5,7 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import { type ReactNode, useState } from 'react';
 import { ErrorNotice } from '../../../components/load-states.tsx';
 import { Panel } from '../../../components/page.tsx';
-import { Quiet } from '../../../components/quiet.tsx';
+import { Quiet } from '../../../components/text.tsx';
 import { eventTailQuery } from '../../queries.ts';
 import { EventTable } from './event-table.tsx';
 import { countNewer } from './event-tail.ts';
