@@ -4,7 +4,6 @@ import { type Event, eventSchema } from '@tocsin/contracts/monitors/events';
 import { deleteMonitor } from '@tocsin/db/monitors/delete-monitors';
 import { until } from '@tocsin/embedded/testing/until';
 import type { JobWorker } from '@tocsin/queue/job-worker';
-import { waitFor } from '../http/wait-for.ts';
 import { startFakeChecker } from '../testing/fake-checker.ts';
 import { MONITORS, newMonitor } from '../testing/monitors.ts';
 import { signIn } from '../testing/sign-in.ts';
@@ -301,42 +300,5 @@ describe('trigger', () => {
     shutdown.abort();
     const response = await pending;
     expect([response.status, response.headers['retry-after']]).toEqual([503, '5']);
-  });
-});
-
-describe('waitFor', () => {
-  test('polls until there is a result', async () => {
-    const stamp = new Date();
-    const results = [null, null, stamp];
-    const found = await waitFor({
-      find: () => Promise.resolve(results.shift()),
-      forMs: 60_000,
-      isWanted: () => true,
-    });
-    expect(found).toBe(stamp);
-  });
-
-  test('polls once more when the time is over', async () => {
-    let looks = 0;
-    const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
-    const passTheTime = (): boolean => {
-      if (looks === 2) clock.advance(60_000);
-      return true;
-    };
-    expect(await waitFor({ find, forMs: 60_000, isWanted: passTheTime })).toBeNull();
-    expect(looks).toBe(3);
-  });
-
-  test('stops if the client has disconnected, or if there will be no result', async () => {
-    let looks = 0;
-    const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
-    expect(await waitFor({ find, forMs: 60_000, isWanted: () => looks < 2 })).toBeNull();
-    expect(looks).toBe(2);
-    const gone = await waitFor({
-      find: () => Promise.resolve(undefined),
-      forMs: 60_000,
-      isWanted: () => true,
-    });
-    expect(gone).toBeUndefined();
   });
 });

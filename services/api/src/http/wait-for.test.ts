@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { stopClock, type StoppedClock } from '../testing/stopped-clock.ts';
+import { waitFor } from './wait-for.ts';
+
+let clock: StoppedClock;
+beforeEach(() => {
+  clock = stopClock();
+});
+afterEach(() => clock.restore());
+
+describe('waitFor', () => {
+  test('polls until there is a result', async () => {
+    const stamp = new Date();
+    const results = [null, null, stamp];
+    const found = await waitFor({
+      find: () => Promise.resolve(results.shift()),
+      forMs: 60_000,
+      isWanted: () => true,
+    });
+    expect(found).toBe(stamp);
+  });
+
+  test('polls once more when the time is over', async () => {
+    let looks = 0;
+    const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
+    const passTheTime = (): boolean => {
+      if (looks === 2) clock.advance(60_000);
+      return true;
+    };
+    expect(await waitFor({ find, forMs: 60_000, isWanted: passTheTime })).toBeNull();
+    expect(looks).toBe(3);
+  });
+
+  test('stops if the client has disconnected, or if there will be no result', async () => {
+    let looks = 0;
+    const find = (): Promise<null> => Promise.resolve(null).finally(() => (looks += 1));
+    expect(await waitFor({ find, forMs: 60_000, isWanted: () => looks < 2 })).toBeNull();
+    expect(looks).toBe(2);
+    const gone = await waitFor({
+      find: () => Promise.resolve(undefined),
+      forMs: 60_000,
+      isWanted: () => true,
+    });
+    expect(gone).toBeUndefined();
+  });
+});
