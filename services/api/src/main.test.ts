@@ -230,7 +230,7 @@ describe('the service', () => {
     const leadership = async (): Promise<string | undefined> =>
       /^tocsin_leader (.*)$/m.exec((await http.get('/metrics')).text)?.[1];
     await until('the service leads', leads);
-    await until('the service says so', async () => (await leadership()) === '1');
+    await until('the service reports its leadership', async () => (await leadership()) === '1');
     proxy.blackHole();
     await until('Postgres has freed the lock', async () => !(await leads()));
     await until('the service does not know who leads', async () => (await leadership()) === undefined);

@@ -64,11 +64,11 @@ const day = (days: number, ms = 0): Date => new Date(NOW.getTime() + days * 86_4
 describe('the other assertions', () => {
   test.each<[string, Partial<CheckedResponse>, Assertions, string | null]>([
     ['text found', { body: 'all ok here' }, { bodyContains: 'ok' }, null],
-    ['case matters', { body: 'OK' }, { bodyContains: 'ok' }, 'the body does not contain "ok"'],
+    ['case is significant', { body: 'OK' }, { bodyContains: 'ok' }, 'the body does not contain "ok"'],
     ['an empty body', { body: '' }, { bodyContains: 'ok' }, 'the body does not contain "ok"'],
     ['no body', { body: null }, { bodyContains: 'ok' }, 'the body does not contain "ok"'],
     ['text absent', { body: 'fine' }, { bodyNotContains: 'error' }, null],
-    ['no body to object to', { body: null }, { bodyNotContains: 'error' }, null],
+    ['no body', { body: null }, { bodyNotContains: 'error' }, null],
     ['text present', { body: 'an error' }, { bodyNotContains: 'error' }, 'the body contains "error"'],
     ['both', { body: 'ok' }, { bodyContains: 'ok', bodyNotContains: 'error' }, null],
     ['in time', { latencyMs: 100 }, { maxLatency: 100 }, null],
@@ -87,7 +87,7 @@ describe('the other assertions', () => {
       'there is no certificate: the response did not come over https',
     ],
     [
-      'several broken',
+      'several failed rules',
       { body: 'x', latencyMs: 9 },
       { bodyContains: 'ok', maxLatency: 5 },
       'the body does not contain "ok"; the latency of 9 ms is above 5 ms',

@@ -96,8 +96,8 @@ const at = (index: number, intervalSeconds = 60): number =>
 
 test.each<[string, number[], number, ReturnType<typeof gapBefore>]>([
   ['the next slot', [at(1), at(2)], at(3), null],
-  ['one left out', [at(1), at(2)], at(4), { after: at(2), slots: 1 }],
-  ['a day left out', [at(0)], at(1_440), { after: at(0), slots: 1_439 }],
+  ['one missed', [at(1), at(2)], at(4), { after: at(2), slots: 1 }],
+  ['a day missed', [at(0)], at(1_440), { after: at(0), slots: 1_439 }],
   ['slots recorded out of order', [at(4), at(2)], at(5), null],
   ['a late result of an older slot', [at(1), at(5)], at(3), null],
   ['the same slot', [at(1)], at(1), null],

@@ -64,7 +64,7 @@ describe('the server', () => {
       { port: 0 },
     );
     const received = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until('the request is under way', () => finish);
+    await until('the request is in progress', () => finish);
     const stopped = server.stop();
     finish?.();
     expect(await received).toMatch(/done/);
@@ -83,7 +83,7 @@ describe('the server', () => {
     await once(unused, 'connect');
     // Accepted after the other connection.
     const received = exchange(server.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until('the request is under way', () => finish);
+    await until('the request is in progress', () => finish);
     const closed = once(unused, 'close');
     const clock = stopClock();
     try {

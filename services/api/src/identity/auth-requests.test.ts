@@ -142,7 +142,7 @@ describe('a body', () => {
   });
 
   test('that its client does not finish is no server error', async () => {
-    const said = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const printed = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const socket = connect(api.port, '127.0.0.1');
     const received = text(socket);
     socket.end(
@@ -150,7 +150,7 @@ describe('a body', () => {
     );
     await received;
     await browser(api).post(SIGN_IN).send({ email: 'a@example.com', password: PASSWORD });
-    expect(said).not.toHaveBeenCalled();
-    said.mockRestore();
+    expect(printed).not.toHaveBeenCalled();
+    printed.mockRestore();
   });
 });

@@ -175,7 +175,7 @@ describe('Idempotency-Key', () => {
     expect(JSON.stringify(rows)).not.toMatch(/secret-token|päng|shop\.example/);
   });
 
-  test.each(['', 'ä', 'x'.repeat(256)])('%j is none: 400', async (key) => {
+  test.each(['', 'ä', 'x'.repeat(256)])('rejects %j: 400', async (key) => {
     const response = await create(
       encodeURIComponent(key) === key ? key : Buffer.from(key).toString('latin1'),
     );

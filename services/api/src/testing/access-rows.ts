@@ -102,7 +102,7 @@ function monitorRows(base: string): Record<string, AccessRow> {
 
 const D = '/api/dashboard';
 
-/** How each route behind a key or a session is asked; who may, `OPERATIONS` says. One without a row fails `access-matrix.test.ts`. */
+/** Requests to each restricted route. A route without a row fails `access-matrix.test.ts`. */
 export const ACCESS_ROWS: Readonly<Record<string, AccessRow>> = {
   ...monitorRows('/api/cli/monitors'),
   ...monitorRows(`${D}/monitors`),

@@ -48,7 +48,7 @@ export class DocumentValidator {
     for (const ajv of [this.#responses, this.#requests]) ajv.addSchema(document, 'document');
   }
 
-  /** @throws Error where something is not as the document says; paths that are not the API's are not looked at */
+  /** @throws Error if the exchange contradicts the document; ignores paths outside the API */
   validate(exchange: Exchange): void {
     const { method, path, status } = exchange;
     const [pathname = '', query = ''] = path.split('?');
@@ -135,7 +135,7 @@ export class DocumentValidator {
     const isValid = validate(value) === true;
     demand(
       isValid,
-      `says otherwise of ${what}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`,
+      `does not allow ${what}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`,
     );
   }
 

@@ -27,7 +27,7 @@ interface TestUserOptions {
   readonly email?: string;
 }
 
-/** Requests of a new user (an owner of `api.account`, unless said otherwise), with cookie and Origin. */
+/** Requests of a new user (by default an owner of `api.account`), with cookie and Origin. */
 export async function signIn(api: TestApi, user: TestUserOptions = {}): Promise<TestAgent> {
   return (await newSignedInUser(api, user)).agent;
 }
