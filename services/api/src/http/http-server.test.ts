@@ -103,7 +103,10 @@ describe('a client that is slow', () => {
     ['sends nothing', ''],
     ['does not finish its head', 'GET / HTTP/1.1\r\nHost'],
     ['does not finish its body', `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\na`],
-    ['does not finish its chunks', `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n`],
+    [
+      'does not finish its chunks',
+      `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n`,
+    ],
   ])('and %s gets an error and is disconnected, even if it does not close', async (_, text) => {
     await serve(() => undefined, { headMs: 100, requestMs: 200 });
     expectProblem(await exchange(text), 408);

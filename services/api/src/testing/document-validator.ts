@@ -133,10 +133,7 @@ export class DocumentValidator {
     const validate = ajv.getSchema(`document#/${place.map(toPointer).join('/')}`);
     if (validate === undefined) throw new Error(`no schema at ${place.join(' ')}`);
     const isValid = validate(value) === true;
-    demand(
-      isValid,
-      `does not allow ${what}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`,
-    );
+    demand(isValid, `does not allow ${what}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
   }
 
   /** Where something is, through the reference that may stand in its place. */
