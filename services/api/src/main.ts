@@ -47,6 +47,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const regionUrls = parseRegionQueueUrls();
   const oidc = oidcSettings(env);
   const stopTracing = await startTracing('api', logger);
+
   const database = openDatabase({
     url: env.DATABASE_URL,
     poolSize: env.DATABASE_POOL_SIZE,
@@ -58,6 +59,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const queues = openQueueStores(env.QUEUE_URL, regionUrls, logStoreErrors(logger));
   const producers = new Producers(queues);
   const secrets = new SecretBox(env.SECRETS_KEY);
+
   await ensureApiKeys(db, env, logger);
   await ensureAdmin(db, env, logger);
   await ensureEventPartitions(db);
@@ -72,6 +74,7 @@ async function start(logger: Logger): Promise<RunningService> {
   const secret = authSecret(env.SECRETS_KEY);
   const identity = createIdentity({ db, secret, ...settings, limitSignIn: true, oidc, logger });
   const streams = new LiveStreams({ db, identity, metrics, logger });
+
   const shutdown = new AbortController();
   const app = createApp({
     db,
