@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { CHART, HelmError, renderChart } from '@tocsin/infra/helm';
+import { CHART } from '@tocsin/infra/helm';
 import { findProblems, readManifests } from './manifests.ts';
+import { ToolError } from '@tocsin/infra/run-tool';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';
 import { MINIMAL } from './chart-variants.ts';
+import { renderChart } from './render-chart.ts';
 
 const SECRETS = { DATABASE_URL: 'a', QUEUE_URL: 'b', SECRETS_KEY: 'c' };
 const { image } = MINIMAL;
@@ -19,7 +21,7 @@ const SELECTOR_LABELS = [
 
 async function expectRefusal(values: object, message: string): Promise<void> {
   const rendering = renderChart(values);
-  await expect(rendering).rejects.toThrow(HelmError);
+  await expect(rendering).rejects.toThrow(ToolError);
   await expect(rendering).rejects.toThrow(message);
 }
 
@@ -312,7 +314,7 @@ describe('null', () => {
       return line?.includes(`'${path[path.length - 1]}'`) !== true;
     });
     expect({ error, unnamed: unnamed.map(([path]) => path.join('.')) }).toEqual({
-      error: expect.any(HelmError),
+      error: expect.any(ToolError),
       unnamed: [],
     });
   });

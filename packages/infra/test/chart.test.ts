@@ -1,12 +1,13 @@
 import { BlockList } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { DENIED_IPV4 } from '@tocsin/egress/denied-ranges';
-import { CHART, lintChart, renderChart, renderNotes } from '@tocsin/infra/helm';
+import { CHART } from '@tocsin/infra/helm';
 import { findManifest, findProblems, type Manifest, type Pod, podsOf, readManifests } from './manifests.ts';
 import { readRepositoryFile } from '@tocsin/infra/repository';
 import { queueUrlVariable, settings } from '@tocsin/runtime/settings';
 import { parse } from 'yaml';
 import { EXTRA_ENV, MINIMAL, VARIANTS } from './chart-variants.ts';
+import { lintChart, renderChart, renderNotes } from './render-chart.ts';
 
 /** The settings of the services, a variable of Node.js, and the variables that a variant adds. */
 const KNOWN = new Set([

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { renderChart } from '@tocsin/infra/helm';
 import { chartValues, STORES_CHART, storesValues } from '@tocsin/infra/kubernetes/kubernetes-system';
 import { findManifest, findProblems, podsOf, readManifests } from './manifests.ts';
 import { ROOT } from '@tocsin/infra/repository';
+import { renderChart } from './render-chart.ts';
 
 const OPTIONS = {
   registry: 'registry.example.com',

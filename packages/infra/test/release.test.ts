@@ -13,7 +13,7 @@ import {
   wrongLabels,
 } from '@tocsin/infra/release/artifacts';
 import { checkFacts, readFacts, readTopSection, type ReleaseFacts } from '@tocsin/infra/release/checks';
-import { readOptions } from '@tocsin/infra/release/main';
+import { withNpmConfig } from '@tocsin/infra/release/main';
 
 const HEAD = 'a'.repeat(40);
 const DIGEST = `sha256:${'0'.repeat(64)}`;
@@ -240,20 +240,17 @@ describe('the packed chart', () => {
 });
 
 describe('the options', () => {
-  const given = { dryRun: false, npm: true, folder: null };
+  const defaults = { 'dry-run': false, 'no-npm': false, folder: null };
+  const expected = { dryRun: false, npm: true, folder: null };
 
   test.each([
-    [[], {}, given],
-    [['--dry-run'], {}, { ...given, dryRun: true }],
-    [['--no-npm', '--folder', 'x'], {}, { ...given, npm: false, folder: 'x' }],
-    // npm passes them like this if `--` is forgotten.
-    [[], { npm_config_dry_run: 'true' }, { ...given, dryRun: true }],
-    [[], { npm_config_npm: '' }, { ...given, npm: false }],
-  ])('%j with %j', (args, env, options) => {
-    expect(readOptions(args, env)).toEqual(options);
-  });
-
-  test('an unknown one is refused', () => {
-    expect(() => readOptions(['--dry'], {})).toThrow("Unknown option '--dry'");
+    [{}, {}, expected],
+    [{ 'dry-run': true }, {}, { ...expected, dryRun: true }],
+    [{ 'no-npm': true, folder: 'x' }, {}, { ...expected, npm: false, folder: 'x' }],
+    // npm sets these variables if `--` is forgotten.
+    [{}, { npm_config_dry_run: 'true' }, { ...expected, dryRun: true }],
+    [{}, { npm_config_npm: '' }, { ...expected, npm: false }],
+  ])('%j with %j', (values, env, options) => {
+    expect(withNpmConfig({ ...defaults, ...values }, env)).toEqual(options);
   });
 });

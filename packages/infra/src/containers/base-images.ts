@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
 import { installByApt } from '@tocsin/embedded/test-run/programs';
+import { say } from '@tocsin/lab/command';
 import { parse } from 'yaml';
 import { readRepositoryFile, ROOT } from '../repository.ts';
 import { isOnPath, runTool } from '../run-tool.ts';
@@ -41,7 +42,6 @@ export async function readBaseImages(): Promise<BaseImages> {
 export async function ensureBaseImages(
   engine: Engine,
   images: BaseImages,
-  say: (line: string) => void,
   names: readonly (keyof BaseImages)[] = ['node', 'postgres', 'redis'],
 ): Promise<string[]> {
   const errors = await Promise.all(names.map((name) => pull(engine, images[name])));

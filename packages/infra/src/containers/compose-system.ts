@@ -2,32 +2,29 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createCertificate } from '@tocsin/embedded/certificates';
 import { findFreePort } from '@tocsin/embedded/ports';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
+import { ADMIN_ENV } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
-import { readCommands, readOutsideProgram } from '../repository.ts';
-import { ADMIN, DeployedSystem, untilReachable } from '../rollout/deployed-system.ts';
+import { readCommands } from '../repository.ts';
+import { DeployedSystem, outsideFiles, untilReachable } from '../rollout/deployed-system.ts';
 import type { Engine } from './engine.ts';
 import type { ImageNaming } from './images.ts';
 
 /** Docker gives projects networks among these. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
+const REGIONS = ['eu', 'us'];
 const READY_SECONDS = 120;
 const WATCH_MS = 250;
 
-const inspectionSchema = z.tuple([
-  z.object({
-    State: z.object({
-      Pid: z.number(),
-      ExitCode: z.number(),
-      StartedAt: z.string(),
-      Running: z.boolean(),
-      Health: z.object({ Status: z.string() }).optional(),
-    }),
-  }),
-]);
-type ContainerState = z.infer<typeof inspectionSchema>[0]['State'];
+const stateSchema = z.object({
+  Pid: z.number(),
+  ExitCode: z.number(),
+  StartedAt: z.string(),
+  Running: z.boolean(),
+  Health: z.object({ Status: z.string() }).optional(),
+});
+type ContainerState = z.infer<typeof stateSchema>;
 
 export interface ComposeOptions {
   readonly engine: Engine;
@@ -67,28 +64,16 @@ export class ComposeSystem extends DeployedSystem {
     const system = new ComposeSystem(options, await findFreePort(), await findFreePort());
     const outside = join(options.folder, '.data', 'outside');
     await mkdir(outside, { recursive: true });
-    const { ca, key, cert } = await createCertificate(['outside']);
-    const files = {
-      'ca.pem': ca,
-      'key.pem': key,
-      'cert.pem': cert,
-      'outside.mjs': await readOutsideProgram(),
-    };
-    for (const [name, text] of Object.entries(files)) await writeReadable(join(outside, name), text);
+    for (const [name, text] of Object.entries(await outsideFiles()))
+      await writeReadable(join(outside, name), text);
     // Compose merges this file by its name, so the real one stays unchanged.
-    const override = {
-      services: {
-        notifier: {
-          environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' },
-          volumes: [`${outside}/ca.pem:/outside/ca.pem:ro,z`],
-        },
-      },
+    const notifier = {
+      environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' },
+      volumes: [`${outside}/ca.pem:/outside/ca.pem:ro,z`],
     };
-    await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify(override));
-    teardown.onStop(async () => {
-      await options.engine.cancel();
-      await system.remove();
-    });
+    const override = join(options.folder, 'docker-compose.override.yml');
+    await writeFile(override, JSON.stringify({ services: { notifier } }));
+    teardown.onStop(() => system.remove());
     // A killed run can have left containers.
     await system.remove();
     return system;
@@ -109,25 +94,21 @@ export class ComposeSystem extends DeployedSystem {
     const { engine, folder, project, nodeImage } = this.#options;
     const env = await readFile(join(folder, '.env'), 'utf8');
     this.apiKey = /^BOOTSTRAP_API_KEY=(\S+)$/m.exec(env)?.[1] ?? '';
-    await engine.docker([
-      'run',
-      '--detach',
+    const options = [
       `--name=${project}-outside`,
       `--volume=${folder}/.data/outside:/outside:ro,z`,
       `--network=${project}_outside`,
       '--network-alias=outside',
       `--publish=127.0.0.1:${this.outsidePort}:8080`,
-      nodeImage,
-      'node',
-      '/outside/outside.mjs',
-    ]);
-    await untilReachable('the targets to listen', READY_SECONDS, () =>
-      this.readOutsideLog().then(() => true),
-    );
+    ];
+    await engine.docker(['run', '--detach', ...options, nodeImage, 'node', '/outside/outside.mjs']);
+    await this.untilListening();
   }
 
+  /** Ends running commands, and removes the project. */
   async remove(): Promise<void> {
     const { engine, project } = this.#options;
+    await engine.cancel();
     await engine.docker(['rm', '--force', `${project}-outside`]).catch(() => undefined);
     await this.#compose('--profile', 'cli', 'down', '--volumes', '--timeout', '5');
   }
@@ -139,7 +120,11 @@ export class ComposeSystem extends DeployedSystem {
     await this.#compose('run', '--rm', volume, 'cli', 'apply', '--yes', '--file', '/tmp/tocsin.yaml');
   }
 
-  /** The running services, by their names in the Compose file. */
+  services(): Promise<readonly string[]> {
+    return Promise.resolve(['api', 'notifier', ...REGIONS.map((region) => `checker-${region}`)]);
+  }
+
+  /** The running services with the stores, by their names in the Compose file. */
   async parts(): Promise<string[]> {
     const output = await this.#compose('ps', '--services', '--status', 'running');
     return output.split('\n').filter((name) => name !== '');
@@ -192,13 +177,11 @@ export class ComposeSystem extends DeployedSystem {
     const { engine, project } = this.#options;
     const gaps = new Set<string>();
     while (!signal.aborted) {
-      for (const region of ['eu', 'us']) {
-        const filters = [
-          `label=com.docker.compose.project=${project}`,
-          `label=com.docker.compose.service=checker-${region}`,
-          'health=healthy',
-        ].map((filter) => `--filter=${filter}`);
-        if ((await engine.docker(['ps', '--quiet', ...filters])).trim() === '') gaps.add(region);
+      for (const region of REGIONS) {
+        const service = `label=com.docker.compose.service=checker-${region}`;
+        const filters = [`label=com.docker.compose.project=${project}`, service, 'health=healthy'];
+        const options = filters.map((filter) => `--filter=${filter}`);
+        if ((await engine.docker(['ps', '--quiet', ...options])).trim() === '') gaps.add(region);
       }
       await wait(WATCH_MS);
     }
@@ -208,12 +191,11 @@ export class ComposeSystem extends DeployedSystem {
   /** The variables of every command. */
   get #env(): Record<string, string> {
     return {
+      ...ADMIN_ENV,
       COMPOSE_PROJECT_NAME: this.#options.project,
       PORT: String(this.port),
       EGRESS_ALLOW_CIDRS: PRIVATE_NETWORKS,
       API_RATE_LIMIT_PER_MINUTE: '100000',
-      BOOTSTRAP_ADMIN_EMAIL: ADMIN.email,
-      BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password,
       IMAGE_REGISTRY: this.#images.registry,
       TOCSIN_VERSION: this.#images.version,
     };
@@ -229,8 +211,8 @@ export class ComposeSystem extends DeployedSystem {
   }
 
   async #stateOf(part: string): Promise<ContainerState> {
-    const output = await this.#options.engine.docker(['inspect', await this.#containerOf(part)]);
-    return inspectionSchema.parse(JSON.parse(output))[0].State;
+    const args = ['inspect', '--format', '{{json .State}}', await this.#containerOf(part)];
+    return stateSchema.parse(JSON.parse(await this.#options.engine.docker(args)));
   }
 
   async #untilReady(part: string, isNew: (state: ContainerState) => boolean): Promise<void> {

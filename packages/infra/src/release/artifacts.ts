@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { STAND_IN_LABEL } from '../containers/base-images.ts';
 import type { Engine } from '../containers/engine.ts';
-import { IMAGES, inspectImage, type ImageName, type ImageNaming } from '../containers/images.ts';
+import { IMAGES, inspectImage, type ImageNaming } from '../containers/images.ts';
 import { failuresOf } from '../failures.ts';
 import { CHART, helm } from '../helm.ts';
 import { runTool } from '../run-tool.ts';
@@ -21,21 +21,10 @@ export interface ImageOrigin {
   readonly base: string;
 }
 
-export interface ReleaseImage {
-  readonly name: ImageName;
-  readonly reference: string;
-  readonly id: string;
-  /** Bytes, with those of the base. */
-  readonly size: number;
-  readonly labels: Readonly<Record<string, string>>;
-  /** Null until it is pushed. */
-  readonly digest: string | null;
-}
+/** `size` is in bytes, with those of the base. `digest` is null until the image is pushed. */
+export type ReleaseImage = Awaited<ReturnType<typeof collectImages>>['images'][number];
 
-const sbomSchema = z.object({
-  bomFormat: z.literal('CycloneDX'),
-  metadata: z.object({ component: z.object({ version: z.string() }) }),
-});
+const sbomSchema = z.object({ metadata: z.object({ component: z.object({ version: z.string() }) }) });
 
 /** Inspects the built images, and copies the SBOM of each into the folder. */
 export async function collectImages(
@@ -44,24 +33,22 @@ export async function collectImages(
   origin: ImageOrigin,
   folder: string,
   temporary: string,
-): Promise<{ readonly images: readonly ReleaseImage[]; readonly problems: readonly string[] }> {
+) {
   const { version } = naming;
-  const images: ReleaseImage[] = [];
+  const images = [];
   const problems: string[] = [];
   for (const name of IMAGES) {
     const image = await inspectImage(engine, name, naming, origin.base, temporary);
-    const { reference, Id: id, Size: size } = image;
-    const labels = image.Config.Labels;
-    images.push({ name, reference, id, size, labels, digest: null });
+    const { reference, id, size, labels } = image;
+    images.push({ name, reference, id, size, labels, digest: null as string | null });
     const sbom = await engine.docker(['run', '--rm', '--entrypoint=cat', id, '/app/sbom.cdx.json']);
     await writeFile(join(folder, `tocsin-${name}-${version}.cdx.json`), sbom);
     const described = sbomSchema.parse(JSON.parse(sbom)).metadata.component.version;
     const found = [
       ...wrongLabels(labels, version, origin),
       ...failuresOf([[described === version, `its SBOM is about version ${described}`]]),
-      ...image.problems,
     ];
-    problems.push(...found.map((problem) => `image ${name}: ${problem}`));
+    problems.push(...image.problems, ...found.map((problem) => `image ${name}: ${problem}`));
   }
   return { images, problems };
 }
@@ -112,13 +99,11 @@ export async function inspectChart(tarball: string, source: string, version: str
   ]);
 }
 
-export interface PushedChart {
-  /** What `helm install` takes, before `--version`. */
-  readonly reference: string;
-  readonly digest: string;
-}
-
-export async function pushChart(tarball: string, registry: string): Promise<PushedChart> {
+/** @returns what `helm install` takes before `--version`, and the digest */
+export async function pushChart(
+  tarball: string,
+  registry: string,
+): Promise<{ reference: string; digest: string }> {
   const remote = `oci://${registry}/charts`;
   const options = isLoopback(registry) ? ['--plain-http'] : [];
   const { stdout, stderr } = await helm(['push', tarball, remote, ...options]);
@@ -141,15 +126,8 @@ export function readDigest(output: string): string {
   return digest;
 }
 
-/** A file of the release folder. */
-export interface Artifact {
-  readonly file: string;
-  readonly size: number;
-  readonly sha256: string;
-}
-
-/** Every file of a folder except its checksums, in the order of their names. */
-export async function listArtifacts(folder: string): Promise<Artifact[]> {
+/** Every file of the release folder except its checksums, in the order of their names. Sizes in bytes. */
+export async function listArtifacts(folder: string) {
   const files = (await readdir(folder)).filter((file) => file !== CHECKSUMS).toSorted();
   return Promise.all(
     files.map(async (file) => {
@@ -161,7 +139,6 @@ export async function listArtifacts(folder: string): Promise<Artifact[]> {
 
 /** Writes the file that `sha256sum --check` reads. */
 export async function writeChecksums(folder: string): Promise<void> {
-  const artifacts = await listArtifacts(folder);
-  const lines = artifacts.map(({ sha256, file }) => `${sha256}  ${file}\n`);
+  const lines = (await listArtifacts(folder)).map(({ sha256, file }) => `${sha256}  ${file}\n`);
   await writeFile(join(folder, CHECKSUMS), lines.join(''));
 }

@@ -1,57 +1,42 @@
 import { parse } from 'yaml';
 import { failuresOf } from '../failures.ts';
-import { readRepositoryFile, ROOT } from '../repository.ts';
-import { runTool } from '../run-tool.ts';
+import { CHART } from '../helm.ts';
+import { git, readManifests, readRepositoryFile, tryGit } from '../repository.ts';
 
-const CHART = 'infra/helm/tocsin/Chart.yaml';
 /** Without build metadata: a `+` is not allowed in the tag of an image. */
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 const REGISTRY = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)*$/;
 
 /** What the repository states about its next release. */
-export interface ReleaseFacts {
-  /** Of the root's package.json. */
-  readonly version: string;
-  /** Every other statement of the version. */
-  readonly statements: readonly { readonly where: string; readonly version: string | undefined }[];
-  readonly changelog: string;
-  readonly head: string;
-  /** When the commit was made. */
-  readonly created: string;
-  /** The commit that `v<version>` points to. */
-  readonly taggedCommit: string | null;
-  /** The tags of this commit that start with `v` and a digit. */
-  readonly headTags: readonly string[];
-  /** Lines of `git status --porcelain`. */
-  readonly changes: readonly string[];
-  readonly registry: string | undefined;
-}
+export type ReleaseFacts = Awaited<ReturnType<typeof readFacts>>;
 
 /** @param registry the value of IMAGE_REGISTRY */
-export async function readFacts(registry: string | undefined): Promise<ReleaseFacts> {
-  const { version = '' } = await readManifest('package.json');
-  const manifests = await git('ls-files', ':(glob)packages/*/package.json', ':(glob)services/*/package.json');
-  const chart = parse(await readRepositoryFile(CHART)) as { version?: string; appVersion?: string };
+export async function readFacts(registry: string | undefined) {
+  const [root, ...manifests] = await readManifests();
+  const version = root?.[1].version ?? '';
+  const chart = parse(await readRepositoryFile(`${CHART}/Chart.yaml`)) as Partial<Record<string, string>>;
   const [head = '', seconds] = await git('show', '-s', '--format=%H%n%ct', 'HEAD');
   return {
     version,
+    /** Every other statement of the version. */
     statements: [
-      ...(await Promise.all(
-        manifests.map(async (where) => ({ where, version: (await readManifest(where)).version })),
-      )),
-      { where: `${CHART} (version)`, version: chart.version },
-      { where: `${CHART} (appVersion)`, version: chart.appVersion },
+      ...manifests.map(([where, manifest]) => ({ where, version: manifest.version })),
+      ...['version', 'appVersion'].map((key) => ({
+        where: `${CHART}/Chart.yaml (${key})`,
+        version: chart[key],
+      })),
     ],
     changelog: await readRepositoryFile('CHANGELOG.md'),
     head,
+    /** When the commit was made. */
     created: new Date(Number(seconds) * 1_000).toISOString(),
-    taggedCommit: await git('rev-parse', '--verify', '--quiet', `refs/tags/v${version}^{commit}`).then(
-      ([commit]) => commit ?? null,
-      () => null,
-    ),
+    /** The commit that `v<version>` points to. */
+    taggedCommit: await tryGit('rev-parse', '--verify', '--quiet', `refs/tags/v${version}^{commit}`),
+    /** The tags of this commit that start with `v` and a digit. */
     headTags: await git('tag', '--points-at', 'HEAD', '--list', 'v[0-9]*'),
+    /** Lines of `git status --porcelain`. */
     changes: await git('status', '--porcelain'),
-    registry: registry === '' ? undefined : registry,
+    registry: registry || undefined,
   };
 }
 
@@ -109,23 +94,17 @@ export function checkFacts(facts: ReleaseFacts): ReleaseChecks {
   };
 }
 
-/** A section of CHANGELOG.md: `## Unreleased`, or `## 1.2.3 - 2026-12-01`. */
-export interface ChangelogSection {
-  readonly heading: string;
-  /** Null for `Unreleased` and for a malformed heading. */
-  readonly release: { readonly version: string; readonly date: string } | null;
-  /** Without the heading and the blank lines around it. */
-  readonly body: string;
-}
-
-/** The first section, which describes the version in the work tree. Null without any. */
-export function readTopSection(changelog: string): ChangelogSection | null {
+/**
+ * The first section of CHANGELOG.md, which describes the version in the work tree: `## Unreleased`, or `## 1.2.3 - 2026-12-01`.
+ * @returns `release` is null for `Unreleased` and for a malformed heading; null without a section
+ */
+export function readTopSection(changelog: string) {
   const [, section] = `\n${changelog.replaceAll('\r\n', '\n')}`.split(/^## /m);
   if (section === undefined) return null;
-  const [heading = '', ...lines] = section.split('\n');
-  const [, version, date] = /^(\S+) - (\d{4}-\d{2}-\d{2})$/.exec(heading.trim()) ?? [];
+  const [heading = '', ...lines] = section.split('\n').map((line) => line.trimEnd());
+  const [, version, date] = /^(\S+) - (\d{4}-\d{2}-\d{2})$/.exec(heading) ?? [];
   return {
-    heading: heading.trim(),
+    heading,
     release: version !== undefined && date !== undefined && isDate(date) ? { version, date } : null,
     body: lines.join('\n').trim(),
   };
@@ -134,17 +113,4 @@ export function readTopSection(changelog: string): ChangelogSection | null {
 function isDate(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
-}
-
-async function readManifest(path: string): Promise<{ readonly version?: string }> {
-  return JSON.parse(await readRepositoryFile(path)) as { version?: string };
-}
-
-/** The lines of the output without empty ones. */
-async function git(...args: string[]): Promise<string[]> {
-  const { stdout } = await runTool('git', args, { cwd: ROOT });
-  return stdout
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
 }

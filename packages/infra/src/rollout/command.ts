@@ -1,14 +1,12 @@
 import { writeFile } from 'node:fs/promises';
-import { runProgram, UsageError } from '@tocsin/embedded/program/run-program';
+import { UsageError } from '@tocsin/embedded/program/run-program';
 import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
-import { helpText, number, parseOptions, refusePositionals, text, type Option } from '@tocsin/lab/options';
+import { runCommand, say, type Command } from '@tocsin/lab/command';
+import { number, text, type Options, type ValuesOf } from '@tocsin/lab/options';
 import { problemsOf, type Findings } from './findings.ts';
 import type { LoadOptions } from './load.ts';
 
-type Options = Readonly<Record<string, Option<unknown>>>;
-type ValuesOf<Known extends Options> = ReturnType<typeof parseOptions<Known>>['values'];
-
-/** The platform that a test needs is missing. The message says how to get it. */
+/** The platform that a test needs is missing. The message explains how to get it. */
 export class UnavailableError extends Error {}
 
 /** The limit of one request that applies a set of monitors. */
@@ -31,51 +29,50 @@ export interface Rollout {
 
 /**
  * Runs a test of a rollout and exits the process: with 1 if the results have problems, and with 2 if the platform is missing.
- * @param own options beside those of all rollouts
+ * @param command with the options beside those of all rollouts
  */
-export async function runRollout<Known extends Options>(
+export function runRollout<Known extends Options>(
   args: readonly string[],
-  { usage, about, own }: { readonly usage: string; readonly about: string; readonly own: Known },
+  command: Omit<Command<Known>, 'run'>,
   test: (values: ValuesOf<Known>, rollout: Rollout) => Promise<void>,
 ): Promise<void> {
-  const options = { ...COMMON_OPTIONS, ...own };
-  await runOrExplain(async (teardown) => {
-    const { help, values, positionals } = parseOptions(args, options);
-    refusePositionals(positionals);
-    if (help) {
-      say(helpText(`${usage} --`, about, options));
-      return 0;
-    }
-    const { rate, interval, json } = values as ValuesOf<typeof COMMON_OPTIONS>;
-    checkLoad({ rate, interval });
+  const options: typeof COMMON_OPTIONS & Known = { ...COMMON_OPTIONS, ...command.options };
+  const run = async (
+    values: ValuesOf<typeof COMMON_OPTIONS & Known>,
+    teardown: Teardown,
+  ): Promise<number> => {
+    const load = checkLoad(values);
     const results = new Results();
     // Opened first: its sweeper ends everything that starts later, however this program ends.
     const folder = await openFolder('rollout', teardown);
-    await test(values, { load: { rate, interval }, results, folder, teardown });
+    await test(values, { load, results, folder, teardown });
     say(`\n${results.toString()}`);
-    if (json !== null) await writeFile(json, `${JSON.stringify(results, null, 2)}\n`);
+    if (values.json !== null) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
     return results.problems.length === 0 ? 0 : 1;
-  });
+  };
+  return runCommand(args, { ...command, options, run: orUnavailable(run) });
 }
 
 /** @throws UsageError */
-export function checkLoad({ rate, interval }: LoadOptions): void {
+export function checkLoad({ rate, interval }: LoadOptions): LoadOptions {
   const monitors = rate * interval;
   if (monitors > MAX_MONITORS)
     throw new UsageError(
       `--rate times --interval is ${monitors} monitors; at most ${MAX_MONITORS} are possible`,
     );
+  return { rate, interval };
 }
 
-/** `runProgram` that exits with 2 for an `UnavailableError`. */
-export async function runOrExplain(work: (teardown: Teardown) => Promise<number>): Promise<void> {
-  await runProgram((teardown) =>
-    work(teardown).catch((error: unknown) => {
+/** Turns an `UnavailableError` into exit code 2. */
+export function orUnavailable<Args extends unknown[]>(
+  run: (...args: Args) => Promise<number>,
+): (...args: Args) => Promise<number> {
+  return (...args) =>
+    run(...args).catch((error: unknown) => {
       if (!(error instanceof UnavailableError)) throw error;
       say(error.message);
       return UNAVAILABLE;
-    }),
-  );
+    });
 }
 
 /** Rows of a table, and problems. Each problem fails the test. */
@@ -87,15 +84,21 @@ export class Results {
     this.rows.push([what, result]);
   }
 
+  /** Adds the time since a moment of `performance.now()`. */
+  addTime(what: string, since: number): void {
+    this.add(what, seconds(performance.now() - since));
+  }
+
   /** @param maxMissedShare see `problemsOf` */
   addFindings(name: string, findings: Findings, maxMissedShare?: number): void {
     const { slots, missed, repeated, latestMs, falseDown, webhooks, repeatedWebhooks, lost } = findings;
-    const rows: Record<string, string> = {
-      'time under load, latest check': `${seconds(findings.seconds * 1_000)}, ${seconds(latestMs)}`,
-      'check slots; missed; recorded twice; false DOWN': list(slots, missed, repeated, falseDown),
-      'webhooks so far; repeated; lost': list(webhooks, repeatedWebhooks, lost),
-    };
-    for (const [what, result] of Object.entries(rows)) this.add(`${name}: ${what}`, result);
+    const time = `${seconds(findings.seconds * 1_000)}, ${seconds(latestMs)}`;
+    this.add(`${name}: time under load, latest check`, time);
+    this.add(
+      `${name}: check slots; missed; recorded twice; false DOWN`,
+      list(slots, missed, repeated, falseDown),
+    );
+    this.add(`${name}: webhooks so far; repeated; lost`, list(webhooks, repeatedWebhooks, lost));
     this.problems.push(...problemsOf(findings, maxMissedShare).map((problem) => `${name}: ${problem}`));
   }
 
@@ -106,10 +109,6 @@ export class Results {
     );
     return [...rows, ...this.problems.map((problem) => `PROBLEM: ${problem}`)].join('\n');
   }
-}
-
-export function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }
 
 export function seconds(ms: number): string {

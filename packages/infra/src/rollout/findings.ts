@@ -5,33 +5,11 @@ import { expectedWebhooks, withoutStamps, type ImplyingEvent } from '@tocsin/lab
 import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
 import type { DeployedSystem } from './deployed-system.ts';
-import type { LoggedWebhook } from './outside.ts';
 
 /** A monitor of the load. */
 export interface LoadedMonitor {
   readonly id: string;
   readonly region: string;
-}
-
-/** What the targets, Postgres and the receiver have recorded about a time under load. */
-export interface Findings {
-  readonly seconds: number;
-  /** Check slots within the span, those without an event, and events beyond one per slot. */
-  readonly slots: number;
-  readonly missed: number;
-  readonly repeated: number;
-  /** The longest time from a slot to its event, in milliseconds. */
-  readonly latestMs: number;
-  /** Events that are DOWN. Without any, the span shows nothing about alerts. */
-  readonly down: number;
-  /** Events that are DOWN although their target responded with 200 or was not reached. */
-  readonly falseDown: number;
-  readonly webhooks: number;
-  readonly repeatedWebhooks: number;
-  /** Deliveries without a received request. */
-  readonly lost: number;
-  /** Monitors whose webhooks are not exactly those that follow from their events. */
-  readonly inconsistent: readonly string[];
 }
 
 const OF_LOAD = `monitor_id in (select id from monitors where source = 'load')`;
@@ -50,14 +28,18 @@ const eventSchema = z.object({
   errorReason: z.string().nullable(),
   region: z.string(),
 });
+type Owned<Item> = Item & { readonly monitorId: string };
+
+/** What the targets, Postgres and the receiver have recorded about a time under load. */
+export type Findings = Awaited<ReturnType<typeof readFindings>>;
 
 /** Compares what happened within a span, when every webhook is delivered. */
 export async function readFindings(
   system: DeployedSystem,
   monitors: readonly LoadedMonitor[],
-  intervalSeconds: number,
+  intervalMs: number,
   span: Span,
-): Promise<Findings> {
+) {
   const [from, to] = [span.from, span.to].map((ms) => new Date(ms).toISOString());
   const [counts] = await system.query(
     countsSchema,
@@ -69,10 +51,12 @@ export async function readFindings(
   );
   if (counts === undefined) throw new Error('an aggregate has one row');
   const ids = monitors.map(({ id }) => id);
-  const slots = countSlots(ids, intervalSeconds * 1_000, span);
+  const slots = countSlots(ids, intervalMs, span);
   const deliveries = await system.query(z.object({ id: z.string() }), 'select id from deliveries');
   const { webhooks } = await system.readOutsideLog();
-  const received = new Set(webhooks.map(({ id }) => id));
+  const payloads = new Map(
+    webhooks.map(({ id, body }) => [id, webhookPayloadSchema.parse(JSON.parse(body))] as const),
+  );
   // Events that change no status imply no webhook, so monitors that were never DOWN are left out.
   const events = await system.query(
     eventSchema,
@@ -82,47 +66,39 @@ export async function readFindings(
   );
   return {
     seconds: (span.to - span.from) / 1_000,
+    /** Check slots within the span, those without an event, and events beyond one per slot. */
     slots,
     missed: slots - counts.checked,
     repeated: counts.events - counts.checked,
+    /** The longest time from a slot to its event. */
     latestMs: counts.latestMs ?? 0,
+    /** Events that are DOWN. Without any, the span shows nothing about alerts. */
     down: counts.down,
+    /** Events that are DOWN although their target responded with 200 or was not reached. */
     falseDown: counts.falseDown,
-    webhooks: received.size,
-    repeatedWebhooks: webhooks.length - received.size,
-    lost: deliveries.filter(({ id }) => !received.has(id)).length,
-    inconsistent: findInconsistent(monitors, events, webhooks),
+    webhooks: payloads.size,
+    repeatedWebhooks: webhooks.length - payloads.size,
+    /** Deliveries without a received request. */
+    lost: deliveries.filter(({ id }) => !payloads.has(id)).length,
+    /** Monitors whose webhooks are not exactly those that follow from their events. */
+    inconsistent: findInconsistent(monitors, events, [...payloads.values()]),
   };
 }
 
 function findInconsistent(
   monitors: readonly LoadedMonitor[],
-  events: readonly (ImplyingEvent & { readonly monitorId: string })[],
-  webhooks: readonly LoggedWebhook[],
+  events: readonly Owned<ImplyingEvent>[],
+  payloads: readonly WebhookPayload[],
 ): string[] {
-  const payloads = new Map<string, WebhookPayload>(
-    webhooks.map(({ id, body }) => [id, webhookPayloadSchema.parse(JSON.parse(body))]),
-  );
-  const payloadsOf = groupByMonitor(payloads.values());
-  const eventsOf = groupByMonitor(events);
+  const concerned = new Set([...events, ...payloads].map(({ monitorId }) => monitorId));
   return monitors.flatMap(({ id, region }) => {
+    if (!concerned.has(id)) return [];
+    const isOwn = ({ monitorId }: Owned<object>): boolean => monitorId === id;
     const monitor = { failureThreshold: 1, regions: [region], maintenance: [] };
-    const received = (payloadsOf.get(id) ?? []).toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
-    const expected = expectedWebhooks(monitor, eventsOf.get(id) ?? []);
+    const received = payloads.filter(isOwn).toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : 1));
+    const expected = expectedWebhooks(monitor, events.filter(isOwn));
     return isDeepStrictEqual(received.map(withoutStamps), expected) ? [] : [id];
   });
-}
-
-function groupByMonitor<Item extends { readonly monitorId: string }>(
-  items: Iterable<Item>,
-): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>();
-  for (const item of items) {
-    const group = groups.get(item.monitorId);
-    if (group === undefined) groups.set(item.monitorId, [item]);
-    else group.push(item);
-  }
-  return groups;
 }
 
 /**

@@ -1,11 +1,5 @@
 import { z } from 'zod';
-import {
-  readBody,
-  RECEIVER_URL,
-  TARGET_URL,
-  untilReachable,
-  type DeployedSystem,
-} from './deployed-system.ts';
+import { RECEIVER_URL, TARGET_URL, untilReachable, type DeployedSystem } from './deployed-system.ts';
 import { readFindings, type Findings, type LoadedMonitor } from './findings.ts';
 
 const REGIONS = ['eu', 'us'];
@@ -27,48 +21,47 @@ export interface LoadOptions {
 
 /** Monitors in two regions that are checked at a steady rate. One in a hundred targets can fail and recover in turns. */
 export class Load {
-  readonly monitors: readonly LoadedMonitor[];
-  readonly options: LoadOptions;
   readonly #system: DeployedSystem;
+  readonly #monitors: readonly LoadedMonitor[];
+  readonly #interval: number;
 
-  private constructor(system: DeployedSystem, options: LoadOptions, monitors: readonly LoadedMonitor[]) {
+  private constructor(system: DeployedSystem, monitors: readonly LoadedMonitor[], interval: number) {
     this.#system = system;
-    this.options = options;
-    this.monitors = monitors;
+    this.#monitors = monitors;
+    this.#interval = interval;
   }
 
   /** Creates the monitors and a channel for all of them. Resolves when each monitor has been checked twice. */
-  static async start(system: DeployedSystem, options: LoadOptions): Promise<Load> {
-    const request = await system.signIn();
+  static async start(system: DeployedSystem, { rate, interval }: LoadOptions): Promise<Load> {
     const channel = { name: 'Load', url: RECEIVER_URL, monitorIds: [], allMonitors: true };
-    await readBody('creating a channel', await request('POST', '/channels', channel), 201);
-    const monitors = Array.from({ length: options.rate * options.interval }, (_, index) => ({
+    await system.request('POST', '/api/dashboard/channels', 201, channel);
+    const monitors = Array.from({ length: rate * interval }, (_, index) => ({
       externalId: String(index),
       name: `Load ${index}`,
       url: TARGET_URL + String(index),
-      interval: options.interval,
-      timeout: Math.max(1, Math.floor(options.interval * TIMEOUT_SHARE)),
+      interval,
+      timeout: Math.max(1, Math.floor(interval * TIMEOUT_SHARE)),
       regions: [REGIONS[index % REGIONS.length]],
     }));
-    await system.callApi('PUT', '/monitors', 200, { source: 'load', monitors });
+    await system.request('PUT', '/api/cli/monitors', 200, { source: 'load', monitors });
     const rows = await system.query(
       z.object({ id: z.string(), region: z.string() }),
       `select id, regions[1] as region from monitors where source = 'load'`,
     );
     if (rows.length !== monitors.length) throw new Error(`${rows.length} monitors, not ${monitors.length}`);
-    const load = new Load(system, options, rows);
+    const load = new Load(system, rows, interval);
     await load.checkAll(2);
     return load;
   }
 
   /**
-   * Disturbs the system while targets fail and recover, and compares what the targets, Postgres and the receiver have recorded. Resolves when
-   * every monitor is UP again and every webhook is delivered.
+   * Disturbs the system while targets fail and recover, and compares what the targets, Postgres and the receiver have recorded.
+   * Resolves when every monitor is UP again and every webhook is delivered.
    */
   async measure(disturb: () => Promise<void>): Promise<Findings> {
-    const intervalMs = this.options.interval * 1_000;
+    const intervalMs = this.#interval * 1_000;
     await this.#system.flap({
-      count: Math.ceil(this.monitors.length * FLAPPING_SHARE),
+      count: Math.ceil(this.#monitors.length * FLAPPING_SHARE),
       minMs: TURN_INTERVALS.min * intervalMs,
       maxMs: TURN_INTERVALS.max * intervalMs,
     });
@@ -79,7 +72,7 @@ export class Load {
     // Checks of the last interval may still be running.
     const to = Date.now() - intervalMs;
     await this.#settle();
-    return readFindings(this.#system, this.monitors, this.options.interval, { from, to });
+    return readFindings(this.#system, this.#monitors, intervalMs, { from, to });
   }
 
   /** Waits until each monitor has recorded so many scheduled checks from now on. */
@@ -89,8 +82,8 @@ export class Load {
       group by monitor_id having count(distinct slot) >= ${times}) as monitors`;
     await untilReachable(
       'every monitor to be checked',
-      SETUP_SECONDS + 3 * this.options.interval,
-      async () => (await this.#system.count(query)) >= this.monitors.length,
+      SETUP_SECONDS + 3 * this.#interval,
+      async () => (await this.#system.count(query)) >= this.#monitors.length,
     );
   }
 
