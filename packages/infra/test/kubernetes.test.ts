@@ -9,8 +9,8 @@ const OPTIONS = {
   registry: 'registry.example.com',
   from: '1.2.3',
   to: '1.2.3',
-  postgresImage: 'postgres:18',
-  redisImage: 'redis:7',
+  postgres: 'postgres:18',
+  redis: 'redis:7',
 };
 
 /** As `npm run test:kubernetes` does, without building first. */
@@ -32,7 +32,13 @@ test('the stores of the cluster test are valid manifests, with what the chart ex
     ['redis', 'redis:7'],
   ]);
   const outside = findManifest(manifests, 'ConfigMap', 'outside')['data'];
-  expect(Object.keys(outside as object).toSorted()).toEqual(['ca.pem', 'cert.pem', 'key.pem', 'outside.mjs']);
+  expect(Object.keys(outside as object).toSorted()).toEqual([
+    'ca.pem',
+    'cert.pem',
+    'key.pem',
+    'outside.mjs',
+    'tocsin.yaml',
+  ]);
   expect(findManifest(manifests, 'Secret', 'tocsin-settings')['stringData']).toMatchObject({
     DATABASE_URL: expect.stringMatching(/^postgres:/),
     BOOTSTRAP_API_KEY: 'tocsin_live_x',

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -37,11 +36,11 @@ export interface ComposeOptions {
   readonly upgradeTo: ImageNaming;
 }
 
-/** A project of the real Compose file, with `outside.ts` in one more container of its network. */
+/** A project of the real Compose file, with `outside.ts` as one more service. */
 export class ComposeSystem extends DeployedSystem {
   readonly port: number;
   readonly publicUrl: string;
-  /** Set by `join`. */
+  /** Set by `start`. */
   apiKey = '';
   /** How long each stopped container took from SIGTERM to its end, in milliseconds. */
   readonly stopTimes = new Map<string, number>();
@@ -62,72 +61,58 @@ export class ComposeSystem extends DeployedSystem {
   /** Prepares the project's folder, and starts no container. The teardown removes the project with its volumes. */
   static async prepare(options: ComposeOptions, teardown: Teardown): Promise<ComposeSystem> {
     const system = new ComposeSystem(options, await findFreePort(), await findFreePort());
-    const outside = join(options.folder, '.data', 'outside');
-    await mkdir(outside, { recursive: true });
-    for (const [name, text] of Object.entries(await outsideFiles()))
-      await writeReadable(join(outside, name), text);
-    // Compose merges this file by its name, so the real one stays unchanged.
-    const notifier = {
-      environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' },
-      volumes: [`${outside}/ca.pem:/outside/ca.pem:ro,z`],
+    const folder = join(options.folder, '.data', 'outside');
+    await mkdir(folder, { recursive: true });
+    for (const [name, text] of Object.entries(await outsideFiles())) {
+      await writeFile(join(folder, name), text);
+      // The services run as another user.
+      await chmod(join(folder, name), 0o644);
+    }
+    const volumes = [`${folder}:/outside:ro,z`];
+    const services = {
+      notifier: { environment: { WEBHOOK_CA_FILE: '/outside/ca.pem' }, volumes },
+      cli: { volumes },
+      outside: {
+        image: options.nodeImage,
+        command: ['node', '/outside/outside.mjs'],
+        networks: ['outside'],
+        ports: [`127.0.0.1:${system.outsidePort}:8080`],
+        volumes,
+      },
     };
-    const override = join(options.folder, 'docker-compose.override.yml');
-    await writeFile(override, JSON.stringify({ services: { notifier } }));
+    // Compose merges this file by its name, so the real one stays unchanged.
+    await writeFile(join(options.folder, 'docker-compose.override.yml'), JSON.stringify({ services }));
     teardown.onStop(() => system.remove());
     // A killed run can have left containers.
     await system.remove();
     return system;
   }
 
-  /** Runs a command line in the project's folder, as a user types it. */
-  shell(line: string): Promise<string> {
-    return this.#options.engine.shell(line, { cwd: this.#options.folder, env: this.#env });
-  }
-
-  /** Starts the project with the built images. */
-  async up(): Promise<void> {
-    await this.#compose('up', '--detach', '--wait', '--no-build');
-  }
-
-  /** Reads the key from `.env`, and starts the targets and the receiver in the network of the running project. */
-  async join(): Promise<void> {
-    const { engine, folder, project, nodeImage } = this.#options;
-    const env = await readFile(join(folder, '.env'), 'utf8');
+  /** Runs the command lines that start the project, as a user types them, and reads the API key from `.env`. */
+  async start(lines: string): Promise<void> {
+    await this.#shell(lines);
+    const env = await readFile(join(this.#options.folder, '.env'), 'utf8');
     this.apiKey = /^BOOTSTRAP_API_KEY=(\S+)$/m.exec(env)?.[1] ?? '';
-    const options = [
-      `--name=${project}-outside`,
-      `--volume=${folder}/.data/outside:/outside:ro,z`,
-      `--network=${project}_outside`,
-      '--network-alias=outside',
-      `--publish=127.0.0.1:${this.outsidePort}:8080`,
-    ];
-    await engine.docker(['run', '--detach', ...options, nodeImage, 'node', '/outside/outside.mjs']);
     await this.untilListening();
   }
 
   /** Ends running commands, and removes the project. */
   async remove(): Promise<void> {
-    const { engine, project } = this.#options;
-    await engine.cancel();
-    await engine.docker(['rm', '--force', `${project}-outside`]).catch(() => undefined);
+    await this.#options.engine.cancel();
     await this.#compose('--profile', 'cli', 'down', '--volumes', '--timeout', '5');
   }
 
-  async apply(yaml: string): Promise<void> {
-    const file = join(this.#options.folder, '.data', `${randomBytes(4).toString('hex')}.yaml`);
-    await writeReadable(file, yaml);
-    const volume = `--volume=${file}:/tmp/tocsin.yaml:ro,z`;
-    await this.#compose('run', '--rm', volume, 'cli', 'apply', '--yes', '--file', '/tmp/tocsin.yaml');
+  async applyFile(): Promise<void> {
+    await this.#compose('run', '--rm', 'cli', 'apply', '--yes', '--file', '/outside/tocsin.yaml');
   }
 
   services(): Promise<readonly string[]> {
     return Promise.resolve(['api', 'notifier', ...REGIONS.map((region) => `checker-${region}`)]);
   }
 
-  /** The running services with the stores, by their names in the Compose file. */
+  /** The services with the stores, by their names in the Compose file. */
   async parts(): Promise<string[]> {
-    const output = await this.#compose('ps', '--services', '--status', 'running');
-    return output.split('\n').filter((name) => name !== '');
+    return ['postgres', 'redis', ...(await this.services())];
   }
 
   exec(part: string, command: readonly string[]): Promise<string> {
@@ -167,7 +152,7 @@ export class ComposeSystem extends DeployedSystem {
     if (lines.join('\n') === commands) throw new Error('the runbook has no line with git to leave out');
     const watch = new AbortController();
     const watching = this.#watchCheckers(watch.signal);
-    await this.shell(lines.join('\n')).finally(() => watch.abort());
+    await this.#shell(lines.join('\n')).finally(() => watch.abort());
     const gaps = await watching;
     if (gaps.size > 0) throw new Error(`no healthy checker during the upgrade in ${[...gaps].join(', ')}`);
   }
@@ -201,6 +186,10 @@ export class ComposeSystem extends DeployedSystem {
     };
   }
 
+  #shell(lines: string): Promise<string> {
+    return this.#options.engine.shell(lines, { cwd: this.#options.folder, env: this.#env });
+  }
+
   #compose(...args: string[]): Promise<string> {
     const { engine, folder } = this.#options;
     return engine.docker(['compose', ...args], { cwd: folder, env: this.#env });
@@ -221,10 +210,4 @@ export class ComposeSystem extends DeployedSystem {
       return isNew(state) && state.Running && (state.Health?.Status ?? 'healthy') === 'healthy';
     });
   }
-}
-
-/** Writes a file that the services can read, although they run as another user and whatever the umask is. */
-async function writeReadable(file: string, text: string): Promise<void> {
-  await writeFile(file, text);
-  await chmod(file, 0o644);
 }

@@ -27,25 +27,25 @@ export interface KubernetesOptions {
   /** The tags of the images to install, and to upgrade to. */
   readonly from: string;
   readonly to: string;
-  readonly postgresImage: string;
-  readonly redisImage: string;
+  /** Images of the stores. */
+  readonly postgres: string;
+  readonly redis: string;
 }
 
 /** The values of the stores' chart. */
 export async function storesValues(
-  { postgresImage, redisImage, registry, from }: KubernetesOptions,
+  { postgres, redis, registry, from }: KubernetesOptions,
   apiKey: string,
 ): Promise<object> {
-  const postgresPassword = randomBytes(24).toString('hex');
-  const redisPassword = randomBytes(24).toString('hex');
+  const password = randomBytes(24).toString('hex');
   return {
-    images: { postgres: postgresImage, redis: redisImage, outside: `${registry}/tocsin/checker:${from}` },
+    images: { postgres, redis, outside: `${registry}/tocsin/checker:${from}` },
     outsideFiles: await outsideFiles(),
     settings: {
-      POSTGRES_PASSWORD: postgresPassword,
-      REDIS_PASSWORD: redisPassword,
-      DATABASE_URL: `postgres://tocsin:${postgresPassword}@postgres:5432/tocsin`,
-      QUEUE_URL: `redis://:${redisPassword}@redis:6379`,
+      POSTGRES_PASSWORD: password,
+      REDIS_PASSWORD: password,
+      DATABASE_URL: `postgres://tocsin:${password}@postgres:5432/tocsin`,
+      QUEUE_URL: `redis://:${password}@redis:6379`,
       SECRETS_KEY: randomBytes(32).toString('base64'),
       BOOTSTRAP_API_KEY: apiKey,
       BOOTSTRAP_ADMIN_PASSWORD: ADMIN_ENV.BOOTSTRAP_ADMIN_PASSWORD,
@@ -123,26 +123,22 @@ export class KubernetesSystem extends DeployedSystem {
   }
 
   /** Runs the image of the CLI as a pod. */
-  async apply(yaml: string): Promise<void> {
+  async applyFile(): Promise<void> {
     const name = `cli-${randomBytes(4).toString('hex')}`;
-    const metadata = { name };
     const container = {
       name: 'cli',
       image: `${this.#options.registry}/tocsin/cli:${this.#options.to}`,
-      args: ['apply', '--yes', '--file', '/files/tocsin.yaml'],
+      args: ['apply', '--yes', '--file', '/outside/tocsin.yaml'],
       env: [
         { name: 'TOCSIN_URL', value: `http://${RELEASE}-api` },
         { name: 'TOCSIN_API_KEY', value: this.apiKey },
       ],
-      volumeMounts: [{ name: 'files', mountPath: '/files' }],
+      volumeMounts: [{ name: 'outside', mountPath: '/outside' }],
     };
-    const volumes = [{ name: 'files', configMap: metadata }];
+    const volumes = [{ name: 'outside', configMap: { name: 'outside' } }];
     const spec = { restartPolicy: 'Never', containers: [container], volumes };
-    const items = [
-      { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'tocsin.yaml': yaml } },
-      { apiVersion: 'v1', kind: 'Pod', metadata, spec },
-    ];
-    await this.#kubectl(['apply', '--filename=-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec };
+    await this.#kubectl(['apply', '--filename=-'], JSON.stringify(pod));
     const succeeded = '--for=jsonpath={.status.phase}=Succeeded';
     await this.#kubectl(['wait', `pod/${name}`, succeeded, '--timeout=60s']);
   }

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { UsageError } from '@tocsin/embedded/program/run-program';
 import { openFolder, type Teardown } from '@tocsin/embedded/program/teardown';
-import { runCommand, say, type Command } from '@tocsin/lab/command';
-import { number, text, type Options, type ValuesOf } from '@tocsin/lab/options';
+import { say } from '@tocsin/lab/command';
+import { number, text, type ValuesOf } from '@tocsin/lab/options';
 import { problemsOf, type Findings } from './findings.ts';
 import type { LoadOptions } from './load.ts';
 
@@ -13,62 +13,51 @@ export class UnavailableError extends Error {}
 const MAX_MONITORS = 10_000;
 const UNAVAILABLE = 2;
 
-const COMMON_OPTIONS = {
+/** The options of every test of a rollout. */
+export const LOAD_OPTIONS = {
   rate: number('checks per second', 500, { min: 10 }),
   interval: number('of each monitor, in seconds', 20, { min: 5 }),
   json: text('writes the results to a file', 'FILE'),
 };
 
 export interface Rollout {
-  readonly load: LoadOptions;
   readonly results: Results;
   /** Temporary. */
   readonly folder: string;
   readonly teardown: Teardown;
 }
 
-/**
- * Runs a test of a rollout and exits the process: with 1 if the results have problems, and with 2 if the platform is missing.
- * @param command with the options beside those of all rollouts
- */
-export function runRollout<Known extends Options>(
-  args: readonly string[],
-  command: Omit<Command<Known>, 'run'>,
-  test: (values: ValuesOf<Known>, rollout: Rollout) => Promise<void>,
-): Promise<void> {
-  const options: typeof COMMON_OPTIONS & Known = { ...COMMON_OPTIONS, ...command.options };
-  const run = async (
-    values: ValuesOf<typeof COMMON_OPTIONS & Known>,
-    teardown: Teardown,
-  ): Promise<number> => {
-    const load = checkLoad(values);
+/** Wraps a test of a rollout as a command. Its exit code is 1 if the results have problems, and 2 if the platform is missing. */
+export function rollout<Values extends ValuesOf<typeof LOAD_OPTIONS>>(
+  test: (values: Values, rollout: Rollout) => Promise<void>,
+): (values: Values, teardown: Teardown) => Promise<number> {
+  return orUnavailable(async (values, teardown) => {
+    checkLoad(values);
     const results = new Results();
     // Opened first: its sweeper ends everything that starts later, however this program ends.
     const folder = await openFolder('rollout', teardown);
-    await test(values, { load, results, folder, teardown });
+    await test(values, { results, folder, teardown });
     say(`\n${results.toString()}`);
     if (values.json !== null) await writeFile(values.json, `${JSON.stringify(results, null, 2)}\n`);
     return results.problems.length === 0 ? 0 : 1;
-  };
-  return runCommand(args, { ...command, options, run: orUnavailable(run) });
+  });
 }
 
 /** @throws UsageError */
-export function checkLoad({ rate, interval }: LoadOptions): LoadOptions {
+export function checkLoad({ rate, interval }: LoadOptions): void {
   const monitors = rate * interval;
   if (monitors > MAX_MONITORS)
     throw new UsageError(
       `--rate times --interval is ${monitors} monitors; at most ${MAX_MONITORS} are possible`,
     );
-  return { rate, interval };
 }
 
-/** Turns an `UnavailableError` into exit code 2. */
-export function orUnavailable<Args extends unknown[]>(
-  run: (...args: Args) => Promise<number>,
-): (...args: Args) => Promise<number> {
-  return (...args) =>
-    run(...args).catch((error: unknown) => {
+/** Turns an `UnavailableError` of a command into exit code 2. */
+export function orUnavailable<Values>(
+  run: (values: Values, teardown: Teardown) => Promise<number>,
+): typeof run {
+  return (values, teardown) =>
+    run(values, teardown).catch((error: unknown) => {
       if (!(error instanceof UnavailableError)) throw error;
       say(error.message);
       return UNAVAILABLE;

@@ -5,7 +5,7 @@ import { openSession } from '@tocsin/lab/dashboard-session';
 import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
 import { readRepositoryFile } from '../repository.ts';
-import type { Flapping, OutsideLog } from './outside.ts';
+import type { Failing, OutsideLog } from './outside.ts';
 
 /** Where monitors and channels find the targets and the receiver of `outside.ts`. */
 export const TARGET_URL = 'http://outside:8080/m/';
@@ -17,11 +17,16 @@ const LOG_TIMEOUT_MS = 10_000;
 const PSQL =
   'PGPASSWORD="$POSTGRES_PASSWORD" psql --host=127.0.0.1 --username=tocsin --dbname=tocsin -At -c "$1"';
 
-/** The files that the container with `outside.ts` needs, by name, with a new certificate. */
+/** The URL of the monitor in `tocsin.yaml`. */
+export const APPLIED_URL = 'https://blog.example';
+const APPLIED_FILE = `source: story\nmonitors:\n  - { externalId: blog, name: Blog, url: ${APPLIED_URL} }\n`;
+
+/** The files of `outside.ts` with a new certificate, and a file of monitors, by their names in the folder `/outside`. */
 export async function outsideFiles(): Promise<Record<string, string>> {
   const { ca, key, cert } = await createCertificate(['outside']);
   const program = await readRepositoryFile('packages/infra/dist/rollout/outside.js');
-  return { 'ca.pem': ca, 'key.pem': key, 'cert.pem': cert, 'outside.mjs': program };
+  const files = { 'ca.pem': ca, 'key.pem': key, 'cert.pem': cert, 'outside.mjs': program };
+  return { ...files, 'tocsin.yaml': APPLIED_FILE };
 }
 
 /** Tocsin in containers or pods, with targets and a receiver in one more container. */
@@ -40,8 +45,8 @@ export abstract class DeployedSystem {
   abstract services(): Promise<readonly string[]>;
   /** Runs a command in a part. Returns its output. */
   abstract exec(part: string, command: readonly string[]): Promise<string>;
-  /** Applies a file of monitors with the image of the CLI. */
-  abstract apply(yaml: string): Promise<void>;
+  /** Applies `tocsin.yaml` of `outsideFiles` with the image of the CLI. */
+  abstract applyFile(): Promise<void>;
   /** Stops a part by SIGTERM. Resolves when it, or its replacement, is ready. */
   abstract replace(part: string): Promise<void>;
   /** Brings every service to the new image. Resolves when all are ready. */
@@ -88,14 +93,9 @@ export abstract class DeployedSystem {
     return this.#cookie;
   }
 
-  /** Lets targets fail and recover in turns from now on. */
-  async flap(flapping: Flapping): Promise<void> {
-    await this.#callOutside('/flap', { method: 'POST', body: JSON.stringify(flapping) });
-  }
-
-  /** Lets the target of this name respond with a status code from now on. */
-  async setStatus(target: string, statusCode: number): Promise<void> {
-    await this.#callOutside(`/status/${target}/${statusCode}`, { method: 'POST' });
+  /** Changes which targets fail from now on. */
+  async setTargets(failing: Failing): Promise<void> {
+    await this.#callOutside('/targets', { method: 'POST', body: JSON.stringify(failing) });
   }
 
   async readOutsideLog(): Promise<OutsideLog> {

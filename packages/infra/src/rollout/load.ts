@@ -7,7 +7,7 @@ const REGIONS = ['eu', 'us'];
 const TIMEOUT_SHARE = 0.4;
 const FLAPPING_SHARE = 0.01;
 /** How many intervals a flapping target is up, or down, at a time. */
-const TURN_INTERVALS = { min: 1.2, max: 3 } as const;
+const TURN_INTERVALS = { min: 1.2, max: 3 };
 const SETTLE_SECONDS = 180;
 /** Until the schedules are applied and the first checks run. */
 const SETUP_SECONDS = 60;
@@ -60,11 +60,9 @@ export class Load {
    */
   async measure(disturb: () => Promise<void>): Promise<Findings> {
     const intervalMs = this.#interval * 1_000;
-    await this.#system.flap({
-      count: Math.ceil(this.#monitors.length * FLAPPING_SHARE),
-      minMs: TURN_INTERVALS.min * intervalMs,
-      maxMs: TURN_INTERVALS.max * intervalMs,
-    });
+    const [minMs, maxMs] = [TURN_INTERVALS.min * intervalMs, TURN_INTERVALS.max * intervalMs];
+    const count = Math.ceil(this.#monitors.length * FLAPPING_SHARE);
+    await this.#system.setTargets({ inTurns: { count, minMs, maxMs } });
     const from = Date.now();
     await this.checkAll();
     await disturb();
@@ -89,7 +87,7 @@ export class Load {
 
   /** Lets every target pass. Resolves when every monitor is UP and every webhook is delivered. */
   async #settle(): Promise<void> {
-    await this.#system.flap({ count: 0, minMs: 1, maxMs: 1 });
+    await this.#system.setTargets({});
     await this.checkAll();
     const query = `select (select count(*) from monitors where source = 'load' and status <> 'UP')
       + (select count(*) from status_changes where dispatched_at is null)

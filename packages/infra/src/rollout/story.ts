@@ -3,6 +3,7 @@ import { say } from '@tocsin/lab/command';
 import { z } from 'zod';
 import type { Results } from './command.ts';
 import {
+  APPLIED_URL,
   inspectHardening,
   RECEIVER_URL,
   TARGET_URL,
@@ -12,7 +13,6 @@ import {
 
 const WITHIN_SECONDS = 60;
 const TARGET = 'shop';
-const FILE = 'source: story\nmonitors:\n  - { externalId: blog, name: Blog, url: https://blog.example }\n';
 const DOWN = ['monitor.down', 'incident.created'];
 const UP = ['monitor.up', 'incident.resolved'];
 const monitorSchema = z.object({ monitor: z.object({ id: z.string(), status: z.string() }) });
@@ -42,14 +42,14 @@ export async function followReadme(system: DeployedSystem, results: Results, sin
   const onCall = { name: 'On call', url: RECEIVER_URL, monitorIds: [id] };
   const created = await system.request('POST', '/api/dashboard/channels', 201, onCall);
   const { channel } = channelSchema.parse(created);
-  await system.setStatus(TARGET, 500);
+  await system.setTargets({ names: [TARGET] });
   await untilReceived(system, id, DOWN);
-  await system.setStatus(TARGET, 200);
+  await system.setTargets({});
   await untilReceived(system, id, [...DOWN, ...UP]);
 
-  await system.apply(FILE);
+  await system.applyFile();
   const list = await system.request('GET', '/api/cli/monitors', 200);
-  if (!JSON.stringify(list).includes('https://blog.example'))
+  if (!JSON.stringify(list).includes(APPLIED_URL))
     throw new Error('`tocsin apply` did not create the monitor of the file');
 
   await system.request('DELETE', `/api/cli/monitors/${id}`, 204);
