@@ -71,8 +71,8 @@ export async function copyCommit(ref: string, folder: string): Promise<void> {
 
 /**
  * Finds the commit to upgrade from. Only a database that was created with the same first migration can be upgraded. In this order:
- * the last release, the commit before the last migration, so that there is something to migrate, and the commit that wrote the
- * first migration.
+ * the last release, the commit before the last migration, so that there is something to migrate, and the commit that brought the first
+ * migration into this branch; the commits of a merged branch may not build.
  * @returns the description is a noun phrase @throws UsageError if there is none
  */
 export async function findPreviousCommit(): Promise<{ commit: string; description: string }> {
@@ -83,8 +83,8 @@ export async function findPreviousCommit(): Promise<{ commit: string; descriptio
   const candidates = {
     'the last release': await tryGit('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1'),
     'the commit before the last migration': await tryGit('rev-parse', '--verify', `${added}~1`),
-    'the commit that wrote the first migration: it has the same schema': await tryGit(
-      ...['log', '-1', '--format=%H', '--', first],
+    'the commit that added the first migration: it has the same schema': await tryGit(
+      ...['log', '-1', '--first-parent', '-m', '--format=%H', '--', first],
     ),
   };
   for (const [description, commit] of Object.entries(candidates))
