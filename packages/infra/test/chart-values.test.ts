@@ -125,7 +125,7 @@ describe('the chart refuses', () => {
       'keda.redis.sentinelMaster',
     ],
     [
-      'more checkers at least than at most, with KEDA',
+      'a minimum of checkers above the maximum, with KEDA',
       {
         ...MINIMAL,
         regions: { eu: { keda: { maxReplicas: 1 } } },
@@ -134,7 +134,7 @@ describe('the chart refuses', () => {
       'region eu: keda.minReplicas',
     ],
     [
-      'more checkers at least than at most, without KEDA',
+      'a minimum of checkers above the maximum, without KEDA',
       { ...MINIMAL, autoscaling: { enabled: true, minReplicas: 11 } },
       'autoscaling.minReplicas',
     ],
@@ -322,7 +322,7 @@ describe('null', () => {
   test.each<[string, Values]>([
     ['KEDA', { keda: { enabled: true, redis: { address: 'a:6379' }, prometheus: { serverAddress: 'b' } } }],
     ['autoscaling', { autoscaling: { enabled: true, lag: { metric: 'a' } } }],
-  ])('works like the empty value elsewhere, with %s', async (_name, scaling) => {
+  ])('works like an empty value elsewhere, with %s', async (_name, scaling) => {
     const render = async (empty: (value: unknown) => unknown): Promise<string> => {
       const values = structuredClone<Values>({
         ...MINIMAL,
@@ -339,7 +339,7 @@ describe('null', () => {
     expect(await render(() => null)).toEqual(await render((value) => value));
   });
 
-  test('as secrets leaves the message that they are missing', async () => {
+  test('as secrets is reported as missing secrets', async () => {
     await expectRefusal({ image, secrets: null }, 'or set secrets.SECRETS_KEY');
   });
 

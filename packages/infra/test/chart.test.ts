@@ -185,7 +185,7 @@ describe('the migration', () => {
     expect(without.map(({ kind }) => kind)).not.toContain('NetworkPolicy');
   });
 
-  test('reaches PostgreSQL, the queue and what migrateEgress allows', async () => {
+  test('may connect to PostgreSQL, the queue and the targets of migrateEgress', async () => {
     const manifests = await renderManifests(VARIANTS['everything on']);
     expect(findManifest(manifests, 'NetworkPolicy', 'up-tocsin-migrate-job')['spec']).toMatchObject({
       ingress: [],
@@ -238,7 +238,7 @@ describe('the values of pods', () => {
   });
 });
 
-test('images are pinned by their digest, else named by the tag', async () => {
+test('images are pinned by their digest, or named by the tag without one', async () => {
   const pods = podsOf(await renderManifests(VARIANTS['everything on']));
   const images = pods.map(({ name, spec }) => [name, spec.containers[0]?.image]);
   expect(Object.fromEntries(images)).toEqual({

@@ -22,7 +22,7 @@ function runProgram(env: Readonly<Record<string, string>>): { status: number | n
   });
 }
 
-test('the stores of the cluster test are valid manifests, with what the chart expects', async () => {
+test('the stores of the cluster test are valid manifests with the settings that the chart needs', async () => {
   const values = await storesValues(OPTIONS, 'tocsin_live_x');
   const manifests = readManifests(await renderChart(values, STORES_CHART));
   expect(await findProblems(manifests)).toEqual([]);
@@ -66,7 +66,7 @@ test.each([
   ['No cluster: set KUBECONFIG', {}],
   ['No images: set IMAGE_REGISTRY', { KUBECONFIG: '/does/not/exist' }],
   ['No cluster: ', { KUBECONFIG: '/does/not/exist', IMAGE_REGISTRY: 'registry.example.com' }],
-])('a missing requirement is explained, and the exit code is 2: %s', (message, env) => {
+])('test:kubernetes exits with 2 and explains: %s', (message, env) => {
   const { status, stdout } = runProgram(env);
   expect(stdout).toContain(message);
   expect(status).toBe(2);

@@ -23,7 +23,7 @@ const ABOUT =
 const OPTIONS = {
   ...LOAD_OPTIONS,
   previous: text(
-    'what to upgrade from; by default the last release, or an earlier commit whose database can be upgraded',
+    'the commit to upgrade from; by default the last release, or an earlier commit with the same first migration',
     'COMMIT',
   ),
 };

@@ -14,7 +14,7 @@ const PUSH_SECONDS = 1_800;
 const LABEL = 'org.opencontainers.image';
 const CHECKSUMS = 'SHA256SUMS';
 
-/** What the labels of every image state. */
+/** The labels of every image state this. */
 export interface ImageOrigin {
   readonly revision: string;
   readonly created: string;
@@ -79,7 +79,7 @@ export async function pushImage(engine: Engine, image: ReleaseImage): Promise<Re
   return { ...image, digest: readDigest(output) };
 }
 
-/** What is wrong with a packed chart. @param source a copy of the repository */
+/** The problems of a packed chart. @param source a copy of the repository */
 export async function inspectChart(tarball: string, source: string, version: string): Promise<string[]> {
   const { stdout } = await helm(['show', 'chart', tarball]);
   const chart = parse(stdout) as { version?: string; appVersion?: string };
@@ -99,7 +99,7 @@ export async function inspectChart(tarball: string, source: string, version: str
   ]);
 }
 
-/** @returns what `helm install` takes before `--version`, and the digest */
+/** @returns the reference for `helm install`, without the version, and the digest */
 export async function pushChart(
   tarball: string,
   registry: string,

@@ -7,7 +7,7 @@ import { git, readManifests, readRepositoryFile, tryGit } from '../repository.ts
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 const REGISTRY = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)*$/;
 
-/** What the repository states about its next release. */
+/** The statements of the repository about its next release. */
 export type ReleaseFacts = Awaited<ReturnType<typeof readFacts>>;
 
 /** @param registry the value of IMAGE_REGISTRY */
@@ -40,11 +40,11 @@ export async function readFacts(registry: string | undefined) {
   };
 }
 
-/** What prevents a release. */
+/** The obstacles to a release. */
 export interface ReleaseChecks {
   /** The sources contradict each other. Nothing can be built from them. */
   readonly problems: string[];
-  /** What has to be done before a release. A dry run reports it and continues. */
+  /** Steps to do before a release. A dry run reports them and continues. */
   readonly pending: string[];
 }
 

@@ -52,7 +52,7 @@ export function main(args: readonly string[]): Promise<void> {
   return runCommand(args, { name: 'release', about: ABOUT, options: OPTIONS, run: orUnavailable(run) });
 }
 
-/** Without `--`, npm consumes the options. Ignoring them would publish what the user wanted to keep back. */
+/** Without `--`, npm consumes the options. Ignoring them would publish against the wish of the user. */
 export function withNpmConfig(
   values: ValuesOf<typeof OPTIONS>,
   env: NodeJS.ProcessEnv,
@@ -149,7 +149,7 @@ function tableOf(
   artifacts: Awaited<ReturnType<typeof listArtifacts>>,
 ): string {
   return [
-    '| what | size | digest, id or SHA-256 |',
+    '| artifact | size | digest, id or SHA-256 |',
     '| --- | --- | --- |',
     ...images.map(
       ({ reference, size, id, digest }) => `| ${reference} | ${megabytes(size)} | ${digest ?? id} |`,

@@ -69,13 +69,13 @@ export class Results {
   readonly rows: [string, string][] = [];
   readonly problems: string[] = [];
 
-  add(what: string, result: string): void {
-    this.rows.push([what, result]);
+  add(measurement: string, result: string): void {
+    this.rows.push([measurement, result]);
   }
 
   /** Adds the time since a moment of `performance.now()`. */
-  addTime(what: string, since: number): void {
-    this.add(what, seconds(performance.now() - since));
+  addTime(measurement: string, since: number): void {
+    this.add(measurement, seconds(performance.now() - since));
   }
 
   /** @param maxMissedShare see `problemsOf` */
@@ -93,7 +93,7 @@ export class Results {
 
   /** A table in Markdown, and a line for each problem. */
   toString(): string {
-    const rows = [['what', 'result'], ['---', '---'], ...this.rows].map(
+    const rows = [['measurement', 'result'], ['---', '---'], ...this.rows].map(
       (cells) => `| ${cells.join(' | ')} |`,
     );
     return [...rows, ...this.problems.map((problem) => `PROBLEM: ${problem}`)].join('\n');

@@ -112,7 +112,7 @@ export abstract class DeployedSystem {
 
 /** Waits for a condition. An error counts as false: containers and pods are unreachable while they start. */
 export async function untilReachable(
-  what: string,
+  condition: string,
   withinSeconds: number,
   isMet: () => Promise<boolean>,
 ): Promise<void> {
@@ -122,7 +122,7 @@ export async function untilReachable(
       cause = error;
       return false;
     });
-  await until(what, isTrue, withinSeconds * 1_000).catch((error: unknown) => {
+  await until(condition, isTrue, withinSeconds * 1_000).catch((error: unknown) => {
     throw new Error(String(error), { cause });
   });
 }

@@ -30,10 +30,10 @@ const eventSchema = z.object({
 });
 type Owned<Item> = Item & { readonly monitorId: string };
 
-/** What the targets, Postgres and the receiver have recorded about a time under load. */
+/** The results of a time under load. */
 export type Findings = Awaited<ReturnType<typeof readFindings>>;
 
-/** Compares what happened within a span, when every webhook is delivered. */
+/** Compares the records of the targets, Postgres and the receiver within a span, when every webhook is delivered. */
 export async function readFindings(
   system: DeployedSystem,
   monitors: readonly LoadedMonitor[],
@@ -102,7 +102,7 @@ function findInconsistent(
 }
 
 /**
- * What is wrong, one sentence each.
+ * The problems, one sentence each.
  * @param maxMissedShare of the slots: a crash can lose the check that was running
  */
 export function problemsOf(findings: Findings, maxMissedShare = 0): string[] {

@@ -55,7 +55,7 @@ export class Load {
   }
 
   /**
-   * Disturbs the system while targets fail and recover, and compares what the targets, Postgres and the receiver have recorded.
+   * Disturbs the system while targets fail and recover, and compares the records of the targets, Postgres and the receiver.
    * Resolves when every monitor is UP again and every webhook is delivered.
    */
   async measure(disturb: () => Promise<void>): Promise<Findings> {
