@@ -14,14 +14,19 @@ import type { TargetMessage } from './processes/web-target.ts';
 import { profileTop } from './profile/profile-top.ts';
 import type { Bench, Measurement } from './scenarios/scenario.ts';
 
-export type Stage = Awaited<ReturnType<typeof openStage>>;
+type StageOptions = Pick<Bench['options'], 'protocol' | 'queue'>;
+export type Stage = Awaited<ReturnType<typeof createStage>>;
 
 /** Starts durable stores, targets and a webhook receiver. Services run when they are started. */
-export async function openStage(
-  { teardown, options: { profile }, say }: Bench,
-  { protocol = 'http', queue = 'redis' }: Pick<Bench['options'], 'protocol' | 'queue'> = {},
+export function openStage(bench: Bench, options: StageOptions = {}): Promise<Stage> {
+  bench.say('Starting a system …');
+  return createStage(bench, options);
+}
+
+async function createStage(
+  { teardown, options: { profile } }: Bench,
+  { protocol = 'http', queue = 'redis' }: StageOptions,
 ) {
-  say('Starting a system …');
   const stores = await Stores.start({ name: 'bench', queue, teardown });
   const { folder, databaseUrl, queueUrl } = stores;
   const redis = queue === 'redis' ? new Redis(queueUrl) : null;

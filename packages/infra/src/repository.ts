@@ -69,10 +69,13 @@ export async function copyCommit(ref: string, folder: string): Promise<void> {
   await runTool('sh', ['-euc', 'git -C "$1" archive "$2" | tar -x -C "$3"', 'sh', ROOT, ref, folder]);
 }
 
+/** Commits of this branch alone: those of a merged one may not build. */
+const MERGED = ['--first-parent', '-m'];
+
 /**
  * Finds the commit to upgrade from. Only a database that was created with the same first migration can be upgraded. In this order:
- * the last release, the commit before the last migration, so that there is something to migrate, and the commit that brought the first
- * migration into this branch; the commits of a merged branch may not build.
+ * the last release, the commit before the last migration, so that there is something to migrate, and the first commit with the same
+ * schema.
  * @returns the description is a noun phrase @throws UsageError if there is none
  */
 export async function findPreviousCommit(): Promise<{ commit: string; description: string }> {
@@ -83,9 +86,7 @@ export async function findPreviousCommit(): Promise<{ commit: string; descriptio
   const candidates = {
     'the last release': await tryGit('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD~1'),
     'the commit before the last migration': await tryGit('rev-parse', '--verify', `${added}~1`),
-    'the commit that added the first migration: it has the same schema': await tryGit(
-      ...['log', '-1', '--first-parent', '-m', '--format=%H', '--', first],
-    ),
+    'the commit that added the first migration': await tryGit('log', ...MERGED, '--format=%H', '--', first),
   };
   for (const [description, commit] of Object.entries(candidates))
     if (commit !== null && (await tryGit('rev-parse', '--verify', `${commit}:${first}`)) === content)

@@ -58,12 +58,8 @@ export async function runTool(
   if (failure === null && !stop.aborted) return { stdout, stderr };
   const output = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN_LINES).join('\n');
   const command = [file, ...args].join(' ').slice(0, 200);
-  const reason = timeout.aborted
-    ? `took more than ${timeoutSeconds} s`
-    : stop.aborted
-      ? 'was cancelled'
-      : 'failed';
-  throw new ToolError(`${command} ${reason}:\n${output || failure}`);
+  const cancelled = timeout.aborted ? `took more than ${timeoutSeconds} s` : 'was cancelled';
+  throw new ToolError(`${command} ${stop.aborted ? cancelled : 'failed'}:\n${output || failure}`);
 }
 
 function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {

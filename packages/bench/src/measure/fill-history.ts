@@ -1,5 +1,6 @@
 import type { System } from '@tocsin/lab/system';
 import { Client } from 'pg';
+import type { Span } from './slots.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -14,11 +15,12 @@ export interface HistoryPlan {
   readonly big: { readonly monitorId: string; readonly events: number } | null;
 }
 
-/** The span of past events, epoch milliseconds. */
-export type History = Awaited<ReturnType<typeof fillHistory>>;
-
-/** Writes events of the past, a partition a day, as the system would have over time. */
-export async function fillHistory(system: System, plan: HistoryPlan, onDay?: (day: number) => void) {
+/** Writes events of the past, a partition a day, as the system would have over time. @returns their span */
+export async function fillHistory(
+  system: System,
+  plan: HistoryPlan,
+  onDay?: (day: number) => void,
+): Promise<Span> {
   const to = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
   const from = to - plan.days * DAY_MS;
   await withClient(system, async (client) => {

@@ -1,8 +1,8 @@
 /** The size and the percentiles of a set of measured values, in the unit of the values. */
-export type Distribution = ReturnType<typeof distributionOf>;
+type Distribution = Readonly<Record<'count' | 'p50' | 'p95' | 'p99' | 'max', number>>;
 
 /** Percentiles by nearest rank: each is a value that was measured. All NaN for no values. */
-export function distributionOf(values: readonly number[]) {
+export function distributionOf(values: readonly number[]): Distribution {
   const sorted = Float64Array.from(values).sort();
   const percentile = (percent: number): number => {
     const rank = Math.ceil((percent / 100) * sorted.length);

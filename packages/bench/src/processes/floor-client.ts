@@ -58,13 +58,14 @@ async function atRate(
   const startedAt = performance.now();
   const requests = Math.round(rate * seconds);
   let [started, ended, failures] = [0, 0, 0];
+  const count = async (): Promise<void> => {
+    if (!(await send())) failures += 1;
+    ended += 1;
+  };
   while (started < requests) {
     const due = Math.min(requests, Math.ceil(((performance.now() - startedAt) / 1_000) * rate));
     for (; started < due; started += 1) {
-      void send().then((ok) => {
-        ended += 1;
-        if (!ok) failures += 1;
-      });
+      void count();
     }
     await wait(1);
   }

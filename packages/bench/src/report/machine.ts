@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 
 /** The machine and the versions of a measurement. */
-export function describeMachine() {
+export function describeMachine(): Readonly<Record<string, string | number | null>> {
   const processors = cpus();
   return {
     cpu: processors[0]?.model.trim() ?? 'unknown',
@@ -19,11 +19,14 @@ export function describeMachine() {
 }
 
 function readCommit(): string | null {
-  const git = (...args: string[]): string =>
-    execFileSync('git', ['-C', import.meta.dirname, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
   try {
     return `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain') === '' ? '' : '+'}`;
   } catch {
     return null;
   }
+}
+
+function git(...args: string[]): string {
+  const command = ['-C', import.meta.dirname, ...args];
+  return execFileSync('git', command, { encoding: 'utf8', stdio: 'pipe' }).trim();
 }

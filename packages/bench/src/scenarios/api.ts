@@ -1,8 +1,9 @@
 import type { ApiCall } from '@tocsin/lab/api-client';
 import { createMonitors } from '@tocsin/lab/monitors';
 import type { System } from '@tocsin/lab/system';
-import { fillHistory, type History } from '../measure/fill-history.ts';
+import { fillHistory } from '../measure/fill-history.ts';
 import { measureCalls, timeOf } from '../measure/requests.ts';
+import type { Span } from '../measure/slots.ts';
 import { figure, type Figure } from '../report/figure.ts';
 import { openStage, openWindow } from '../stage.ts';
 import type { Bench, Measurement } from './scenario.ts';
@@ -72,7 +73,7 @@ export function getsOf(ids: readonly string[]): ApiCall[] {
 }
 
 /** Each from a moment of its own within the history. */
-export function eventsOf(ids: readonly string[], { from, to }: History): ApiCall[] {
+export function eventsOf(ids: readonly string[], { from, to }: Span): ApiCall[] {
   return ids.map((id, index) => {
     // The golden ratio spreads them, whatever their number.
     const since = new Date(from + ((index * 0.618_033_988_75) % 1) * (to - from));

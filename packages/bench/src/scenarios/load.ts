@@ -122,9 +122,9 @@ async function measureFloor({ teardown }: Bench, stage: Stage, load: Load): Prom
   const starting = HelperProcess.start<FloorMessage>('floor-client');
   const client = await teardown.start(starting, (one) => one.stop());
   const plan = { url: `${stage.targetUrl}/m/0`, ca: stage.targetCa, rate: load.rate };
-  return client
-    .ask<FloorReport>({ ...plan, seconds, warmUpSeconds: seconds / 2 })
-    .finally(() => client.stop());
+  const report = await client.ask<FloorReport>({ ...plan, seconds, warmUpSeconds: seconds / 2 });
+  await client.stop();
+  return report;
 }
 
 /** Reads storage and lag at both ends of the measured window. Storage in bytes; NaN without Redis. */

@@ -7,7 +7,7 @@ import type { Engine } from './engine.ts';
 
 /** The images that the Compose file builds. */
 export const IMAGES = ['api', 'checker', 'notifier', 'migrate', 'cli'] as const;
-export type ImageName = (typeof IMAGES)[number];
+type ImageName = (typeof IMAGES)[number];
 
 const BUILD_SECONDS = 3_600;
 /** The maximum that an image adds to its base. */
@@ -72,17 +72,26 @@ export async function buildImages(
   });
 }
 
-/**
- * Inspects a built image, and a copy of its files in a temporary folder.
- * @returns sizes in bytes; `problems` names the image in each sentence
- */
+export interface InspectedImage {
+  readonly name: ImageName;
+  readonly reference: string;
+  readonly id: string;
+  /** Bytes with those of the base, and without. */
+  readonly size: number;
+  readonly addedBytes: number;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Each names the image. */
+  readonly problems: readonly string[];
+}
+
+/** Inspects a built image, and a copy of its files in a temporary folder. */
 export async function inspectImage(
   engine: Engine,
   name: ImageName,
   { registry, version }: ImageNaming,
   base: string,
   folder: string,
-) {
+): Promise<InspectedImage> {
   const reference = `${registry}/tocsin/${name}:${version}`;
   const [image, baseImage] = await Promise.all([readImage(engine, reference), readImage(engine, base)]);
   const { User, StopSignal, Healthcheck } = image.Config;
@@ -104,10 +113,8 @@ export async function inspectImage(
   ]);
   problems.push(...(await inspectFiles(engine, reference, join(folder, name))));
   const { Id: id, Size: size } = image;
-  return {
-    ...{ name, reference, id, size, labels, addedBytes },
-    problems: problems.map((problem) => `image ${name}: ${problem}`),
-  };
+  const named = problems.map((problem) => `image ${name}: ${problem}`);
+  return { name, reference, id, size, addedBytes, labels, problems: named };
 }
 
 async function readImage(engine: Engine, image: string): Promise<z.infer<typeof imageSchema>[0]> {

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { STAND_IN_LABEL } from '../containers/base-images.ts';
 import type { Engine } from '../containers/engine.ts';
-import { IMAGES, inspectImage, type ImageNaming } from '../containers/images.ts';
+import { IMAGES, inspectImage, type ImageNaming, type InspectedImage } from '../containers/images.ts';
 import { failuresOf } from '../failures.ts';
 import { CHART, helm } from '../helm.ts';
 import { runTool } from '../run-tool.ts';
@@ -21,8 +21,18 @@ export interface ImageOrigin {
   readonly base: string;
 }
 
-/** `size` is in bytes, with those of the base. `digest` is null until the image is pushed. */
-export type ReleaseImage = Awaited<ReturnType<typeof collectImages>>['images'][number];
+export interface ReleaseImage extends Pick<InspectedImage, 'name' | 'reference' | 'id' | 'size' | 'labels'> {
+  /** Null until it is pushed. */
+  readonly digest: string | null;
+}
+
+/** A file of the release folder. */
+interface Artifact {
+  readonly file: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly sha256: string;
+}
 
 const sbomSchema = z.object({ metadata: z.object({ component: z.object({ version: z.string() }) }) });
 
@@ -33,14 +43,14 @@ export async function collectImages(
   origin: ImageOrigin,
   folder: string,
   temporary: string,
-) {
+): Promise<{ readonly images: readonly ReleaseImage[]; readonly problems: readonly string[] }> {
   const { version } = naming;
-  const images = [];
+  const images: ReleaseImage[] = [];
   const problems: string[] = [];
   for (const name of IMAGES) {
     const image = await inspectImage(engine, name, naming, origin.base, temporary);
     const { reference, id, size, labels } = image;
-    images.push({ name, reference, id, size, labels, digest: null as string | null });
+    images.push({ name, reference, id, size, labels, digest: null });
     const sbom = await engine.docker(['run', '--rm', '--entrypoint=cat', id, '/app/sbom.cdx.json']);
     await writeFile(join(folder, `tocsin-${name}-${version}.cdx.json`), sbom);
     const described = sbomSchema.parse(JSON.parse(sbom)).metadata.component.version;
@@ -126,8 +136,8 @@ export function readDigest(output: string): string {
   return digest;
 }
 
-/** Every file of the release folder except its checksums, in the order of their names. Sizes in bytes. */
-export async function listArtifacts(folder: string) {
+/** Every file of the release folder except its checksums, in the order of their names. */
+export async function listArtifacts(folder: string): Promise<Artifact[]> {
   const files = (await readdir(folder)).filter((file) => file !== CHECKSUMS).toSorted();
   return Promise.all(
     files.map(async (file) => {

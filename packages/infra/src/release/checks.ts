@@ -1,4 +1,5 @@
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { failuresOf } from '../failures.ts';
 import { CHART } from '../helm.ts';
 import { git, readManifests, readRepositoryFile, tryGit } from '../repository.ts';
@@ -6,19 +7,34 @@ import { git, readManifests, readRepositoryFile, tryGit } from '../repository.ts
 /** Without build metadata: a `+` is not allowed in the tag of an image. */
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 const REGISTRY = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)*$/;
+const DATE = z.iso.date();
 
 /** The statements of the repository about its next release. */
-export type ReleaseFacts = Awaited<ReturnType<typeof readFacts>>;
+export interface ReleaseFacts {
+  readonly version: string;
+  /** Every other statement of the version. */
+  readonly statements: readonly { readonly where: string; readonly version: string | undefined }[];
+  readonly changelog: string;
+  readonly head: string;
+  /** When the commit was made. */
+  readonly created: string;
+  /** The commit that `v<version>` points to. */
+  readonly taggedCommit: string | null;
+  /** The tags of this commit that start with `v` and a digit. */
+  readonly headTags: readonly string[];
+  /** Lines of `git status --porcelain`. */
+  readonly changes: readonly string[];
+  readonly registry: string | undefined;
+}
 
 /** @param registry the value of IMAGE_REGISTRY */
-export async function readFacts(registry: string | undefined) {
+export async function readFacts(registry: string | undefined): Promise<ReleaseFacts> {
   const [root, ...manifests] = await readManifests();
   const version = root?.[1].version ?? '';
   const chart = parse(await readRepositoryFile(`${CHART}/Chart.yaml`)) as Partial<Record<string, string>>;
   const [head = '', seconds] = await git('show', '-s', '--format=%H%n%ct', 'HEAD');
   return {
     version,
-    /** Every other statement of the version. */
     statements: [
       ...manifests.map(([where, manifest]) => ({ where, version: manifest.version })),
       ...['version', 'appVersion'].map((key) => ({
@@ -28,13 +44,9 @@ export async function readFacts(registry: string | undefined) {
     ],
     changelog: await readRepositoryFile('CHANGELOG.md'),
     head,
-    /** When the commit was made. */
     created: new Date(Number(seconds) * 1_000).toISOString(),
-    /** The commit that `v<version>` points to. */
     taggedCommit: await tryGit('rev-parse', '--verify', '--quiet', `refs/tags/v${version}^{commit}`),
-    /** The tags of this commit that start with `v` and a digit. */
     headTags: await git('tag', '--points-at', 'HEAD', '--list', 'v[0-9]*'),
-    /** Lines of `git status --porcelain`. */
     changes: await git('status', '--porcelain'),
     registry: registry || undefined,
   };
@@ -94,23 +106,23 @@ export function checkFacts(facts: ReleaseFacts): ReleaseChecks {
   };
 }
 
-/**
- * The first section of CHANGELOG.md, which describes the version in the work tree: `## Unreleased`, or `## 1.2.3 - 2026-12-01`.
- * @returns `release` is null for `Unreleased` and for a malformed heading; null without a section
- */
-export function readTopSection(changelog: string) {
+/** A section of CHANGELOG.md: `## Unreleased`, or `## 1.2.3 - 2026-12-01`. */
+interface ChangelogSection {
+  readonly heading: string;
+  /** Null for `Unreleased` and for a malformed heading. */
+  readonly release: { readonly version: string; readonly date: string } | null;
+  readonly body: string;
+}
+
+/** The first section, which describes the version in the work tree. Null without any. */
+export function readTopSection(changelog: string): ChangelogSection | null {
   const [, section] = `\n${changelog.replaceAll('\r\n', '\n')}`.split(/^## /m);
   if (section === undefined) return null;
   const [heading = '', ...lines] = section.split('\n').map((line) => line.trimEnd());
-  const [, version, date] = /^(\S+) - (\d{4}-\d{2}-\d{2})$/.exec(heading) ?? [];
+  const [, version, date = ''] = /^(\S+) - (\S+)$/.exec(heading) ?? [];
   return {
     heading,
-    release: version !== undefined && date !== undefined && isDate(date) ? { version, date } : null,
+    release: version !== undefined && DATE.safeParse(date).success ? { version, date } : null,
     body: lines.join('\n').trim(),
   };
-}
-
-function isDate(text: string): boolean {
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }

@@ -11,7 +11,7 @@ import { buildImages } from '../containers/images.ts';
 import { failuresOf } from '../failures.ts';
 import { packageChart } from '../helm.ts';
 import { copyWorkTree } from '../repository.ts';
-import { orUnavailable } from '../rollout/command.ts';
+import { markdownTable, orUnavailable } from '../rollout/command.ts';
 import { runTool } from '../run-tool.ts';
 import {
   collectImages,
@@ -113,7 +113,12 @@ async function release(
   await writeChecksums(folder);
   // Last, because npm accepts each version only once.
   if (!options.dryRun && options.npm) await publishCli(cli, version);
-  say(`\n${tableOf(published.images, artifacts)}\n\n${folder}`);
+  const table = markdownTable([
+    ['artifact', 'size', 'digest, id or SHA-256'],
+    ...published.images.map(({ reference, size, id, digest }) => [reference, megabytes(size), digest ?? id]),
+    ...artifacts.map(({ file, size, sha256 }) => [file, megabytes(size), sha256]),
+  ]);
+  say(`\n${table}\n\n${folder}`);
   return { problems, pending };
 }
 
@@ -142,20 +147,6 @@ async function publishCli(tarball: string, version: string): Promise<void> {
   const tag = version.includes('-') ? 'next' : 'latest';
   await runTool('npm', ['publish', tarball, '--tag', tag, '--loglevel', 'error']);
   say(`Published ${basename(tarball)}`);
-}
-
-function tableOf(
-  images: readonly ReleaseImage[],
-  artifacts: Awaited<ReturnType<typeof listArtifacts>>,
-): string {
-  return [
-    '| artifact | size | digest, id or SHA-256 |',
-    '| --- | --- | --- |',
-    ...images.map(
-      ({ reference, size, id, digest }) => `| ${reference} | ${megabytes(size)} | ${digest ?? id} |`,
-    ),
-    ...artifacts.map(({ file, size, sha256 }) => `| ${file} | ${megabytes(size)} | ${sha256} |`),
-  ].join('\n');
 }
 
 function megabytes(bytes: number): string {

@@ -93,11 +93,14 @@ export class Results {
 
   /** A table in Markdown, and a line for each problem. */
   toString(): string {
-    const rows = [['measurement', 'result'], ['---', '---'], ...this.rows].map(
-      (cells) => `| ${cells.join(' | ')} |`,
-    );
-    return [...rows, ...this.problems.map((problem) => `PROBLEM: ${problem}`)].join('\n');
+    const table = markdownTable([['measurement', 'result'], ...this.rows]);
+    return [table, ...this.problems.map((problem) => `PROBLEM: ${problem}`)].join('\n');
   }
+}
+
+/** @param rows the first one is the head */
+export function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 export function seconds(ms: number): string {

@@ -31,7 +31,25 @@ const eventSchema = z.object({
 type Owned<Item> = Item & { readonly monitorId: string };
 
 /** The results of a time under load. */
-export type Findings = Awaited<ReturnType<typeof readFindings>>;
+export interface Findings {
+  readonly seconds: number;
+  /** Check slots within the span, those without an event, and events beyond one per slot. */
+  readonly slots: number;
+  readonly missed: number;
+  readonly repeated: number;
+  /** The longest time from a slot to its event. */
+  readonly latestMs: number;
+  /** Events that are DOWN. Without any, the span shows nothing about alerts. */
+  readonly down: number;
+  /** Events that are DOWN although their target responded with 200 or was not reached. */
+  readonly falseDown: number;
+  readonly webhooks: number;
+  readonly repeatedWebhooks: number;
+  /** Deliveries without a received request. */
+  readonly lost: number;
+  /** Monitors whose webhooks are not exactly those that follow from their events. */
+  readonly inconsistent: readonly string[];
+}
 
 /** Compares the records of the targets, Postgres and the receiver within a span, when every webhook is delivered. */
 export async function readFindings(
@@ -39,7 +57,7 @@ export async function readFindings(
   monitors: readonly LoadedMonitor[],
   intervalMs: number,
   span: Span,
-) {
+): Promise<Findings> {
   const [from, to] = [span.from, span.to].map((ms) => new Date(ms).toISOString());
   const [counts] = await system.query(
     countsSchema,
@@ -66,21 +84,15 @@ export async function readFindings(
   );
   return {
     seconds: (span.to - span.from) / 1_000,
-    /** Check slots within the span, those without an event, and events beyond one per slot. */
     slots,
     missed: slots - counts.checked,
     repeated: counts.events - counts.checked,
-    /** The longest time from a slot to its event. */
     latestMs: counts.latestMs ?? 0,
-    /** Events that are DOWN. Without any, the span shows nothing about alerts. */
     down: counts.down,
-    /** Events that are DOWN although their target responded with 200 or was not reached. */
     falseDown: counts.falseDown,
     webhooks: payloads.size,
     repeatedWebhooks: webhooks.length - payloads.size,
-    /** Deliveries without a received request. */
     lost: deliveries.filter(({ id }) => !payloads.has(id)).length,
-    /** Monitors whose webhooks are not exactly those that follow from their events. */
     inconsistent: findInconsistent(monitors, events, [...payloads.values()]),
   };
 }
