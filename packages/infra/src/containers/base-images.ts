@@ -17,11 +17,7 @@ const STAND_INS = join(ROOT, 'packages/infra/stand-ins');
 const PULL_SECONDS = 120;
 
 /** The images that the Dockerfile and the Compose file build on. */
-export interface BaseImages {
-  readonly node: string;
-  readonly postgres: string;
-  readonly redis: string;
-}
+type BaseImages = Readonly<Record<'node' | 'postgres' | 'redis', string>>;
 
 export async function readBaseImages(): Promise<BaseImages> {
   const [, node] = /^ARG NODE_IMAGE=(\S+)$/m.exec(await readRepositoryFile('Dockerfile')) ?? [];

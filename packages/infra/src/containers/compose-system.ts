@@ -13,6 +13,8 @@ import type { ImageNaming } from './images.ts';
 /** Docker gives projects networks among these. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16';
 const REGIONS = ['eu', 'us'];
+/** The services that run our images, by their names in the Compose file. */
+export const SERVICES = ['api', 'notifier', ...REGIONS.map((region) => `checker-${region}`)];
 const READY_SECONDS = 120;
 const WATCH_MS = 250;
 
@@ -25,7 +27,7 @@ const stateSchema = z.object({
 });
 type ContainerState = z.infer<typeof stateSchema>;
 
-export interface ComposeOptions {
+interface ComposeOptions {
   readonly engine: Engine;
   /** A copy of the repository, with docker-compose.yml and .env at its top. */
   readonly folder: string;
@@ -38,24 +40,16 @@ export interface ComposeOptions {
 
 /** A project of the real Compose file, with `outside.ts` as one more service. */
 export class ComposeSystem extends DeployedSystem {
-  readonly port: number;
-  readonly publicUrl: string;
   /** Set by `start`. */
   apiKey = '';
-  /** How long each stopped container took from SIGTERM to its end, in milliseconds. */
-  readonly stopTimes = new Map<string, number>();
-  protected readonly outsidePort: number;
   protected readonly postgres = 'postgres';
   readonly #options: ComposeOptions;
   #images: ImageNaming;
 
   private constructor(options: ComposeOptions, port: number, outsidePort: number) {
-    super();
+    super(port, outsidePort, `http://localhost:${port}`);
     this.#options = options;
     this.#images = options.images;
-    this.port = port;
-    this.outsidePort = outsidePort;
-    this.publicUrl = `http://localhost:${port}`;
   }
 
   /** Prepares the project's folder, and starts no container. The teardown removes the project with its volumes. */
@@ -107,29 +101,28 @@ export class ComposeSystem extends DeployedSystem {
   }
 
   services(): Promise<readonly string[]> {
-    return Promise.resolve(['api', 'notifier', ...REGIONS.map((region) => `checker-${region}`)]);
-  }
-
-  /** The services with the stores, by their names in the Compose file. */
-  async parts(): Promise<string[]> {
-    return ['postgres', 'redis', ...(await this.services())];
+    return Promise.resolve(SERVICES);
   }
 
   exec(part: string, command: readonly string[]): Promise<string> {
     return this.#compose('exec', '-T', part, ...command);
   }
 
-  /** Stops a container by `docker stop` and starts it again. @throws Error if it does not exit with code 0 */
-  async replace(part: string): Promise<void> {
+  /**
+   * Stops a container by `docker stop` and starts it again.
+   * @returns the milliseconds from SIGTERM to its end @throws Error if it does not exit with code 0
+   */
+  async replace(part: string): Promise<number> {
     const { engine } = this.#options;
     const container = await this.#containerOf(part);
     const before = performance.now();
     await engine.docker(['stop', container]);
-    this.stopTimes.set(part, performance.now() - before);
+    const stopMs = performance.now() - before;
     const { ExitCode } = await this.#stateOf(part);
     await engine.docker(['start', container]);
     if (ExitCode !== 0) throw new Error(`${part} exited with code ${ExitCode} after SIGTERM`);
     await this.#untilReady(part, () => true);
+    return stopMs;
   }
 
   /** Ends a container's process by SIGKILL from outside, like a crash: the restart policy starts it again. */

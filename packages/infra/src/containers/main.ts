@@ -7,7 +7,7 @@ import { LOAD_OPTIONS, rollout, seconds, type Results, type Rollout } from '../r
 import { Load } from '../rollout/load.ts';
 import { followReadme } from '../rollout/story.ts';
 import { ensureBaseImages, readBaseImages } from './base-images.ts';
-import { ComposeSystem } from './compose-system.ts';
+import { ComposeSystem, SERVICES } from './compose-system.ts';
 import { openEngine, type Engine } from './engine.ts';
 import { buildImages, IMAGES, inspectImage, type ImageNaming } from './images.ts';
 
@@ -98,22 +98,16 @@ async function disturb(system: ComposeSystem, load: Load, results: Results): Pro
   say('Upgrading under load …');
   results.addFindings('upgrade', await load.measure(() => system.upgrade()));
 
-  const stops = await load.measure(async () => {
-    for (const service of await system.services()) {
-      say(`Stopping and starting ${service} …`);
-      await system.replace(service);
-    }
+  const times: string[] = [];
+  const stops = await load.measureEach('Stopping and starting', SERVICES, async (service) => {
+    times.push(`${service} ${seconds(await system.replace(service))}`);
   });
   results.addFindings('stops', stops);
-  const times = [...system.stopTimes].map(([part, ms]) => `${part} ${seconds(ms)}`);
   results.add('from SIGTERM to exit code 0', times.join(', '));
 
-  const kills = await load.measure(async () => {
-    for (const part of await system.parts()) {
-      say(`Killing ${part} …`);
-      await system.kill(part);
-      await load.checkAll();
-    }
+  const kills = await load.measureEach('Killing', ['postgres', 'redis', ...SERVICES], async (part) => {
+    await system.kill(part);
+    await load.checkAll();
   });
   results.addFindings('kills', kills, MAX_MISSED_SHARE_AFTER_KILLS);
 }

@@ -21,16 +21,8 @@ const FORWARD_AGAIN_MS = 500;
 const POD_COLUMNS =
   '{range .items[*]}{.metadata.name} {.spec.nodeName} {.metadata.deletionTimestamp}{"\\n"}{end}';
 
-export interface KubernetesOptions {
-  /** Where the images `tocsin/<name>` are. */
-  readonly registry: string;
-  /** The tags of the images to install, and to upgrade to. */
-  readonly from: string;
-  readonly to: string;
-  /** Images of the stores. */
-  readonly postgres: string;
-  readonly redis: string;
-}
+/** The registry of the images `tocsin/<name>`, the tags to install and to upgrade to, and the images of the stores. */
+type KubernetesOptions = Readonly<Record<'registry' | 'from' | 'to' | 'postgres' | 'redis', string>>;
 
 /** The values of the stores' chart. */
 export async function storesValues(
@@ -87,20 +79,15 @@ export function chartValues(registry: string, tag: string, rollout: number): obj
 
 /** The chart, installed with stores of its own in a new namespace of the cluster that KUBECONFIG names. */
 export class KubernetesSystem extends DeployedSystem {
-  readonly port: number;
-  readonly publicUrl = PUBLIC_URL;
   readonly apiKey = `tocsin_live_${randomBytes(24).toString('hex')}`;
-  protected readonly outsidePort: number;
   protected readonly postgres = 'deployment/postgres';
   readonly #namespace = `tocsin-test-${randomBytes(4).toString('hex')}`;
   readonly #options: KubernetesOptions;
   #rollouts = 0;
 
   private constructor(options: KubernetesOptions, port: number, outsidePort: number) {
-    super();
+    super(port, outsidePort, PUBLIC_URL);
     this.#options = options;
-    this.port = port;
-    this.outsidePort = outsidePort;
   }
 
   /** Installs everything. The teardown deletes the namespace. Resolves when every pod is ready. */

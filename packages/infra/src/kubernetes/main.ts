@@ -54,12 +54,7 @@ async function test(options: ValuesOf<typeof OPTIONS>, { results, teardown }: Ro
     results.problems.push(`no pod of the chart runs on the node ${options.node ?? ''}`);
     return;
   }
-  const deletions = await load.measure(async () => {
-    for (const pod of pods) {
-      say(`Deleting pod ${pod} …`);
-      await system.replace(pod);
-    }
-  });
+  const deletions = await load.measureEach('Deleting pod', pods, (pod) => system.replace(pod));
   results.addFindings(`deletion of ${pods.length} pods`, deletions);
 }
 

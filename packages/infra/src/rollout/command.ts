@@ -81,7 +81,7 @@ export class Results {
   /** @param maxMissedShare see `problemsOf` */
   addFindings(name: string, findings: Findings, maxMissedShare?: number): void {
     const { slots, missed, repeated, latestMs, falseDown, webhooks, repeatedWebhooks, lost } = findings;
-    const time = `${seconds(findings.seconds * 1_000)}, ${seconds(latestMs)}`;
+    const time = `${seconds(findings.seconds * 1_000)}, ${seconds(latestMs ?? 0)}`;
     this.add(`${name}: time under load, latest check`, time);
     this.add(
       `${name}: check slots; missed; recorded twice; false DOWN`,

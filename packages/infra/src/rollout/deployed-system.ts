@@ -32,14 +32,21 @@ export async function outsideFiles(): Promise<Record<string, string>> {
 /** Tocsin in containers or pods, with targets and a receiver in one more container. */
 export abstract class DeployedSystem {
   /** The port of the api, and the port 8080 of `outside.ts`, on this machine. */
-  abstract readonly port: number;
-  protected abstract readonly outsidePort: number;
-  abstract readonly publicUrl: string;
+  readonly port: number;
+  protected readonly outsidePort: number;
+  readonly #publicUrl: string;
   /** A key with the scope `write`. */
   abstract readonly apiKey: string;
   /** The part with PostgreSQL, see `exec`. */
   protected abstract readonly postgres: string;
   #cookie: string | undefined;
+
+  /** @param publicUrl the setting PUBLIC_URL of the api */
+  protected constructor(port: number, outsidePort: number, publicUrl: string) {
+    this.port = port;
+    this.outsidePort = outsidePort;
+    this.#publicUrl = publicUrl;
+  }
 
   /** The parts that run our images: containers or pods. */
   abstract services(): Promise<readonly string[]>;
@@ -48,7 +55,7 @@ export abstract class DeployedSystem {
   /** Applies `tocsin.yaml` of `outsideFiles` with the image of the CLI. */
   abstract applyFile(): Promise<void>;
   /** Stops a part by SIGTERM. Resolves when it, or its replacement, is ready. */
-  abstract replace(part: string): Promise<void>;
+  abstract replace(part: string): Promise<unknown>;
   /** Brings every service to the new image. Resolves when all are ready. */
   abstract upgrade(): Promise<void>;
 
@@ -79,7 +86,7 @@ export abstract class DeployedSystem {
    */
   async request(method: string, path: string, status: number, body?: object): Promise<unknown> {
     const headers = path.startsWith(DASHBOARD)
-      ? { Cookie: await this.#signIn(), Origin: this.publicUrl }
+      ? { Cookie: await this.#signIn(), Origin: this.#publicUrl }
       : bearer(this.apiKey);
     const target = { baseUrl: `http://127.0.0.1:${this.port}`, headers };
     const response = await fetchApi(target, { method, path, body });
@@ -89,7 +96,7 @@ export abstract class DeployedSystem {
   }
 
   async #signIn(): Promise<string> {
-    this.#cookie ??= (await openSession(this, undefined, this.publicUrl)).cookie;
+    this.#cookie ??= (await openSession(this, undefined, this.#publicUrl)).cookie;
     return this.#cookie;
   }
 

@@ -14,10 +14,14 @@ export interface LoadedMonitor {
 
 const OF_LOAD = `monitor_id in (select id from monitors where source = 'load')`;
 const countsSchema = z.object({
-  events: z.number(),
-  checked: z.number(),
+  /** Check slots within the span without an event, and events beyond one per slot. */
+  missed: z.number(),
+  repeated: z.number(),
+  /** The longest time from a slot to its event. */
   latestMs: z.number().nullable(),
+  /** Events that are DOWN. Without any, the span shows nothing about alerts. */
   down: z.number(),
+  /** Events that are DOWN although their target responded with 200 or was not reached. */
   falseDown: z.number(),
 });
 const eventSchema = z.object({
@@ -31,18 +35,10 @@ const eventSchema = z.object({
 type Owned<Item> = Item & { readonly monitorId: string };
 
 /** The results of a time under load. */
-export interface Findings {
+export interface Findings extends z.infer<typeof countsSchema> {
   readonly seconds: number;
-  /** Check slots within the span, those without an event, and events beyond one per slot. */
+  /** Check slots within the span. */
   readonly slots: number;
-  readonly missed: number;
-  readonly repeated: number;
-  /** The longest time from a slot to its event. */
-  readonly latestMs: number;
-  /** Events that are DOWN. Without any, the span shows nothing about alerts. */
-  readonly down: number;
-  /** Events that are DOWN although their target responded with 200 or was not reached. */
-  readonly falseDown: number;
   readonly webhooks: number;
   readonly repeatedWebhooks: number;
   /** Deliveries without a received request. */
@@ -59,17 +55,18 @@ export async function readFindings(
   span: Span,
 ): Promise<Findings> {
   const [from, to] = [span.from, span.to].map((ms) => new Date(ms).toISOString());
+  const ids = monitors.map(({ id }) => id);
+  const slots = countSlots(ids, intervalMs, span);
   const [counts] = await system.query(
     countsSchema,
-    `select count(*) as events, count(distinct (monitor_id, slot)) as checked,
+    `select ${slots} - count(distinct (monitor_id, slot)) as missed,
+       count(*) - count(distinct (monitor_id, slot)) as repeated,
        round(max(extract(epoch from timestamp - slot)) * 1000) as "latestMs",
        count(*) filter (where status = 'DOWN') as down,
        count(*) filter (where status = 'DOWN' and error_reason is distinct from 'HTTP_500') as "falseDown"
      from events where slot >= '${from}' and slot < '${to}' and ${OF_LOAD}`,
   );
   if (counts === undefined) throw new Error('an aggregate has one row');
-  const ids = monitors.map(({ id }) => id);
-  const slots = countSlots(ids, intervalMs, span);
   const deliveries = await system.query(z.object({ id: z.string() }), 'select id from deliveries');
   const { webhooks } = await system.readOutsideLog();
   const payloads = new Map(
@@ -83,13 +80,9 @@ export async function readFindings(
      order by timestamp`,
   );
   return {
+    ...counts,
     seconds: (span.to - span.from) / 1_000,
     slots,
-    missed: slots - counts.checked,
-    repeated: counts.events - counts.checked,
-    latestMs: counts.latestMs ?? 0,
-    down: counts.down,
-    falseDown: counts.falseDown,
     webhooks: payloads.size,
     repeatedWebhooks: webhooks.length - payloads.size,
     lost: deliveries.filter(({ id }) => !payloads.has(id)).length,

@@ -1,3 +1,4 @@
+import { say } from '@tocsin/lab/command';
 import { z } from 'zod';
 import { RECEIVER_URL, TARGET_URL, untilReachable, type DeployedSystem } from './deployed-system.ts';
 import { readFindings, type Findings, type LoadedMonitor } from './findings.ts';
@@ -71,6 +72,20 @@ export class Load {
     const to = Date.now() - intervalMs;
     await this.#settle();
     return readFindings(this.#system, this.#monitors, intervalMs, { from, to });
+  }
+
+  /** Measures while each part is disturbed, one after the other. @param verb for the progress */
+  measureEach(
+    verb: string,
+    parts: readonly string[],
+    disturb: (part: string) => Promise<unknown>,
+  ): Promise<Findings> {
+    return this.measure(async () => {
+      for (const part of parts) {
+        say(`${verb} ${part} …`);
+        await disturb(part);
+      }
+    });
   }
 
   /** Waits until each monitor has recorded so many scheduled checks from now on. */
