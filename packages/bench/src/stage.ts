@@ -11,7 +11,7 @@ import { readUsage, type Usage } from './measure/proc.ts';
 import type { Span } from './measure/slots.ts';
 import { HelperProcess } from './processes/helper-process.ts';
 import type { TargetMessage } from './processes/web-target.ts';
-import { profileTop } from './profile/profile-top.ts';
+import { profileTop } from './profile/cpu-profile.ts';
 import type { Bench, Measurement } from './scenarios/scenario.ts';
 
 type StageOptions = Pick<Bench['options'], 'protocol' | 'queue'>;
