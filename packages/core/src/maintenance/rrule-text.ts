@@ -48,7 +48,7 @@ export function validateRruleText(text: string): string | null {
     if (name === undefined || value === undefined) {
       return 'must be an RFC 5545 rule in capitals, such as FREQ=WEEKLY;BYDAY=SA';
     }
-    if (parts.has(name)) return `must not give ${name} twice`;
+    if (parts.has(name)) return `must not contain ${name} twice`;
     const check = Object.hasOwn(PARTS, name) ? PARTS[name] : undefined;
     if (check === undefined) return `must not use ${name}; known parts: ${Object.keys(PARTS).join(', ')}`;
     const error = check(value);
@@ -80,25 +80,25 @@ export function endsByItself(rrule: string): boolean {
 
 function validateCombination(parts: ReadonlyMap<string, string>): string | null {
   const frequency = parts.get('FREQ') as Frequency | undefined;
-  if (frequency === undefined) return 'must give FREQ, such as FREQ=WEEKLY';
-  if (parts.has('COUNT') && parts.has('UNTIL')) return 'must not give both COUNT and UNTIL';
+  if (frequency === undefined) return 'must contain FREQ, such as FREQ=WEEKLY';
+  if (parts.has('COUNT') && parts.has('UNTIL')) return 'must not contain both COUNT and UNTIL';
   const times = countValues(parts.get('BYHOUR')) * countValues(parts.get('BYMINUTE'));
   const maxTimes = parts.has('BYSETPOS') ? 1 : MAX_TIMES_OF_DAY[frequency];
   if (times > maxTimes) {
-    return `must not name more than ${maxTimes} times of day with FREQ=${frequency}${parts.has('BYSETPOS') ? ' and BYSETPOS' : ''}`;
+    return `must have at most ${maxTimes} times of day with FREQ=${frequency}${parts.has('BYSETPOS') ? ' and BYSETPOS' : ''}`;
   }
   const odd = NOT_HOURLY.find((name) => frequency === 'HOURLY' && parts.has(name));
-  if (odd !== undefined) return `${odd} does not go with FREQ=HOURLY: use FREQ=DAILY with BYHOUR`;
+  if (odd !== undefined) return `${odd} cannot be used with FREQ=HOURLY: use FREQ=DAILY with BYHOUR`;
   const numbered = /\d/.test(parts.get('BYDAY') ?? '');
   if (numbered && frequency !== 'MONTHLY' && frequency !== 'YEARLY') {
-    return 'BYDAY may carry a number only with FREQ=MONTHLY or YEARLY';
+    return 'BYDAY can have a number only with FREQ=MONTHLY or YEARLY';
   }
-  if (numbered && parts.has('BYWEEKNO')) return 'BYDAY may not carry a number beside BYWEEKNO';
-  if (parts.has('BYWEEKNO') && frequency !== 'YEARLY') return 'BYWEEKNO goes with FREQ=YEARLY only';
-  if (parts.has('BYYEARDAY') && frequency !== 'YEARLY') return 'BYYEARDAY goes with FREQ=YEARLY only';
-  if (parts.has('BYMONTHDAY') && frequency === 'WEEKLY') return 'BYMONTHDAY does not go with FREQ=WEEKLY';
+  if (numbered && parts.has('BYWEEKNO')) return 'BYDAY cannot have a number together with BYWEEKNO';
+  if (parts.has('BYWEEKNO') && frequency !== 'YEARLY') return 'BYWEEKNO requires FREQ=YEARLY';
+  if (parts.has('BYYEARDAY') && frequency !== 'YEARLY') return 'BYYEARDAY requires FREQ=YEARLY';
+  if (parts.has('BYMONTHDAY') && frequency === 'WEEKLY') return 'BYMONTHDAY cannot be used with FREQ=WEEKLY';
   const others = [...parts.keys()].some((name) => name.startsWith('BY') && name !== 'BYSETPOS');
-  if (parts.has('BYSETPOS') && !others) return 'BYSETPOS needs another BY part to choose from';
+  if (parts.has('BYSETPOS') && !others) return 'BYSETPOS requires another BY part';
   return null;
 }
 
@@ -127,7 +127,7 @@ function validateList(
 ): string | null {
   const values = value.split(',');
   if (values.length > MAX_VALUES) return `${name} must contain at most ${MAX_VALUES} values`;
-  return values.every(valid) ? null : `${name} must be ${expected}, with commas between`;
+  return values.every(valid) ? null : `${name} must be ${expected}, separated by commas`;
 }
 
 function isUtcDateTime(text: string): boolean {
