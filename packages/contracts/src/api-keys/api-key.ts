@@ -1,16 +1,9 @@
 import { z } from 'zod';
-import { component, label, parseTimestamp, storableText, timestamp } from '../fields.ts';
+import { component, instant, label, timestamp } from '../fields.ts';
 import { LIMITS } from '../limits.ts';
 
-const future = storableText
-  .transform((text, context) => {
-    const instant = parseTimestamp(text);
-    if (instant !== null && instant.getTime() > Date.now()) return instant;
-    const message =
-      instant === null ? 'must be an ISO 8601 timestamp with an offset' : 'must be in the future';
-    context.addIssue({ code: 'custom', message });
-    return z.NEVER;
-  })
+const future = instant()
+  .refine((date) => date.getTime() > Date.now(), { error: 'must be in the future' })
   .meta({ format: 'date-time' });
 
 export const createApiKeySchema = component('ApiKeyCreate', {
