@@ -20,7 +20,7 @@ export const TAGS = {
     'Sessions of the dashboard. Responses and errors are those of [better-auth](https://better-auth.com); listed is what the dashboard uses.',
   Operation: 'For operators of Tocsin: probes and metrics.',
 } as const;
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;
 
 /** Who may call a route. `key` is any valid API key; `member` is any signed-in user of the account. */
 export type Access = 'anyone' | 'key' | 'write key' | 'member' | 'owner';
