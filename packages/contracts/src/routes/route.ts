@@ -17,7 +17,7 @@ export const TAGS = {
   'API keys': 'Keys for programs.',
   People: 'Users of the account and invitations.',
   'Signing in':
-    'Sessions of the dashboard. Responses and errors are those of [better-auth](https://better-auth.com); listed is what the dashboard uses.',
+    'Sessions of the dashboard. Responses and errors come from [better-auth](https://better-auth.com). Only the parts that the dashboard uses are listed.',
   Operation: 'For operators of Tocsin: probes and metrics.',
 } as const;
 type Tag = keyof typeof TAGS;
