@@ -5,10 +5,7 @@ import { DENIED_IPV4, DENIED_IPV6, GLOBAL_UNICAST_IPV6, type DeniedRange } from 
 
 /** Decides which addresses the service may connect to. */
 export interface AddressPolicy {
-  /**
-   * Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null if it is allowed. Text that is not a
-   * canonical IP address is blocked.
-   */
+  /** Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null: allowed. Text that is no canonical IP is blocked. */
   blockedReason(ip: string): string | null;
 }
 
@@ -51,10 +48,7 @@ export function createAddressPolicy(
   };
 }
 
-/**
- * Parses the comma-separated ranges of `EGRESS_ALLOW_CIDRS`. A single address is a range of its own.
- * @throws TypeError naming the entry that is not a CIDR
- */
+/** Parses the comma-separated ranges or addresses of `EGRESS_ALLOW_CIDRS`. @throws TypeError naming the entry that is not a CIDR */
 export function parseCidrs(text: string): string[] {
   const entries = text
     .split(',')

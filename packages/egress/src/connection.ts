@@ -12,10 +12,7 @@ import { createGuardedLookup, EgressBlockedError } from './guarded-lookup.ts';
 /** The target of a connection: an http or https URL. The port is empty for the default port. */
 export type Origin = Pick<URL, 'protocol' | 'hostname' | 'port'>;
 
-/**
- * For `createConnection` of a request without an agent. Node then opens a connection for this request only, which takes 5 % less CPU
- * time per check. An exception becomes the `error` event of the request.
- */
+/** For `createConnection` of a request without an agent, which takes 5 % less CPU time. An exception becomes its `error` event. */
 export type CreateConnection = () => Socket;
 
 export interface Guard {
@@ -92,10 +89,7 @@ export function readCertificateCheaply(socket: TLSSocket): void {
   };
 }
 
-/**
- * Checks a certificate by RFC 9525: only the subject alternative names count. Node's own check falls back to the common name.
- * @returns the error for the connection; undefined if the certificate is valid for the host
- */
+/** Checks a certificate by RFC 9525: only the subject alternative names count, not the common name. @returns undefined if it is valid */
 export function checkServerIdentity(
   host: string,
   { subjectaltname }: Pick<PeerCertificate, 'subjectaltname'>,

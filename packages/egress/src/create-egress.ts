@@ -39,10 +39,7 @@ export interface Egress {
   checkUrl(url: string, account: string): Promise<string | null>;
 }
 
-/**
- * Creates the guarded connections for one purpose: checks, or webhooks.
- * @throws TypeError if `allowCidrs` contains an invalid CIDR or `extraCa` no valid certificate
- */
+/** Creates guarded connections for checks or webhooks. @throws TypeError if a CIDR is invalid or `extraCa` has no valid certificate */
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allowCidrs, options.ownAddresses ?? createOwnAddresses());
   const lookup = createFairLookup({
@@ -74,7 +71,7 @@ function withoutEvents(lookup: LookupAll): StartLookup {
       onResult(error, addresses);
       onEnd(true);
     });
-    return { askAgain: () => undefined, stop: () => onEnd(true) };
+    return { repeat: () => undefined, stop: () => onEnd(true) };
   };
 }
 

@@ -31,10 +31,7 @@ export function allowedAddresses(
   return allowed.length === 0 && blocked !== null ? blocked : allowed;
 }
 
-/**
- * A `lookup` for `net.connect` that returns only allowed addresses. The connection uses these very addresses, so a name that resolves
- * differently the next time (DNS rebinding) gains nothing.
- */
+/** A `lookup` for `net.connect`. The connection uses these very addresses, so a name that resolves differently later gains nothing. */
 export function createGuardedLookup(
   lookup: OwnedLookup,
   policy: AddressPolicy,

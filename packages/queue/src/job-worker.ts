@@ -1,7 +1,7 @@
 import { type JobKind, type JobPayload, JOBS } from '@tocsin/contracts/jobs';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { storedName } from './queue-store.ts';
 import type { QueueStore, StoredWorker } from './queue-store.ts';
 
@@ -37,10 +37,7 @@ const CLOSE_WITHIN_MS = 23_000;
 /** BullMQ's concurrency is raised in this many steps, because each step makes the worker look for jobs. */
 const STEPS = 20;
 
-/**
- * How often a job whose worker vanished runs again: a trigger never, a hint a few times, since the relay finds what it was about. Jobs of
- * schedulers always run again, whatever this says: the checker abandons them.
- */
+/** How often a job whose worker vanished runs again. Jobs of schedulers always run again; the checker abandons them after two crashes. */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
 
 /** Earlier runs of a job. */
@@ -55,10 +52,7 @@ export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
   /** Null for queues without a region. */
   readonly region: string | null;
-  /**
-   * Jobs that run at the same time. Keep it to some hundreds: BullMQ takes all of them from a backlog before it starts the first, and
-   * renews no lock of a job that has not started.
-   */
+  /** Concurrent jobs, some hundreds at most: BullMQ takes them all from a backlog before it starts the first, and renews no lock until then. */
   readonly concurrency: number;
   /** The same with the jobs that `exempt` was called for. Default: `concurrency`. */
   readonly maxConcurrency?: number;
@@ -91,10 +85,7 @@ export class JobWorker {
     this.#adjust();
   }
 
-  /**
-   * Excludes one running job from the limit, because it only waits and costs no CPU time.
-   * @returns what includes it again, to be called once
-   */
+  /** Excludes one running job from the limit, because it only waits. @returns includes it again; call it once */
   exempt(): () => void {
     this.#exempt += 1;
     this.#adjust();

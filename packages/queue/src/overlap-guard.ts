@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 
 /** The lock of one monitor's check in one region. */
 export interface CheckLock {
@@ -25,15 +25,9 @@ export type ReleaseLock = () => Promise<void>;
 /** A check of a few seconds may end while the connection is being restored. */
 const RETRY_RELEASE_MS = 1_000;
 
-/**
- * Keeps two processes from running the same monitor's check in the same region at once, where a check may last longer than half its
- * interval.
- */
+/** Keeps two processes from running the same check at once, if a check may last longer than half its interval. */
 export interface OverlapGuard {
-  /**
-   * @returns null if another process runs the check
-   * @throws Error if the store fails, or takes longer than `withinMs`
-   */
+  /** Null if another process runs the check. @throws Error if the store fails, or takes longer than `withinMs` */
   acquire(lock: CheckLock, withinMs: number): Promise<ReleaseLock | null>;
 }
 

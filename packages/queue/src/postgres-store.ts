@@ -13,7 +13,7 @@ import {
   type PostgresConnectionOptions,
 } from 'bullmq';
 import type { Pool } from 'pg';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { createOverlapGuard, type LockStore } from './overlap-guard.ts';
 import { QUEUE_OPTIONS, type QueueStore, type StoredQueue, type StoredWorker } from './queue-store.ts';
 

@@ -1,7 +1,7 @@
 import { JOBS, type JobKind, type JobPayload, type SingleCheck } from '@tocsin/contracts/jobs';
 import { firstCheckJobId } from '@tocsin/core/schedule/slots';
 import { currentTraceparent } from '@tocsin/runtime/tracing';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { storedName, type StoredQueue } from './queue-store.ts';
 import type { QueueStores } from './queue-stores.ts';
 
@@ -38,10 +38,7 @@ export class Producers {
     return this.#stores.forRegion(region).countWorkers(this.queue('check', region));
   }
 
-  /**
-   * Checks a new monitor now, once, in the current trace. A second call with the same slot adds nothing.
-   * @param slot epoch milliseconds
-   */
+  /** Checks a new monitor now, in the current trace. A second call with the same slot (epoch milliseconds) adds nothing. */
   async addFirstCheck(region: string, payload: SingleCheck, slot: number): Promise<void> {
     const jobId = firstCheckJobId(payload.monitorId, slot);
     await this.#add('check', region, [{ payload, jobId }], currentTraceparent());

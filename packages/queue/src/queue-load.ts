@@ -1,6 +1,6 @@
 import type { JobKind } from '@tocsin/contracts/jobs';
 import { slotOfJob } from '@tocsin/core/schedule/slots';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import type { Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
 

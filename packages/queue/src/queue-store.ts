@@ -5,10 +5,7 @@ import type { OverlapGuard } from './overlap-guard.ts';
 /** Prefix of every key in Redis. */
 export const KEY_PREFIX = 'tocsin';
 
-/**
- * The name of a queue in the store, such as `{checks.eu-west-1}` or `{deliveries}`. The braces are a hash tag: they keep the keys of a
- * queue on one node of a Redis Cluster.
- */
+/** The name of a queue in the store: `{checks.eu-west-1}`. The braces, a hash tag, keep its keys on one node of a Redis Cluster. */
 export function storedName(kind: JobKind, region: string | null): string {
   const { queue, perRegion } = JOBS[kind];
   if (!perRegion) return `{${queue}}`;

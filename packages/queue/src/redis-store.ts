@@ -14,18 +14,12 @@ import type { RedisAddress } from './store-url.ts';
 export type RedisClient = Redis | Cluster;
 type Role = 'producer' | 'worker';
 
-/**
- * A connection that owes a response for so long is replaced. Without this, the kernel would keep sending to a machine that has vanished
- * for a quarter of an hour. BullMQ's longest command takes up to ten seconds.
- */
+/** A connection that owes a response for so long is replaced. BullMQ's longest command takes up to ten seconds. */
 const SILENT_CONNECTION_MS = 20_000;
 /** Then the next Sentinel is asked. */
 const SENTINEL_TIMEOUT_MS = 2_000;
 
-/**
- * Connects to Redis in any of its deployments. Commands of a producer fail fast while Redis is unavailable, because Postgres holds what
- * they would have added. Those of a worker wait for the connection.
- */
+/** Connects to any kind of Redis. While it is unavailable, commands of a producer fail fast, and those of a worker wait. */
 export function connectRedis(
   address: RedisAddress,
   role: Role,

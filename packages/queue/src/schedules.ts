@@ -1,6 +1,6 @@
 import { JOBS } from '@tocsin/contracts/jobs';
 import { MAX_CLOCK_OFFSET_MS, parseWaveId, type Wave, waveId } from '@tocsin/core/schedule/slots';
-import { withDeadline } from './deadline.ts';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { FORGET_FINISHED, type Producers } from './producers.ts';
 import type { StoredQueue } from './queue-store.ts';
 
@@ -32,11 +32,7 @@ export class RegionSchedules {
     this.#queue = producers.queue('check', region);
   }
 
-  /**
-   * Adds the missing schedulers. It leaves the others alone, because replacing a scheduler whose run is just due would skip that run for
-   * every monitor of the wave.
-   * @returns how many were added
-   */
+  /** Adds missing schedulers and returns their number. Replacing one whose run is just due would skip that run, so the others stay. */
   async ensure(waves: readonly Wave[]): Promise<number> {
     const missing: Wave[] = [];
     await inBatches(waves, async (wave) => {
@@ -67,10 +63,7 @@ export class RegionSchedules {
     await this.apply(waves);
   }
 
-  /**
-   * Compares the store with the ids of the wanted waves.
-   * @param now the true time, epoch milliseconds
-   */
+  /** Compares the store with the ids of the wanted waves. @param now the true time, epoch milliseconds */
   async audit(wanted: ReadonlySet<string>, now: number = Date.now()): Promise<ScheduleAudit> {
     const nextRuns = await this.#nextRuns();
     const ours = [...nextRuns].filter(([id]) => wanted.has(id));

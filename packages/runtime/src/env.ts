@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { errorCode } from './error-code.ts';
 import { parsePostgresUrl } from './postgres/address.ts';
 
-/** The process cannot run with these settings. `main` prints the message without a stack and exits with 1. */
+/** The process cannot run with these settings. `runService` prints the message without a stack and exits with 1. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
@@ -27,16 +27,12 @@ export function parseEnv<Shape extends z.core.$ZodShape>(
   }
   const result = schema.safeParse(values);
   if (result.success) return result.data;
-  const messages = new Map<string, string>();
-  for (const { path, message } of result.error.issues.toReversed()) messages.set(String(path[0]), message);
-  const lines = Object.keys(schema.shape).flatMap((name) => {
-    const message = messages.get(name);
+  const lines = Object.entries(schema.shape).flatMap(([name, field]) => {
+    const message = result.error.issues.find(({ path }) => path[0] === name)?.message;
     if (message === undefined) return [];
     const value = values[name];
     if (value === undefined) return `${name} is not set: it ${message}`;
-    return isSecret(schema.shape[name])
-      ? `${name} ${message}`
-      : `${name} ${message}, not ${JSON.stringify(value)}`;
+    return isSecret(field) ? `${name} ${message}` : `${name} ${message}, not ${JSON.stringify(value)}`;
   });
   throw new SettingsError(lines.join('\n'));
 }
@@ -48,10 +44,7 @@ export function isSecret(field: unknown): boolean {
   return field instanceof z.ZodOptional && isSecret(field.unwrap());
 }
 
-/*
- * Types of settings. Each message completes the sentence "<NAME> …", see `parseEnv`.
- */
-
+/** A type of settings. Each message completes the sentence "<NAME> …", see `parseEnv`. */
 type Field<Output> = z.ZodType<Output, string>;
 
 export function wholeNumber(min: number, max: number): Field<number> {
@@ -103,11 +96,11 @@ export function url(schemes: readonly string[]): Field<string> {
 
 /** An address that `parsePostgresUrl` accepts. The value is not normalized. */
 export function postgresUrl(): Field<string> {
-  return url(['postgres', 'postgresql']).superRefine((value, context) => {
+  return url(['postgres', 'postgresql']).superRefine((value, { addIssue }) => {
     try {
       parsePostgresUrl(value);
     } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      addIssue((error as RangeError).message);
     }
   });
 }
@@ -134,13 +127,12 @@ export function secretKeys(): Field<readonly Buffer[]> {
 
 /** The path of a readable file with at least one PEM certificate. */
 export function certificateFile(): Field<string> {
-  return z.string().superRefine((path, context) => {
+  return z.string().superRefine((path, { addIssue }) => {
     try {
       if (readFileSync(path, 'utf8').includes('-----BEGIN CERTIFICATE-----')) return;
-      context.addIssue({ code: 'custom', message: 'must name a file with PEM certificates' });
+      addIssue('must name a file with PEM certificates');
     } catch (error) {
-      const message = `must name a readable file of PEM certificates (${errorCode(error) ?? 'unreadable'})`;
-      context.addIssue({ code: 'custom', message });
+      addIssue(`must name a readable file of PEM certificates (${errorCode(error) ?? 'unreadable'})`);
     }
   });
 }

@@ -43,7 +43,7 @@ describe('limits', () => {
   test('hold in total, for each account and for each host', async () => {
     for (const name of ['a/1', 'a/1', 'a/1', 'a/2', 'a/3', 'b/4', 'c/5']) await request(name);
     expect(names()).toEqual(['a/1', 'a/1', 'a/2', 'b/4']);
-    expect([limiter.held, limiter.waiting]).toEqual([4, 3]);
+    expect([limiter.used, limiter.waiting]).toEqual([4, 3]);
   });
 
   test('do not keep a permit from an owner that has room while another waits', async () => {
@@ -55,7 +55,7 @@ describe('limits', () => {
     await request('a/1');
     await release(0);
     await release(0);
-    expect(limiter.held).toBe(0);
+    expect(limiter.used).toBe(0);
   });
 });
 
@@ -101,7 +101,7 @@ test('a release looks at few of the waiting accounts', async () => {
   } finally {
     looksUp.mockRestore();
   }
-  expect([limiter.held, limiter.waiting]).toEqual([4, 1_996]);
+  expect([limiter.used, limiter.waiting]).toEqual([4, 1_996]);
 });
 
 describe('a release looks at few of the waiting requests', () => {
@@ -168,14 +168,14 @@ describe('with limits that a sole owner need not keep', () => {
     await release(3);
     expect(names().slice(4)).toEqual(['b/2']);
     await release(4);
-    expect([names().length, limiter.held]).toEqual([6, 4]);
+    expect([names().length, limiter.used]).toEqual([6, 4]);
   });
 });
 
 test('a charge counts against its owners and not against the total', async () => {
   const charges = [1, 2, 3].map(() => limiter.charge({ account: 'a', host: '1' }));
   for (const name of ['a/2', 'b/1', 'b/3', 'c/4', 'd/5', 'e/6']) await request(name);
-  expect([names(), limiter.held, limiter.waiting]).toEqual([['b/3', 'c/4', 'd/5', 'e/6'], 4, 2]);
+  expect([names(), limiter.used, limiter.waiting]).toEqual([['b/3', 'c/4', 'd/5', 'e/6'], 4, 2]);
   charges[0]?.();
   await release(0);
   expect(names().slice(4)).toEqual(['a/2']);
@@ -203,7 +203,7 @@ test('waiting requests can be refused', async () => {
 test('nothing is kept of owners that hold no permit', async () => {
   for (let index = 0; index < 1_000; index += 1)
     limiter.tryAcquire({ account: `${index}`, host: `${index}` })?.();
-  expect([limiter.held, limiter.waiting]).toEqual([0, 0]);
+  expect([limiter.used, limiter.waiting]).toEqual([0, 0]);
   await request('a/1');
   expect(names()).toEqual(['a/1']);
 });

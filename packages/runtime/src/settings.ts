@@ -48,42 +48,35 @@ const apiKey = z
 export const settings = z.object({
   PORT: port().default(3000).meta({ description: 'Port of the API and the dashboard.' }),
   HOST: address().optional().meta({
-    description:
-      'IP address that the API and the dashboard listen on. Default: all addresses; with `npm start` 127.0.0.1.',
+    description: 'IP address of the API and the dashboard. Default: all addresses; `npm start`: 127.0.0.1.',
     example: '127.0.0.1',
   }),
   PUBLIC_URL: url(['http', 'https'])
     .transform((value) => value.replace(/\/+$/, ''))
     .optional()
     .meta({
-      description:
-        'URL at which users reach the dashboard. Default: http://localhost:<PORT>, or the address in HOST.',
+      description: 'URL of the dashboard. Default: http://localhost:<PORT>, or the address in HOST.',
       example: 'https://tocsin.example.com',
     }),
   TRUST_PROXY: trustProxy().default(false).meta({
-    description:
-      'Proxies in front of the API: their number, or their addresses (comma-separated, CIDRs allowed); false for none.',
+    description: 'Proxies in front of the API: their number, addresses or CIDRs (comma-separated), or false.',
   }),
   HSTS_INCLUDE_SUBDOMAINS: flag().default(false).meta({
-    description:
-      'Whether the Strict-Transport-Security header also covers the subdomains of the host in PUBLIC_URL.',
+    description: 'Whether Strict-Transport-Security also covers the subdomains of the host in PUBLIC_URL.',
   }),
   DASHBOARD_DIR: builtPages().optional().meta({
-    description:
-      'Folder of the built dashboard, which the API serves at /. `npm start` builds it. Default: no dashboard.',
+    description: 'Folder of the built dashboard. Default: no dashboard; `npm start` builds and serves it.',
     example: '/usr/share/tocsin/dashboard',
   }),
   API_RATE_LIMIT_PER_MINUTE: wholeNumber(0, 1_000_000).default(1200).meta({
-    description:
-      'Requests per minute that each API process accepts for one API key or session; 0 for no limit.',
+    description: 'Requests per minute and API process for one API key or session; 0 for no limit.',
   }),
   API_REQUEST_TIMEOUT_SECONDS: wholeNumber(1, 300).default(30).meta({
     description:
       'Seconds in which a client must send a request; its headers must arrive in two thirds of this time. The client must read the response in twice this time. Otherwise the API closes the connection.',
   }),
   API_KEEP_ALIVE_SECONDS: wholeNumber(1, 3600).default(65).meta({
-    description:
-      'Seconds for which the API keeps an idle connection open. Set it longer than the idle timeout of the proxy in front, or some requests fail.',
+    description: 'Seconds for which idle connections stay open. Must exceed the idle timeout of the proxy.',
   }),
   DATABASE_URL: postgresUrl().meta({
     description:
@@ -92,8 +85,7 @@ export const settings = z.object({
     example: 'postgres://tocsin:password@db.example.com:5432/tocsin',
   }),
   DATABASE_DIRECT_URL: postgresUrl().optional().meta({
-    description:
-      'Direct connection for leader election (advisory locks) and migrations if DATABASE_URL is a transaction pooler.',
+    description: 'Direct URL for leader election and migrations if DATABASE_URL is a transaction pooler.',
     secret: true,
     example: 'postgres://tocsin:password@db-direct.example.com:5432/tocsin',
   }),
@@ -125,8 +117,7 @@ export const settings = z.object({
     example: 'eu-west-1,us-east-1',
   }),
   CHECK_CONCURRENCY: wholeNumber(1, 10_000).default(500).meta({
-    description:
-      'Maximum concurrent checks per checker and region. Checks of slow targets have a separate limit.',
+    description: 'Concurrent checks per checker and region. Checks of slow targets have a separate limit.',
   }),
   CHECK_CA_FILE: certificateFile().optional().meta({
     description: 'PEM file of additional certificate authorities to trust for targets of checks.',
@@ -147,12 +138,10 @@ export const settings = z.object({
     description: 'Days for which events of checks are kept. Hourly statistics are kept longer.',
   }),
   HEALTH_PORT: port().default(8081).meta({
-    description:
-      'Port of /healthz, /readyz and /metrics of the checker and the notifier; 0 for any free port.',
+    description: 'Port of /healthz, /readyz and /metrics of the checker and the notifier; 0 for any.',
   }),
   HEALTH_HOST: address().optional().meta({
-    description:
-      'IP address that HEALTH_PORT listens on. Default: all addresses; with `npm start` 127.0.0.1.',
+    description: 'IP address that HEALTH_PORT listens on. Default: all addresses; `npm start`: 127.0.0.1.',
     example: '127.0.0.1',
   }),
   LOG_LEVEL: z
@@ -174,8 +163,7 @@ export const settings = z.object({
     example: 'authorization=Bearer%20token',
   }),
   OTEL_SERVICE_NAME: z.string().optional().meta({
-    description:
-      'Service name in traces. Default: tocsin-api, tocsin-checker and tocsin-notifier for the three services.',
+    description: 'Service name in traces. Default: tocsin-api, tocsin-checker or tocsin-notifier.',
     example: 'tocsin-checker-eu',
   }),
   OTEL_RESOURCE_ATTRIBUTES: z.string().optional().meta({

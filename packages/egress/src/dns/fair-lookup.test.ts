@@ -18,7 +18,7 @@ let lookup: OwnedLookup;
 /** After how many milliseconds a name is answered, without the test. Null: it is not. */
 let answersAfterMs: (hostname: string) => number | null;
 /** The names that were asked for again, in order. */
-let askedAgain: string[];
+let repeated: string[];
 /** The names that a forwarder still has questions for: it keeps those that are not answered for 10 s. */
 let kept: string[];
 /** What was answered, in order: the name, or the code of the error. */
@@ -30,7 +30,7 @@ beforeEach(() => {
   underway = [];
   answered = [];
   failed = [];
-  askedAgain = [];
+  repeated = [];
   kept = [];
   answersAfterMs = () => null;
   lookup = createFairLookup({
@@ -59,7 +59,7 @@ beforeEach(() => {
       const afterMs = answersAfterMs(hostname);
       const timer = afterMs === null ? undefined : setTimeout(() => one.end(), afterMs);
       return {
-        askAgain: () => askedAgain.push(hostname),
+        repeat: () => repeated.push(hostname),
         stop: () => {
           clearTimeout(timer);
           close(false);
@@ -192,7 +192,7 @@ describe('a caller that joins a lookup that hangs', () => {
     ask('shop.example', late);
     jest.advanceTimersByTime(7_700);
     ask('shop.example', late);
-    expect(askedAgain).toEqual(['shop.example']);
+    expect(repeated).toEqual(['shop.example']);
     jest.advanceTimersByTime(2_301);
     expect(answered).toEqual(['EAI_AGAIN']);
     underway[0]?.end();
@@ -204,7 +204,7 @@ describe('a caller that joins a lookup that hangs', () => {
       ask('shop.example', late);
       jest.advanceTimersByTime(600);
     }
-    expect(askedAgain).toEqual(['shop.example']);
+    expect(repeated).toEqual(['shop.example']);
   });
 
   test('does not fail together with callers whose time is over', async () => {

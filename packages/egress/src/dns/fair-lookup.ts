@@ -1,7 +1,13 @@
 import type { LookupAddress } from 'node:dns';
 import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { KnownNames } from './known-names.ts';
-import { lookupError, type LookupAll, type RunningLookup, type StartLookup } from './name-resolver.ts';
+import {
+  afterReading,
+  lookupError,
+  type LookupAll,
+  type RunningLookup,
+  type StartLookup,
+} from './name-resolver.ts';
 
 type Options = Parameters<LookupAll>[1];
 type Callback = Parameters<LookupAll>[2];
@@ -15,10 +21,7 @@ export interface LookupOwner {
   readonly redirected: boolean;
   /** When the result is no longer needed, by `performance.now()`. */
   readonly deadline: number;
-  /**
-   * Called with true if the lookup waits for others of its account, and with false when it begins. It fails if it cannot begin a second
-   * before the deadline. Such a failure says nothing about the name.
-   */
+  /** Called with true if the lookup waits for others of its account, which says nothing about the name, and with false when it begins. */
   readonly onWaiting?: (isWaiting: boolean) => void;
 }
 
@@ -34,7 +37,7 @@ export type OwnedLookup = (
 const HANGS_AFTER_MS = 1_000;
 /** How long a caller waits for a lookup. */
 const LOOKUP_WITHIN_MS = 10_000;
-/** How long a forwarder keeps an unanswered query (dnsmasq: 10 s), also after the lookup has ended here. */
+/** How long a forwarder keeps a query without a response (dnsmasq: 10 s), also after the lookup has ended here. */
 const FORWARDER_KEEPS_MS = 10_000;
 /** Callers have timers of their own for their deadline. The lookup fails a little later, so that they report a time-out. */
 const AFTER_DEADLINE_MS = 100;
@@ -47,21 +50,14 @@ const END_EVERY_MS = 50;
 /** Concurrent lookups of names that resolved the last time. A lookup that hangs does not count after a second. */
 const KNOWN_LIMITS = { limit: 1_000, limits: { account: 600, resource: 4 } } as const;
 
-/**
- * Concurrent lookups of other names. They cost this process little. The limits protect the name servers and their other users: dnsmasq
- * forwards 150 queries at a time and refuses more. A lookup sends two queries (A and AAAA), so one account has at most 110 open queries
- * for such names.
- */
+/** Concurrent lookups of other names, two queries each. They protect name servers: dnsmasq forwards 150 queries and refuses more. */
 const UNCERTAIN_LIMITS = {
   /** Without lookups that hang. */
   limit: 10_000,
   limits: {
     /** Includes lookups of known names that hang. */
     account: 55,
-    /**
-     * The same, without first lookups that do not hang yet. The rest is reserved for first lookups of names from the account, because
-     * there may be any number of names that did not resolve or came from targets.
-     */
+    /** The same, without first lookups that do not hang yet: those of names from the account have the rest. */
     suspect: 30,
     resource: 1,
   },
@@ -79,11 +75,11 @@ export interface FairLookupOptions {
 
 /**
  * Looks names up so that lookups that hang do not delay others: concurrent callers share one lookup of a name, a lookup has a deadline,
- * and names that resolved the last time do not wait. The concurrent lookups of other names are limited for each account and each of its
- * resources. A lookup that cannot begin in time fails with `EAI_AGAIN`.
+ * and names that resolved the last time do not wait. Concurrent lookups of other names are limited by account and resource
+ * (docs/adr/0014-fair-shares.md). A lookup that cannot begin in time fails with `EAI_AGAIN`.
  */
 export function createFairLookup({ lookup, now = () => performance.now() }: FairLookupOptions): OwnedLookup {
-  const permits = new LookupPermits();
+  const request = createPermits();
   const names = new KnownNames(now);
   /** By name and kind of query. */
   const running = new Map<string, SharedLookup>();
@@ -105,15 +101,13 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
     if (join()) return;
     const resolved = names.didResolve(owner.account, hostname);
     const kind = resolved === true ? 'known' : resolved === false || owner.redirected ? 'suspect' : 'first';
-    const permit = permits.tryAcquire(kind, owner);
-    if (permit !== null) {
-      begin(permit);
-      return;
-    }
+    const { tryAcquire, acquire } = request(kind, owner);
+    const permit = tryAcquire();
+    if (permit !== null) return begin(permit);
     const wait = async (): Promise<void> => {
       owner.onWaiting?.(true);
       // A lookup that begins later may have too little time for a response.
-      const later = await permits.acquire(kind, owner, owner.deadline - HANGS_AFTER_MS - now());
+      const later = await acquire(Math.max(0, owner.deadline - HANGS_AFTER_MS - now()));
       if (later === null) return callback(lookupError('EAI_AGAIN', hostname), []);
       owner.onWaiting?.(false);
       // Another caller may have begun the lookup in the meantime.
@@ -130,51 +124,38 @@ interface LookupPermit {
   release(): void;
 }
 
+interface PermitRequest {
+  readonly tryAcquire: () => LookupPermit | null;
+  readonly acquire: (withinMs: number) => Promise<LookupPermit | null>;
+}
+
 /** The permits of all lookups. */
-class LookupPermits {
-  readonly #known = new FairLimiter({ ...KNOWN_LIMITS, sharedBy: 'account', soleOwnerMayUseAll: true });
-  readonly #uncertain = new FairLimiter({ ...UNCERTAIN_LIMITS, sharedBy: 'account' });
-  #firsts = 0;
-
-  tryAcquire(kind: Kind, owner: LookupOwner): LookupPermit | null {
-    const release =
-      kind === 'known'
-        ? this.#known.tryAcquire(owner)
-        : this.#uncertain.tryAcquire(this.#uncertainOwners(kind, owner));
-    return release === null ? null : this.#permit(owner, release);
-  }
-
-  /** @returns null if no permit was free within `withinMs` */
-  async acquire(kind: Kind, owner: LookupOwner, withinMs: number): Promise<LookupPermit | null> {
-    const waitMs = Math.max(0, withinMs);
-    const release = await (kind === 'known'
-      ? this.#known.acquire(owner, waitMs)
-      : this.#uncertain.acquire(this.#uncertainOwners(kind, owner), waitMs));
-    return release === null ? null : this.#permit(owner, release);
-  }
-
-  #uncertainOwners(
-    kind: Kind,
-    { account, resource }: LookupOwner,
-  ): Readonly<Record<'account' | 'suspect' | 'resource', string>> {
-    // A first lookup has a suspect owner of its own: the limit of suspect lookups does not apply.
-    const suspect = kind === 'suspect' ? account : `first ${(this.#firsts += 1)}`;
-    return { account, suspect, resource };
-  }
-
-  #permit({ account }: LookupOwner, acquired: Release): LookupPermit {
+function createPermits(): (kind: Kind, owner: LookupOwner) => PermitRequest {
+  const known = new FairLimiter({ ...KNOWN_LIMITS, sharedBy: 'account', soleOwnerMayUseAll: true });
+  const uncertain = new FairLimiter({ ...UNCERTAIN_LIMITS, sharedBy: 'account' });
+  let firsts = 0;
+  const permitOf = (account: string, acquired: Release | null): LookupPermit | null => {
+    if (acquired === null) return null;
     let release = acquired;
-    let hangs = false;
     return {
       makeHanging: () => {
-        if (hangs) return;
-        hangs = true;
-        release = this.#uncertain.charge({ account, suspect: account, resource: NO_RESOURCE });
+        if (release !== acquired) return;
+        release = uncertain.charge({ account, suspect: account, resource: NO_RESOURCE });
         acquired();
       },
       release: () => release(),
     };
-  }
+  };
+  return (kind, { account, resource }) => {
+    const limiter: Pick<typeof uncertain, 'tryAcquire' | 'acquire'> = kind === 'known' ? known : uncertain;
+    // A first lookup has a suspect owner of its own: the limit of suspect lookups does not apply.
+    const suspect = kind === 'first' ? `first ${(firsts += 1)}` : account;
+    const owners = { account, suspect, resource };
+    return {
+      tryAcquire: () => permitOf(account, limiter.tryAcquire(owners)),
+      acquire: async (withinMs) => permitOf(account, await limiter.acquire(owners, withinMs)),
+    };
+  };
 }
 
 interface SharedLookupOptions {
@@ -182,7 +163,7 @@ interface SharedLookupOptions {
   readonly permit: LookupPermit;
   readonly names: KnownNames;
   readonly now: () => number;
-  /** Called before the callbacks: nobody may join any more. */
+  /** Called before the callbacks: no caller may join any more. */
   readonly onOver: () => void;
 }
 
@@ -198,24 +179,19 @@ class SharedLookup {
   readonly #options: SharedLookupOptions;
   readonly #startedAt: number;
   readonly #callers = new Set<Caller>();
-  #askedAt: number;
+  #queriedAt: number;
   #isOver = false;
-  #hasEnded = false;
   #running: RunningLookup | null = null;
-  readonly #hangTimer: NodeJS.Timeout;
-  #endTimer: NodeJS.Timeout | undefined;
-  /** When `#endTimer` fires. */
+  readonly #cancelHanging: () => void;
+  #cancelEnd = (): void => undefined;
+  /** When the earliest callers fail. */
   #nextEnd = Infinity;
 
   constructor(options: SharedLookupOptions) {
     this.#options = options;
     this.#startedAt = options.now();
-    this.#askedAt = this.#startedAt;
-    this.#hangTimer = setTimeout(() => {
-      afterReading(() => {
-        if (!this.#hasEnded) options.permit.makeHanging();
-      });
-    }, HANGS_AFTER_MS);
+    this.#queriedAt = this.#startedAt;
+    this.#cancelHanging = afterReading(() => options.permit.makeHanging(), HANGS_AFTER_MS);
   }
 
   join(owner: LookupOwner, callback: Callback): void {
@@ -224,41 +200,38 @@ class SharedLookup {
     this.#callers.add({ owner, callback, endsAt, isExtended: false });
     if (endsAt < this.#nextEnd) this.#awaitEnd(endsAt);
     // For a caller that joins a lookup that hangs, the query is repeated as if it were the first.
-    if (now - this.#askedAt <= HANGS_AFTER_MS) return;
-    this.#askedAt = now;
-    this.#running?.askAgain();
+    if (now - this.#queriedAt <= HANGS_AFTER_MS) return;
+    this.#queriedAt = now;
+    this.#running?.repeat();
   }
 
   start(lookup: StartLookup, options: Options): void {
+    const { hostname, now } = this.#options;
     try {
-      this.#running = lookup(this.#options.hostname, options, {
+      this.#running = lookup(hostname, options, {
         onResult: (error, addresses) => this.#finish(error, addresses),
         // The name servers failed. Callers whose deadline is before the next query fail now.
         onRetry: (retryInMs) => {
-          const retryAt = this.#options.now() + retryInMs;
+          const retryAt = now() + retryInMs;
           if (!this.#isOver) this.#fail(({ owner }) => owner.deadline <= retryAt);
         },
-        onEnd: (isAnswered) => this.#end(isAnswered),
+        onEnd: (allResponded) => this.#end(allResponded),
       });
     } catch (cause) {
       // For example, no free file descriptors.
       this.#end(true);
-      this.#finish(Object.assign(lookupError('EAI_AGAIN', this.#options.hostname), { cause }), []);
+      this.#finish(Object.assign(lookupError('EAI_AGAIN', hostname), { cause }), []);
     }
   }
 
   #awaitEnd(endsAt: number): void {
     this.#nextEnd = endsAt;
-    clearTimeout(this.#endTimer);
-    this.#endTimer = setTimeout(
-      () => afterReading(() => this.#failDue()),
-      Math.max(0, endsAt - this.#options.now()),
-    );
+    this.#cancelEnd();
+    this.#cancelEnd = afterReading(() => this.#failDue(), Math.max(0, endsAt - this.#options.now()));
   }
 
   /** Fails the callers whose time is over. */
   #failDue(): void {
-    if (this.#isOver) return;
     const now = this.#options.now();
     for (const caller of this.#callers) {
       if (caller.isExtended || now - caller.endsAt <= LATE_MS) continue;
@@ -288,7 +261,7 @@ class SharedLookup {
 
   #close(): void {
     this.#isOver = true;
-    clearTimeout(this.#endTimer);
+    this.#cancelEnd();
     this.#options.onOver();
   }
 
@@ -307,18 +280,12 @@ class SharedLookup {
   }
 
   /** No query is open any more. */
-  #end(isAnswered: boolean): void {
-    this.#hasEnded = true;
-    clearTimeout(this.#hangTimer);
+  #end(allResponded: boolean): void {
+    this.#cancelHanging();
     const { permit, now } = this.#options;
-    const keptForMs = isAnswered ? 0 : this.#startedAt + FORWARDER_KEEPS_MS - now();
+    const keptForMs = allResponded ? 0 : this.#startedAt + FORWARDER_KEEPS_MS - now();
     if (keptForMs <= 0) return permit.release();
     permit.makeHanging();
     setTimeout(() => permit.release(), keptForMs).unref();
   }
-}
-
-/** Calls it after received responses are read: a timer may be late because the process was short of CPU. */
-function afterReading(work: () => void): void {
-  setImmediate(work);
 }

@@ -384,7 +384,7 @@ describe('a server that fails at first', () => {
   });
 });
 
-test('askAgain repeats the open queries', async () => {
+test('repeat repeats the open queries', async () => {
   const lookup = createNameResolver({
     servers: [server.address],
     configFile: '/dev/null',
@@ -398,7 +398,7 @@ test('askAgain repeats the open queries', async () => {
   );
   await until('the question', () => server.asked.length === 1);
   server.zone.set('silent.example.org', ['192.0.2.13']);
-  running.askAgain();
+  running.repeat();
   await until('the answer', () => answers === 1);
   server.zone.set('silent.example.org', 'silence');
 });

@@ -1,6 +1,6 @@
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns';
 import os from 'node:os';
-import { NameServers } from './name-server.ts';
+import { createNameServers, type NameServers } from './name-server.ts';
 import {
   candidates,
   configReader,
@@ -47,16 +47,13 @@ export interface LookupEvents {
   readonly onResult: OnResult;
   /** Every name server refused, failed or was unreachable. The lookup starts over after `retryInMs`. */
   readonly onRetry: (retryInMs: number) => void;
-  /**
-   * Called once, after the last query has ended: together with `onResult` or later.
-   * @param isAnswered false if a query got no response: the name servers may still be busy with it
-   */
-  readonly onEnd: (isAnswered: boolean) => void;
+  /** Called once, after the last query has ended. If some got no response (false), the name servers may still be busy with them. */
+  readonly onEnd: (allResponded: boolean) => void;
 }
 
 export interface RunningLookup {
   /** Repeats the open queries now. */
-  askAgain(): void;
+  repeat(): void;
   /** Stops waiting for responses. `onEnd` is still called. */
   stop(): void;
 }
@@ -65,17 +62,19 @@ export interface RunningLookup {
 export type StartLookup = (hostname: string, options: Options, events: LookupEvents) => RunningLookup;
 
 /**
- * Resolves names as `dns.lookup` does - `/etc/hosts` first, then the name servers with the search domains of `/etc/resolv.conf` - but on
- * sockets instead of threads. libuv has a fixed number of threads and cannot cancel `getaddrinfo`, so a few names whose servers never
- * respond would block every other lookup of the process. Here they cost a little memory. A lookup without a response is repeated until
- * it is stopped.
+ * Resolves names as `dns.lookup` does, but on sockets instead of libuv's few threads, so that names whose servers never respond delay no
+ * other lookup (docs/adr/0014-fair-shares.md). A lookup without a response is repeated until it is stopped.
  */
 export function createNameResolver(options: NameResolverOptions = {}): StartLookup {
   const { now = () => performance.now(), interfaces = os.networkInterfaces } = options;
   const readConfig = configReader(options);
   let config = readConfig();
   let families = routedFamilies(interfaces());
-  let servers = new NameServers(serverAddresses(options), options.respondWithinMs ?? RESPOND_WITHIN_MS, now);
+  let servers = createNameServers(
+    serverAddresses(options),
+    options.respondWithinMs ?? RESPOND_WITHIN_MS,
+    now,
+  );
   let readAt = now();
 
   const refresh = (name: string): void => {
@@ -96,24 +95,21 @@ export function createNameResolver(options: NameResolverOptions = {}): StartLook
     const wanted: readonly Family[] =
       family === 4 || family === 6 ? [family] : (hints & dns.ADDRCONFIG) === 0 ? [6, 4] : families;
     const local = localAddresses(name, config.hosts);
-    if (local !== null) {
-      const found = local.filter((address) => wanted.includes(address.family as Family));
-      // As with a name server, not before this function returns.
-      const immediate = setImmediate(() => {
-        if (found.length > 0) events.onResult(null, found);
-        else events.onResult(lookupError('ENOTFOUND', hostname), []);
-        events.onEnd(true);
-      });
-      return {
-        askAgain: () => undefined,
-        stop: () => {
-          clearImmediate(immediate);
-          events.onEnd(true);
-        },
-      };
+    if (local === null) {
+      const names = hostname.endsWith('.') ? [name] : candidates(name, config);
+      return startLookup(hostname, names, wanted, () => servers, events);
     }
-    const names = hostname.endsWith('.') ? [name] : candidates(name, config);
-    return new NameLookup(hostname, names, wanted, () => servers, events);
+    const found = local.filter((address) => wanted.includes(address.family as Family));
+    // As with a name server, not before this function returns.
+    const immediate = setImmediate(() => {
+      events.onResult(found.length > 0 ? null : lookupError('ENOTFOUND', hostname), found);
+      events.onEnd(true);
+    });
+    const stop = (): void => {
+      clearImmediate(immediate);
+      events.onEnd(true);
+    };
+    return { repeat: () => undefined, stop };
   };
 }
 
@@ -124,214 +120,200 @@ function serverAddresses({ servers }: NameResolverOptions): readonly (string | n
   return found.length < 2 || found.some((address) => address.includes('%')) ? [null] : found;
 }
 
-/** A timer that fires after received responses are read: it may be late because the process was short of CPU. */
-class PatientTimer {
-  #timer: NodeJS.Timeout | undefined;
-
-  set(work: () => void, delayMs: number): void {
-    this.clear();
-    const timer = setTimeout(() => setImmediate(() => this.#timer === timer && work()), delayMs);
-    this.#timer = timer;
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
+/** Calls back after this delay and after received responses are read, because a timer may be late. @returns a function that cancels it */
+export function afterReading(work: () => void, delayMs: number): () => void {
+  let isCancelled = false;
+  const timer = setTimeout(() => setImmediate(() => !isCancelled && work()), delayMs);
+  return () => {
+    isCancelled = true;
+    clearTimeout(timer);
+  };
 }
 
 /** Looks for the first of several names with addresses. Starts over after a failure that may be temporary. */
-class NameLookup implements RunningLookup {
-  readonly #hostname: string;
-  readonly #names: readonly string[];
-  readonly #families: readonly Family[];
-  readonly #servers: () => NameServers;
-  readonly #events: LookupEvents;
-  readonly #timer = new PatientTimer();
-  #queries: readonly Query[] = [];
-  /** Queries that a server may still answer, including those whose result is no longer needed. */
-  #open = 0;
-  #isAnswered = true;
+function startLookup(
+  hostname: string,
+  names: readonly string[],
+  families: readonly Family[],
+  servers: () => NameServers,
+  events: LookupEvents,
+): RunningLookup {
+  let queries: readonly RunningQuery[] = [];
+  /** Queries to which a server may still respond, including those whose result is no longer needed. */
+  let open = 0;
+  let allResponded = true;
   /** Why earlier names have no addresses. */
-  #failed: unknown;
-  #retries = 0;
-  #isPausing = false;
-  #isOver = false;
-
-  constructor(
-    hostname: string,
-    names: readonly string[],
-    families: readonly Family[],
-    servers: () => NameServers,
-    events: LookupEvents,
-  ) {
-    this.#hostname = hostname;
-    this.#names = names;
-    this.#families = families;
-    this.#servers = servers;
-    this.#events = events;
-    this.#query(0);
-  }
-
-  askAgain(): void {
-    if (this.#isOver) return;
-    if (this.#isPausing) this.#query(0);
-    else for (const query of this.#queries) query.repeat();
-  }
-
-  stop(): void {
-    if (!this.#isOver) this.#finish();
-  }
+  let failed: unknown;
+  let retries = 0;
+  let isPausing = false;
+  let isOver = false;
+  let cancelTimer = (): void => undefined;
+  const setTimer = (work: () => void, delayMs: number): void => {
+    cancelTimer();
+    cancelTimer = afterReading(work, delayMs);
+  };
 
   /** Queries one of the names, and then those after it. */
-  #query(index: number): void {
-    this.#timer.clear();
-    this.#isPausing = false;
-    const name = this.#names[index] ?? '';
-    const isLast = index === this.#names.length - 1;
+  function query(index: number): void {
+    cancelTimer();
+    isPausing = false;
+    const name = names[index] ?? '';
+    const isLast = index === names.length - 1;
     const found = new Map<Family, LookupAddress[]>();
-    let pending = this.#families.length;
-    let failed: unknown;
+    let pending = families.length;
+    let error: unknown;
     const settle = (): void => {
-      const addresses = this.#families.flatMap((family) => found.get(family) ?? []);
+      const addresses = families.flatMap((family) => found.get(family) ?? []);
       // Without IPv4 addresses the target may be unreachable from here.
-      const lacksIpv4 = !found.has(4) && isTemporary(failed) && this.#retries < MAX_IPV4_RETRIES;
-      if (addresses.length === 0) this.#fail(failed, isLast ? null : index + 1);
-      else if (lacksIpv4) this.#retry();
-      else this.#finish(() => this.#events.onResult(null, addresses));
+      const lacksIpv4 = !found.has(4) && isTemporary(error) && retries < MAX_IPV4_RETRIES;
+      if (addresses.length === 0) fail(error, isLast ? null : index + 1);
+      else if (lacksIpv4) retry();
+      else finish(() => events.onResult(null, addresses));
     };
-    const onResult: QueryEvents['onResult'] = (family, error, addresses) => {
+    const onResult: QueryEvents['onResult'] = (family, failure, addresses) => {
       pending -= 1;
-      if (error === null)
-        found.set(
-          family,
-          addresses.map((address) => ({ address, family })),
-        );
-      else if (!isTemporary(failed)) failed = error;
+      if (failure !== null) error = isTemporary(error) ? error : failure;
+      else {
+        const withFamily = addresses.map((address) => ({ address, family }));
+        found.set(family, withFamily);
+      }
       if (pending === 0) settle();
-      else if (found.has(4)) this.#timer.set(settle, IPV6_WITHIN_MS);
+      else if (found.has(4)) setTimer(settle, IPV6_WITHIN_MS);
       // A packet may be lost: the query for IPv4 addresses is repeated once before the lookup does without them.
-      else if (found.has(6)) this.#timer.set(settle, 2 * this.#servers().respondWithinMs);
+      else if (found.has(6)) setTimer(settle, 2 * servers().respondWithinMs);
     };
-    const onEnd: QueryEvents['onEnd'] = (isAnswered) => {
-      this.#open -= 1;
-      this.#isAnswered &&= isAnswered;
-      if (this.#isOver && this.#open === 0) this.#events.onEnd(this.#isAnswered);
+    const onEnd: QueryEvents['onEnd'] = (hasResponse) => {
+      open -= 1;
+      allResponded &&= hasResponse;
+      if (isOver && open === 0) events.onEnd(allResponded);
     };
     // If the servers of a search domain hang, the name itself, which comes last then, must be queried in time.
-    if (!isLast && name !== this.#names.at(-1) && name.startsWith(`${this.#names.at(-1)}.`)) {
-      this.#timer.set(() => {
+    if (!isLast && name !== names.at(-1) && name.startsWith(`${names.at(-1)}.`)) {
+      setTimer(() => {
         if (found.size > 0) settle();
-        else this.#fail(timeoutError(), this.#names.length - 1);
+        else fail(timeoutError(), names.length - 1);
       }, SEARCH_DOMAIN_WITHIN_MS);
     }
-    this.#open += this.#families.length;
-    this.#queries = this.#families.map(
-      (family) => new Query(name, family, this.#servers, { onResult, onEnd }),
-    );
+    open += families.length;
+    queries = families.map((family) => startQuery(name, family, servers, { onResult, onEnd }));
   }
 
   /** @param next the index of the name to query now; null: there is none */
-  #fail(error: unknown, next: number | null): void {
-    this.#drop();
+  function fail(error: unknown, next: number | null): void {
+    drop();
     // A temporary failure outweighs names that do not exist.
-    if (!isTemporary(this.#failed)) this.#failed = error;
-    if (next !== null) this.#query(next);
-    else if (isTemporary(this.#failed)) this.#retry();
-    else this.#finish(() => this.#events.onResult(lookupError('ENOTFOUND', this.#hostname), []));
+    if (!isTemporary(failed)) failed = error;
+    if (next !== null) query(next);
+    else if (isTemporary(failed)) retry();
+    else finish(() => events.onResult(lookupError('ENOTFOUND', hostname), []));
   }
 
   /** Starts over after a pause. */
-  #retry(): void {
-    this.#drop();
-    const delayMs = RETRY_AFTER_MS[Math.min(this.#retries, RETRY_AFTER_MS.length - 1)] ?? 0;
-    this.#retries += 1;
-    this.#failed = undefined;
-    this.#isPausing = true;
-    this.#timer.set(() => this.#query(0), delayMs);
-    this.#events.onRetry(delayMs);
+  function retry(): void {
+    drop();
+    const delayMs = RETRY_AFTER_MS[Math.min(retries, RETRY_AFTER_MS.length - 1)] ?? 0;
+    retries += 1;
+    failed = undefined;
+    isPausing = true;
+    setTimer(() => query(0), delayMs);
+    events.onRetry(delayMs);
   }
 
-  #finish(report: () => void = () => undefined): void {
-    this.#isOver = true;
-    this.#drop();
-    report();
+  function finish(report?: () => void): void {
+    isOver = true;
+    drop();
+    report?.();
     // During a pause no query is open that could end the lookup.
-    if (this.#open === 0) this.#events.onEnd(this.#isAnswered);
+    if (open === 0) events.onEnd(allResponded);
   }
 
   /** Stops waiting for the current queries. */
-  #drop(): void {
-    this.#timer.clear();
-    for (const query of this.#queries) query.drop();
+  function drop(): void {
+    cancelTimer();
+    for (const query of queries) query.drop();
   }
+
+  query(0);
+  return {
+    repeat: () => {
+      if (isOver) return;
+      if (isPausing) query(0);
+      else for (const query of queries) query.repeat();
+    },
+    stop: () => {
+      if (!isOver) finish();
+    },
+  };
 }
 
 interface QueryEvents {
   readonly onResult: (family: Family, error: unknown, addresses: readonly string[]) => void;
   /** Called when no server can respond any more. */
-  readonly onEnd: (isAnswered: boolean) => void;
+  readonly onEnd: (hasResponse: boolean) => void;
+}
+
+interface RunningQuery {
+  repeat(): void;
+  drop(): void;
 }
 
 /** Queries the addresses of one name in one family until a server responds or the query is dropped. */
-class Query {
-  readonly #name: string;
-  readonly #family: Family;
-  readonly #servers: () => NameServers;
-  readonly #events: QueryEvents;
-  readonly #timer = new PatientTimer();
-  #sent = 0;
-  #pending = 0;
-  #failures = 0;
-  #isAnswered = false;
-  #isOver = false;
+function startQuery(
+  name: string,
+  family: Family,
+  servers: () => NameServers,
+  { onResult, onEnd }: QueryEvents,
+): RunningQuery {
+  let sent = 0;
+  let pending = 0;
+  let failures = 0;
+  let hasResponse = false;
+  let isOver = false;
+  let cancelTimer = (): void => undefined;
 
-  constructor(name: string, family: Family, servers: () => NameServers, events: QueryEvents) {
-    this.#name = name;
-    this.#family = family;
-    this.#servers = servers;
-    this.#events = events;
-    this.#send(false);
-  }
-
-  drop(): void {
-    this.#isOver = true;
-    this.#timer.clear();
-  }
-
-  repeat(): void {
-    if (!this.#isOver) this.#send(true);
-  }
-
-  #send(patiently: boolean): void {
-    const servers = this.#servers();
-    const server = servers.inOrder()[this.#sent % servers.count];
-    this.#timer.set(() => this.#send(true), this.#sent === 0 ? servers.respondWithinMs : REPEAT_AFTER_MS);
-    this.#sent += 1;
-    this.#pending += 1;
-    server?.query(this.#name, this.#family, patiently, (error, addresses) => {
-      this.#pending -= 1;
-      this.#isAnswered ||= error?.code !== dns.TIMEOUT;
-      if (!this.#isOver) this.#handle(error, addresses);
-      if (this.#isOver && this.#pending === 0) this.#events.onEnd(this.#isAnswered);
+  function send(patiently: boolean): void {
+    const all = servers();
+    const server = all.inOrder()[sent % all.count];
+    cancelTimer();
+    cancelTimer = afterReading(() => send(true), sent === 0 ? all.respondWithinMs : REPEAT_AFTER_MS);
+    sent += 1;
+    pending += 1;
+    server?.query(name, family, patiently, (error, addresses) => {
+      pending -= 1;
+      hasResponse ||= error?.code !== dns.TIMEOUT;
+      if (!isOver) handle(error, addresses);
+      if (isOver && pending === 0) onEnd(hasResponse);
     });
   }
 
-  #handle(error: NodeJS.ErrnoException | null, addresses: readonly string[]): void {
-    if (error === null || !isTemporary(error)) this.#settle(error, addresses);
+  function handle(error: NodeJS.ErrnoException | null, addresses: readonly string[]): void {
+    if (error === null || !isTemporary(error)) settle(error, addresses);
     else if (error.code === dns.TIMEOUT) {
-      if (this.#pending === 0) this.#send(true);
+      if (pending === 0) send(true);
     } else {
-      this.#failures += 1;
-      if (this.#failures < this.#servers().count) this.#send(false);
-      else if (this.#pending === 0) this.#settle(error, []);
+      failures += 1;
+      if (failures < servers().count) send(false);
+      else if (pending === 0) settle(error, []);
     }
   }
 
-  #settle(error: unknown, addresses: readonly string[]): void {
-    this.drop();
-    this.#events.onResult(this.#family, error, addresses);
+  function settle(error: unknown, addresses: readonly string[]): void {
+    drop();
+    onResult(family, error, addresses);
   }
+
+  function drop(): void {
+    isOver = true;
+    cancelTimer();
+  }
+
+  send(false);
+  return {
+    repeat: () => {
+      if (!isOver) send(true);
+    },
+    drop,
+  };
 }
 
 /** Whether this is an error other than that the name does not exist or has no addresses. */

@@ -9,10 +9,7 @@ export class CheckCookies {
   #jar: CookieJar | null = null;
   #count = 0;
 
-  /**
-   * Stores the cookies of a response as a browser would.
-   * @param setCookie its Set-Cookie headers, as Node read them (Latin-1)
-   */
+  /** Stores the cookies of a response as a browser would. @param setCookie its Set-Cookie headers in Latin-1, as Node read them */
   async store(url: URL, setCookie: readonly string[]): Promise<void> {
     if (setCookie.length === 0) return;
     this.#jar ??= await createJar();

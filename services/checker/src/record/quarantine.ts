@@ -88,10 +88,7 @@ export class Quarantine {
     return this.#suspected.get(monitorId) === true;
   }
 
-  /**
-   * Takes over results of monitors that have none in quarantine.
-   * @param cause why Postgres refused them together; null: they were not tried
-   */
+  /** Takes over results of monitors that have none in quarantine. @param cause why Postgres refused them together; null: not tried */
   add(results: readonly PendingResult[], cause: unknown): void {
     for (const { check } of results) this.#monitors.add(check.monitorId);
     this.#groups.push({ results, cause, rounds: 0, notBefore: 0 });

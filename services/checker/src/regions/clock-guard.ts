@@ -1,5 +1,5 @@
 import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/slots';
-import { withDeadline } from '@tocsin/queue/deadline';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { measureClockOffset, type ClockOffset } from '@tocsin/runtime/metrics';

@@ -58,10 +58,7 @@ export class ExpiringMap<Key, Value> {
   }
 }
 
-/**
- * How long to keep what belongs to checks of this interval, in ms. A monitor without a check for two intervals was deleted, has another
- * interval, or is checked by another process.
- */
+/** How long to keep data of a monitor, in ms. Without a check for two intervals, it was deleted, changed, or is checked elsewhere. */
 export function keepForInterval(intervalSeconds: number): number {
   return Math.min(2 * intervalSeconds * 1_000, MAX_KEEP_MS) + 60_000;
 }

@@ -37,10 +37,7 @@ export class Deliverer {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /**
-   * Makes one attempt, or none if it comes too late after `stop`. Never rejects: an attempt that is not recorded is made again after its
-   * lease.
-   */
+  /** Makes one attempt, or none if it is too late after `stop`. Never rejects: an unrecorded attempt is made again after its lease. */
   attempt(delivery: ClaimedDelivery): Promise<void> {
     const { logger } = this.#options;
     const { id: deliveryId } = delivery;

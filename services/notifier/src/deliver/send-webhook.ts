@@ -44,11 +44,7 @@ export interface WebhookResult {
   readonly retryAfterMs: number | null;
 }
 
-/**
- * Sends one webhook: an HTTPS POST that needs a 2xx response within 5 s. It does not follow redirects. Never throws: a failure is a
- * result.
- * @param deadlineMs replaces the 5 s, for tests
- */
+/** Sends one webhook: an HTTPS POST that needs a 2xx response within `deadlineMs`, without redirects. Never throws: a failure is a result. */
 export async function sendWebhook(
   request: WebhookRequest,
   egress: Egress,
@@ -122,7 +118,7 @@ async function exchange(
   }
 }
 
-/** The Standard Webhooks headers: one `v1` signature for each valid secret, so that a receiver can verify with either during a rotation. */
+/** The Standard Webhooks headers: one `v1` signature for each valid secret, as during a rotation. */
 function signatureHeaders({ id, claimedAt, payload, secrets }: WebhookRequest): Record<string, string> {
   return {
     'webhook-id': id,
