@@ -25,9 +25,8 @@ export interface Guard {
 const ADDRESS_ATTEMPT_MS = 500;
 
 /**
- * Opens a connection to an allowed address, and looks up the name on behalf of its owner. No option of the request can bypass the guard.
- * TLS sessions are not resumed, the host of the URL is the name to verify and to send (SNI), and certificates are always verified.
- * @throws EgressBlockedError for a blocked address literal
+ * Opens a connection to an allowed address, and looks up the name on behalf of its owner. TLS sessions are not resumed, and certificates
+ * are always verified for the host of the URL. @throws EgressBlockedError for a blocked address literal
  */
 export function openConnection(origin: Origin, guard: Guard, owner: LookupOwner): Socket {
   const host = withoutBrackets(origin.hostname);
@@ -46,7 +45,7 @@ export function openConnection(origin: Origin, guard: Guard, owner: LookupOwner)
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
   };
   if (!isSecure) return net.connect(destination);
-  const options: tls.ConnectionOptions & net.TcpNetConnectOpts = {
+  const socket = tls.connect({
     ...destination,
     secureContext: guard.secureContext,
     // RFC 6066: no addresses and no trailing dot in the server name.
@@ -55,8 +54,7 @@ export function openConnection(origin: Origin, guard: Guard, owner: LookupOwner)
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED changes the default.
     rejectUnauthorized: true,
     checkServerIdentity,
-  };
-  const socket = tls.connect(options);
+  });
   readCertificateCheaply(socket);
   return socket;
 }
@@ -73,9 +71,8 @@ export function certificateExpiry(socket: TLSSocket): Date | null {
 }
 
 /**
- * Reads only the alternative names and the expiry of the server's certificate. By default Node formats every field of the whole chain to
- * compare names, which takes a quarter of the CPU time of an HTTPS check.
- * @param socket not yet connected
+ * Reads only the alternative names and the expiry of the server's certificate. By default Node formats every field of the whole chain,
+ * which takes a quarter of the CPU time of an HTTPS check. @param socket not yet connected
  */
 export function readCertificateCheaply(socket: TLSSocket): void {
   // Node passes the result to `checkServerIdentity`, which reads no other field.
@@ -97,8 +94,7 @@ export function checkServerIdentity(
   // Without a subject, Node has no common name to fall back to.
   if (subjectaltname !== undefined)
     return tls.checkServerIdentity(host, { subjectaltname } as PeerCertificate);
-  const error = new Error(
-    'the certificate has no subject alternative name, and its common name does not count (RFC 9525)',
-  );
-  return Object.assign(error, { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+  const problem =
+    'the certificate has no subject alternative name, and its common name does not count (RFC 9525)';
+  return Object.assign(new Error(problem), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
 }

@@ -32,9 +32,8 @@ export interface Egress {
   /** Every connection names its owner, so that lookups that hang do not delay other accounts. */
   readonly connectionTo: (origin: Origin, owner: LookupOwner) => CreateConnection;
   /**
-   * Why the guard would refuse this URL now, as a sentence; null if it would not. This is an early check for the user: each connection is
-   * checked again when it is opened. A name that does not resolve within 3 s is not refused.
-   * @param account on whose behalf the name is looked up
+   * Why the guard would refuse this URL now, as a sentence; null if it would not, or if the name does not resolve within 3 s. This is an
+   * early check for the user: each connection is checked again. @param account on whose behalf the name is looked up
    */
   checkUrl(url: string, account: string): Promise<string | null>;
 }
@@ -76,8 +75,9 @@ function withoutEvents(lookup: LookupAll): StartLookup {
 }
 
 function createSecureContext(extraCa: string | null): SecureContext {
+  const ecdhCurve = KEY_EXCHANGE_GROUPS;
   // Without `ca` Node uses its built-in store, including the certificates of NODE_EXTRA_CA_CERTS.
-  if (extraCa === null) return tls.createSecureContext({ ecdhCurve: KEY_EXCHANGE_GROUPS });
+  if (extraCa === null) return tls.createSecureContext({ ecdhCurve });
   const certificates = extraCa.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new TypeError('the extra CA contains no PEM certificate');
   for (const [index, pem] of certificates.entries()) {
@@ -88,10 +88,7 @@ function createSecureContext(extraCa: string | null): SecureContext {
       throw new TypeError(`certificate ${index + 1} of the extra CA is not valid`, { cause });
     }
   }
-  return tls.createSecureContext({
-    ca: [...tls.rootCertificates, ...certificates],
-    ecdhCurve: KEY_EXCHANGE_GROUPS,
-  });
+  return tls.createSecureContext({ ca: [...tls.rootCertificates, ...certificates], ecdhCurve });
 }
 
 /** All addresses of a name; none if it does not resolve in time. */

@@ -40,12 +40,12 @@ export function createGuardedLookup(
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, owner, (error, addresses) => {
       if (error) return callback(error, []);
-      let allowed: LookupAddress[] | EgressBlockedError;
+      let allowed: LookupAddress[] | Error;
       try {
         allowed = allowedAddresses(hostname, addresses, policy);
       } catch (cause) {
         // Thrown in the callback of a resolver, it would end the process.
-        return callback(cause instanceof Error ? cause : new Error(String(cause)), []);
+        allowed = cause as Error;
       }
       if (allowed instanceof Error) return callback(allowed, []);
       const [first] = allowed;

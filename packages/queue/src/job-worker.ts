@@ -120,7 +120,7 @@ export class JobWorker {
     return this.#halted;
   }
 
-  /** @throws JobReturnedError if the worker was already waiting for this job when it was told to take none */
+  /** @throws JobReturnedError if the worker was already waiting for this job when it was halted */
   async run(job: () => Promise<void>): Promise<void> {
     if (this.#halted || (!this.#more && this.#running > 0))
       throw new JobReturnedError('this process takes no more');

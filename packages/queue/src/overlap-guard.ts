@@ -32,24 +32,7 @@ export interface OverlapGuard {
 }
 
 export function createOverlapGuard(store: LockStore): OverlapGuard {
-  return {
-    acquire: async (lock, withinMs) => {
-      const acquiring = store.acquire(lock);
-      const release = releaseOf(store, lock);
-      try {
-        return (await withDeadline(acquiring, withinMs, 'locking a check')) ? release : null;
-      } catch (error) {
-        // The store may still acquire the lock later, which would block the next checks of the monitor.
-        acquiring.then(release, release).catch(() => undefined);
-        throw error;
-      }
-    },
-  };
-}
-
-function releaseOf(store: LockStore, lock: CheckLock): ReleaseLock {
-  const expiresAt = performance.now() + lock.forMs;
-  return async () => {
+  const release = async (lock: CheckLock, expiresAt: number): Promise<void> => {
     for (;;) {
       try {
         return await store.release(lock);
@@ -59,5 +42,19 @@ function releaseOf(store: LockStore, lock: CheckLock): ReleaseLock {
       // The process does not wait for it.
       await delay(RETRY_RELEASE_MS, undefined, { ref: false });
     }
+  };
+  return {
+    acquire: async (lock, withinMs) => {
+      const expiresAt = performance.now() + lock.forMs;
+      const releaseLock = (): Promise<void> => release(lock, expiresAt);
+      const acquiring = store.acquire(lock);
+      try {
+        return (await withDeadline(acquiring, withinMs, 'locking a check')) ? releaseLock : null;
+      } catch (error) {
+        // The store may still acquire the lock later, which would block the next checks of the monitor.
+        acquiring.then(releaseLock, releaseLock).catch(() => undefined);
+        throw error;
+      }
+    },
   };
 }

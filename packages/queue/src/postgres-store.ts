@@ -76,9 +76,8 @@ export function openPostgresStore(
 }
 
 /**
- * The connection of one worker or queue. BullMQ checks the schema once and keeps the result: after a failure, a queue fails
- * until a restart, and a worker retries without a pause, so that nothing else runs in the process. This class repeats the
- * check until it succeeds.
+ * The connection of one worker or queue. BullMQ checks the schema once and keeps the result: after a failure, a queue fails until a
+ * restart, and a worker retries without a pause. This class repeats the check until it succeeds.
  */
 class StoreConnection extends PostgresConnection {
   /** Resolves once the check has succeeded. Rejects with ConnectionClosedError if the connection is closed before. */
@@ -87,11 +86,7 @@ class StoreConnection extends PostgresConnection {
   readonly #stopped = new AbortController();
   #attempt: Promise<number> | undefined;
 
-  /**
-   * @param onError called with the error of each failed check
-   * @param role commands of a worker wait until the store is ready; those of a producer fail if the current check fails, so
-   *   that they do not pile up
-   */
+  /** @param role commands of a worker wait until the store is ready; those of a producer fail if the current check fails */
   constructor(pool: Pool, onError: (error: Error) => void, role: 'producer' | 'worker') {
     // BullMQ accepts a pool, but declares a narrower type than pg's.
     super(pool as unknown as PostgresConnectionOptions);
@@ -169,10 +164,9 @@ function postgresLocks(pool: Pool): LockStore {
       return rowCount === 1;
     },
     release: async ({ region, monitorId, jobId }) => {
-      await pool.query(
-        'delete from tocsin_running_checks where region = $1 and monitor_id = $2 and job_id = $3',
-        [region, monitorId, jobId],
-      );
+      const statement =
+        'delete from tocsin_running_checks where region = $1 and monitor_id = $2 and job_id = $3';
+      await pool.query(statement, [region, monitorId, jobId]);
     },
   };
 }

@@ -25,13 +25,11 @@ export async function readRegionLoad(
 ): Promise<RegionLoad> {
   const queue = producers.queue('check', region);
   const read = async (): Promise<RegionLoad> => {
-    const [workers, waiting] = await Promise.all([
-      producers.countCheckWorkers(region),
-      queue.getWaitingCount(),
-    ]);
+    const counting = [producers.countCheckWorkers(region), queue.getWaitingCount()];
+    const [workers = 0, waiting = 0] = await Promise.all(counting);
     return { workers, waiting, lagMs: waiting === 0 ? 0 : await readLag(queue, waiting) };
   };
-  return withDeadline(read(), withinMs, `asking the queue of ${region}`);
+  return withDeadline(read(), withinMs, `reading the queue of ${region}`);
 }
 
 /** The stores list waiting jobs in different directions, so the oldest is the first or the last. */

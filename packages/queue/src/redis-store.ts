@@ -33,28 +33,24 @@ export function connectRedis(
     keepAlive: 10_000,
     socketTimeout: silentMs,
   };
-  switch (address.kind) {
-    case 'redis':
-      return new Redis(address.url, { ...options, enableOfflineQueue, retryStrategy: reconnectDelayMs });
-    case 'sentinel':
-      return new Redis({
-        ...options,
-        ...address.options,
-        enableOfflineQueue,
-        retryStrategy: reconnectDelayMs,
-        sentinels: [...address.sentinels],
-        sentinelCommandTimeout: sentinelMs,
-        sentinelRetryStrategy: reconnectDelayMs,
-      });
-    case 'cluster':
-      return new Cluster([...address.nodes], {
-        enableOfflineQueue,
-        clusterRetryStrategy: reconnectDelayMs,
-        // Certificates are for names, so the names must not be resolved before the connection is made.
-        ...(address.options.tls && { dnsLookup: (name, done) => done(null, name) }),
-        redisOptions: { ...options, ...address.options },
-      });
+  if (address.kind === 'cluster') {
+    return new Cluster([...address.nodes], {
+      enableOfflineQueue,
+      clusterRetryStrategy: reconnectDelayMs,
+      // Certificates are for names, so the names must not be resolved before the connection is made.
+      ...(address.options.tls && { dnsLookup: (name, done) => done(null, name) }),
+      redisOptions: { ...options, ...address.options },
+    });
   }
+  const single = { ...options, enableOfflineQueue, retryStrategy: reconnectDelayMs };
+  if (address.kind === 'redis') return new Redis(address.url, single);
+  return new Redis({
+    ...single,
+    ...address.options,
+    sentinels: [...address.sentinels],
+    sentinelCommandTimeout: sentinelMs,
+    sentinelRetryStrategy: reconnectDelayMs,
+  });
 }
 
 function reconnectDelayMs(times: number): number {
@@ -89,12 +85,8 @@ export function openRedisStore(
       return queue.on('error', onError);
     },
     openWorker: (name, processor, options) => {
-      const connection = clientOf('worker');
-      const worker: StoredWorker = new Worker(name, processor, {
-        ...options,
-        connection,
-        prefix: KEY_PREFIX,
-      });
+      const connection = { connection: clientOf('worker'), prefix: KEY_PREFIX };
+      const worker: StoredWorker = new Worker(name, processor, { ...options, ...connection });
       return worker.on('error', onError);
     },
     countWorkers: async (queue) => {
@@ -114,7 +106,6 @@ export function openRedisStore(
     },
     close: async () => {
       for (const client of clients.values()) client.disconnect();
-      await Promise.resolve();
     },
   };
 }

@@ -54,7 +54,7 @@ describe('settings', () => {
       const unset = schema.safeParse(undefined);
       if (!unset.success || unset.data === undefined) {
         const example = String(meta?.['example']);
-        // The example of a file or folder names one that is not there.
+        // The example of a file or folder does not exist.
         if (!/_FILE$|^DASHBOARD_DIR$/.test(name))
           expect([name, schema.safeParse(example).success]).toEqual([name, true]);
       }

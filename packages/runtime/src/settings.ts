@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring';
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '@tocsin/contracts/limits';
 import { z } from 'zod';
 import {
@@ -262,19 +263,11 @@ export function secretValues(source: EnvSource = process.env): string[] {
     const value = source[name]?.trim() ?? '';
     const password = /^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:(.+)@/i.exec(value)?.[1];
     const sentinelPassword = /[?&]sentinelPassword=([^&]+)/.exec(value)?.[1];
-    const parts = password === undefined ? value.split(',') : [password, decode(password)];
+    const parts = password === undefined ? value.split(',') : [password, unescape(password)];
     if (sentinelPassword !== undefined)
-      parts.push(sentinelPassword, decode(sentinelPassword.replaceAll('+', ' ')));
+      parts.push(sentinelPassword, unescape(sentinelPassword.replaceAll('+', ' ')));
     return [value, ...parts.map((part) => part.trim())].filter((part) => part !== '');
   });
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** A value for Express' `trust proxy`. `true` is refused because every client could then choose its own address. */

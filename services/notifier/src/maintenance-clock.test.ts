@@ -76,7 +76,7 @@ describe('the maintenance clock', () => {
     expect(batches).toBe(1);
   });
 
-  test('measures until the last monitor of an occurrence has entered', async () => {
+  test('measures until the last monitor of an occurrence has entered maintenance', async () => {
     let time = 0;
     let left = 2;
     const started = { ...NOTHING, startedLate: [0.2] };

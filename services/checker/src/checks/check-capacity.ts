@@ -91,7 +91,7 @@ export class CheckCapacity {
     this.#fast = new FairLimiter({ ...fast, sharedBy: 'account' });
     const limits = { account: Math.ceil(slowLimit * ACCOUNT_SHARE), host: Math.ceil(slowLimit * HOST_SHARE) };
     this.#slow = new FairLimiter({ limit: slowLimit, limits, sharedBy: 'account', soleOwnerMayUseAll: true });
-    this.#slowMonitors = new ExpiringMap(now);
+    this.#slowMonitors = new ExpiringMap(now, MAX_SLOW_MONITORS);
   }
 
   /** Whether the next check of this monitor starts as a slow one. */
@@ -179,13 +179,9 @@ export class CheckCapacity {
 
   #noteSpeed({ monitorId, intervalSeconds, timeoutSeconds }: CapacityClaim, wasSlow: boolean): void {
     const left = wasSlow ? FAST_CHECKS_TO_RECOVER : (this.#slowMonitors.get(monitorId) ?? 1) - 1;
-    if (left === 0) {
-      this.#slowMonitors.delete(monitorId);
-      return;
-    }
+    if (left === 0) return this.#slowMonitors.delete(monitorId);
     const keepMs = (REMEMBERED_INTERVALS * intervalSeconds + timeoutSeconds) * 1_000 + REMEMBERED_RESERVE_MS;
     this.#slowMonitors.set(monitorId, left, keepMs);
-    if (this.#slowMonitors.size > MAX_SLOW_MONITORS) this.#slowMonitors.deleteOldest();
   }
 
   /** Refuses all waiting and later checks. */

@@ -28,7 +28,7 @@ describe('content codings', () => {
     ['deflate', deflateRawSync(TEXT)],
     ['identity', Buffer.from(TEXT)],
     ['', Buffer.from(TEXT)],
-  ])('%s is undone', async (coding, bytes) => {
+  ])('%s is decoded', async (coding, bytes) => {
     expect(await decode(bytes, true, coding, 'text/plain')).toEqual({ text: TEXT });
   });
 
@@ -38,15 +38,15 @@ describe('content codings', () => {
     ['gzip', 'the gzip body is not valid or not complete'],
     ['br', 'the body has content coding "br", which checks cannot read'],
     ['deflate', 'the deflate body is not valid or not complete'],
-  ])('%s that cannot be undone', async (coding, problem) => {
+  ])('%s that cannot be decoded', async (coding, problem) => {
     expect(await decode(Buffer.from('\xffplain text', 'latin1'), true, coding, '')).toEqual({ problem });
   });
 
-  test('an empty body has no coding to undo', async () => {
+  test('an empty body is not decoded', async () => {
     expect(await decode(Buffer.alloc(0), true, 'gzip', '')).toEqual({ text: '' });
   });
 
-  test('a body that the check cut is decoded as far as possible, one that the server cut is not', async () => {
+  test('a body that the check cut is decoded as far as possible, and one that the server cut is not', async () => {
     const words = Array.from({ length: 20_000 }, (_, index) => `word ${index * 7919}`).join(' ');
     const bytes = gzipSync(words);
     const half = bytes.subarray(0, bytes.length / 2);
@@ -62,7 +62,7 @@ describe('content codings', () => {
   test.each([
     ['gzip', gzipSync(Buffer.alloc(32 * MIB))],
     ['deflate', deflateSync(Buffer.alloc(32 * MIB))],
-  ])('a %s bomb unfolds to 1 MiB and no more', async (coding, bomb) => {
+  ])('a %s bomb is decompressed to at most 1 MiB', async (coding, bomb) => {
     expect(bomb.length).toBeLessThan(MIB);
     const pushed = jest.spyOn(Readable.prototype, 'push');
     const decoded = await decode(bomb, true, coding, '');
@@ -106,7 +106,7 @@ describe('in a check', () => {
     expect(unwanted).toMatchObject({ status: 'DOWN', errorReason: 'UNKNOWN_ERROR' });
   });
 
-  test('one that cannot be read fails rather than pass a bodyNotContains', async () => {
+  test('a response that cannot be decoded fails bodyNotContains', async () => {
     const target = await targets.http((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' }).end('opaque');
     });

@@ -52,9 +52,8 @@ const MAX_DOUBLINGS = 5;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Writes the results that Postgres refuses, in transactions of their own. Batches are halved until the refused results are found. A
- * result with invalid data is dropped at once. Any other result is dropped after five lasting refusals, once other results have been
- * recorded. A time-out, a deadlock or a lack of resources never drops a result.
+ * Writes the results that Postgres refuses, alone or in halves of their batch. A result with invalid data is dropped at once, any other
+ * after five lasting refusals, once other results have been recorded. A time-out, a deadlock or a lack of resources never drops one.
  */
 export class Quarantine {
   readonly #options: QuarantineOptions;
@@ -79,7 +78,7 @@ export class Quarantine {
     await this.#running;
   }
 
-  holds(monitorId: string): boolean {
+  includes(monitorId: string): boolean {
     return this.#monitors.has(monitorId);
   }
 
@@ -145,7 +144,7 @@ export class Quarantine {
         failures = -Infinity;
       } catch (error) {
         if (closing.aborted) {
-          const rest = group.results.filter(({ check }) => this.holds(check.monitorId));
+          const rest = group.results.filter(({ check }) => this.includes(check.monitorId));
           return [{ ...group, results: rest, notBefore: 0 }];
         }
         if (isMissingPartition(error)) await ensurePartitions();

@@ -22,7 +22,7 @@ export class TargetCache {
   /** @param now milliseconds of a monotonic clock */
   constructor(load: LoadTargets, now?: () => number) {
     this.#load = load;
-    this.#targets = new ExpiringMap(now);
+    this.#targets = new ExpiringMap(now, MAX_TARGETS);
   }
 
   /** Number of cached monitors. */
@@ -56,13 +56,9 @@ export class TargetCache {
   async #loadOne(monitorId: string): Promise<CheckTarget | null> {
     const loaded = await this.#joinBatch(monitorId);
     const target = loaded.get(monitorId) ?? null;
-    if (target === null) {
-      this.#targets.delete(monitorId);
-      return null;
-    }
     if (target instanceof Error) throw target;
-    this.#targets.set(monitorId, target, keepForInterval(target.intervalSeconds));
-    if (this.#targets.size > MAX_TARGETS) this.#targets.deleteOldest();
+    if (target === null) this.#targets.delete(monitorId);
+    else this.#targets.set(monitorId, target, keepForInterval(target.intervalSeconds));
     return target;
   }
 
