@@ -3,7 +3,6 @@ import os from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { DENIED_IPV4, DENIED_IPV6, GLOBAL_UNICAST_IPV6, type DeniedRange } from './denied-ranges.ts';
 
-/** Decides which addresses the service may connect to. */
 export interface AddressPolicy {
   /** Why the address is blocked, to follow "address 10.0.0.1 is": `in a private range`. Null: allowed. Text that is no canonical IP is blocked. */
   blockedReason(ip: string): string | null;

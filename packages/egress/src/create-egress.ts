@@ -15,19 +15,15 @@ const KEY_EXCHANGE_GROUPS = 'X25519:P-256:P-384:P-521';
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 export interface EgressOptions {
-  /** Ranges to open (`EGRESS_ALLOW_CIDRS`). */
   readonly allowCidrs: readonly string[];
   /** PEM of CAs to trust in addition to the public ones (`CHECK_CA_FILE`, `WEBHOOK_CA_FILE`); null or absent for none. */
   readonly extraCa?: string | null;
-  /** Replaces the name resolver, for tests. */
   readonly lookup?: LookupAll;
-  /** Replaces the addresses of this machine's interfaces, for tests. */
   readonly ownAddresses?: OwnAddresses;
   /** How long `checkUrl` waits for a name. Default: 3 s. */
   readonly checkUrlLookupMs?: number;
 }
 
-/** Guarded connections to untrusted URLs. */
 export interface Egress {
   /** Every connection names its owner, so that lookups that hang do not delay other accounts. */
   readonly connectionTo: (origin: Origin, owner: LookupOwner) => CreateConnection;

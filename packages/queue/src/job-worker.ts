@@ -40,7 +40,6 @@ const STEPS = 20;
 /** How often a job whose worker vanished runs again. Jobs of schedulers always run again; the checker abandons them after two crashes. */
 const RUNS_AFTER_STALL: Record<JobKind, number> = { check: 3, trigger: 0, statusChange: 3, delivery: 3 };
 
-/** Earlier runs of a job. */
 export interface JobHistory {
   /** How often a worker vanished, or hung, while it ran this job. */
   readonly stalls: number;
@@ -50,7 +49,6 @@ export interface JobHistory {
 
 export interface JobWorkerOptions<Kind extends JobKind> {
   readonly kind: Kind;
-  /** Null for queues without a region. */
   readonly region: string | null;
   /** Concurrent jobs, some hundreds at most: BullMQ takes them all from a backlog before it starts the first, and renews no lock until then. */
   readonly concurrency: number;
@@ -139,12 +137,10 @@ export class JobWorker {
     this.#lastProgressAt = performance.now();
   }
 
-  /** Milliseconds since the last progress. */
   get idleMs(): number {
     return performance.now() - this.#lastProgressAt;
   }
 
-  /** Resolves once the worker takes jobs. */
   async waitUntilReady(): Promise<void> {
     await this.#worker.waitUntilReady();
   }

@@ -98,7 +98,6 @@ class StoreConnection extends PostgresConnection {
     this.ready.catch(() => undefined);
   }
 
-  /** Makes the backend of the worker or queue. */
   get backendFactory(): BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> {
     return (name, options) =>
       this.#role === 'producer'

@@ -22,7 +22,6 @@ export class Producers {
     this.#addWithinMs = addWithinMs;
   }
 
-  /** @param region null for queues without a region */
   queue(kind: JobKind, region: string | null): StoredQueue {
     const name = storedName(kind, region);
     const known = this.#queues.get(name);
@@ -33,7 +32,6 @@ export class Producers {
     return queue;
   }
 
-  /** How many workers take checks of this region now. */
   countCheckWorkers(region: string): Promise<number> {
     return this.#stores.forRegion(region).countWorkers(this.queue('check', region));
   }

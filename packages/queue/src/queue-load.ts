@@ -9,7 +9,6 @@ const READ_WITHIN_MS = 1_500;
 
 /** How well a region keeps up with its checks. */
 export interface RegionLoad {
-  /** Number of checker processes. */
   readonly workers: number;
   /** Jobs of checks that are due and not started. */
   readonly waiting: number;
@@ -40,9 +39,7 @@ async function readLag(queue: StoredQueue, waiting: number): Promise<number> {
   return Math.max(0, now - Math.min(now, ...due));
 }
 
-/** Jobs of one queue. */
 export interface QueueDepth {
-  /** Due and not started. */
   readonly waiting: number;
   /** Running, or lost with their worker and not found yet. */
   readonly active: number;

@@ -68,7 +68,6 @@ export function openQueueStores(
   };
 }
 
-/** For `openQueueStores` in a service. */
 export function logStoreErrors(logger: Logger): (error: Error, setting: string) => void {
   return (error, setting) => logger.warn("The queue's store failed", { error, setting });
 }

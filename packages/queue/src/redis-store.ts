@@ -57,7 +57,6 @@ function reconnectDelayMs(times: number): number {
   return Math.min(50 * 2 ** Math.min(times, 6), 2_000);
 }
 
-/** @param connectWithinMs how long to wait for a connection that is being made */
 export function openRedisStore(
   address: RedisAddress,
   onError: (error: Error) => void,

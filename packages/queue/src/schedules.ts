@@ -11,7 +11,6 @@ const BATCH_WITHIN_MS = 10_000;
 const LOST_AFTER_MS = 3_000;
 /** The store searches lists for the state of a job. For more overdue jobs than this, all jobs are listed once instead. */
 const MAX_STATE_LOOKUPS = 20;
-/** States of jobs that are not lost. */
 const LIVE_STATES = ['active', 'waiting', 'delayed', 'prioritized'] as const;
 
 /** How the store differs from the wanted waves, by ids of schedulers. */
@@ -57,7 +56,6 @@ export class RegionSchedules {
     await inBatches(ids, (id) => this.#queue.removeJobScheduler(id));
   }
 
-  /** Plans the next run anew. */
   async restart(waves: readonly Wave[]): Promise<void> {
     await this.remove(waves.map(waveId));
     await this.apply(waves);
@@ -108,7 +106,6 @@ export class RegionSchedules {
   }
 }
 
-/** @param run a scheduler and its next run */
 function isAhead([id, next]: readonly [string, number], now: number): boolean {
   const wave = parseWaveId(id);
   return wave !== null && next > now + wave.intervalSeconds * 1_000 + MAX_CLOCK_OFFSET_MS;

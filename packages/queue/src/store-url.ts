@@ -8,7 +8,6 @@ interface HostPort {
   readonly port: number;
 }
 
-/** Options of ioredis. */
 type LoginOptions = Pick<
   RedisOptions,
   | 'username'

@@ -96,11 +96,11 @@ export function url(schemes: readonly string[]): Field<string> {
 
 /** An address that `parsePostgresUrl` accepts. The value is not normalized. */
 export function postgresUrl(): Field<string> {
-  return url(['postgres', 'postgresql']).superRefine((value, { addIssue }) => {
+  return url(['postgres', 'postgresql']).superRefine((value, context) => {
     try {
       parsePostgresUrl(value);
     } catch (error) {
-      addIssue((error as RangeError).message);
+      context.addIssue((error as RangeError).message);
     }
   });
 }
@@ -127,12 +127,12 @@ export function secretKeys(): Field<readonly Buffer[]> {
 
 /** The path of a readable file with at least one PEM certificate. */
 export function certificateFile(): Field<string> {
-  return z.string().superRefine((path, { addIssue }) => {
+  return z.string().superRefine((path, context) => {
     try {
       if (readFileSync(path, 'utf8').includes('-----BEGIN CERTIFICATE-----')) return;
-      addIssue('must name a file with PEM certificates');
+      context.addIssue('must name a file with PEM certificates');
     } catch (error) {
-      addIssue(`must name a readable file of PEM certificates (${errorCode(error) ?? 'unreadable'})`);
+      context.addIssue(`must name a readable file of PEM certificates (${errorCode(error) ?? 'unreadable'})`);
     }
   });
 }

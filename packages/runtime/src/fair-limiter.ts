@@ -23,7 +23,6 @@ interface Waiter<Kind extends string> {
 /** The waiting requests of one owner. Requests with the same other owners form a line, and the lines take turns. */
 type Lines<Kind extends string> = Map<string, Set<Waiter<Kind>>>;
 
-/** Permits and waiting requests of one owner. */
 interface Usage {
   used: number;
   waiting: number;
@@ -51,17 +50,14 @@ export class FairLimiter<Kind extends string> {
     this.#usage = Object.fromEntries(usage) as Record<Kind, Map<string, Usage>>;
   }
 
-  /** Permits in use. */
   get used(): number {
     return this.#used;
   }
 
-  /** Requests that wait for a permit. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Requests of one owner that wait for a permit. */
   waitingOf(kind: Kind, owner: string): number {
     return this.#usage[kind].get(owner)?.waiting ?? 0;
   }
@@ -181,7 +177,6 @@ export class FairLimiter<Kind extends string> {
     this.#count(owners, 0, -1);
   }
 
-  /** Gives free permits to waiting requests. */
   #serve(): void {
     while (this.#waiting > 0 && this.#used < this.#options.limit) {
       const next = this.#next();
@@ -208,7 +203,6 @@ export class FairLimiter<Kind extends string> {
   }
 }
 
-/** The number of permits of an owner with waiting requests; null for other owners. */
 function rankOf({ used, waiting }: Usage): number | null {
   return waiting > 0 ? used : null;
 }

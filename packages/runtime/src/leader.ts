@@ -13,7 +13,6 @@ export interface LeaderLease {
 }
 
 export interface LeaderLoopOptions {
-  /** For the log. */
   readonly name: string;
   /** Tries to become the leader; null while another process leads. A lease that comes after the signal is aborted is released. */
   readonly acquire: (signal: AbortSignal) => Promise<LeaderLease | null>;

@@ -4,7 +4,6 @@ import { hideSecrets, redact, type HideSecrets } from './redact.ts';
 export type Logger = winston.Logger;
 
 export interface LoggerOptions {
-  /** The `service` field of every line. */
   readonly service: string;
   /** Default `info`. */
   readonly level?: 'error' | 'warn' | 'info' | 'debug' | undefined;

@@ -1,7 +1,6 @@
 import type { Logger } from './logger.ts';
 
 export interface LoopOptions {
-  /** For the log. */
   readonly name: string;
   /** The signal is aborted when the loop is asked to stop. */
   readonly work: (signal: AbortSignal) => Promise<void>;

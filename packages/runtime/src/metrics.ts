@@ -22,7 +22,6 @@ export interface ReadingOptions<Value> {
   readonly logger: Logger;
   /** Default 10 s. */
   readonly freshForMs?: number;
-  /** Milliseconds, for tests. */
   readonly now?: () => number;
 }
 
@@ -53,7 +52,6 @@ export function createReading<Value>(options: ReadingOptions<Value>): Reading<Va
   };
 }
 
-/** One value of a gauge, with its labels. */
 export interface Sample<Label extends string> {
   readonly labels: Readonly<Record<Label, string>>;
   readonly value: number;

@@ -26,8 +26,9 @@ export type HideSecrets = (text: string) => string;
 /** Hides these values in any text, as they are and percent-encoded. */
 export function hideSecrets(values: readonly string[]): HideSecrets {
   const patterns = values
-    .filter((value) => value.length >= MIN_SECRET_LENGTH)
-    .flatMap((value) => [value, encodeURIComponent(value.toWellFormed())])
+    .flatMap((value) =>
+      value.length < MIN_SECRET_LENGTH ? [] : [value, encodeURIComponent(value.toWellFormed())],
+    )
     .toSorted((one, other) => other.length - one.length)
     .map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   if (patterns.length === 0) return (text) => text;

@@ -26,7 +26,7 @@ export async function runService(
   ignoreClosedOutput();
   const logger = tryCreateLogger(service);
   let running: RunningService | undefined;
-  let stopTracing = (): Promise<void> => Promise.resolve();
+  let stopTracing: (() => Promise<void>) | undefined;
   let stopping = false;
   let exitCode = 0;
 
@@ -56,7 +56,7 @@ export async function runService(
   async function stopRunning(service: RunningService): Promise<void> {
     try {
       await service.stop();
-      await stopTracing();
+      await stopTracing?.();
       logger.info('Stopped');
     } catch (error) {
       logger.error('Stopping failed', { error });

@@ -21,5 +21,5 @@ const LATE = Symbol('late');
 export async function withDeadline<Value>(work: Promise<Value>, ms: number, what: string): Promise<Value> {
   const result = await withTimeout(work, ms, LATE);
   if (result === LATE) throw new Error(`${what} took longer than ${ms} ms`);
-  return result as Value;
+  return result;
 }

@@ -19,7 +19,6 @@ export interface CheckerMetrics {
   readonly batchSeconds: Histogram;
 }
 
-/** The metrics of a checker's work. */
 export function createCheckerMetrics(registry: Metrics): CheckerMetrics {
   const registers = [registry];
   return {

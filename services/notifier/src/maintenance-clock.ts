@@ -7,7 +7,6 @@ import type { NotifierMetrics } from './metrics.ts';
 const RUN_EVERY_MS = 500;
 
 export interface MaintenanceClockOptions {
-  /** Starts and ends the occurrences that are due. */
   readonly advance: () => Promise<AdvancedWindows>;
   /** Updates some of the monitors whose maintenance state differs; 0 if none does. */
   readonly settle: () => Promise<SettledMaintenance>;
@@ -15,7 +14,6 @@ export interface MaintenanceClockOptions {
   readonly hint: (statusChangeIds: readonly string[]) => Promise<void>;
   readonly metrics: Pick<NotifierMetrics, 'maintenanceLateSeconds'>;
   readonly logger: Logger;
-  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
@@ -53,7 +51,6 @@ export function createMaintenanceClock(
   };
 }
 
-/** Runs the maintenance clock now and then every half second. */
 export function startMaintenanceClock(options: MaintenanceClockOptions): Loop {
   const work = createMaintenanceClock(options);
   return createLoop({ name: 'The maintenance clock', everyMs: RUN_EVERY_MS, logger: options.logger, work });

@@ -20,7 +20,6 @@ export interface NotifierMetrics {
   readonly maintenanceLateSeconds: Histogram<'edge'>;
 }
 
-/** Metrics of a notifier's own work. */
 export function createNotifierMetrics(registry: Metrics): NotifierMetrics {
   const registers = [registry];
   return {

@@ -57,7 +57,6 @@ export interface RelayLoop extends Loop {
   checkProgress(): Promise<void>;
 }
 
-/** Runs the relay now and then every half second. */
 export function startRelay({ logger, ...options }: RelayOptions & { readonly logger: Logger }): RelayLoop {
   const relay = createRelay(options);
   let finishedAt = performance.now();

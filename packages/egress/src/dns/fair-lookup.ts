@@ -15,7 +15,6 @@ type Callback = Parameters<LookupAll>[2];
 /** On whose behalf a name is looked up. */
 export interface LookupOwner {
   readonly account: string;
-  /** The monitor or channel. */
   readonly resource: string;
   /** Whether the name comes from the target (a redirect) and not from the account. */
   readonly redirected: boolean;
@@ -25,7 +24,6 @@ export interface LookupOwner {
   readonly onWaiting?: (isWaiting: boolean) => void;
 }
 
-/** `dns.lookup` on behalf of an owner. */
 export type OwnedLookup = (
   hostname: string,
   options: Options,
@@ -33,7 +31,6 @@ export type OwnedLookup = (
   callback: Callback,
 ) => void;
 
-/** A lookup that takes longer hangs. */
 const HANGS_AFTER_MS = 1_000;
 /** How long a caller waits for a lookup. */
 const LOOKUP_WITHIN_MS = 10_000;
@@ -69,7 +66,6 @@ type Kind = 'known' | 'first' | 'suspect';
 
 export interface FairLookupOptions {
   readonly lookup: StartLookup;
-  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
@@ -129,7 +125,6 @@ interface PermitRequest {
   readonly acquire: (withinMs: number) => Promise<LookupPermit | null>;
 }
 
-/** The permits of all lookups. */
 function createPermits(): (kind: Kind, owner: LookupOwner) => PermitRequest {
   const known = new FairLimiter({ ...KNOWN_LIMITS, sharedBy: 'account', soleOwnerMayUseAll: true });
   const uncertain = new FairLimiter({ ...UNCERTAIN_LIMITS, sharedBy: 'account' });
@@ -174,7 +169,6 @@ interface Caller {
   isExtended: boolean;
 }
 
-/** A lookup in progress and its callers. */
 class SharedLookup {
   readonly #options: SharedLookupOptions;
   readonly #startedAt: number;
@@ -184,7 +178,6 @@ class SharedLookup {
   #running: RunningLookup | null = null;
   readonly #cancelHanging: () => void;
   #cancelEnd = (): void => undefined;
-  /** When the earliest callers fail. */
   #nextEnd = Infinity;
 
   constructor(options: SharedLookupOptions) {
@@ -230,7 +223,6 @@ class SharedLookup {
     this.#cancelEnd = afterReading(() => this.#failDue(), Math.max(0, endsAt - this.#options.now()));
   }
 
-  /** Fails the callers whose time is over. */
   #failDue(): void {
     const now = this.#options.now();
     for (const caller of this.#callers) {

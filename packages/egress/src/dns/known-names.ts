@@ -8,13 +8,11 @@ interface KnownName {
   readonly notedAt: number;
 }
 
-/** Whether the last lookup of each name resolved, for each account. */
 export class KnownNames {
   readonly #given: NameTable;
   /** Names that only targets gave. There may be any number of them. */
   readonly #redirected: NameTable;
 
-  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number, limits = LIMITS) {
     this.#given = new NameTable(limits.given, now);
     this.#redirected = new NameTable(limits.redirected, now);

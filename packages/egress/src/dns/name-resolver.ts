@@ -19,14 +19,12 @@ const REPEAT_AFTER_MS = 3_000;
 const RETRY_AFTER_MS = [250, 500, 1_000, 2_000] as const;
 /** How often a failed query for IPv4 addresses is repeated if the name has IPv6 addresses. */
 const MAX_IPV4_RETRIES = 2;
-/** A search domain that takes longer is skipped. */
 const SEARCH_DOMAIN_WITHIN_MS = 3_000;
 /** After the IPv4 addresses, a server that ignores queries for IPv6 must not delay the check (RFC 8305, section 3). */
 const IPV6_WITHIN_MS = 250;
 /** How often the files and the interfaces are read at most. */
 const REREAD_AFTER_MS = 5_000;
 
-/** `dns.lookup` for all addresses of a name. */
 export type LookupAll = (hostname: string, options: Options, callback: OnResult) => void;
 type Options = LookupOptions & { all: true };
 type OnResult = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
@@ -36,9 +34,7 @@ export interface NameResolverOptions extends NameFiles {
   readonly servers?: readonly string[];
   /** How long a server has to respond before the next one is queried, too. Default 1.5 s. */
   readonly respondWithinMs?: number;
-  /** Replaces the interfaces of this machine, for tests. */
   readonly interfaces?: typeof os.networkInterfaces;
-  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
@@ -52,7 +48,6 @@ export interface LookupEvents {
 }
 
 export interface RunningLookup {
-  /** Repeats the open queries now. */
   repeat(): void;
   /** Stops waiting for responses. `onEnd` is still called. */
   stop(): void;
@@ -147,15 +142,15 @@ function startLookup(
   let retries = 0;
   let isPausing = false;
   let isOver = false;
-  let cancelTimer = (): void => undefined;
+  let cancelTimer: (() => void) | undefined;
   const setTimer = (work: () => void, delayMs: number): void => {
-    cancelTimer();
+    cancelTimer?.();
     cancelTimer = afterReading(work, delayMs);
   };
 
   /** Queries one of the names, and then those after it. */
   function query(index: number): void {
-    cancelTimer();
+    cancelTimer?.();
     isPausing = false;
     const name = names[index] ?? '';
     const isLast = index === names.length - 1;
@@ -208,7 +203,6 @@ function startLookup(
     else finish(() => events.onResult(lookupError('ENOTFOUND', hostname), []));
   }
 
-  /** Starts over after a pause. */
   function retry(): void {
     drop();
     const delayMs = RETRY_AFTER_MS[Math.min(retries, RETRY_AFTER_MS.length - 1)] ?? 0;
@@ -227,9 +221,8 @@ function startLookup(
     if (open === 0) events.onEnd(allResponded);
   }
 
-  /** Stops waiting for the current queries. */
   function drop(): void {
-    cancelTimer();
+    cancelTimer?.();
     for (const query of queries) query.drop();
   }
 
@@ -269,12 +262,12 @@ function startQuery(
   let failures = 0;
   let hasResponse = false;
   let isOver = false;
-  let cancelTimer = (): void => undefined;
+  let cancelTimer: (() => void) | undefined;
 
   function send(patiently: boolean): void {
     const all = servers();
     const server = all.inOrder()[sent % all.count];
-    cancelTimer();
+    cancelTimer?.();
     cancelTimer = afterReading(() => send(true), sent === 0 ? all.respondWithinMs : REPEAT_AFTER_MS);
     sent += 1;
     pending += 1;
@@ -304,7 +297,7 @@ function startQuery(
 
   function drop(): void {
     isOver = true;
-    cancelTimer();
+    cancelTimer?.();
   }
 
   send(false);

@@ -13,7 +13,6 @@ const LOOPBACK: readonly LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
 ];
 
-/** The system's configuration of names, except the name servers. */
 export interface NameConfig {
   readonly hosts: ReadonlyMap<string, readonly LookupAddress[]>;
   readonly search: readonly string[];
@@ -21,7 +20,6 @@ export interface NameConfig {
 }
 
 export interface NameFiles {
-  /** Default: `/etc/hosts`. */
   readonly hostsFile?: string;
   /** Default: `/etc/resolv.conf`. c-ares reads the name servers in it. */
   readonly configFile?: string;
@@ -86,7 +84,6 @@ function parseSearch(text: string): Pick<NameConfig, 'search' | 'ndots'> {
   return { search: search.map(normalize).filter((domain) => domain !== ''), ndots };
 }
 
-/** Lower case, without a trailing dot. */
 export function normalize(name: string): string {
   return name.replace(/\.$/, '').toLowerCase();
 }

@@ -41,7 +41,6 @@ export interface CheckCapacityOptions {
   readonly isBusy?: () => boolean;
   /** Called when this process should stop taking jobs, because it cannot keep up, and when it should take them again. */
   readonly onBacklog?: (isBehind: boolean) => void;
-  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 

@@ -23,9 +23,7 @@ export interface CheckJobsOptions {
   readonly runCheck: RunCheck;
   /** The monitors that a wave checks now; see `listWaveMembers`. */
   readonly listMembers: (wave: Wave, unrecordedSlot?: number) => Promise<WaveMember[]>;
-  /** Default: 2 s. */
   readonly membersWithinMs?: number;
-  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
   /** Called when all remaining checks of a job only wait. It returns a function to call when the job ends. Default: nothing. */
   readonly onWaiting?: () => () => void;
@@ -46,7 +44,6 @@ export class CheckJobs {
     this.#members = new ExpiringMap(options.now);
   }
 
-  /** Number of waves in memory. */
   get waves(): number {
     return this.#members.size;
   }

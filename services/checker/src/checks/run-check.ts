@@ -19,7 +19,6 @@ export interface CheckContext {
   readonly announce: (statusChangeId: string) => void;
 }
 
-/** Which check of a monitor this is. */
 export interface CheckRequest {
   readonly region: string;
   readonly source: CheckRecord['source'];

@@ -19,7 +19,6 @@ export class BodyBudget {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes in use. */
   get used(): number {
     return this.#used;
   }

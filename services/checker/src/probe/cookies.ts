@@ -4,7 +4,6 @@ import type { CookieJar } from 'tough-cookie';
 const MAX_COOKIES = 50;
 const MAX_COOKIE_CHARACTERS = 4_096;
 
-/** The cookies of one check, kept over its redirects. */
 export class CheckCookies {
   #jar: CookieJar | null = null;
   #count = 0;

@@ -14,7 +14,6 @@ import { redactSent } from './redact.ts';
 import { requestHop, type ChooseBodyUse, type HopOutcome } from './request-hop.ts';
 import { Deadline } from './timing.ts';
 
-/** What to check, as the monitor has it. */
 export interface ProbeTarget {
   readonly url: string;
   readonly method: HttpMethod;
@@ -22,7 +21,6 @@ export interface ProbeTarget {
   readonly body: string | null;
   readonly timeoutMs: number;
   readonly assertions: Assertions | null;
-  /** The account and the monitor. */
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
 }
 
@@ -46,13 +44,11 @@ const ENDLESS = /^(?:text\/event-stream|multipart\/x-mixed-replace)\b/i;
 interface ProberOptions {
   /** The guarded connections; each redirect uses them too. */
   readonly egress: Egress;
-  /** Ends all probes at shutdown. */
   readonly signal?: AbortSignal;
   /** The memory that all probes share for bodies. */
   readonly bodies?: BodyBudget;
 }
 
-/** Probes targets. */
 export class Prober {
   readonly #egress: Egress;
   readonly #signal: AbortSignal | undefined;

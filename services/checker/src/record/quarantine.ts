@@ -12,7 +12,6 @@ interface QuarantineOptions {
   /** How many results have been recorded so far, in quarantine or not. */
   readonly recordedCount: () => number;
   readonly logger: Logger;
-  /** Called for each result that is dropped because Postgres refuses it. */
   readonly onRefused: () => void;
   /** Called when the later results of some monitors may be written again. */
   readonly onReleased: () => void;
@@ -34,7 +33,6 @@ interface Group {
 
 /** The history of a result that was refused alone. */
 interface Refusals {
-  /** Including time-outs. */
   times: number;
   /** Only those for a reason that does not pass by itself. */
   lasting: number;
@@ -68,12 +66,10 @@ export class Quarantine {
     this.#options = options;
   }
 
-  /** Number of results, one of each monitor at most. */
   get size(): number {
     return this.#monitors.size;
   }
 
-  /** Resolves when the quarantine is empty. */
   async done(): Promise<void> {
     await this.#running;
   }
@@ -158,7 +154,6 @@ export class Quarantine {
     return [...left, ...refused.flatMap(({ result, error }) => this.#refuse(result, error))];
   }
 
-  /** @returns the busy results */
   async #write(results: readonly PendingResult[]): Promise<Group[]> {
     const busy = await this.#options.write(results);
     const recorded = results.filter((result) => !busy.includes(result));

@@ -22,7 +22,6 @@ export interface RecorderOptions {
   readonly ensurePartitions: () => Promise<void>;
   readonly logger: Logger;
   readonly onBatch: (size: number, durationMs: number) => void;
-  /** Called for each result that is dropped because Postgres refuses it. */
   readonly onRefused?: () => void;
   /** How long `close` keeps trying a Postgres that does not respond. Default: 5 s. */
   readonly closePatienceMs?: number;
@@ -37,10 +36,8 @@ const CLOSE_PATIENCE_MS = 5_000;
 const TRIES_BEFORE_QUARANTINE = 3;
 /** With more results in quarantine than this, the cause is not in the results. */
 const MAX_QUARANTINED = 2_000;
-/** A statement of a few results takes milliseconds. */
 const QUARANTINE_STATEMENT_TIMEOUT_MS = 1_000;
 const REFUSED_WAIT_MS = 1_000;
-/** The longest delay of a timer. */
 const MAX_IDLE_MS = 2 ** 31 - 1;
 /** After results have waited this long for Postgres, the process is not ready. */
 const STALLED_AFTER_MS = 10_000;

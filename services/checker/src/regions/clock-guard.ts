@@ -12,7 +12,6 @@ const RIGHT_AGAIN_MS = 0.8 * MAX_CLOCK_OFFSET_MS;
 type Offset = Pick<ClockOffset, 'aheadMs' | 'behindMs'>;
 
 export interface ClockGuardOptions {
-  /** The clocks of the stores, epoch milliseconds. */
   readonly clocks: readonly (() => Promise<number>)[];
   readonly logger: Logger;
 }
@@ -42,7 +41,6 @@ export class ClockGuard {
     return this.#state === 'right';
   }
 
-  /** Calls back now and after each update. */
   watch(onUpdate: (isRight: boolean) => void): Loop {
     onUpdate(this.isRight);
     return createLoop({

@@ -37,7 +37,6 @@ export interface RegionWorkersOptions {
   readonly logger: Logger;
 }
 
-/** The workers of one region in this process. */
 export interface RegionWorkers {
   readonly region: string;
   /** @throws Error if jobs wait and the workers make no progress */

@@ -16,7 +16,6 @@ export class ExpiringMap<Key, Value> {
   readonly #maxSize: number;
   #sweptAt: number;
 
-  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number = () => performance.now(), maxSize = Infinity) {
     this.#now = now;
     this.#maxSize = maxSize;

@@ -6,7 +6,6 @@ export type LoadTargets = (monitorIds: readonly string[]) => Promise<Map<string,
 
 /** Beyond this many, the target that was cached first is dropped. */
 const MAX_TARGETS = 200_000;
-/** How many targets one query loads. */
 const LOAD_BATCH = 500;
 
 /**
@@ -19,13 +18,11 @@ export class TargetCache {
   readonly #waiting = new Map<string, Promise<CheckTarget | null>>();
   #batch: { ids: string[]; loaded: Promise<Map<string, CheckTarget | Error>> } | null = null;
 
-  /** @param now milliseconds of a monotonic clock */
   constructor(load: LoadTargets, now?: () => number) {
     this.#load = load;
     this.#targets = new ExpiringMap(now, MAX_TARGETS);
   }
 
-  /** Number of cached monitors. */
   get size(): number {
     return this.#targets.size;
   }
@@ -47,7 +44,6 @@ export class TargetCache {
     return loading;
   }
 
-  /** Drops a monitor, so that the next `get` reads it again. */
   evict(monitorId: string): void {
     this.#targets.delete(monitorId);
     this.#waiting.delete(monitorId);

@@ -21,7 +21,6 @@ export interface DelivererOptions {
   readonly logger: Logger;
   /** Called after each recorded attempt, because a later delivery may have waited for it. */
   readonly onRecorded: () => void;
-  /** Milliseconds of any clock; default `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -70,7 +69,6 @@ export class Deliverer {
     this.#startsUntil = Math.min(this.#startsUntil, this.#now() + START_AFTER_STOP_MS);
   }
 
-  /** Waits for the running attempts. */
   async close(): Promise<void> {
     await Promise.all(this.#running);
   }

@@ -30,7 +30,6 @@ export interface WebhookRequest {
   readonly claimedAt: Date;
 }
 
-/** The result of one attempt. */
 export interface WebhookResult {
   /** When the attempt was claimed, by Postgres' clock. */
   readonly startedAt: Date;
