@@ -107,10 +107,14 @@ export function postgresUrl(): Field<string> {
 
 /** A comma-separated list with at least one entry. Blanks and empty entries are dropped. */
 export function list(what: string, pattern: RegExp): Field<readonly string[]> {
-  const message = `must be ${what}, comma-separated`;
+  return listOf(`must be ${what}, comma-separated`, pattern);
+}
+
+function listOf(message: string, pattern: RegExp): Field<readonly string[]> {
   return z
     .string(message)
-    .transform(splitList)
+    .transform((value) => value.split(',').map((part) => part.trim()))
+    .transform((parts) => parts.filter((part) => part !== ''))
     .refine((parts) => parts.length > 0 && parts.every((part) => pattern.test(part)), message);
 }
 
@@ -118,11 +122,8 @@ export function list(what: string, pattern: RegExp): Field<readonly string[]> {
 export function secretKeys(): Field<readonly Buffer[]> {
   const message =
     'must be 32 bytes in base64 (make one: openssl rand -base64 32), or several, comma-separated: the first encrypts, all decrypt';
-  return z
-    .string(message)
-    .transform(splitList)
-    .refine((parts) => parts.length > 0 && parts.every(isKey), message)
-    .transform((parts) => parts.map((part) => Buffer.from(part, 'base64')));
+  const keys = listOf(message, /^[A-Za-z0-9+/_-]{43}=?$/);
+  return keys.transform((parts) => parts.map((part) => Buffer.from(part, 'base64')));
 }
 
 /** The path of a readable file with at least one PEM certificate. */
@@ -143,15 +144,4 @@ export function builtPages(): Field<string> {
     .string()
     .refine((path) => existsSync(join(path, 'index.html')), 'must name a folder with an index.html')
     .transform((path) => resolve(path));
-}
-
-function splitList(value: string): string[] {
-  return value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-function isKey(value: string): boolean {
-  return /^[A-Za-z0-9+/_-]{43}=?$/.test(value) && Buffer.from(value, 'base64').length === 32;
 }

@@ -5,11 +5,11 @@ import {
   afterReading,
   lookupError,
   type LookupAll,
+  type LookupEvents,
   type RunningLookup,
   type StartLookup,
 } from './name-resolver.ts';
 
-type Options = Parameters<LookupAll>[1];
 type Callback = Parameters<LookupAll>[2];
 
 /** On whose behalf a name is looked up. */
@@ -26,7 +26,7 @@ export interface LookupOwner {
 
 export type OwnedLookup = (
   hostname: string,
-  options: Options,
+  options: Parameters<LookupAll>[1],
   owner: LookupOwner,
   callback: Callback,
 ) => void;
@@ -84,10 +84,10 @@ export function createFairLookup({ lookup, now = () => performance.now() }: Fair
     const key = `${hostname} ${options.family ?? 0} ${options.hints ?? 0}`;
     const begin = (permit: LookupPermit): void => {
       const onOver = (): void => void running.delete(key);
-      const shared = new SharedLookup({ hostname, permit, names, now, onOver });
+      const shared = shareLookup({ hostname, permit, names, now, onOver });
       running.set(key, shared);
       shared.join(owner, callback);
-      shared.start(lookup, options);
+      shared.start((events) => lookup(hostname, options, events));
     };
     const join = (): boolean => {
       const shared = running.get(key);
@@ -153,13 +153,9 @@ function createPermits(): (kind: Kind, owner: LookupOwner) => PermitRequest {
   };
 }
 
-interface SharedLookupOptions {
-  readonly hostname: string;
-  readonly permit: LookupPermit;
-  readonly names: KnownNames;
-  readonly now: () => number;
-  /** Called before the callbacks: no caller may join any more. */
-  readonly onOver: () => void;
+interface SharedLookup {
+  join(owner: LookupOwner, callback: Callback): void;
+  start(lookup: (events: LookupEvents) => RunningLookup): void;
 }
 
 interface Caller {
@@ -169,97 +165,75 @@ interface Caller {
   isExtended: boolean;
 }
 
-class SharedLookup {
-  readonly #options: SharedLookupOptions;
-  readonly #startedAt: number;
-  readonly #callers = new Set<Caller>();
-  #queriedAt: number;
-  #isOver = false;
-  #running: RunningLookup | null = null;
-  readonly #cancelHanging: () => void;
-  #cancelEnd = (): void => undefined;
-  #nextEnd = Infinity;
+/** A lookup in progress for several callers. @param onOver called before the callbacks: no caller may join any more */
+function shareLookup({
+  hostname,
+  permit,
+  names,
+  now,
+  onOver,
+}: {
+  readonly hostname: string;
+  readonly permit: LookupPermit;
+  readonly names: KnownNames;
+  readonly now: () => number;
+  readonly onOver: () => void;
+}): SharedLookup {
+  const startedAt = now();
+  const callers = new Set<Caller>();
+  const cancelHanging = afterReading(() => permit.makeHanging(), HANGS_AFTER_MS);
+  let queriedAt = startedAt;
+  let isOver = false;
+  let running: RunningLookup | null = null;
+  let cancelEnd: (() => void) | undefined;
+  let nextEnd = Infinity;
 
-  constructor(options: SharedLookupOptions) {
-    this.#options = options;
-    this.#startedAt = options.now();
-    this.#queriedAt = this.#startedAt;
-    this.#cancelHanging = afterReading(() => options.permit.makeHanging(), HANGS_AFTER_MS);
+  function awaitEnd(endsAt: number): void {
+    nextEnd = endsAt;
+    cancelEnd?.();
+    cancelEnd = afterReading(failDue, Math.max(0, endsAt - now()));
   }
 
-  join(owner: LookupOwner, callback: Callback): void {
-    const now = this.#options.now();
-    const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, now + LOOKUP_WITHIN_MS);
-    this.#callers.add({ owner, callback, endsAt, isExtended: false });
-    if (endsAt < this.#nextEnd) this.#awaitEnd(endsAt);
-    // For a caller that joins a lookup that hangs, the query is repeated as if it were the first.
-    if (now - this.#queriedAt <= HANGS_AFTER_MS) return;
-    this.#queriedAt = now;
-    this.#running?.repeat();
-  }
-
-  start(lookup: StartLookup, options: Options): void {
-    const { hostname, now } = this.#options;
-    try {
-      this.#running = lookup(hostname, options, {
-        onResult: (error, addresses) => this.#finish(error, addresses),
-        // The name servers failed. Callers whose deadline is before the next query fail now.
-        onRetry: (retryInMs) => {
-          const retryAt = now() + retryInMs;
-          if (!this.#isOver) this.#fail(({ owner }) => owner.deadline <= retryAt);
-        },
-        onEnd: (allResponded) => this.#end(allResponded),
-      });
-    } catch (cause) {
-      // For example, no free file descriptors.
-      this.#end(true);
-      this.#finish(Object.assign(lookupError('EAI_AGAIN', hostname), { cause }), []);
-    }
-  }
-
-  #awaitEnd(endsAt: number): void {
-    this.#nextEnd = endsAt;
-    this.#cancelEnd();
-    this.#cancelEnd = afterReading(() => this.#failDue(), Math.max(0, endsAt - this.#options.now()));
-  }
-
-  #failDue(): void {
-    const now = this.#options.now();
-    for (const caller of this.#callers) {
-      if (caller.isExtended || now - caller.endsAt <= LATE_MS) continue;
+  function failDue(): void {
+    const at = now();
+    for (const caller of callers) {
+      if (caller.isExtended || at - caller.endsAt <= LATE_MS) continue;
       caller.isExtended = true;
-      caller.endsAt = now + EXTRA_MS;
+      caller.endsAt = at + EXTRA_MS;
     }
-    this.#fail(({ endsAt }) => endsAt <= now);
-    if (this.#isOver) return;
+    fail(({ endsAt }) => endsAt <= at);
+    if (isOver) return;
     let earliest = Infinity;
-    for (const { endsAt } of this.#callers) earliest = Math.min(earliest, endsAt);
-    this.#awaitEnd(Math.max(earliest, now + END_EVERY_MS));
+    for (const { endsAt } of callers) earliest = Math.min(earliest, endsAt);
+    awaitEnd(Math.max(earliest, at + END_EVERY_MS));
   }
 
-  #fail(isDue: (caller: Caller) => boolean): void {
-    const due = Array.from(this.#callers).filter(isDue);
-    for (const caller of due) this.#callers.delete(caller);
-    if (this.#callers.size === 0) this.#close();
-    this.#report(due, lookupError('EAI_AGAIN', this.#options.hostname), []);
-    if (this.#isOver) this.#running?.stop();
+  function fail(isDue: (caller: Caller) => boolean): void {
+    const due = Array.from(callers).filter(isDue);
+    for (const caller of due) callers.delete(caller);
+    if (callers.size === 0) close();
+    report(due, lookupError('EAI_AGAIN', hostname), []);
+    if (isOver) running?.stop();
   }
 
-  #finish(error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
-    if (this.#isOver) return;
-    this.#close();
-    this.#report(Array.from(this.#callers), error, addresses);
+  function finish(error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
+    if (isOver) return;
+    close();
+    report(Array.from(callers), error, addresses);
   }
 
-  #close(): void {
-    this.#isOver = true;
-    this.#cancelEnd();
-    this.#options.onOver();
+  function close(): void {
+    isOver = true;
+    cancelEnd?.();
+    onOver();
   }
 
-  #report(callers: readonly Caller[], error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
-    const { names, hostname, now } = this.#options;
-    const hangs = now() - this.#startedAt >= HANGS_AFTER_MS;
+  function report(
+    callers: readonly Caller[],
+    error: NodeJS.ErrnoException | null,
+    addresses: LookupAddress[],
+  ): void {
+    const hangs = now() - startedAt >= HANGS_AFTER_MS;
     for (const { owner, callback } of callers) {
       const { account, redirected } = owner;
       const isUndecided = error?.code === 'EAI_AGAIN' && !hangs;
@@ -272,12 +246,38 @@ class SharedLookup {
   }
 
   /** No query is open any more. */
-  #end(allResponded: boolean): void {
-    this.#cancelHanging();
-    const { permit, now } = this.#options;
-    const keptForMs = allResponded ? 0 : this.#startedAt + FORWARDER_KEEPS_MS - now();
+  function end(allResponded: boolean): void {
+    cancelHanging();
+    const keptForMs = allResponded ? 0 : startedAt + FORWARDER_KEEPS_MS - now();
     if (keptForMs <= 0) return permit.release();
     permit.makeHanging();
     setTimeout(() => permit.release(), keptForMs).unref();
   }
+
+  return {
+    join: (owner, callback) => {
+      const at = now();
+      const endsAt = Math.min(owner.deadline + AFTER_DEADLINE_MS, at + LOOKUP_WITHIN_MS);
+      callers.add({ owner, callback, endsAt, isExtended: false });
+      if (endsAt < nextEnd) awaitEnd(endsAt);
+      // For a caller that joins a lookup that hangs, the query is repeated as if it were the first.
+      if (at - queriedAt <= HANGS_AFTER_MS) return;
+      queriedAt = at;
+      running?.repeat();
+    },
+    start: (lookup) => {
+      // The name servers failed. Callers whose deadline is before the next query fail now.
+      const onRetry = (retryInMs: number): void => {
+        const retryAt = now() + retryInMs;
+        if (!isOver) fail(({ owner }) => owner.deadline <= retryAt);
+      };
+      try {
+        running = lookup({ onResult: finish, onRetry, onEnd: end });
+      } catch (cause) {
+        // For example, no free file descriptors.
+        end(true);
+        finish(Object.assign(lookupError('EAI_AGAIN', hostname), { cause }), []);
+      }
+    },
+  };
 }

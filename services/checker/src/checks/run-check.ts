@@ -55,12 +55,9 @@ export function runCheck(
     try {
       const startedAt = performance.now();
       const result = await prober.probe({
+        ...target,
         url: request.urlOverride ?? target.url,
-        method: target.method,
-        headers: target.headers,
-        body: target.body,
         timeoutMs: target.timeoutSeconds * 1_000,
-        assertions: target.assertions,
         owner: { account: target.accountId, resource: monitorId },
       });
       onProbed();

@@ -1,9 +1,9 @@
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import { parseUrl } from '@tocsin/contracts/parse-url';
-import type { HttpMethod } from '@tocsin/contracts/vocabulary';
 import { followsRedirects, evaluateResponse, needsBody, statusPasses } from '@tocsin/core/checks/assertions';
 import { sanitiseDetail, type Failure } from '@tocsin/core/checks/error-reason';
 import type { CheckRecord } from '@tocsin/db/checks/check-record';
+import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import type { Egress } from '@tocsin/egress/create-egress';
 import type { LookupOwner } from '@tocsin/egress/dns/fair-lookup';
 import { BodyBudget, ProbeThrottledError, type BodyLease } from './body-budget.ts';
@@ -14,13 +14,8 @@ import { redactSent } from './redact.ts';
 import { requestHop, type ChooseBodyUse, type HopOutcome } from './request-hop.ts';
 import { Deadline } from './timing.ts';
 
-export interface ProbeTarget {
-  readonly url: string;
-  readonly method: HttpMethod;
-  readonly headers: Readonly<Record<string, string>> | null;
-  readonly body: string | null;
+export interface ProbeTarget extends Pick<CheckTarget, 'url' | 'method' | 'headers' | 'body' | 'assertions'> {
   readonly timeoutMs: number;
-  readonly assertions: Assertions | null;
   readonly owner: Pick<LookupOwner, 'account' | 'resource'>;
 }
 
