@@ -1,7 +1,7 @@
 import { type JobKind, type JobPayload, JOBS } from '@tocsin/contracts/jobs';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import { continueTrace } from '@tocsin/runtime/tracing';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
-import { withDeadline } from '@tocsin/runtime/timeout';
 import { storedName } from './queue-store.ts';
 import type { QueueStore, StoredWorker } from './queue-store.ts';
 
@@ -121,7 +121,7 @@ export class JobWorker {
   /** @throws JobReturnedError if the worker was already waiting for this job when it was halted */
   async run(job: () => Promise<void>): Promise<void> {
     if (this.#halted || (!this.#more && this.#running > 0))
-      throw new JobReturnedError('this process takes no more');
+      throw new JobReturnedError('this process takes no more jobs');
     this.#running += 1;
     this.noteProgress();
     try {
@@ -161,13 +161,11 @@ export function startJobWorker<Kind extends JobKind>(
   store: QueueStore,
   options: JobWorkerOptions<Kind>,
 ): JobWorker {
-  const { kind, region } = options;
-  const schema = JOBS[kind].payload;
-  const name = storedName(kind, region);
+  const { kind, region, concurrency, maxConcurrency, onFailed } = options;
   const handle = async (job: Job, token?: string): Promise<void> => {
     try {
       // The catalogue gives each kind its own schema; TypeScript cannot follow the index.
-      const payload = schema.parse(job.data) as JobPayload<Kind>;
+      const payload = JOBS[kind].payload.parse(job.data) as JobPayload<Kind>;
       const history = { stalls: job.stalledCounter, again: job.attemptsStarted > 1 };
       const process = (): Promise<void> => options.process(payload, job.id ?? '', history);
       await worker.run(() => continueTrace(job.opts.telemetry?.metadata, process));
@@ -181,8 +179,8 @@ export function startJobWorker<Kind extends JobKind>(
       throw new WaitingError();
     }
   };
-  const stored = store.openWorker(name, handle, {
-    concurrency: options.concurrency,
+  const stored = store.openWorker(storedName(kind, region), handle, {
+    concurrency,
     lockDuration: RUNS_AGAIN_WITHIN_MS - STALLED_INTERVAL_MS,
     stalledInterval: STALLED_INTERVAL_MS,
     runRetryDelay: RETRY_DELAY_MS,
@@ -190,11 +188,10 @@ export function startJobWorker<Kind extends JobKind>(
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   });
-  stored.on('failed', (job, error) => options.onFailed(job?.id ?? '', causeOf(error)));
-  const worker = new JobWorker(stored, options.maxConcurrency);
+  stored.on('failed', (job, error) => {
+    const hasCause = error instanceof JobFailedError && error.cause instanceof Error;
+    onFailed(job?.id ?? '', hasCause ? (error.cause as Error) : error);
+  });
+  const worker = new JobWorker(stored, maxConcurrency);
   return worker;
-}
-
-function causeOf(error: Error): Error {
-  return error instanceof JobFailedError && error.cause instanceof Error ? error.cause : error;
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { checkSession } from '@tocsin/runtime/postgres/connect';
 import { openPostgresPool } from '@tocsin/runtime/postgres/pool';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import {
   assertSchemaCompatibility,
   ConnectionClosedError,
@@ -13,7 +14,6 @@ import {
   type PostgresConnectionOptions,
 } from 'bullmq';
 import type { Pool } from 'pg';
-import { withDeadline } from '@tocsin/runtime/timeout';
 import { createOverlapGuard, type LockStore } from './overlap-guard.ts';
 import { QUEUE_OPTIONS, type QueueStore, type StoredQueue, type StoredWorker } from './queue-store.ts';
 

@@ -1,7 +1,7 @@
 import { JOBS, type JobKind, type JobPayload, type SingleCheck } from '@tocsin/contracts/jobs';
 import { firstCheckJobId } from '@tocsin/core/schedule/slots';
-import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { withDeadline } from '@tocsin/runtime/timeout';
+import { currentTraceparent } from '@tocsin/runtime/tracing';
 import { storedName, type StoredQueue } from './queue-store.ts';
 import type { QueueStores } from './queue-stores.ts';
 

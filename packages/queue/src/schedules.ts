@@ -75,11 +75,8 @@ export class RegionSchedules {
 
   /** The next run of every scheduler, epoch milliseconds. */
   async #nextRuns(): Promise<Map<string, number>> {
-    const flat = await withDeadline(
-      this.#queue.backend.getJobSchedulersRange(0, -1, true),
-      BATCH_WITHIN_MS,
-      'listing the schedules',
-    );
+    const listing = this.#queue.backend.getJobSchedulersRange(0, -1, true);
+    const flat = await withDeadline(listing, BATCH_WITHIN_MS, 'listing the schedules');
     const runs = new Map<string, number>();
     for (let index = 0; index + 1 < flat.length; index += 2) {
       runs.set(flat[index] ?? '', Number(flat[index + 1]));

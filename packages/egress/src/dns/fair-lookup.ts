@@ -266,13 +266,16 @@ function shareLookup({
       running?.repeat();
     },
     start: (lookup) => {
-      // The name servers failed. Callers whose deadline is before the next query fail now.
-      const onRetry = (retryInMs: number): void => {
-        const retryAt = now() + retryInMs;
-        if (!isOver) fail(({ owner }) => owner.deadline <= retryAt);
-      };
       try {
-        running = lookup({ onResult: finish, onRetry, onEnd: end });
+        running = lookup({
+          onResult: finish,
+          // The name servers failed. Callers whose deadline is before the next query fail now.
+          onRetry: (retryInMs) => {
+            const retryAt = now() + retryInMs;
+            if (!isOver) fail(({ owner }) => owner.deadline <= retryAt);
+          },
+          onEnd: end,
+        });
       } catch (cause) {
         // For example, no free file descriptors.
         end(true);

@@ -19,15 +19,8 @@ export interface CheckContext {
   readonly announce: (statusChangeId: string) => void;
 }
 
-export interface CheckRequest {
-  readonly region: string;
-  readonly source: CheckRecord['source'];
-  /** Epoch milliseconds; null for a triggered check. */
-  readonly slot: number | null;
-  readonly triggerId: string | null;
-  /** Replaces the monitor's URL for this check; null: its own. */
-  readonly urlOverride: string | null;
-}
+/** The monitor's check that runs. Without `urlOverride` it uses the monitor's URL. */
+export type CheckRequest = Pick<CheckRecord, 'region' | 'source' | 'slot' | 'triggerId' | 'urlOverride'>;
 
 /**
  * Runs one check, scheduled or triggered: probes the target, records the result and announces a status change.
@@ -116,14 +109,10 @@ function describeResult({ status, latencyMs, statusCode, errorReason, timings }:
 /** Hints at status changes with jobs for the notifier, which finds them without a job, too. */
 export function createAnnouncer(producers: Producers, logger: Logger): CheckContext['announce'] {
   return (statusChangeId) => {
-    const options = {
-      kind: SpanKind.PRODUCER,
-      attributes: { 'tocsin.status_change.id': statusChangeId },
-    };
-    withSpan('status change', options, () => producers.addStatusChanges([statusChangeId])).catch(
-      (error: unknown) => {
-        logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
-      },
-    );
+    const options = { kind: SpanKind.PRODUCER, attributes: { 'tocsin.status_change.id': statusChangeId } };
+    const adding = withSpan('status change', options, () => producers.addStatusChanges([statusChangeId]));
+    adding.catch((error: unknown) => {
+      logger.warn('Announcing a status change failed; the relay finds it', { statusChangeId, error });
+    });
   };
 }

@@ -10,10 +10,10 @@ import {
 } from '@tocsin/core/schedule/slots';
 import type { CheckTarget } from '@tocsin/db/monitors/check-targets';
 import { UnreadableMonitorError } from '@tocsin/db/monitors/monitor-codec';
-import { withDeadline } from '@tocsin/runtime/timeout';
 import { JobPostponedError, JobReturnedError } from '@tocsin/queue/job-worker';
 import type { OverlapGuard, ReleaseLock } from '@tocsin/queue/overlap-guard';
 import type { Logger } from '@tocsin/runtime/logger';
+import { withDeadline } from '@tocsin/runtime/timeout';
 import type { MissReason } from '../metrics.ts';
 import { ProbeThrottledError } from '../probe/body-budget.ts';
 import { ExpiringMap } from '../targets/expiring-map.ts';

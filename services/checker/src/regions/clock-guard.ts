@@ -1,8 +1,8 @@
 import { MAX_CLOCK_OFFSET_MS } from '@tocsin/core/schedule/slots';
-import { withDeadline } from '@tocsin/runtime/timeout';
 import type { Logger } from '@tocsin/runtime/logger';
 import { createLoop, type Loop } from '@tocsin/runtime/loop';
 import { measureClockOffset, type ClockOffset } from '@tocsin/runtime/metrics';
+import { withDeadline } from '@tocsin/runtime/timeout';
 
 const UPDATE_EVERY_MS = 2_500;
 const READ_WITHIN_MS = 2_000;

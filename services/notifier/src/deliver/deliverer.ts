@@ -44,20 +44,20 @@ export class Deliverer {
       logger.info('This process stops: another one makes the attempt after its lease', { deliveryId });
       return Promise.resolve();
     }
-    const options = {
-      kind: SpanKind.CLIENT,
-      parent: delivery.traceparent,
-      attributes: {
-        'tocsin.delivery.id': deliveryId,
-        'tocsin.channel.id': delivery.channelId,
-        'tocsin.monitor.id': delivery.monitorId,
-        'tocsin.webhook.event': delivery.event,
-        'tocsin.delivery.attempt': delivery.attemptCount + 1,
-      },
+    const attributes = {
+      'tocsin.delivery.id': deliveryId,
+      'tocsin.channel.id': delivery.channelId,
+      'tocsin.monitor.id': delivery.monitorId,
+      'tocsin.webhook.event': delivery.event,
+      'tocsin.delivery.attempt': delivery.attemptCount + 1,
     };
+    const options = { kind: SpanKind.CLIENT, parent: delivery.traceparent, attributes };
     const attempt = withSpan('deliver webhook', options, (span) => this.#attempt(delivery, span))
       .catch((error: unknown) => {
-        logger.error('An attempt broke off; it is made again after its lease', { deliveryId, error });
+        logger.error('An attempt failed unexpectedly; it is made again after its lease', {
+          deliveryId,
+          error,
+        });
       })
       .finally(() => this.#running.delete(attempt));
     this.#running.add(attempt);
