@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { AddressPolicy } from './address-policy.ts';
 import type { LookupOwner, OwnedLookup } from './dns/fair-lookup.ts';
-import { lookupError } from './dns/name-resolver.ts';
+import { lookupError } from './dns/name-lookup.ts';
 
 /** A connection that the guard refused. The message names the address and the setting that allows it. */
 export class EgressBlockedError extends Error {

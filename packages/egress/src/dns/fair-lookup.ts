@@ -1,14 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { FairLimiter, type Release } from '@tocsin/runtime/fair-limiter';
 import { KnownNames } from './known-names.ts';
-import {
-  afterReading,
-  lookupError,
-  type LookupAll,
-  type LookupEvents,
-  type RunningLookup,
-  type StartLookup,
-} from './name-resolver.ts';
+import { afterReading, lookupError, type LookupEvents, type RunningLookup } from './name-lookup.ts';
+import type { LookupAll, StartLookup } from './name-resolver.ts';
 
 type Callback = Parameters<LookupAll>[2];
 

@@ -9,7 +9,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { until } from '@tocsin/embedded/testing/until';
 import { DnsServer } from '../testing/dns-server.ts';
 import { createFairLookup } from './fair-lookup.ts';
-import { createNameResolver, type LookupEvents, type NameResolverOptions } from './name-resolver.ts';
+import type { LookupEvents } from './name-lookup.ts';
+import { createNameResolver, type NameResolverOptions } from './name-resolver.ts';
 
 type Interfaces = ReturnType<typeof networkInterfaces>;
 
