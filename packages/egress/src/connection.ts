@@ -24,10 +24,7 @@ export interface Guard {
 /** How long to connect to one address of a name before the next is tried. Node's 250 ms is less than some round trips. */
 const ADDRESS_ATTEMPT_MS = 500;
 
-/**
- * Opens a connection to an allowed address, and looks up the name on behalf of its owner. TLS sessions are not resumed, and certificates
- * are always verified for the host of the URL. @throws EgressBlockedError for a blocked address literal
- */
+/** Opens a connection for an owner. TLS sessions are not resumed. @throws EgressBlockedError for a blocked address literal */
 export function openConnection(origin: Origin, guard: Guard, owner: LookupOwner): Socket {
   const host = withoutBrackets(origin.hostname);
   // `lookup` is not called for literals.
@@ -70,10 +67,7 @@ export function certificateExpiry(socket: TLSSocket): Date | null {
   return expiries.get(socket) ?? null;
 }
 
-/**
- * Reads only the alternative names and the expiry of the server's certificate. By default Node formats every field of the whole chain,
- * which takes a quarter of the CPU time of an HTTPS check. @param socket not yet connected
- */
+/** Reads only names and expiry of the certificate. All fields, as by default, take a quarter of the CPU time of an HTTPS check. */
 export function readCertificateCheaply(socket: TLSSocket): void {
   // Node passes the result to `checkServerIdentity`, which reads no other field.
   socket.getPeerCertificate = () => {

@@ -75,10 +75,7 @@ export function openPostgresStore(
   };
 }
 
-/**
- * The connection of one worker or queue. BullMQ checks the schema once and keeps the result: after a failure, a queue fails until a
- * restart, and a worker retries without a pause. This class repeats the check until it succeeds.
- */
+/** The connection of one worker or queue. BullMQ checks the schema only once, and fails for good if it cannot: this repeats the check. */
 class StoreConnection extends PostgresConnection {
   /** Resolves once the check has succeeded. Rejects with ConnectionClosedError if the connection is closed before. */
   readonly ready: Promise<void>;

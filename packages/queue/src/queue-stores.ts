@@ -40,11 +40,7 @@ export function openQueueStore(
     : openRedisStore(address, onError, connectWithinMs);
 }
 
-/**
- * Opens the stores of `QUEUE_URL` and, by region, of `QUEUE_URL_<REGION>`.
- * @param onError called with errors of connections, and the variable that the store's address is from
- * @throws SettingsError if an address is malformed
- */
+/** Opens the stores of `QUEUE_URL` and `QUEUE_URL_<REGION>`. @param onError called with the variable's name, too @throws SettingsError */
 export function openQueueStores(
   mainUrl: string,
   regionUrls: ReadonlyMap<string, string>,

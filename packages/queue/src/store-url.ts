@@ -8,18 +8,7 @@ interface HostPort {
   readonly port: number;
 }
 
-type LoginOptions = Pick<
-  RedisOptions,
-  | 'username'
-  | 'password'
-  | 'tls'
-  | 'sentinelUsername'
-  | 'sentinelPassword'
-  | 'name'
-  | 'db'
-  | 'enableTLSForSentinelMode'
-  | 'sentinelTLS'
->;
+type LoginOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** The address of a queue's store, as `QUEUE_URL` has it. */
 export type StoreAddress = { readonly kind: 'postgres'; readonly url: string } | RedisAddress;

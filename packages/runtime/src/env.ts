@@ -12,10 +12,7 @@ export class SettingsError extends Error {
 
 export type EnvSource = Readonly<Record<string, string | undefined>>;
 
-/**
- * Parses the variables of `schema`. An empty string counts as unset.
- * @throws SettingsError with one line per invalid variable: its name, the rule and the value (unless it is secret)
- */
+/** Parses the variables of `schema`; an empty string is unset. @throws SettingsError with a line per invalid one, without secret values */
 export function parseEnv<Shape extends z.core.$ZodShape>(
   schema: z.ZodObject<Shape>,
   source: EnvSource = process.env,

@@ -26,10 +26,7 @@ interface HealthResponse {
 /** @param target path and query of the request */
 export type HealthHandler = (target: string) => Promise<HealthResponse | null>;
 
-/**
- * Handles /healthz, /readyz and /metrics; null for any other path. `?exclude=queue` skips that check, as in the `/readyz` of Kubernetes:
- * if all replicas share a store, no other replica is a better target for requests.
- */
+/** Handles /healthz, /readyz and /metrics; null for other paths. `?exclude=queue` skips a check, as in the `/readyz` of Kubernetes. */
 export function createHealthHandler({ live = {}, ready, metrics }: HealthOptions): HealthHandler {
   return async (target) => {
     const [path = '', query = ''] = target.split('?', 2);

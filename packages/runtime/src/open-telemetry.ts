@@ -110,10 +110,7 @@ function createExporter({ logger, runExport }: OpenTelemetryOptions): sdk.SpanEx
   };
 }
 
-/**
- * The agent that the OTEL_EXPORTER_OTLP_ variables ask for. If a response comes before the request was sent, Node leaves the socket
- * without a listener for errors: a collector that closes such a connection would end the process.
- */
+/** The exporter's agent. A collector that responds early leaves a socket without a listener, whose error would end the process. */
 async function createAgent(protocol: string): Promise<Agent> {
   const { agentFactory } = convertLegacyHttpOptions({}, 'TRACES', 'v1/traces', {});
   const agent: Agent = await agentFactory(protocol);

@@ -38,10 +38,7 @@ export interface NameResolverOptions extends NameFiles {
 /** `dns.lookup` whose queries may outlive its result. */
 export type StartLookup = (hostname: string, options: Options, events: LookupEvents) => RunningLookup;
 
-/**
- * Resolves names as `dns.lookup` does, but on sockets instead of libuv's few threads, so that names whose servers never respond delay no
- * other lookup (docs/adr/0014-fair-shares.md). A lookup without a response is repeated until it is stopped.
- */
+/** Resolves names as `dns.lookup` does, but on sockets: names whose servers hang delay no others (docs/adr/0014-fair-shares.md). */
 export function createNameResolver(options: NameResolverOptions = {}): StartLookup {
   const { now = () => performance.now(), interfaces = os.networkInterfaces } = options;
   const readConfig = configReader(options);

@@ -98,11 +98,7 @@ export class CheckCapacity {
     return this.#slowMonitors.get(monitorId) !== undefined;
   }
 
-  /**
-   * Waits for a permit.
-   * @param withinMs how long, in milliseconds
-   * @param onSlow called once if the check only waits from then on: for a slow target, or for a permit of a slow check
-   */
+  /** Waits for a permit, for at most `withinMs` ms. @param onSlow called once if the check only waits: for a target or a slow permit */
   async acquire(
     claim: CapacityClaim,
     withinMs: number,

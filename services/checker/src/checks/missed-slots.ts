@@ -5,10 +5,7 @@ import { type CheckerMetrics, MISS_REASONS, type MissReason } from '../metrics.t
 const MAX_MONITORS = 10_000;
 const MAX_SLOTS_PER_MONITOR = 100;
 
-/**
- * Counts the planned slots of a region that passed without a check. A skipped slot is remembered until it shows as a gap before a recorded
- * one, so that it counts once. A slot that another process skipped counts as `no_job` here as well.
- */
+/** Counts planned slots of a region without a check. A slot that this process skipped is remembered until its gap shows, to count once. */
 export class MissedSlots {
   readonly #region: string;
   readonly #counter: CheckerMetrics['missed'];

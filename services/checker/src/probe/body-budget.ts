@@ -6,10 +6,7 @@ export class ProbeThrottledError extends Error {
   override readonly name = 'ProbeThrottledError';
 }
 
-/**
- * Limits the memory of bodies that are being read: thousands of targets may send most of a body and then hang. An account may use as many
- * bytes as are left free, so that there is always some memory for the next account.
- */
+/** Limits the memory of bodies that are being read. An account may use as many bytes as are left free, so the next one finds some. */
 export class BodyBudget {
   readonly #maxBytes: number;
   readonly #usedBy = new Map<string, number>();

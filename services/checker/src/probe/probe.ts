@@ -60,11 +60,7 @@ export class Prober {
     });
   }
 
-  /**
-   * Checks one target. A failing target is a result, never an exception.
-   * @throws ProbeAbortedError once `signal` aborts
-   * @throws ProbeThrottledError if there is no memory left for the body, or too many lookups of the account hang to start this one
-   */
+  /** A failing target is a result. @throws ProbeAbortedError at shutdown, ProbeThrottledError if a limit of this process ended the probe */
   async probe(target: ProbeTarget): Promise<ProbeResult> {
     const url = parseUrl(target.url);
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return INVALID_URL;

@@ -8,10 +8,7 @@ export type LoadTargets = (monitorIds: readonly string[]) => Promise<Map<string,
 const MAX_TARGETS = 200_000;
 const LOAD_BATCH = 500;
 
-/**
- * Caches monitors by id, at the revision that a job names or later. Loads of one moment share a query, so that a checker that has just
- * started does not run one for each monitor. Monitors that are no longer checked expire.
- */
+/** Caches monitors by id, at the revision of a job or later, until they are no longer checked. Concurrent loads share a query. */
 export class TargetCache {
   readonly #load: LoadTargets;
   readonly #targets: ExpiringMap<string, CheckTarget>;
