@@ -4,7 +4,7 @@ import { type Channel, type ChannelInput, createChannelSchema } from '@tocsin/co
 import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { errorsUnder, useApiForm } from '../components/form.ts';
+import { bodyErrors, errorsUnder, useApiForm } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
@@ -52,7 +52,10 @@ interface ChannelFormProps {
 }
 
 export function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
-  const form = useApiForm<ChannelInput>({ schema: createChannelSchema, initialValues });
+  const form = useApiForm<ChannelInput>({
+    initialValues,
+    validate: (values) => bodyErrors(createChannelSchema, values),
+  });
   const { allMonitors, monitorIds } = form.values;
   return (
     <SaveForm form={form} {...rest}>

@@ -1,16 +1,15 @@
 import { notifications } from '@mantine/notifications';
 import { IconPencil, IconSend } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
-import { listNames } from '../components/filter-monitors.ts';
+import { MonitorNames } from '../components/monitor-select.tsx';
 import { ErrorNotice } from '../components/load-states.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { monitorsQuery } from '../monitors/queries.ts';
 import { ChannelForm } from './channel-form.tsx';
 import { describeMonitors } from './channel-text.ts';
 import { AttemptSummary, Facts } from './delivery-details.tsx';
@@ -55,7 +54,11 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
           Monitors: (
             <>
               {describeMonitors(channel)}
-              {!allMonitors && <MonitorNames ids={monitorIds} />}
+              {!allMonitors && monitorIds.length > 0 && (
+                <Quiet>
+                  <MonitorNames ids={monitorIds} max={MAX_NAMES} />
+                </Quiet>
+              )}
             </>
           ),
           Created: <Time value={channel.createdAt} />,
@@ -63,12 +66,6 @@ export function ChannelSettings({ channel }: { readonly channel: Channel }): Rea
       />
     </Panel>
   );
-}
-
-function MonitorNames({ ids }: { readonly ids: readonly string[] }): ReactNode {
-  const { data: monitors = [] } = useQuery(monitorsQuery);
-  const names = monitors.filter(({ id }) => ids.includes(id)).map(({ name }) => name);
-  return names.length > 0 && <Quiet>{listNames(names, MAX_NAMES)}</Quiet>;
 }
 
 /** Sends a test event and shows the response. */

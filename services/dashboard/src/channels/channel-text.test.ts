@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { channelState, describeMonitors, describeNextAttempt, prettyPayload } from './channel-text.ts';
+import { channelState, describeMonitors, prettyPayload } from './channel-text.ts';
 
 const SINCE = '2026-03-01T12:00:00.000Z';
 
@@ -24,10 +24,4 @@ test('indents JSON and leaves any other payload unchanged', () => {
     '{\n  "event": "monitor.up",\n  "latency": 3\n}',
   );
   expect(prettyPayload('not {json')).toBe('not {json');
-});
-
-test('describes a delivery without a next attempt', () => {
-  expect(describeNextAttempt({ state: 'pending' })).toBe('in progress');
-  expect(describeNextAttempt({ state: 'held' })).toBe('when redelivered');
-  expect(describeNextAttempt({ state: 'delivered' })).toBe('–');
 });

@@ -5,10 +5,10 @@ import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import { DELIVERY_STATES, type DeliveryState } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useState } from 'react';
-import { Loaded, LoadMore } from '../components/load-states.tsx';
+import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { DataTable, EmptyState, Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { describeNextAttempt, EVENT_LABELS, STATE_LABELS } from './channel-text.ts';
+import { EVENT_LABELS, NO_NEXT_ATTEMPT, STATE_LABELS } from './channel-text.ts';
 import { DeliveryDrawer, MonitorName } from './delivery-details.tsx';
 import { deliveriesQuery } from './queries.ts';
 import { RedeliverRange } from './redeliver.tsx';
@@ -34,7 +34,7 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
         value={state ?? 'all'}
         onChange={(value) => setState(DELIVERY_STATES.find((one) => one === value) ?? null)}
       />
-      <Loaded query={query} pending={<DeliveryTable deliveries={undefined} onOpen={setOpenedId} />}>
+      <Loaded query={query} pending={<Placeholder heights={[220]} />}>
         {({ pages }) =>
           pages[0]?.length !== 0 ? (
             <>
@@ -57,8 +57,7 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
 }
 
 interface DeliveryTableProps {
-  /** Undefined while they load. */
-  readonly deliveries: readonly Delivery[] | undefined;
+  readonly deliveries: readonly Delivery[];
   readonly onOpen: (deliveryId: string) => void;
 }
 
@@ -68,29 +67,23 @@ function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps): ReactNode {
       label="Deliveries, newest first"
       rows={deliveries}
       rowKey={({ id }) => id}
-      columns={[
-        {
-          title: 'Event',
-          render: ({ id, event }) => (
-            <Anchor component="button" type="button" size="sm" ta="left" onClick={() => onOpen(id)}>
-              {EVENT_LABELS[event]}
-            </Anchor>
+      columns={{
+        Event: ({ id, event }) => (
+          <Anchor component="button" type="button" size="sm" ta="left" onClick={() => onOpen(id)}>
+            {EVENT_LABELS[event]}
+          </Anchor>
+        ),
+        Monitor: (delivery) => <MonitorName delivery={delivery} />,
+        Time: ({ timestamp }) => <Time value={timestamp} />,
+        State: ({ state }) => <DeliveryStateBadge state={state} />,
+        Attempts: ({ attemptCount }) => attemptCount,
+        'Next attempt': ({ state, nextAttemptAt }) =>
+          state === 'pending' && nextAttemptAt !== null ? (
+            <Time value={nextAttemptAt} as="ago" />
+          ) : (
+            <Quiet inline>{NO_NEXT_ATTEMPT[state]}</Quiet>
           ),
-        },
-        { title: 'Monitor', render: (delivery) => <MonitorName delivery={delivery} /> },
-        { title: 'Time', render: ({ timestamp }) => <Time value={timestamp} /> },
-        { title: 'State', render: ({ state }) => <DeliveryStateBadge state={state} /> },
-        { title: 'Attempts', render: ({ attemptCount }) => attemptCount },
-        {
-          title: 'Next attempt',
-          render: (delivery) =>
-            delivery.state === 'pending' && delivery.nextAttemptAt !== null ? (
-              <Time value={delivery.nextAttemptAt} as="ago" />
-            ) : (
-              <Quiet inline>{describeNextAttempt(delivery)}</Quiet>
-            ),
-        },
-      ]}
+      }}
     />
   );
 }

@@ -26,7 +26,6 @@ const DISABLED = new ApiError({
   status: 409,
   title: 'Conflict',
   detail: 'This channel is disabled: enable it first.',
-  instance: 'request-3',
 });
 
 /** Responses of the api in order, and how many of them were requested. */
@@ -70,15 +69,9 @@ test('stops after a request that releases nothing, with `more` in the result', a
 
 test('a failed repetition is an error with the count so far', async () => {
   const { redeliverSome } = fakeClient({ count: 1_000, more: true }, { count: 200, more: true }, DISABLED);
-  const error: unknown = await redeliverAll(redeliverSome).catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(ApiError);
-  expect(error).toMatchObject({
-    status: 409,
-    title: 'Conflict',
-    message:
-      '1200 deliveries will be sent again. The request for the others failed. This channel is disabled: enable it first.',
-    requestId: 'request-3',
-  });
+  await expect(redeliverAll(redeliverSome)).rejects.toThrow(
+    '1200 deliveries will be sent again. The request for the others failed. This channel is disabled: enable it first.',
+  );
 });
 
 test('a first request that fails is its own error', async () => {

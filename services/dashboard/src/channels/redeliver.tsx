@@ -9,7 +9,7 @@ import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, describeError, isAboutFields } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
-import { useApiForm } from '../components/form.ts';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { formatUtc } from '../components/format.ts';
 import { ErrorNotice } from '../components/load-states.tsx';
 import { SaveForm } from '../components/save-form.tsx';
@@ -86,7 +86,10 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
     since: localToIso(since, zone) ?? '',
     until: localToIso(until, zone) ?? '',
   });
-  const form = useApiForm<Range>({ schema: redeliverySchema, initialValues: lastHours(24, zone), toBody });
+  const form = useApiForm<Range>({
+    initialValues: lastHours(24, zone),
+    validate: (values) => bodyErrors(redeliverySchema, toBody(values)),
+  });
   const save = async (values: Range): Promise<void> => {
     try {
       const result = await redeliverAll(() =>
@@ -104,7 +107,7 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
     }
   };
   return (
-    <SaveForm form={form} action="Redeliver" save={save} onCancel={onDone} dialog>
+    <SaveForm form={form} action="Redeliver" save={save} onCancel={onDone} layout="dialog">
       <Quiet>
         Sends all held, failed and pending deliveries of this time range again, in order. Successful
         deliveries are not repeated. Times are in {zone}.

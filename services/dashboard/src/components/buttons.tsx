@@ -21,41 +21,39 @@ interface RowButtonProps {
   readonly hint: string;
   /** The accessible name, such as "Delete the key CI". */
   readonly label: string;
+  readonly color?: string;
   readonly onClick: () => void;
 }
 
-/** An action on a row of a table. */
-export function RowButton({ icon: Icon, hint, label, onClick }: RowButtonProps): ReactNode {
+/** An icon that is a button, such as for a row of a table. */
+export function RowButton({ icon: Icon, hint, label, color = 'gray', onClick }: RowButtonProps): ReactNode {
   return (
     <Tooltip label={hint}>
-      <ActionIcon variant="subtle" color="gray" onClick={onClick} aria-label={label}>
-        <Icon size={18} aria-hidden />
+      <ActionIcon variant="subtle" color={color} onClick={onClick} aria-label={label}>
+        <Icon size={17} aria-hidden />
       </ActionIcon>
     </Tooltip>
   );
 }
 
-/** @param what completes "Copy …" for screen readers, such as "the key" */
+/** @param props.what completes "Copy …" for screen readers, such as "the key" */
 export function CopyButton({ value, what }: { readonly value: string; readonly what: string }): ReactNode {
   return (
     <Copy value={value} timeout={2_000}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : 'Copy'}>
-          <ActionIcon
-            variant="subtle"
-            color={copied ? 'teal' : 'gray'}
-            onClick={copy}
-            aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
-          >
-            {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
-          </ActionIcon>
-        </Tooltip>
+        <RowButton
+          icon={copied ? IconCheck : IconCopy}
+          color={copied ? 'teal' : 'gray'}
+          hint={copied ? 'Copied' : 'Copy'}
+          label={copied ? `Copied ${what}` : `Copy ${what}`}
+          onClick={copy}
+        />
       )}
     </Copy>
   );
 }
 
-/** Code with a copy button. @param what names it for screen readers, such as "the key" */
+/** Code with a copy button. @param props.what names it for screen readers, such as "the key" */
 export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }): ReactNode {
   return (
     <div className={classes['block']}>

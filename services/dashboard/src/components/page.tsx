@@ -1,4 +1,5 @@
-import { Group, Paper, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
+import { Group, Paper, Stack, Table, Text, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
 import type { Icon } from '@tabler/icons-react';
 import type { RouterEvents } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
@@ -31,9 +32,7 @@ interface PageHeaderProps {
 
 /** The top of a page. It also sets the title of the document. */
 export function PageHeader({ title, hint, actions }: PageHeaderProps): ReactNode {
-  useEffect(() => {
-    document.title = `${title} · Tocsin`;
-  }, [title]);
+  useDocumentTitle(`${title} · Tocsin`);
   // The heading of a page that loads its data renders after the navigation. Until then `main` has the focus.
   useEffect(() => {
     if (document.activeElement?.tagName === 'MAIN') focusHeading();
@@ -125,25 +124,18 @@ export function ScrollRegion({ label, maxHeight, children }: ScrollRegionProps):
   );
 }
 
-const PLACEHOLDER_ROWS = [0, 1, 2, 3];
-
-interface Column<Row> {
-  readonly title: string;
-  readonly render: (row: Row) => ReactNode;
-}
-
 interface DataTableProps<Row> {
   /** The accessible name. */
   readonly label: string;
-  /** The first column is the heading of each row. */
-  readonly columns: readonly Column<Row>[];
-  /** Undefined while they load. */
-  readonly rows: readonly Row[] | undefined;
+  readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
+  /** The content of the cells, by the title of their column. The first column is the heading of each row. */
+  readonly columns: Readonly<Record<string, (row: Row) => ReactNode>>;
 }
 
 /** A table whose rows become cards on a phone; there each cell shows the title of its column. */
-export function DataTable<Row>({ label, columns, rows, rowKey }: DataTableProps<Row>): ReactNode {
+export function DataTable<Row>({ label, rows, rowKey, columns }: DataTableProps<Row>): ReactNode {
+  const cells = Object.entries(columns);
   return (
     <Table
       aria-label={label}
@@ -153,7 +145,7 @@ export function DataTable<Row>({ label, columns, rows, rowKey }: DataTableProps<
     >
       <Table.Thead>
         <Table.Tr>
-          {columns.map(({ title }) => (
+          {cells.map(([title]) => (
             <Table.Th key={title} scope="col">
               {title}
             </Table.Th>
@@ -161,35 +153,22 @@ export function DataTable<Row>({ label, columns, rows, rowKey }: DataTableProps<
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {rows === undefined
-          ? PLACEHOLDER_ROWS.map((row) => (
-              <Table.Tr key={row}>
-                {cells(columns, () => (
-                  <Skeleton height={20} width="80%" />
-                ))}
-              </Table.Tr>
-            ))
-          : rows.map((row) => (
-              <Table.Tr key={rowKey(row)}>{cells(columns, ({ render }) => render(row))}</Table.Tr>
-            ))}
+        {rows.map((row) => (
+          <Table.Tr key={rowKey(row)}>
+            {cells.map(([title, render], index) =>
+              index === 0 ? (
+                <Table.Th key={title} scope="row">
+                  {render(row)}
+                </Table.Th>
+              ) : (
+                <Table.Td key={title} data-column={title}>
+                  {render(row)}
+                </Table.Td>
+              ),
+            )}
+          </Table.Tr>
+        ))}
       </Table.Tbody>
     </Table>
-  );
-}
-
-function cells<Row>(
-  columns: readonly Column<Row>[],
-  contentOf: (column: Column<Row>) => ReactNode,
-): ReactNode {
-  return columns.map((column, index) =>
-    index === 0 ? (
-      <Table.Th key={column.title} scope="row" className={classes['heading'] ?? ''}>
-        {contentOf(column)}
-      </Table.Th>
-    ) : (
-      <Table.Td key={column.title} data-column={column.title}>
-        {contentOf(column)}
-      </Table.Td>
-    ),
   );
 }

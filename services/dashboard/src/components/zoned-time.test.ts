@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { fromLocal, localToIso, offsetMs, timeZones, toLocal } from './zoned-time.ts';
+import { localToIso, momentsAt, offsetMs, timeZones, toLocal } from './zoned-time.ts';
 
 const HOUR_MS = 3_600_000;
 const at = (iso: string): number => Date.parse(iso);
@@ -26,20 +26,21 @@ describe('local time of a time zone', () => {
 
 describe('a local time around a clock change', () => {
   test('does not exist if the clocks skip it', () => {
-    expect(fromLocal('2026-03-29T02:30', 'Europe/Berlin')).toEqual({ epochMs: null, twice: false });
+    expect(momentsAt('2026-03-29T02:30', 'Europe/Berlin')).toEqual([]);
     expect(localToIso('2026-03-29T02:30', 'Europe/Berlin')).toBeNull();
     expect(localToIso('2026-03-29T03:00', 'Europe/Berlin')).toBe('2026-03-29T01:00:00.000Z');
   });
 
   test('is the first of two occurrences', () => {
-    const reading = fromLocal('2026-10-25T02:30', 'Europe/Berlin');
-    expect(reading).toEqual({ epochMs: at('2026-10-25T00:30:00Z'), twice: true });
+    const moments = [at('2026-10-25T00:30:00Z'), at('2026-10-25T01:30:00Z')];
+    expect(momentsAt('2026-10-25T02:30', 'Europe/Berlin')).toEqual(moments);
+    expect(localToIso('2026-10-25T02:30', 'Europe/Berlin')).toBe('2026-10-25T00:30:00.000Z');
   });
 });
 
 test('rejects a text that is no date and time', () => {
   for (const text of ['', '2026-03-01', '2026-02-30T12:00', '2026-03-01T24:30', 'soon'])
-    expect(fromLocal(text, 'UTC')).toBeNull();
+    expect(momentsAt(text, 'UTC')).toBeNull();
 });
 
 test('timeZones has UTC and the given zones without duplicates', () => {

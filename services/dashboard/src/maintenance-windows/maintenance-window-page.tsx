@@ -9,8 +9,9 @@ import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
-import { ConfirmDialog, DeleteButton } from '../components/dialogs.tsx';
+import { ConfirmButton, DeleteButton } from '../components/dialogs.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
+import { formatCount } from '../components/format.ts';
 import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, StatusBadge, TextLink, Time } from '../components/text.tsx';
@@ -64,7 +65,7 @@ function Content({ window }: WindowProps): ReactNode {
         actions={
           !editing && (
             <>
-              <EndNow window={window} />
+              {state === 'running' && <EndNow window={window} />}
               <IconButton icon={IconPencil} onClick={edit.open}>
                 Edit
               </IconButton>
@@ -91,7 +92,7 @@ function Content({ window }: WindowProps): ReactNode {
 
 function Details({ window }: WindowProps): ReactNode {
   const { rrule, timeZone, upcoming, currentOccurrence, monitorIds } = window;
-  const occurrences = currentOccurrence === null ? upcoming : [currentOccurrence, ...upcoming];
+  const occurrences = [...(currentOccurrence === null ? [] : [currentOccurrence]), ...upcoming];
   return (
     <Grid>
       <Grid.Col span={{ base: 12, md: 7 }}>
@@ -106,16 +107,12 @@ function Details({ window }: WindowProps): ReactNode {
                 <Code style={{ overflowWrap: 'anywhere' }}>{rrule}</Code>
               </Group>
             )}
-            {occurrences.length === 0 ? (
-              <Quiet>No occurrences are left.</Quiet>
-            ) : (
-              <OccurrenceTable occurrences={occurrences} timeZone={timeZone} />
-            )}
+            <OccurrenceTable occurrences={occurrences} timeZone={timeZone} />
           </Stack>
         </Panel>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 5 }}>
-        <Panel title={monitorIds.length === 1 ? '1 monitor' : `${monitorIds.length} monitors`}>
+        <Panel title={formatCount(monitorIds.length, 'monitor')}>
           <Monitors ids={monitorIds} />
         </Panel>
       </Grid.Col>
@@ -145,8 +142,7 @@ function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
   );
 }
 
-function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNode {
-  const [opened, { open, close }] = useDisclosure();
+function EndNow({ window: { id, nextOccurrence } }: WindowProps): ReactNode {
   const refresh = useRefresh();
   const end = async (): Promise<void> => {
     await api('POST /api/dashboard/maintenance-windows/:id/end', { id });
@@ -154,33 +150,28 @@ function EndNow({ window: { id, state, nextOccurrence } }: WindowProps): ReactNo
     notifications.show({
       message: 'Maintenance ended. Its monitors send alerts again within two seconds.',
     });
-    close();
   };
   return (
-    <>
-      {state === 'running' && (
+    <ConfirmButton
+      trigger={(open) => (
         <IconButton variant="filled" icon={IconPlayerStop} onClick={open} aria-haspopup="dialog">
           End now
         </IconButton>
       )}
-      <ConfirmDialog
-        opened={opened}
-        title="End maintenance now"
-        action="End now"
-        cancel="Keep it running"
-        color="cyan"
-        onConfirm={end}
-        onClose={close}
-      >
-        Monitors that are down send alerts at once.{' '}
-        {nextOccurrence === null ? (
-          'The window has no further occurrences.'
-        ) : (
-          <>
-            The next occurrence starts on <Time value={nextOccurrence.startsAt} />, as planned.
-          </>
-        )}
-      </ConfirmDialog>
-    </>
+      title="End maintenance now"
+      action="End now"
+      cancel="Keep it running"
+      color="cyan"
+      onConfirm={end}
+    >
+      Monitors that are down send alerts at once.{' '}
+      {nextOccurrence === null ? (
+        'The window has no further occurrences.'
+      ) : (
+        <>
+          The next occurrence starts on <Time value={nextOccurrence.startsAt} />, as planned.
+        </>
+      )}
+    </ConfirmButton>
   );
 }

@@ -43,8 +43,17 @@ export function MaintenanceWindowsPage(): ReactNode {
           </Button>
         }
       />
-      <Loaded query={query} pending={<Placeholder heights={[214]} />}>
-        {(windows) => (windows.length === 0 ? <NoWindows /> : <Windows windows={windows} />)}
+      <Loaded query={query} pending={<Placeholder heights={[214]} />} empty={<NoWindows />}>
+        {(windows) => (
+          <Stack>
+            {SECTIONS.map((section) => (
+              <Section key={section.state} windows={sortWindows(windows, section.state)} {...section} />
+            ))}
+            {windows.length >= MAX_WINDOWS && (
+              <Quiet>Only the newest {windows.length} windows are shown.</Quiet>
+            )}
+          </Stack>
+        )}
       </Loaded>
     </>
   );
@@ -67,45 +76,37 @@ function NoWindows(): ReactNode {
   );
 }
 
-function Windows({ windows }: { readonly windows: readonly ListedMaintenanceWindow[] }): ReactNode {
+interface SectionProps {
+  readonly title: string;
+  readonly timeTitle: string;
+  readonly windows: readonly ListedMaintenanceWindow[];
+}
+
+/** The windows in one state. */
+function Section({ title, timeTitle, windows }: SectionProps): ReactNode {
+  if (windows.length === 0) return null;
   return (
-    <Stack>
-      {SECTIONS.map(({ state, title, timeTitle }) => {
-        const rows = sortWindows(windows, state);
-        return (
-          rows.length > 0 && (
-            <Panel key={state} title={title}>
-              <DataTable
-                label={title}
-                rows={rows}
-                rowKey={({ id }) => id}
-                columns={[
-                  {
-                    title: 'Name',
-                    render: ({ id, name }) => (
-                      <TextLink to="/maintenance/$windowId" params={{ windowId: id }} fw={600}>
-                        {name}
-                      </TextLink>
-                    ),
-                  },
-                  { title: timeTitle, render: (window) => <When window={window} /> },
-                  {
-                    title: 'Schedule',
-                    render: (window) => (
-                      <Quiet maw={480}>
-                        <ScheduleSentence schedule={window} />
-                      </Quiet>
-                    ),
-                  },
-                  { title: 'Monitors', render: ({ monitorIds }) => monitorIds.length },
-                ]}
-              />
-            </Panel>
-          )
-        );
-      })}
-      {windows.length >= MAX_WINDOWS && <Quiet>Only the newest {windows.length} windows are shown.</Quiet>}
-    </Stack>
+    <Panel title={title}>
+      <DataTable
+        label={title}
+        rows={windows}
+        rowKey={({ id }) => id}
+        columns={{
+          Name: ({ id, name }) => (
+            <TextLink to="/maintenance/$windowId" params={{ windowId: id }} fw={600}>
+              {name}
+            </TextLink>
+          ),
+          [timeTitle]: (window) => <When window={window} />,
+          Schedule: (window) => (
+            <Quiet maw={480}>
+              <ScheduleSentence schedule={window} />
+            </Quiet>
+          ),
+          Monitors: ({ monitorIds }) => monitorIds.length,
+        }}
+      />
+    </Panel>
   );
 }
 

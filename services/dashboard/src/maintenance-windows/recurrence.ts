@@ -86,7 +86,7 @@ export function readRecurrence(rrule: string | null, startsAt: string, zone: str
   if (repeat !== undefined) {
     const found = { ...NO_RECURRENCE, repeat, ...readChoices(rule, startsAt, zone) };
     const again = parseRule(toRrule(found, startsAt, zone) ?? '');
-    if (isSameRule(withDefaults(rule, startsAt), withDefaults(again, startsAt))) return found;
+    if (normalize(rule, startsAt) === normalize(again, startsAt)) return found;
   }
   return { ...NO_RECURRENCE, repeat: 'custom', rrule };
 }
@@ -113,25 +113,24 @@ export function parseRule(rrule: string): Rule {
   return new Map(rrule.split(';').map((part) => [part.split('=')[0] ?? '', part.split('=')[1] ?? '']));
 }
 
-/** Adds the parts that a rule implies. A rule without a day means the day of its first occurrence. */
-function withDefaults(rule: Rule, startsAt: string): Rule {
+/** One text for all rules that mean the same: with the parts that they imply, in alphabetical order. */
+function normalize(rule: Rule, startsAt: string): string {
   const { day, weekday } = dayInMonth(startsAt);
+  // A rule without a day means the day of its first occurrence.
+  const implied: Readonly<Record<string, string>> = {
+    WEEKLY: `BYDAY=${weekday}`,
+    MONTHLY: `BYMONTHDAY=${day}`,
+  };
   const hasDay = rule.has('BYDAY') || rule.has('BYMONTHDAY');
-  return new Map([
-    ['WKST', 'MO'],
-    ['INTERVAL', '1'],
-    ...(!hasDay && rule.get('FREQ') === 'WEEKLY' ? [['BYDAY', weekday] as const] : []),
-    ...(!hasDay && rule.get('FREQ') === 'MONTHLY' ? [['BYMONTHDAY', String(day)] as const] : []),
+  const all = new Map([
+    ...parseRule('WKST=MO;INTERVAL=1'),
+    ...parseRule((!hasDay && implied[rule.get('FREQ') ?? '']) || 'WKST=MO'),
     ...rule,
   ]);
-}
-
-function isSameRule(a: Rule, b: Rule): boolean {
-  return a.size === b.size && [...a].every(([name, value]) => sorted(b.get(name)) === sorted(value));
-}
-
-function sorted(list = ''): string {
-  return list.split(',').sort().join();
+  return [...all]
+    .map(([name, list]) => `${name}=${list.split(',').sort().join()}`)
+    .sort()
+    .join(';');
 }
 
 /** Epoch milliseconds of an `UNTIL` such as `20261231T235959Z`; null if it is not one. */

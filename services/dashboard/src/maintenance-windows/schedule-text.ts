@@ -1,9 +1,7 @@
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
-import { joinWords } from '../components/filter-monitors.ts';
-import { formatUtcSpan } from '../components/format.ts';
-import { toLocal } from '../components/zoned-time.ts';
+import { formatSpan, formatUtcSpan, joinWords } from '../components/format.ts';
+import { offsetMs, toLocal } from '../components/zoned-time.ts';
 import { parseRule, readUntil, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
-import { formatDuration } from './window-values.ts';
 
 /** The fields of a window that decide its occurrences. */
 export type Schedule = Pick<MaintenanceWindow, 'startsAt' | 'endsAt' | 'rrule' | 'timeZone'>;
@@ -28,11 +26,20 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 );
 const ORDINALS = ['first', 'second', 'third', 'fourth', 'fifth'];
-const formats = new Map<string, Intl.DateTimeFormat>();
+/** For local times as if they were UTC. */
+const DATE_AND_TIME = new Intl.DateTimeFormat(undefined, {
+  timeZone: 'UTC',
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 
 /** Such as `Every week on Saturday, at 02:00 (Europe/Berlin), for 2 h each.` */
 export function describeSchedule({ startsAt, endsAt, rrule, timeZone }: Schedule): string {
-  const length = formatDuration(Date.parse(endsAt) - Date.parse(startsAt));
+  const length = formatSpan((Date.parse(endsAt) - Date.parse(startsAt)) / 1_000, 4);
   if (rrule === null) return `Once, on ${formatInZone(startsAt, timeZone)} (${timeZone}), for ${length}.`;
   const sentence = describeRrule(rrule, timeZone) ?? `By the rule ${rrule}`;
   // An hourly window has no single time of day.
@@ -111,18 +118,6 @@ export function describeOrdinal(number: number): string {
 
 /** Weekday, date and local time in a zone. @param iso ISO 8601 */
 export function formatInZone(iso: string, zone: string): string {
-  let format = formats.get(zone);
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat(undefined, {
-      timeZone: zone,
-      weekday: 'short',
-      day: 'numeric',
-      month: 'short',
-      year: 'numeric',
-      hour: '2-digit',
-      minute: '2-digit',
-    });
-    formats.set(zone, format);
-  }
-  return format.format(new Date(iso));
+  const epochMs = Date.parse(iso);
+  return DATE_AND_TIME.format(epochMs + offsetMs(epochMs, zone));
 }

@@ -5,7 +5,7 @@ import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/ma
 import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { errorsUnder } from '../components/form.ts';
+import { type ApiForm, errorsUnder, useApiForm } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
@@ -14,7 +14,7 @@ import { windowQuery, windowsQuery } from './queries.ts';
 import { RecurrenceFields } from './recurrence-fields.tsx';
 import { ScheduleFields } from './schedule-fields.tsx';
 import { previewErrors, usePreview, WindowPreview } from './window-preview.tsx';
-import { newValues, toBody, toUpdate, useWindowForm, valuesOf, type WindowValues } from './window-values.ts';
+import { findErrors, newValues, toBody, toUpdate, valuesOf, type WindowValues } from './window-values.ts';
 
 const route = getRouteApi('/signed-in/maintenance/new');
 
@@ -85,12 +85,17 @@ interface WindowFormProps {
 }
 
 /** The fields of a window beside a preview of its occurrences. */
-function WindowForm({ initialValues, windowId, action, save, onCancel }: WindowFormProps): ReactNode {
-  const form = useWindowForm(initialValues);
+function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): ReactNode {
+  const form: ApiForm<WindowValues> = useApiForm<WindowValues>({
+    initialValues,
+    validate: findErrors,
+    // The server's error of the rule is about several fields.
+    onValuesChange: () => form.clearFieldError('rrule'),
+  });
   const preview = usePreview(form.values, windowId);
   const errors = { ...previewErrors(preview), ...form.errors };
   return (
-    <SaveForm form={form} action={action} save={save} onCancel={onCancel}>
+    <SaveForm form={form} {...rest}>
       <Grid>
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack>

@@ -42,29 +42,20 @@ export function RegionsPage(): ReactNode {
                 label="Regions"
                 rows={byUrgency(regions)}
                 rowKey={({ region }) => region}
-                columns={[
-                  {
-                    title: 'Region',
-                    render: ({ region }) => (
-                      <code>{region === defaultRegion ? labelDefaultRegion(region) : region}</code>
-                    ),
-                  },
-                  { title: 'State', render: (region) => <StateBadge look={LOOKS[regionState(region)]} /> },
-                  { title: 'Checkers', render: ({ workers }) => workers ?? '–' },
-                  {
-                    title: 'Monitors',
-                    render: ({ region, monitors }) => (
-                      <TextLink to="/" search={{ region }} size="sm">
-                        {monitors}
-                      </TextLink>
-                    ),
-                  },
-                  { title: 'Waiting', render: ({ waiting }) => waiting ?? '–' },
-                  {
-                    title: 'Lag',
-                    render: ({ lagSeconds }) => (lagSeconds === null ? '–' : formatSpan(lagSeconds)),
-                  },
-                ]}
+                columns={{
+                  Region: ({ region }) => (
+                    <code>{region === defaultRegion ? labelDefaultRegion(region) : region}</code>
+                  ),
+                  State: (region) => <StateBadge look={LOOKS[regionState(region)]} />,
+                  Checkers: ({ workers }) => workers ?? '–',
+                  Monitors: ({ region, monitors }) => (
+                    <TextLink to="/" search={{ region }} size="sm">
+                      {monitors}
+                    </TextLink>
+                  ),
+                  Waiting: ({ waiting }) => waiting ?? '–',
+                  Lag: ({ lagSeconds }) => (lagSeconds === null ? '–' : formatSpan(lagSeconds)),
+                }}
               />
             </Panel>
           </>

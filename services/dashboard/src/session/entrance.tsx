@@ -1,5 +1,6 @@
 import { Center, Paper, Stack, Text, Title } from '@mantine/core';
-import { type ReactNode, useEffect } from 'react';
+import { useDocumentTitle } from '@mantine/hooks';
+import type { ReactNode } from 'react';
 import pageClasses from '../components/page.module.css';
 
 interface EntranceProps {
@@ -10,9 +11,7 @@ interface EntranceProps {
 
 /** The frame around the pages before signing in. */
 export function Entrance({ title, hint, children }: EntranceProps): ReactNode {
-  useEffect(() => {
-    document.title = `${title} · Tocsin`;
-  }, [title]);
+  useDocumentTitle(`${title} · Tocsin`);
   return (
     <Center mih="100vh" p="md" component="main">
       <Paper p="xl" w="100%" maw={420} className={pageClasses['panel'] ?? ''}>

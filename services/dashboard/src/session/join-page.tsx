@@ -1,10 +1,11 @@
-import { Alert, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { PasswordInput, Text, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { acceptInvitationSchema } from '@tocsin/contracts/people/user';
 import type { ReactNode } from 'react';
-import { api, describeError } from '../api/request.ts';
-import { useApiForm } from '../components/form.ts';
+import { api } from '../api/request.ts';
+import { bodyErrors, useApiForm } from '../components/form.ts';
+import { SaveForm } from '../components/save-form.tsx';
 import { Entrance } from './entrance.tsx';
 
 const setUpRoute = getRouteApi('/setup');
@@ -55,50 +56,38 @@ interface JoinFormProps {
 function JoinForm({ token, action, emailHint }: JoinFormProps): ReactNode {
   const router = useRouter();
   const queryClient = useQueryClient();
-  const toBody = ({ name, email, password }: typeof INITIAL_VALUES) => ({
+  const toBody = ({ email, ...values }: typeof INITIAL_VALUES) => ({
+    ...values,
     token,
-    name,
-    password,
-    ...(email.trim() !== '' && { email }),
+    email: email.trim() || null,
   });
-  const form = useApiForm({ schema: acceptInvitationSchema, initialValues: INITIAL_VALUES, toBody });
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: (values: typeof INITIAL_VALUES) =>
-      api('POST /api/dashboard/invitations/accept', { body: toBody(values) }),
-    onSuccess: async () => {
-      queryClient.clear();
-      await router.navigate({ to: '/', replace: true });
-    },
-    onError: (failure) => form.applyErrors(failure),
+  const form = useApiForm({
+    initialValues: INITIAL_VALUES,
+    validate: (values) => bodyErrors(acceptInvitationSchema, toBody(values)),
   });
+  const save = async (values: typeof INITIAL_VALUES): Promise<void> => {
+    await api('POST /api/dashboard/invitations/accept', { body: toBody(values) });
+    queryClient.clear();
+    await router.navigate({ to: '/', replace: true });
+  };
   return (
-    <form onSubmit={form.onSubmit((values) => mutate(values))} noValidate>
-      <Stack>
-        {error && (
-          <Alert color="red" role="alert">
-            {describeError(error)}
-          </Alert>
-        )}
-        <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
-        <TextInput
-          label="Email address"
-          type="email"
-          autoComplete="username"
-          required={emailHint === undefined}
-          description={emailHint}
-          {...form.getInputProps('email')}
-        />
-        <PasswordInput
-          label="Password"
-          description="At least 8 characters. A passphrase is best."
-          autoComplete="new-password"
-          required
-          {...form.getInputProps('password')}
-        />
-        <Button type="submit" fullWidth loading={isPending}>
-          {action}
-        </Button>
-      </Stack>
-    </form>
+    <SaveForm form={form} action={action} save={save} layout="entrance">
+      <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
+      <TextInput
+        label="Email address"
+        type="email"
+        autoComplete="username"
+        required={emailHint === undefined}
+        description={emailHint}
+        {...form.getInputProps('email')}
+      />
+      <PasswordInput
+        label="Password"
+        description="At least 8 characters. A passphrase is best."
+        autoComplete="new-password"
+        required
+        {...form.getInputProps('password')}
+      />
+    </SaveForm>
   );
 }

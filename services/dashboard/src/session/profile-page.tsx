@@ -1,16 +1,16 @@
 import { Badge, Button, Group, PasswordInput, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
-import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { LIMITS } from '@tocsin/contracts/limits';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { signInRoutes } from '@tocsin/contracts/identity/routes';
 import type { ReactNode } from 'react';
-import { api, describeError } from '../api/request.ts';
-import { ErrorNotice, Loaded } from '../components/load-states.tsx';
+import { showError, useRefresh } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
+import { bodyErrors, useApiForm } from '../components/form.ts';
+import { Loaded } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
+import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { browserName, currentSessionQuery, sessionsQuery } from './session.ts';
-
-const { min, max } = LIMITS.passwordCharacters;
 
 export function ProfilePage(): ReactNode {
   return (
@@ -25,7 +25,7 @@ export function ProfilePage(): ReactNode {
 }
 
 function Sessions(): ReactNode {
-  const queryClient = useQueryClient();
+  const refresh = useRefresh();
   const query = useQuery(sessionsQuery);
   const currentId = useQuery(currentSessionQuery).data?.session.id;
   const { mutate, isPending } = useMutation({
@@ -35,8 +35,8 @@ function Sessions(): ReactNode {
         ? api('POST /api/auth/revoke-other-sessions')
         : api('POST /api/auth/revoke-session', { body: { token } }),
     onSuccess: () => notifications.show({ message: 'Session ended' }),
-    onError: (error) => notifications.show({ color: 'red', message: describeError(error) }),
-    onSettled: () => queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+    onError: showError,
+    onSettled: () => refresh(sessionsQuery),
   });
   return (
     <Panel
@@ -90,50 +90,34 @@ function Sessions(): ReactNode {
 }
 
 function ChangePassword(): ReactNode {
-  const queryClient = useQueryClient();
-  const form = useForm({
+  const refresh = useRefresh();
+  const form = useApiForm({
     initialValues: { currentPassword: '', newPassword: '' },
-    validateInputOnChange: ['newPassword'],
-    validate: {
-      newPassword: ({ length }) =>
-        length < min || length > max ? `must have ${min} to ${max} characters` : null,
-    },
+    validate: (values) => bodyErrors(signInRoutes.changePassword.body, values),
   });
-  const { mutate, error, isPending, reset } = useMutation({
-    gcTime: 0,
-    mutationFn: (body: typeof form.values) => api('POST /api/auth/change-password', { body }),
-    onSuccess: async () => {
-      form.reset();
-      reset();
-      notifications.show({ message: 'Password changed. All other sessions have ended.' });
-      await queryClient.invalidateQueries({ queryKey: sessionsQuery.queryKey });
-    },
-  });
+  const save = async (body: typeof form.values): Promise<void> => {
+    await api('POST /api/auth/change-password', { body });
+    form.reset();
+    notifications.show({ message: 'Password changed. All other sessions have ended.' });
+    await refresh(sessionsQuery);
+  };
   return (
     <Panel title="Password">
-      <form noValidate onSubmit={form.onSubmit((values) => mutate(values))}>
-        <Stack>
-          <Quiet>Changing the password ends all other sessions.</Quiet>
-          <PasswordInput
-            label="Current password"
-            autoComplete="current-password"
-            required
-            {...form.getInputProps('currentPassword')}
-          />
-          <PasswordInput
-            label="New password"
-            autoComplete="new-password"
-            required
-            {...form.getInputProps('newPassword')}
-          />
-          {error && <ErrorNotice error={error} />}
-          <Group justify="flex-end">
-            <Button type="submit" loading={isPending}>
-              Change password
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+      <SaveForm form={form} action="Change password" save={save} layout="dialog">
+        <Quiet>Changing the password ends all other sessions.</Quiet>
+        <PasswordInput
+          label="Current password"
+          autoComplete="current-password"
+          required
+          {...form.getInputProps('currentPassword')}
+        />
+        <PasswordInput
+          label="New password"
+          autoComplete="new-password"
+          required
+          {...form.getInputProps('newPassword')}
+        />
+      </SaveForm>
     </Panel>
   );
 }

@@ -1,11 +1,13 @@
-import { Alert, Button, Divider, PasswordInput, Stack, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { Alert, Button, Divider, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { signInRoutes } from '@tocsin/contracts/identity/routes';
 import { parseUrl } from '@tocsin/contracts/parse-url';
 import type { ReactNode } from 'react';
-import { api, describeError } from '../api/request.ts';
+import { api } from '../api/request.ts';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { ErrorNotice } from '../components/load-states.tsx';
+import { SaveForm } from '../components/save-form.tsx';
 import { Entrance } from './entrance.tsx';
 import { signInMethodsQuery } from './session.ts';
 
@@ -32,50 +34,37 @@ export function SignInPage(): ReactNode {
 function PasswordForm({ from }: { readonly from: string }): ReactNode {
   const router = useRouter();
   const queryClient = useQueryClient();
-  const form = useForm({ initialValues: { email: '', password: '' } });
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: (body: typeof form.values) => api('POST /api/auth/sign-in/email', { body }),
-    // A 401 means a wrong password here.
-    meta: { session: true },
-    gcTime: 0,
-    onSuccess: async () => {
-      queryClient.clear();
-      await router.navigate({ href: from, replace: true });
-    },
+  const form = useApiForm({
+    initialValues: { email: '', password: '' },
+    validate: (values) => bodyErrors(signInRoutes.signIn.body, values),
   });
+  const signIn = async (body: typeof form.values): Promise<void> => {
+    await api('POST /api/auth/sign-in/email', { body });
+    queryClient.clear();
+    await router.navigate({ href: from, replace: true });
+  };
   return (
-    <form onSubmit={form.onSubmit((values) => mutate(values))}>
-      <Stack>
-        {error && (
-          <Alert color="red" role="alert">
-            {describeError(error)}
-          </Alert>
-        )}
-        <TextInput
-          label="Email address"
-          type="email"
-          autoComplete="username"
-          required
-          {...form.getInputProps('email')}
-        />
-        <PasswordInput
-          label="Password"
-          autoComplete="current-password"
-          required
-          {...form.getInputProps('password')}
-        />
-        <Button type="submit" fullWidth loading={isPending}>
-          Sign in
-        </Button>
-      </Stack>
-    </form>
+    <SaveForm form={form} action="Sign in" save={signIn} layout="entrance">
+      <TextInput
+        label="Email address"
+        type="email"
+        autoComplete="username"
+        required
+        {...form.getInputProps('email')}
+      />
+      <PasswordInput
+        label="Password"
+        autoComplete="current-password"
+        required
+        {...form.getInputProps('password')}
+      />
+    </SaveForm>
   );
 }
 
 function ProviderButton({ from }: { readonly from: string }): ReactNode {
   const { mutate, error, isPending, isSuccess } = useMutation({
     mutationFn: () => api('POST /api/auth/sign-in/social', { body: { provider: 'oidc', callbackURL: from } }),
-    meta: { session: true },
     onSuccess: ({ url }) => window.location.assign(url),
   });
   return (
