@@ -6,11 +6,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { CodeBlock, IconButton, RowButton } from '../components/buttons.tsx';
+import { CodeBlock, IconButton } from '../components/buttons.tsx';
 import { ConfirmButton, ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { DataTable, EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, Time, useNow } from '../components/text.tsx';
 import { apiKeysQuery } from '../people/queries.ts';
@@ -98,9 +99,7 @@ function DeleteKey({ apiKey: { id, name } }: { readonly apiKey: ApiKey }): React
   };
   return (
     <ConfirmButton
-      trigger={(open) => (
-        <RowButton icon={IconTrash} hint="Delete" label={`Delete the key ${name}`} onClick={open} />
-      )}
+      button={{ icon: IconTrash, hint: 'Delete', label: `Delete the key ${name}` }}
       title="Delete API key"
       action="Delete"
       name={name}

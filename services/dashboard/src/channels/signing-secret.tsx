@@ -62,11 +62,7 @@ function SecretActions({ channelId: id }: SigningSecretProps): ReactNode {
           </IconButton>
         )}
         <ConfirmButton
-          trigger={(open) => (
-            <IconButton size="xs" icon={IconRefresh} onClick={open} aria-haspopup="dialog">
-              Rotate
-            </IconButton>
-          )}
+          button={{ size: 'xs', icon: IconRefresh, children: 'Rotate' }}
           title="Rotate the signing secret"
           action="Rotate"
           onConfirm={() => rotate.mutateAsync()}

@@ -1,12 +1,15 @@
 import { ActionIcon, Button, type ButtonProps, CopyButton as Copy, Tooltip } from '@mantine/core';
 import { type Icon, IconCheck, IconCopy } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import classes from './code-block.module.css';
+import { showError } from '../api/mutations.ts';
+import classes from './buttons.module.css';
 
-interface IconButtonProps extends ButtonProps {
+export interface IconButtonProps extends ButtonProps {
   readonly icon: Icon;
   readonly onClick: () => void;
   readonly 'aria-haspopup'?: 'dialog';
+  readonly 'aria-label'?: string;
 }
 
 /** A secondary button with an icon before its label. */
@@ -15,7 +18,20 @@ export function IconButton({ icon: Icon, ...props }: IconButtonProps): ReactNode
   return <Button variant="default" leftSection={<Icon size={size} aria-hidden />} {...props} />;
 }
 
-interface RowButtonProps {
+interface ActionButtonProps extends Omit<IconButtonProps, 'onClick'> {
+  readonly action: () => Promise<unknown>;
+}
+
+/** A button that loads while its action runs. An error of the action becomes a notification. */
+export function ActionButton({ action, ...props }: ActionButtonProps): ReactNode {
+  const { mutate, isPending } = useMutation({
+    mutationFn: async () => void (await action()),
+    onError: showError,
+  });
+  return <IconButton loading={isPending} onClick={() => mutate()} {...props} />;
+}
+
+export interface RowButtonProps {
   readonly icon: Icon;
   /** Shown on hover, such as "Delete". */
   readonly hint: string;
@@ -45,7 +61,7 @@ export function CopyButton({ value, what }: { readonly value: string; readonly w
           icon={copied ? IconCheck : IconCopy}
           color={copied ? 'teal' : 'gray'}
           hint={copied ? 'Copied' : 'Copy'}
-          label={copied ? `Copied ${what}` : `Copy ${what}`}
+          label={`${copied ? 'Copied' : 'Copy'} ${what}`}
           onClick={copy}
         />
       )}

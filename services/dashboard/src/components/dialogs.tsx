@@ -5,7 +5,7 @@ import { IconTrash } from '@tabler/icons-react';
 import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
-import { IconButton } from './buttons.tsx';
+import { IconButton, type IconButtonProps, RowButton, type RowButtonProps } from './buttons.tsx';
 import { ErrorNotice } from './load-states.tsx';
 
 interface QuestionProps {
@@ -19,8 +19,8 @@ interface QuestionProps {
   readonly color?: string;
   /** Must be typed before the button works. */
   readonly name?: string;
-  /** The dialog closes afterwards, or shows the error. */
-  readonly onConfirm: () => unknown;
+  /** Gets the values of inputs among the children. The dialog closes afterwards, or shows the error. */
+  readonly onConfirm: (choices: FormData) => unknown;
   readonly onClose: () => void;
 }
 
@@ -43,7 +43,7 @@ function Question(props: QuestionProps): ReactNode {
   const { children, action, cancel = 'Keep it', color = 'red', name, onConfirm, onClose } = props;
   const [typed, setTyped] = useState('');
   const { mutate, error, isPending } = useMutation({
-    mutationFn: async () => void (await onConfirm()),
+    mutationFn: async (choices: FormData) => void (await onConfirm(choices)),
     onSuccess: onClose,
   });
   const confirmed = name === undefined || typed.trim() === name;
@@ -51,7 +51,7 @@ function Question(props: QuestionProps): ReactNode {
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (confirmed) mutate();
+        if (confirmed) mutate(new FormData(event.currentTarget));
       }}
     >
       <Stack>
@@ -86,15 +86,19 @@ function Question(props: QuestionProps): ReactNode {
 }
 
 interface ConfirmButtonProps extends Omit<ConfirmDialogProps, 'opened' | 'onClose'> {
-  readonly trigger: (open: () => void) => ReactNode;
+  readonly button: Omit<IconButtonProps, 'onClick'> | Omit<RowButtonProps, 'onClick'>;
 }
 
 /** A button that asks for a confirmation. */
-export function ConfirmButton({ trigger, ...dialog }: ConfirmButtonProps): ReactNode {
+export function ConfirmButton({ button, ...dialog }: ConfirmButtonProps): ReactNode {
   const [opened, { open, close }] = useDisclosure();
   return (
     <>
-      {trigger(open)}
+      {'hint' in button ? (
+        <RowButton {...button} onClick={open} />
+      ) : (
+        <IconButton {...button} onClick={open} aria-haspopup="dialog" />
+      )}
       <ConfirmDialog opened={opened} onClose={close} {...dialog} />
     </>
   );
@@ -129,11 +133,7 @@ export function DeleteButton(props: DeleteButtonProps): ReactNode {
   };
   return (
     <ConfirmButton
-      trigger={(open) => (
-        <IconButton icon={IconTrash} onClick={open} aria-haspopup="dialog">
-          Delete
-        </IconButton>
-      )}
+      button={{ icon: IconTrash, children: 'Delete' }}
       action="Delete"
       onConfirm={removeAndLeave}
       {...dialog}

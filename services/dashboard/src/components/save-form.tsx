@@ -8,7 +8,7 @@ import type { ApiForm } from './form.ts';
 import { ErrorNotice } from './load-states.tsx';
 import classes from './save-form.module.css';
 
-interface SaveFormProps<Values extends Record<string, unknown>> {
+export interface SaveFormProps<Values extends Record<string, unknown>> {
   readonly form: ApiForm<Values>;
   /** The label of the submit button, such as "Create channel". */
   readonly action: string;

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { formatUtc } from '../components/format.ts';
-import { DataTable } from '../components/page.tsx';
+import { DataTable } from '../components/data-table.tsx';
 import { Quiet } from '../components/text.tsx';
 import { readerZone } from '../components/zoned-time.ts';
 import { describeSchedule, describeScheduleUtc, formatInZone, type Schedule } from './schedule-text.ts';

@@ -8,7 +8,7 @@ import { api } from '../api/request.ts';
 import { type ApiForm, errorsUnder, useApiForm } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
-import { SaveForm } from '../components/save-form.tsx';
+import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
 import { readerZone } from '../components/zoned-time.ts';
 import { windowQuery, windowsQuery } from './queries.ts';
 import { RecurrenceFields } from './recurrence-fields.tsx';
@@ -18,7 +18,7 @@ import { findErrors, newValues, toBody, toUpdate, valuesOf, type WindowValues } 
 
 const route = getRouteApi('/signed-in/maintenance/new');
 
-export function NewMaintenanceWindowPage(): ReactNode {
+export function NewWindowPage(): ReactNode {
   const { monitorId } = route.useSearch();
   const navigate = useNavigate();
   const refresh = useRefresh();
@@ -74,14 +74,10 @@ export function EditWindowForm({ window, onDone }: EditWindowFormProps): ReactNo
   );
 }
 
-interface WindowFormProps {
+interface WindowFormProps extends Omit<SaveFormProps<WindowValues>, 'form' | 'children'> {
   readonly initialValues: WindowValues;
   /** Null: a new window. */
   readonly windowId: string | null;
-  /** The label of the submit button. */
-  readonly action: string;
-  readonly save: (values: WindowValues) => Promise<unknown>;
-  readonly onCancel: () => void;
 }
 
 /** The fields of a window beside a preview of its occurrences. */

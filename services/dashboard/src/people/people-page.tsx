@@ -1,17 +1,18 @@
-import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { IconUserPlus } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { IconUserPlus, IconX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import { showError, useRefresh } from '../api/mutations.ts';
+import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { CodeBlock, IconButton } from '../components/buttons.tsx';
+import { ActionButton, CodeBlock, IconButton } from '../components/buttons.tsx';
 import { ResultDialog } from '../components/dialogs.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { DataTable, PageHeader, Panel } from '../components/page.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Time } from '../components/text.tsx';
 import { invitationsQuery, usersQuery } from './queries.ts';
@@ -66,12 +67,14 @@ export function PeoplePage(): ReactNode {
 
 function InvitationTable({ invitations }: { readonly invitations: readonly Invitation[] }): ReactNode {
   const refresh = useRefresh();
-  const revoke = useMutation({
-    mutationFn: (id: string) => api('DELETE /api/dashboard/invitations/:id', { id }),
-    onSuccess: () => notifications.show({ message: 'Invitation revoked. Its link no longer works.' }),
-    onError: showError,
-    onSettled: () => refresh(invitationsQuery),
-  });
+  const revoke = async (id: string): Promise<void> => {
+    try {
+      await api('DELETE /api/dashboard/invitations/:id', { id });
+      notifications.show({ message: 'Invitation revoked. Its link no longer works.' });
+    } finally {
+      await refresh(invitationsQuery);
+    }
+  };
   return (
     <Panel title="Open invitations">
       <DataTable
@@ -83,14 +86,9 @@ function InvitationTable({ invitations }: { readonly invitations: readonly Invit
           Role: ({ role }) => role,
           Expires: ({ expiresAt }) => <Time value={expiresAt} as="ago" />,
           Actions: ({ id }) => (
-            <Button
-              size="xs"
-              variant="default"
-              loading={revoke.isPending && revoke.variables === id}
-              onClick={() => revoke.mutate(id)}
-            >
+            <ActionButton size="xs" icon={IconX} action={() => revoke(id)}>
               Revoke
-            </Button>
+            </ActionButton>
           ),
         }}
       />

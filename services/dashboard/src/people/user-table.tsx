@@ -4,13 +4,13 @@ import { IconUserMinus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { User } from '@tocsin/contracts/people/user';
 import { USER_ROLES, type UserRole } from '@tocsin/contracts/vocabulary';
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { showError, useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { RowButton } from '../components/buttons.tsx';
 import { ConfirmButton } from '../components/dialogs.tsx';
 import { formatCount, listNames } from '../components/format.ts';
-import { DataTable, Panel } from '../components/page.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
 import { meQuery } from '../session/session.ts';
 import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
@@ -61,42 +61,29 @@ function RoleSelect({ user }: { readonly user: User }): ReactNode {
 
 function RemoveUser({ user: { id, name } }: { readonly user: User }): ReactNode {
   const refresh = useRefresh();
-  const [revokes, setRevokes] = useState(true);
-  const remove = async (): Promise<void> => {
-    const query = { revokeApiKeys: revokes ? 'true' : 'false' } as const;
+  const remove = async (choices: FormData): Promise<void> => {
+    const keepsKeys = choices.getAll('revokeApiKeys').at(-1) === 'false';
+    const query = { revokeApiKeys: keepsKeys ? 'false' : 'true' } as const;
     await api('DELETE /api/dashboard/users/:id', { id, query });
     await refresh(usersQuery, invitationsQuery, apiKeysQuery);
     notifications.show({ message: `${name} was removed and signed out everywhere.` });
   };
-  const trigger = (open: () => void): ReactNode => {
-    const ask = (): void => {
-      setRevokes(true);
-      open();
-    };
-    return <RowButton icon={IconUserMinus} hint="Remove" label={`Remove ${name}`} onClick={ask} />;
-  };
   return (
     <ConfirmButton
-      trigger={trigger}
+      button={{ icon: IconUserMinus, hint: 'Remove', label: `Remove ${name}` }}
       title="Remove from the account"
       action="Remove"
       name={name}
       onConfirm={remove}
     >
       This person is signed out at once. Their open invitations are revoked. Monitors and channels stay.
-      <RevokeKeys userId={id} revokes={revokes} onChange={setRevokes} />
+      <RevokeKeys userId={id} />
     </ConfirmButton>
   );
 }
 
-interface RevokeKeysProps {
-  readonly userId: string;
-  readonly revokes: boolean;
-  readonly onChange: (revokes: boolean) => void;
-}
-
 /** Also shows how many keys have no recorded creator, since this user may have created them. */
-function RevokeKeys({ userId, revokes, onChange }: RevokeKeysProps): ReactNode {
+function RevokeKeys({ userId }: { readonly userId: string }): ReactNode {
   // Loaded anew, since these are the keys that are about to be revoked.
   const { data: keys } = useQuery({ ...apiKeysQuery, staleTime: 0 });
   const names = keys?.filter(({ createdBy }) => createdBy?.id === userId).map(({ name }) => name);
@@ -104,13 +91,17 @@ function RevokeKeys({ userId, revokes, onChange }: RevokeKeysProps): ReactNode {
   return (
     <>
       {names?.length !== 0 && (
-        <Checkbox
-          mt="sm"
-          checked={revokes}
-          onChange={(event) => onChange(event.currentTarget.checked)}
-          label={describeKeys(names)}
-          description="The next request with any of them is rejected. You cannot restore a revoked key."
-        />
+        <>
+          <input type="hidden" name="revokeApiKeys" value="false" />
+          <Checkbox
+            mt="sm"
+            name="revokeApiKeys"
+            value="true"
+            defaultChecked
+            label={describeKeys(names)}
+            description="The next request with any of them is rejected. You cannot restore a revoked key."
+          />
+        </>
       )}
       {unrecorded > 0 && (
         <Quiet mt="sm">Not revoked: {formatCount(unrecorded, 'API key')} without a recorded creator.</Quiet>

@@ -1,12 +1,15 @@
-import { Badge, Button, Group, PasswordInput, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
+import { Badge, PasswordInput, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { IconLogout } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { signInRoutes } from '@tocsin/contracts/identity/routes';
 import type { ReactNode } from 'react';
-import { showError, useRefresh } from '../api/mutations.ts';
+import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
+import { ActionButton } from '../components/buttons.tsx';
 import { bodyErrors, useApiForm } from '../components/form.ts';
-import { Loaded } from '../components/load-states.tsx';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
+import { DataTable } from '../components/data-table.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet, Time } from '../components/text.tsx';
@@ -16,10 +19,10 @@ export function ProfilePage(): ReactNode {
   return (
     <>
       <PageHeader title="Profile and sessions" />
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
+      <Stack>
         <Sessions />
         <ChangePassword />
-      </SimpleGrid>
+      </Stack>
     </>
   );
 }
@@ -28,61 +31,51 @@ function Sessions(): ReactNode {
   const refresh = useRefresh();
   const query = useQuery(sessionsQuery);
   const currentId = useQuery(currentSessionQuery).data?.session.id;
-  const { mutate, isPending } = useMutation({
-    /** @param token of the session to end, or null for every other session */
-    mutationFn: (token: string | null) =>
-      token === null
-        ? api('POST /api/auth/revoke-other-sessions')
-        : api('POST /api/auth/revoke-session', { body: { token } }),
-    onSuccess: () => notifications.show({ message: 'Session ended' }),
-    onError: showError,
-    onSettled: () => refresh(sessionsQuery),
-  });
+  const end = async (request: Promise<unknown>): Promise<void> => {
+    try {
+      await request;
+      notifications.show({ message: 'Session ended.' });
+    } finally {
+      await refresh(sessionsQuery);
+    }
+  };
+  const endOthers = (): Promise<void> => end(api('POST /api/auth/revoke-other-sessions'));
   return (
     <Panel
       title="Sessions"
       actions={
         query.data?.some(({ id }) => id !== currentId) && (
-          <Button size="xs" variant="default" loading={isPending} onClick={() => mutate(null)}>
+          <ActionButton size="xs" icon={IconLogout} action={endOthers}>
             Sign out all other sessions
-          </Button>
+          </ActionButton>
         )
       }
     >
-      <Loaded query={query} pending={<Skeleton h={90} />}>
+      <Loaded query={query} pending={<Placeholder heights={[90]} />}>
         {(sessions) => (
-          <Stack gap="sm">
-            {sessions.map(({ id, token, userAgent, ipAddress, createdAt }) => (
-              <Group key={id} justify="space-between" wrap="nowrap">
-                <Stack gap={0}>
-                  <Group gap="xs">
-                    <Text size="sm" fw={600}>
-                      {browserName(userAgent)}
-                    </Text>
-                    {id === currentId && (
-                      <Badge size="sm" variant="light">
-                        This session
-                      </Badge>
-                    )}
-                  </Group>
-                  <Quiet size="xs">
-                    {ipAddress ? `${ipAddress} · ` : ''}
-                    since <Time value={createdAt} />
-                  </Quiet>
-                </Stack>
-                {id !== currentId && (
-                  <Button
+          <DataTable
+            label="Sessions"
+            rows={sessions}
+            rowKey={({ id }) => id}
+            columns={{
+              Browser: ({ userAgent }) => browserName(userAgent),
+              'IP address': ({ ipAddress }) => ipAddress || '–',
+              'Signed in': ({ createdAt }) => <Time value={createdAt} />,
+              Actions: ({ id, token, userAgent }) =>
+                id === currentId ? (
+                  <Badge variant="light">This session</Badge>
+                ) : (
+                  <ActionButton
                     size="xs"
-                    variant="default"
-                    onClick={() => mutate(token)}
+                    icon={IconLogout}
+                    action={() => end(api('POST /api/auth/revoke-session', { body: { token } }))}
                     aria-label={`Sign out ${browserName(userAgent)}`}
                   >
                     Sign out
-                  </Button>
-                )}
-              </Group>
-            ))}
-          </Stack>
+                  </ActionButton>
+                ),
+            }}
+          />
         )}
       </Loaded>
     </Panel>

@@ -14,7 +14,8 @@ import type {
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { DataTable, EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { DataTable } from '../components/data-table.tsx';
+import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, StateBadge, type StateLook, TextLink, Time } from '../components/text.tsx';
 import { ScheduleSentence } from './occurrence-table.tsx';
 import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
@@ -30,7 +31,7 @@ const LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> = {
   ended: { label: 'Ended', icon: IconCheck, tone: 'quiet' },
 };
 
-export function MaintenanceWindowsPage(): ReactNode {
+export function WindowsPage(): ReactNode {
   const query = useQuery(windowsQuery);
   return (
     <>

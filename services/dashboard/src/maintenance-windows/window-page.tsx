@@ -16,7 +16,7 @@ import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx
 import { PageHeader, Panel } from '../components/page.tsx';
 import { Quiet, StatusBadge, TextLink, Time } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
-import { WindowStateBadge } from './maintenance-windows-page.tsx';
+import { WindowStateBadge } from './windows-page.tsx';
 import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';
 import { windowQuery, windowsQuery } from './queries.ts';
 import { EditWindowForm } from './window-form.tsx';
@@ -28,7 +28,7 @@ interface WindowProps {
   readonly window: MaintenanceWindow;
 }
 
-export function MaintenanceWindowPage(): ReactNode {
+export function WindowPage(): ReactNode {
   const { windowId } = route.useParams();
   const query = useQuery(windowQuery(windowId));
   if (isStatus(query.error, 404)) return <NotFoundPage />;
@@ -153,11 +153,7 @@ function EndNow({ window: { id, nextOccurrence } }: WindowProps): ReactNode {
   };
   return (
     <ConfirmButton
-      trigger={(open) => (
-        <IconButton variant="filled" icon={IconPlayerStop} onClick={open} aria-haspopup="dialog">
-          End now
-        </IconButton>
-      )}
+      button={{ variant: 'filled', icon: IconPlayerStop, children: 'End now' }}
       title="End maintenance now"
       action="End now"
       cancel="Keep it running"
