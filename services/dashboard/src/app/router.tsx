@@ -50,13 +50,13 @@ const setUp = createRoute({
   getParentRoute: () => root,
   path: '/setup',
   validateSearch: tokenSearch,
-  component: lazy(() => import('../session/join-page.tsx'), 'SetUpPage'),
+  component: lazy(() => import('../session/sign-in-page.tsx'), 'SetUpPage'),
 });
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
   validateSearch: tokenSearch,
-  component: lazy(() => import('../session/join-page.tsx'), 'InvitationPage'),
+  component: lazy(() => import('../session/sign-in-page.tsx'), 'InvitationPage'),
 });
 const monitors = createRoute({
   getParentRoute: () => signedIn,

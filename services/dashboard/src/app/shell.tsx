@@ -11,7 +11,6 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import {
   IconActivityHeartbeat,
   IconBook,
@@ -31,11 +30,12 @@ import {
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { describeError } from '../api/request.ts';
+import { showError } from '../api/mutations.ts';
+import { api } from '../api/request.ts';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
-import { meQuery, signOut } from '../session/session.ts';
+import { meQuery } from '../session/session.ts';
 import classes from './shell.module.css';
 
 const PAGES = [
@@ -146,11 +146,10 @@ function AccountMenu(): ReactNode {
   const { data: me } = useQuery(meQuery);
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { mutate } = useMutation({
-    mutationFn: signOut,
+    mutationFn: () => api('POST /api/auth/sign-out'),
     // A page load removes everything of the session from memory.
     onSuccess: () => window.location.assign('/sign-in'),
-    onError: (error) =>
-      notifications.show({ color: 'red', message: `Signing out failed: ${describeError(error)}` }),
+    onError: showError,
   });
   return (
     <Menu width={240} position="bottom-end">

@@ -11,14 +11,14 @@ import { ActionButton, IconButton } from '../components/buttons.tsx';
 import { DeleteButton } from '../components/dialogs.tsx';
 import { ErrorNotice, Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
-import { Quiet, Time } from '../components/text.tsx';
+import { Quiet, StateBadge, Time } from '../components/text.tsx';
 import { ChannelSettings } from './channel-settings.tsx';
 import { channelState, describeMonitors } from './channel-text.ts';
 import { AttemptSummary } from './delivery-details.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 import { channelQuery, channelsQuery } from './queries.ts';
 import { SigningSecret } from './signing-secret.tsx';
-import { ChannelStateBadge, DeliveryStateBadge } from './state-badges.tsx';
+import { ChannelStateBadge, DELIVERY_LOOKS } from './state-badges.tsx';
 
 const route = getRouteApi('/signed-in/channels/$channelId');
 
@@ -96,7 +96,7 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
       );
     case 'switched-off':
       return (
-        <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Disabled by hand">
+        <Alert color="gray" icon={<IconPlayerPause aria-hidden />} title="Disabled manually">
           Nothing is sent. New alerts are held until you redeliver them.
         </Alert>
       );
@@ -148,7 +148,7 @@ function ChannelTest({ channelId }: { readonly channelId: string }): ReactNode {
           <ErrorNotice error={error} />
         ) : data !== undefined ? (
           <AttemptSummary attempt={data.attempt}>
-            <DeliveryStateBadge state={data.delivered ? 'delivered' : 'failed'} />
+            <StateBadge look={DELIVERY_LOOKS[data.delivered ? 'delivered' : 'failed']} />
           </AttemptSummary>
         ) : (
           <Quiet>Sends one signed test event, without retries. Disabled channels can be tested, too.</Quiet>

@@ -114,13 +114,7 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
   return (
     <SaveForm form={form} {...rest}>
       <Stack maw={640}>
-        <TextInput
-          label="Name"
-          description="Such as “On call”."
-          required
-          autoComplete="off"
-          {...form.getInputProps('name')}
-        />
+        <TextInput label="Name" description="Such as “On call”." required {...form.getInputProps('name')} />
         <TextInput
           label="URL"
           description="Webhooks are sent to this HTTPS URL. It must not contain a user name or password."
@@ -128,7 +122,6 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
           type="url"
           inputMode="url"
           required
-          autoComplete="off"
           {...form.getInputProps('url')}
         />
         <Radio.Group

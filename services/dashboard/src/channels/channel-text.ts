@@ -12,13 +12,6 @@ export const EVENT_LABELS: Record<WebhookEvent, string> = {
   'incident.resolved': 'Incident resolved',
 };
 
-export const STATE_LABELS: Record<DeliveryState, string> = {
-  pending: 'Pending',
-  delivered: 'Delivered',
-  failed: 'Failed',
-  held: 'Held',
-};
-
 /** `switched-off`: disabled by a person; `disabled`: disabled by Tocsin, which records the reason. */
 export function channelState({
   enabled,

@@ -14,18 +14,24 @@ import { ChannelStateBadge } from './state-badges.tsx';
 
 export function ChannelsPage(): ReactNode {
   const query = useQuery(channelsQuery);
+  const create = (
+    <Button component={Link} to="/channels/new" leftSection={<IconPlus size={16} aria-hidden />}>
+      New channel
+    </Button>
+  );
+  const empty = (
+    <EmptyState icon={IconWebhook} title="No channels yet" action={create}>
+      A channel is an HTTPS URL that receives a signed webhook for each outage and recovery.
+    </EmptyState>
+  );
   return (
     <>
       <PageHeader
         title="Channels"
         hint="Webhook endpoints that receive alerts when a monitor goes down or recovers."
-        actions={
-          <Button component={Link} to="/channels/new" leftSection={<IconPlus size={16} aria-hidden />}>
-            New channel
-          </Button>
-        }
+        actions={create}
       />
-      <Loaded query={query} pending={<Placeholder heights={[220]} />} empty={<NoChannels />}>
+      <Loaded query={query} pending={<Placeholder heights={[220]} />} empty={empty}>
         {(channels) => (
           <Panel>
             <DataTable
@@ -56,22 +62,6 @@ export function ChannelsPage(): ReactNode {
         )}
       </Loaded>
     </>
-  );
-}
-
-function NoChannels(): ReactNode {
-  return (
-    <EmptyState
-      icon={IconWebhook}
-      title="No channels yet"
-      action={
-        <Button component={Link} to="/channels/new">
-          Create the first channel
-        </Button>
-      }
-    >
-      A channel is an HTTPS URL that receives a signed webhook for each outage and recovery.
-    </EmptyState>
   );
 }
 

@@ -8,16 +8,16 @@ import { type ReactNode, useState } from 'react';
 import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, Panel } from '../components/page.tsx';
-import { Quiet, Time } from '../components/text.tsx';
-import { EVENT_LABELS, NO_NEXT_ATTEMPT, STATE_LABELS } from './channel-text.ts';
+import { Quiet, StateBadge, Time } from '../components/text.tsx';
+import { EVENT_LABELS, NO_NEXT_ATTEMPT } from './channel-text.ts';
 import { DeliveryDrawer, MonitorName } from './delivery-details.tsx';
 import { deliveriesQuery } from './queries.ts';
 import { RedeliverRange } from './redeliver.tsx';
-import { DeliveryStateBadge } from './state-badges.tsx';
+import { DELIVERY_LOOKS } from './state-badges.tsx';
 
 const FILTERS = [
   { value: 'all', label: 'All' },
-  ...DELIVERY_STATES.map((state) => ({ value: state, label: STATE_LABELS[state] })),
+  ...DELIVERY_STATES.map((state) => ({ value: state, label: DELIVERY_LOOKS[state].label })),
 ];
 
 /** Past and pending webhooks of a channel. */
@@ -76,10 +76,10 @@ function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps): ReactNode {
         ),
         Monitor: (delivery) => <MonitorName delivery={delivery} />,
         Time: ({ timestamp }) => <Time value={timestamp} />,
-        State: ({ state }) => <DeliveryStateBadge state={state} />,
+        State: ({ state }) => <StateBadge look={DELIVERY_LOOKS[state]} />,
         Attempts: ({ attemptCount }) => attemptCount,
         'Next attempt': ({ state, nextAttemptAt }) =>
-          state === 'pending' && nextAttemptAt !== null ? (
+          nextAttemptAt !== null ? (
             <Time value={nextAttemptAt} as="ago" />
           ) : (
             <Quiet inline>{NO_NEXT_ATTEMPT[state]}</Quiet>

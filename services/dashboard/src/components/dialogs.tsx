@@ -67,7 +67,6 @@ function Question(props: QuestionProps): ReactNode {
             }
             value={typed}
             onChange={(event) => setTyped(event.currentTarget.value)}
-            autoComplete="off"
             data-autofocus
           />
         )}

@@ -16,6 +16,6 @@ test('matches every word in the name or the URL', () => {
 });
 
 test('sorts by name with numeric order, selected monitors first', () => {
-  expect(names(sortMonitors(monitors, new Set()))).toEqual(['Blog', 'Shop 9', 'Shop 10']);
+  expect(names(sortMonitors(monitors))).toEqual(['Blog', 'Shop 9', 'Shop 10']);
   expect(names(sortMonitors(monitors, new Set(['0'])))).toEqual(['Shop 10', 'Blog', 'Shop 9']);
 });

@@ -20,7 +20,7 @@ export function filterMonitors<Choice extends Pick<Monitor, 'name' | 'url'>>(
 /** Sorts by name, with the monitors of `first` before the others. */
 export function sortMonitors<Choice extends Pick<Monitor, 'id' | 'name'>>(
   monitors: readonly Choice[],
-  first: ReadonlySet<string>,
+  first: ReadonlySet<string> = new Set(),
 ): readonly Choice[] {
   const { compare } = new Intl.Collator(undefined, { numeric: true });
   return monitors.toSorted(

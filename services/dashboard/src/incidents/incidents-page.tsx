@@ -2,7 +2,7 @@ import { Button, Group, SegmentedControl, Select, Stack } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useMemo } from 'react';
+import type { ReactNode } from 'react';
 import { EmptyState, PageHeader } from '../components/page.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { OpenIncidents, ResolvedIncidents } from './incident-lists.tsx';
@@ -89,15 +89,14 @@ interface MonitorFilterProps {
 }
 
 function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNode {
-  const { data } = useQuery(monitorsQuery);
-  const choices = useMemo(() => data?.map(({ id, name }) => ({ value: id, label: name })) ?? [], [data]);
+  const { data = [] } = useQuery(monitorsQuery);
   return (
     <Select
       aria-label="Monitor"
       placeholder="All monitors"
       size="sm"
       w={{ base: '100%', xs: 240 }}
-      data={choices}
+      data={data.map(({ id, name }) => ({ value: id, label: name }))}
       value={value}
       onChange={onChange}
       searchable

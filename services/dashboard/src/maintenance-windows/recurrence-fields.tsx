@@ -43,7 +43,6 @@ export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode
           label="Rule"
           description="An RFC 5545 rule without DTSTART, such as FREQ=WEEKLY;BYDAY=SA. FREQ is HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY."
           required
-          autoComplete="off"
           spellCheck={false}
           styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
           {...form.getInputProps('rrule')}

@@ -93,7 +93,6 @@ function DurationInput({ valueMs, onChange }: DurationInputProps): ReactNode {
         }}
         onBlur={() => setTyped(null)}
         error={isInvalid && `Enter a duration. ${DURATION_EXAMPLES}`}
-        autoComplete="off"
       />
       <Group gap={4} mt={6}>
         {DURATIONS_MS.map((durationMs) => (

@@ -1,4 +1,4 @@
-import { Grid, Stack, TextInput } from '@mantine/core';
+import { SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
@@ -92,36 +92,31 @@ function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): Reac
   const errors = { ...previewErrors(preview), ...form.errors };
   return (
     <SaveForm form={form} {...rest}>
-      <Grid>
-        <Grid.Col span={{ base: 12, md: 7 }}>
-          <Stack>
-            <Panel title="Name and schedule">
-              <Stack>
-                <TextInput
-                  label="Name"
-                  description="Such as “Database upgrade”."
-                  required
-                  autoComplete="off"
-                  {...form.getInputProps('name')}
-                />
-                <ScheduleFields form={form} errors={errors} />
-                <RecurrenceFields form={form} errors={errors} />
-              </Stack>
-            </Panel>
-            <Panel title="Affected monitors">
-              <MonitorSelect
-                label="Monitors"
-                value={form.values.monitorIds}
-                onChange={(ids) => form.setFieldValue('monitorIds', ids)}
-                error={errorsUnder(form.errors, 'monitorIds')}
+      <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: 'start' }}>
+        <Stack>
+          <Panel title="Name and schedule">
+            <Stack>
+              <TextInput
+                label="Name"
+                description="Such as “Database upgrade”."
+                required
+                {...form.getInputProps('name')}
               />
-            </Panel>
-          </Stack>
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, md: 5 }}>
-          <WindowPreview {...preview} />
-        </Grid.Col>
-      </Grid>
+              <ScheduleFields form={form} errors={errors} />
+              <RecurrenceFields form={form} errors={errors} />
+            </Stack>
+          </Panel>
+          <Panel title="Affected monitors">
+            <MonitorSelect
+              label="Monitors"
+              value={form.values.monitorIds}
+              onChange={(ids) => form.setFieldValue('monitorIds', ids)}
+              error={errorsUnder(form.errors, 'monitorIds')}
+            />
+          </Panel>
+        </Stack>
+        <WindowPreview {...preview} />
+      </SimpleGrid>
     </SaveForm>
   );
 }

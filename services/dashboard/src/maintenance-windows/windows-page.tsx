@@ -16,7 +16,7 @@ import type { ReactNode } from 'react';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
 import { DataTable } from '../components/data-table.tsx';
 import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { Quiet, StateBadge, type StateLook, TextLink, Time } from '../components/text.tsx';
+import { Quiet, type StateLook, TextLink, Time } from '../components/text.tsx';
 import { ScheduleSentence } from './occurrence-table.tsx';
 import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
 
@@ -25,7 +25,7 @@ const SECTIONS = [
   { state: 'scheduled', title: 'Scheduled', timeTitle: 'Next' },
   { state: 'ended', title: 'Ended', timeTitle: 'Started' },
 ] as const;
-const LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> = {
+export const WINDOW_LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> = {
   running: { label: 'Running', icon: IconClockPause, tone: 'maintenance' },
   scheduled: { label: 'Scheduled', icon: IconCalendarEvent, tone: 'plain' },
   ended: { label: 'Ended', icon: IconCheck, tone: 'quiet' },
@@ -33,18 +33,25 @@ const LOOKS: Readonly<Record<MaintenanceWindowState, StateLook>> = {
 
 export function WindowsPage(): ReactNode {
   const query = useQuery(windowsQuery);
+  const create = (
+    <Button component={Link} to="/maintenance/new" leftSection={<IconPlus size={16} aria-hidden />}>
+      New window
+    </Button>
+  );
+  const empty = (
+    <EmptyState icon={IconCalendarPause} title="No maintenance windows yet" action={create}>
+      Plan a one-time or recurring window before you take a system down, so that you get no alerts for planned
+      work.
+    </EmptyState>
+  );
   return (
     <>
       <PageHeader
         title="Maintenance"
         hint="During a maintenance window, monitors are checked but send no alerts."
-        actions={
-          <Button component={Link} to="/maintenance/new" leftSection={<IconPlus size={16} aria-hidden />}>
-            New window
-          </Button>
-        }
+        actions={create}
       />
-      <Loaded query={query} pending={<Placeholder heights={[214]} />} empty={<NoWindows />}>
+      <Loaded query={query} pending={<Placeholder heights={[214]} />} empty={empty}>
         {(windows) => (
           <Stack>
             {SECTIONS.map((section) => (
@@ -57,23 +64,6 @@ export function WindowsPage(): ReactNode {
         )}
       </Loaded>
     </>
-  );
-}
-
-function NoWindows(): ReactNode {
-  return (
-    <EmptyState
-      icon={IconCalendarPause}
-      title="No maintenance windows yet"
-      action={
-        <Button component={Link} to="/maintenance/new">
-          Plan the first window
-        </Button>
-      }
-    >
-      Plan a one-time or recurring window before you take a system down, so that you get no alerts for planned
-      work.
-    </EmptyState>
   );
 }
 
@@ -113,8 +103,8 @@ function Section({ title, timeTitle, windows }: SectionProps): ReactNode {
 
 function When({ window }: { readonly window: ListedMaintenanceWindow }): ReactNode {
   const { state, currentOccurrence, nextOccurrence, startsAt } = window;
-  if (state === 'ended') return <Time value={startsAt} />;
   const time = state === 'running' ? currentOccurrence?.endsAt : nextOccurrence?.startsAt;
+  if (state === 'ended') return <Time value={startsAt} />;
   if (time === undefined) return '–';
   return (
     <div>
@@ -124,8 +114,4 @@ function When({ window }: { readonly window: ListedMaintenanceWindow }): ReactNo
       </Quiet>
     </div>
   );
-}
-
-export function WindowStateBadge({ state }: { readonly state: MaintenanceWindowState }): ReactNode {
-  return <StateBadge look={LOOKS[state]} />;
 }
