@@ -35,7 +35,7 @@ import { api } from '../api/request.ts';
 import { openIncidentsQuery } from '../incidents/queries.ts';
 import { LiveProvider } from '../live/live-provider.tsx';
 import { LiveState, NotLiveBanner } from '../live/live-status.tsx';
-import { meQuery } from '../session/session.ts';
+import { useMe } from '../session/session.ts';
 import classes from './shell.module.css';
 
 const PAGES = [
@@ -107,9 +107,9 @@ export function Shell(): ReactNode {
 
 function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const { data: me } = useQuery(meQuery);
+  const { user } = useMe();
   const { data: incidents = [] } = useQuery(openIncidentsQuery);
-  const pages = PAGES.filter((page) => !('ownersOnly' in page) || me?.user.role === 'owner');
+  const pages = PAGES.filter((page) => !('ownersOnly' in page) || user.role === 'owner');
   return (
     <>
       {pages.map(({ to, label, icon: Icon }) => (
@@ -143,7 +143,7 @@ function PageLinks({ onOpen }: { readonly onOpen: () => void }): ReactNode {
 }
 
 function AccountMenu(): ReactNode {
-  const { data: me } = useQuery(meQuery);
+  const { user } = useMe();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { mutate } = useMutation({
     mutationFn: () => api('POST /api/auth/sign-out'),
@@ -159,16 +159,14 @@ function AccountMenu(): ReactNode {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {me && (
-          <Menu.Label>
-            <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
-              {me.user.name}
-            </Text>
-            <Text size="xs" truncate>
-              {me.user.email} · {me.user.role}
-            </Text>
-          </Menu.Label>
-        )}
+        <Menu.Label>
+          <Text size="sm" fw={600} c="var(--mantine-color-text)" truncate>
+            {user.name}
+          </Text>
+          <Text size="xs" truncate>
+            {user.email} · {user.role}
+          </Text>
+        </Menu.Label>
         <Menu.Item component={Link} to="/profile" leftSection={<IconUser size={16} aria-hidden />}>
           Profile and sessions
         </Menu.Item>

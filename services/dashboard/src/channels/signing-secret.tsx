@@ -1,14 +1,13 @@
 import { Alert, Anchor, Group, Stack, Text } from '@mantine/core';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api } from '../api/request.ts';
-import { CodeBlock, IconButton } from '../components/buttons.tsx';
+import { ActionButton, CodeBlock, IconButton } from '../components/buttons.tsx';
 import { ConfirmButton, ResultDialog } from '../components/dialogs.tsx';
-import { ErrorNotice } from '../components/load-states.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { meQuery } from '../session/session.ts';
+import { useMe } from '../session/session.ts';
 
 const EXAMPLE = `import { Webhook } from 'standardwebhooks';
 
@@ -19,10 +18,10 @@ interface SigningSecretProps {
 }
 
 export function SigningSecret({ channelId }: SigningSecretProps): ReactNode {
-  const { data: me } = useQuery(meQuery);
+  const { user } = useMe();
   return (
     <Panel title="Signing secret">
-      {me?.user.role === 'owner' ? (
+      {user.role === 'owner' ? (
         <SecretActions channelId={channelId} />
       ) : (
         <Quiet>Only owners can reveal or rotate the secret.</Quiet>
@@ -50,12 +49,11 @@ function SecretActions({ channelId: id }: SigningSecretProps): ReactNode {
       ) : (
         <CodeBlock code={secret} what="the secret" />
       )}
-      {reveal.error && <ErrorNotice error={reveal.error} />}
       <Group gap="xs">
         {secret === undefined ? (
-          <IconButton size="xs" icon={IconEye} loading={reveal.isPending} onClick={() => reveal.mutate()}>
+          <ActionButton size="xs" icon={IconEye} action={() => reveal.mutateAsync()}>
             Reveal
-          </IconButton>
+          </ActionButton>
         ) : (
           <IconButton size="xs" icon={IconEyeOff} onClick={reveal.reset}>
             Hide

@@ -1,6 +1,6 @@
 import { Alert, Button, Center, Code, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react';
-import type { UseInfiniteQueryResult } from '@tanstack/react-query';
+import type { QueryObserverBaseResult, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
@@ -84,12 +84,10 @@ export function ErrorNotice({ error, retry, retriesAutomatically = false }: Erro
 }
 
 /** The parts of a query's result that tell whether it failed. */
-interface FallibleQuery {
-  readonly data: unknown;
-  readonly dataUpdatedAt: number;
-  readonly error: unknown;
-  readonly isFetching: boolean;
-  readonly refetch: () => Promise<unknown>;
+interface FallibleQuery extends Pick<
+  QueryObserverBaseResult<unknown, unknown>,
+  'data' | 'dataUpdatedAt' | 'error' | 'isFetching' | 'refetch'
+> {
   /** For paged lists: the pages that are loaded stay valid. */
   readonly isFetchNextPageError?: boolean;
 }

@@ -12,11 +12,11 @@ import { formatCount, listNames } from '../components/format.ts';
 import { DataTable } from '../components/data-table.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, Time } from '../components/text.tsx';
-import { meQuery } from '../session/session.ts';
+import { meQuery, useMe } from '../session/session.ts';
 import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
 
 export function UserTable({ users }: { readonly users: readonly User[] }): ReactNode {
-  const { data: me } = useQuery(meQuery);
+  const me = useMe();
   return (
     <Panel>
       <DataTable
@@ -26,7 +26,7 @@ export function UserTable({ users }: { readonly users: readonly User[] }): React
         columns={{
           Name: ({ id, name }) => (
             <>
-              {name} {me?.user.id === id && <Quiet inline>(you)</Quiet>}
+              {name} {me.user.id === id && <Quiet inline>(you)</Quiet>}
             </>
           ),
           'Email address': ({ email }) => email,

@@ -11,9 +11,15 @@ export const meQuery = queryOptions({
   meta: { session: true },
 });
 
-/** The region of monitors without regions. For pages that need a session. */
+/** The signed-in user and their account, for pages that need a session. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the type is that of the query
+export function useMe() {
+  return useSuspenseQuery(meQuery).data;
+}
+
+/** The region of monitors without regions. */
 export function useDefaultRegion(): string {
-  return useSuspenseQuery(meQuery).data.account.defaultRegion;
+  return useMe().account.defaultRegion;
 }
 
 export const signInMethodsQuery = queryOptions({
