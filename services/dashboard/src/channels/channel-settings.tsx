@@ -7,7 +7,7 @@ import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton } from '../components/buttons.tsx';
-import { bodyErrors, errorsUnder, useApiForm } from '../components/form.ts';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { MonitorNames, MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
@@ -110,7 +110,7 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
     initialValues,
     validate: (values) => bodyErrors(createChannelSchema, values),
   });
-  const { allMonitors, monitorIds } = form.values;
+  const { allMonitors } = form.values;
   return (
     <SaveForm form={form} {...rest}>
       <Stack maw={640}>
@@ -134,14 +134,7 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
             <Radio value="chosen" label="Selected monitors" />
           </Group>
         </Radio.Group>
-        {!allMonitors && (
-          <MonitorSelect
-            label="Monitors"
-            value={monitorIds}
-            onChange={(ids) => form.setFieldValue('monitorIds', ids)}
-            error={errorsUnder(form.errors, 'monitorIds')}
-          />
-        )}
+        {!allMonitors && <MonitorSelect {...form.getInputProps('monitorIds')} />}
       </Stack>
     </SaveForm>
   );

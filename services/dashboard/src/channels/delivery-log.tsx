@@ -15,9 +15,9 @@ import { deliveriesQuery } from './queries.ts';
 import { RedeliverRange } from './redeliver.tsx';
 import { DELIVERY_LOOKS } from './state-badges.tsx';
 
-const FILTERS = [
+const FILTERS: { value: DeliveryState | 'all'; label: string }[] = [
   { value: 'all', label: 'All' },
-  ...DELIVERY_STATES.map((state) => ({ value: state, label: DELIVERY_LOOKS[state].label })),
+  ...DELIVERY_STATES.map((value) => ({ value, label: DELIVERY_LOOKS[value].label })),
 ];
 
 /** Past and pending webhooks of a channel. */
@@ -33,7 +33,7 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
         aria-label="State of the deliveries"
         data={FILTERS}
         value={state ?? 'all'}
-        onChange={(value) => setState(DELIVERY_STATES.find((one) => one === value) ?? null)}
+        onChange={(value) => setState(value === 'all' ? null : value)}
       />
       <Loaded query={query} pending={<Placeholder heights={[220]} />}>
         {({ pages }) =>

@@ -1,6 +1,5 @@
 import { type FormErrors, useForm, type UseFormInput, type UseFormReturnType } from '@mantine/form';
 import type { FieldError } from '@tocsin/contracts/errors';
-import type { ReactNode } from 'react';
 import type { z } from 'zod';
 import { ApiError } from '../api/request.ts';
 
@@ -43,15 +42,9 @@ export function bodyErrors(schema: z.ZodType, body: unknown): FieldError[] {
   return (error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
 }
 
-/** The first error of each field. */
+/** The first error of each field. An error of one element, such as `monitorIds.3`, is one of the whole list. */
 export function toFormErrors(errors: readonly FieldError[]): FormErrors {
-  return Object.fromEntries(errors.toReversed().map(({ path, message }) => [path, message]));
-}
-
-/** The error of a field or of its first invalid part: of `monitorIds` or of `monitorIds.3`. */
-export function errorsUnder(errors: FormErrors, field: string): ReactNode {
-  const own = errors[field];
-  if (own !== undefined && own !== null && own !== false) return own;
-  const part = Object.entries(errors).find(([path]) => path.startsWith(`${field}.`));
-  return part?.[1] ?? null;
+  return Object.fromEntries(
+    errors.toReversed().map(({ path, message }) => [path.replace(/\.\d+$/, ''), message]),
+  );
 }

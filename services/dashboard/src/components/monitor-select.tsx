@@ -12,16 +12,14 @@ import classes from './monitor-select.module.css';
 const MAX_OPTIONS = 200;
 
 interface MonitorSelectProps {
-  readonly label: string;
-  readonly description?: ReactNode;
   /** IDs of the selected monitors. */
-  readonly value: readonly string[];
+  readonly value?: readonly string[];
   readonly onChange: (ids: string[]) => void;
   readonly error?: ReactNode;
 }
 
 /** Selects any number of the account's monitors. Typing searches; arrow keys and Enter, or a click, select. */
-export function MonitorSelect({ label, description, value, onChange, error }: MonitorSelectProps): ReactNode {
+export function MonitorSelect({ value = [], onChange, error }: MonitorSelectProps): ReactNode {
   const [search, setSearch] = useState('');
   const query = useQuery(monitorsQuery);
   const combobox = useCombobox({ opened: true, loop: false });
@@ -52,8 +50,7 @@ export function MonitorSelect({ label, description, value, onChange, error }: Mo
       <Combobox store={combobox} onOptionSubmit={toggle}>
         <Combobox.EventsTarget>
           <TextInput
-            label={label}
-            description={description}
+            label="Monitors"
             error={error}
             placeholder="Search by name or URL"
             leftSection={<IconSearch size={16} aria-hidden />}
@@ -89,7 +86,7 @@ export function MonitorSelect({ label, description, value, onChange, error }: Mo
         <Loaded query={query} pending={<Skeleton height={220} />}>
           {() => (
             <Combobox.Options
-              aria-label={label}
+              aria-label="Monitors"
               aria-multiselectable
               // It scrolls, so it must be reachable by keyboard.
               tabIndex={0}

@@ -10,7 +10,8 @@ import { openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
 
 const route = getRouteApi('/signed-in/incidents');
 
-const STATES = [
+type State = 'open' | 'resolved';
+const STATES: { value: State | 'all'; label: string }[] = [
   { value: 'all', label: 'All' },
   { value: 'open', label: 'Open' },
   { value: 'resolved', label: 'Resolved' },
@@ -22,16 +23,8 @@ export function IncidentsPage(): ReactNode {
   const { state, monitorId = null } = route.useSearch();
   const navigate = route.useNavigate();
   const hasNone = useHasNone(monitorId);
-  const setState = (value: string): void =>
-    void navigate({
-      replace: true,
-      search: (search) => ({
-        ...search,
-        state: value === 'open' || value === 'resolved' ? value : undefined,
-      }),
-    });
-  const setMonitor = (id: string | null): void =>
-    void navigate({ replace: true, search: (search) => ({ ...search, monitorId: id ?? undefined }) });
+  const filter = (change: { state?: State | undefined; monitorId?: string | undefined }): void =>
+    void navigate({ replace: true, search: (search) => ({ ...search, ...change }) });
   return (
     <>
       <PageHeader
@@ -44,9 +37,9 @@ export function IncidentsPage(): ReactNode {
           aria-label="State of the incidents"
           data={STATES}
           value={state ?? 'all'}
-          onChange={setState}
+          onChange={(value) => filter({ state: value === 'all' ? undefined : value })}
         />
-        <MonitorFilter value={monitorId} onChange={setMonitor} />
+        <MonitorFilter value={monitorId} onChange={(id) => filter({ monitorId: id ?? undefined })} />
       </Group>
       {hasNone ? (
         <EmptyState
@@ -54,7 +47,7 @@ export function IncidentsPage(): ReactNode {
           title="No incidents yet"
           action={
             monitorId !== null && (
-              <Button variant="default" onClick={() => setMonitor(null)}>
+              <Button variant="default" onClick={() => filter({ monitorId: undefined })}>
                 Show all monitors
               </Button>
             )

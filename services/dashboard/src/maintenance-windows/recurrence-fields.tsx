@@ -34,7 +34,7 @@ export function RecurrenceFields({ form, errors }: WindowFieldsProps): ReactNode
           // A custom rule starts as the rule of the previous choices.
           if (value === 'custom' && values.rrule === '')
             form.setFieldValue('rrule', toRrule(values, values.startsAt, values.timeZone) ?? 'FREQ=WEEKLY');
-          form.setFieldValue('repeat', REPEATS.find((one) => one === value) ?? 'once');
+          form.setFieldValue('repeat', value ?? 'once');
         }}
         error={repeat !== 'custom' && errors['rrule']}
       />

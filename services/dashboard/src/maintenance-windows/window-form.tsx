@@ -5,7 +5,7 @@ import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/ma
 import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { type ApiForm, errorsUnder, useApiForm } from '../components/form.ts';
+import { type ApiForm, useApiForm } from '../components/form.ts';
 import { MonitorSelect } from '../components/monitor-select.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
 import { SaveForm, type SaveFormProps } from '../components/save-form.tsx';
@@ -22,9 +22,8 @@ export function NewWindowPage(): ReactNode {
   const { monitorId } = route.useSearch();
   const navigate = useNavigate();
   const refresh = useRefresh();
-  const [initialValues] = useState(() =>
-    newValues(monitorId === undefined ? [] : [monitorId], readerZone(), Date.now()),
-  );
+  const monitorIds = monitorId === undefined ? [] : [monitorId];
+  const [initialValues] = useState(() => newValues(monitorIds, readerZone(), Date.now()));
   return (
     <>
       <PageHeader
@@ -39,7 +38,7 @@ export function NewWindowPage(): ReactNode {
           const body = toBody(values);
           const { maintenanceWindow } = await api('POST /api/dashboard/maintenance-windows', { body });
           void refresh(windowsQuery);
-          notifications.show({ message: `${maintenanceWindow.name} is planned.` });
+          notifications.show({ message: `${maintenanceWindow.name} was created.` });
           await navigate({ to: '/maintenance/$windowId', params: { windowId: maintenanceWindow.id } });
         }}
         onCancel={() => void navigate({ to: '/maintenance' })}
@@ -107,12 +106,7 @@ function WindowForm({ initialValues, windowId, ...rest }: WindowFormProps): Reac
             </Stack>
           </Panel>
           <Panel title="Affected monitors">
-            <MonitorSelect
-              label="Monitors"
-              value={form.values.monitorIds}
-              onChange={(ids) => form.setFieldValue('monitorIds', ids)}
-              error={errorsUnder(form.errors, 'monitorIds')}
-            />
+            <MonitorSelect {...form.getInputProps('monitorIds')} />
           </Panel>
         </Stack>
         <WindowPreview {...preview} />
