@@ -100,6 +100,6 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
 }
 
 function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode {
-  const isFailing = region.hasSay && region.consecutiveFailures > 0;
+  const isFailing = region.eligible && region.consecutiveFailures > 0;
   return <span className={classes[isFailing ? 'bad' : 'good']}>{describeRegion(region)}</span>;
 }
