@@ -12,14 +12,14 @@ test.each([
   expect(channelState(channel)).toBe(state);
 });
 
-test('describes the monitors of a channel', () => {
+test('describeMonitors counts the monitors of a channel', () => {
   expect(describeMonitors({ allMonitors: true, monitorIds: ['a'] })).toBe('All monitors');
   expect(describeMonitors({ allMonitors: false, monitorIds: [] })).toBe('No monitors yet');
   expect(describeMonitors({ allMonitors: false, monitorIds: ['a'] })).toBe('1 monitor');
   expect(describeMonitors({ allMonitors: false, monitorIds: ['a', 'b'] })).toBe('2 monitors');
 });
 
-test('indents JSON and leaves any other payload unchanged', () => {
+test('prettyPayload indents JSON and leaves other payloads unchanged', () => {
   expect(prettyPayload('{"event":"monitor.up","latency":3}')).toBe(
     '{\n  "event": "monitor.up",\n  "latency": 3\n}',
   );

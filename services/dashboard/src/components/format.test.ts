@@ -41,7 +41,7 @@ test.each([
   expect(formatSpan(seconds, units)).toBe(text);
 });
 
-test('lists a few names and counts the rest', () => {
+test('listNames shows a few names and counts the rest', () => {
   expect(listNames([])).toBe('');
   expect(listNames(['a'])).toBe('a');
   expect(listNames(['a', 'b', 'c'])).toBe('a, b and c');

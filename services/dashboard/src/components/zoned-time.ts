@@ -1,4 +1,3 @@
-const LOCAL_TEXT = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?$/;
 const DAY_MS = 24 * 3_600_000;
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
@@ -47,11 +46,10 @@ export function localToIso(text: string, zone: string): string | null {
   return moment === undefined ? null : new Date(moment).toISOString();
 }
 
+/** A local time as if it were UTC; null if the text is no date and time. */
 function wallMs(text: string): number | null {
-  const [, year, month, day, hour, minute, second = '00', fraction = ''] = LOCAL_TEXT.exec(text) ?? [];
-  if (minute === undefined) return null;
-  const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}Z`;
-  const wall = Date.parse(iso);
+  const wall = Date.parse(`${text}Z`);
+  if (Number.isNaN(wall) || text.length < '2026-03-01T12:00'.length) return null;
   // An invalid day must not roll over into the next month.
-  return Number.isNaN(wall) || new Date(wall).toISOString() !== iso ? null : wall;
+  return new Date(wall).toISOString().startsWith(text) ? wall : null;
 }

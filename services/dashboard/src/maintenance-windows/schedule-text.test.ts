@@ -18,7 +18,7 @@ test.each([
   expect(describeSchedule({ ...schedule, rrule })).toBe(sentence);
 });
 
-test('once', () => {
+test('describeSchedule describes a single occurrence', () => {
   expect(describeSchedule({ ...schedule, rrule: null })).toMatch(
     /^Once, on .*14.* \(Europe\/Berlin\), for 2 h 30 min\.$/,
   );
