@@ -10,6 +10,7 @@ import classes from './monitor-select.module.css';
 
 /** More would make typing slow. */
 const MAX_OPTIONS = 200;
+const NONE: readonly string[] = [];
 
 interface MonitorSelectProps {
   /** IDs of the selected monitors. */
@@ -19,7 +20,7 @@ interface MonitorSelectProps {
 }
 
 /** Selects any number of the account's monitors. Typing searches; arrow keys and Enter, or a click, select. */
-export function MonitorSelect({ value = [], onChange, error }: MonitorSelectProps): ReactNode {
+export function MonitorSelect({ value = NONE, onChange, error }: MonitorSelectProps): ReactNode {
   const [search, setSearch] = useState('');
   const query = useQuery(monitorsQuery);
   const combobox = useCombobox({ opened: true, loop: false });

@@ -1,7 +1,7 @@
 import { Chip, Group, Input, NumberInput, Radio, Select, Stack, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Quiet } from '../components/text.tsx';
-import { dayInMonth, REPEATS, toRrule, type Weekday, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
+import { dayInMonth, REPEATS, toRrule, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
 import { describeOrdinal } from './schedule-text.ts';
 import type { WindowFieldsProps } from './window-values.ts';
 
@@ -98,7 +98,7 @@ function WeeklyDays({ form }: Pick<WindowFieldsProps, 'form'>): ReactNode {
       <Chip.Group
         multiple
         value={days.length === 0 ? [weekday] : [...days]}
-        onChange={(chosen) => form.setFieldValue('days', chosen as Weekday[])}
+        onChange={(chosen) => form.setFieldValue('days', chosen)}
       >
         <Group gap={6} mt={4}>
           {WEEKDAYS.map((day) => (

@@ -29,7 +29,7 @@ export function usePreview(latest: WindowValues, windowId: string | null) {
   /** The last one that the server returned. */
   const [preview, setPreview] = useState(query.data);
   if (query.data !== undefined && query.data !== preview) setPreview(query.data);
-  return { body, preview, failure: useFailure(query), retry: () => void query.refetch() };
+  return { body, preview, failure: useFailure(query), retry: (): void => void query.refetch() };
 }
 
 function previewBody(values: WindowValues, windowId: string | null): PreviewBody | null {
