@@ -81,7 +81,7 @@ function StateAlert({ channel }: ChannelProps): ReactNode {
       return null;
     case 'failing':
       return (
-        <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Webhooks do not arrive">
+        <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title="Webhooks are failing">
           Every attempt since {failingSince !== null && <Time value={failingSince} />} has failed. Tocsin
           keeps trying and disables the channel after 72 hours without a success. See the delivery log below
           for the responses.

@@ -125,7 +125,7 @@ function ChannelForm({ initialValues, ...rest }: ChannelFormProps): ReactNode {
           {...form.getInputProps('url')}
         />
         <Radio.Group
-          label="Which monitors"
+          label="Send alerts for"
           value={allMonitors ? 'all' : 'chosen'}
           onChange={(value) => form.setFieldValue('allMonitors', value === 'all')}
         >

@@ -40,7 +40,7 @@ export function ConfirmDialog({ opened, title, ...question }: ConfirmDialogProps
 
 /** A component of its own, so that closing the dialog clears what was typed and the error. */
 function Question(props: QuestionProps): ReactNode {
-  const { children, action, cancel = 'Keep it', color = 'red', name, onConfirm, onClose } = props;
+  const { children, action, cancel = 'Cancel', color = 'red', name, onConfirm, onClose } = props;
   const [typed, setTyped] = useState('');
   const { mutate, error, isPending } = useMutation({
     mutationFn: async (choices: FormData) => void (await onConfirm(choices)),

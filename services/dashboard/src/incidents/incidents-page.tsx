@@ -96,7 +96,7 @@ function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNode {
       clearable
       clearButtonProps={{ 'aria-label': 'Show all monitors' }}
       limit={MAX_LISTED_MONITORS}
-      nothingFoundMessage="No such monitor"
+      nothingFoundMessage="No matching monitors"
     />
   );
 }

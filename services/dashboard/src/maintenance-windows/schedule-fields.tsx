@@ -24,7 +24,7 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
             label={field === 'startsAt' ? 'Starts' : 'Ends'}
             description={
               (momentsAt(values[field], timeZone)?.length ?? 0) > 1 &&
-              'The clocks show this time twice on that day. The first one counts.'
+              'This time occurs twice on that day. The first occurrence is used.'
             }
             // The description comes and goes. Below the inputs it does not move them.
             inputWrapperOrder={['label', 'input', 'description', 'error']}
@@ -61,7 +61,7 @@ export function ScheduleFields({ form, errors }: WindowFieldsProps): ReactNode {
         searchable
         allowDeselect={false}
         maxDropdownHeight={260}
-        nothingFoundMessage="No such time zone"
+        nothingFoundMessage="No matching time zones"
         error={errors['timeZone']}
       />
     </Stack>

@@ -76,7 +76,7 @@ export function describeRrule(rrule: string, zone: string): string | null {
 function describeDays(list: string): string | null {
   const days = list.split(',');
   const plain = WEEKDAYS.filter((weekday) => days.includes(weekday));
-  if (plain.join() === 'MO,TU,WE,TH,FR' && days.length === 5) return ' on working days';
+  if (plain.join() === 'MO,TU,WE,TH,FR' && days.length === 5) return ' on weekdays';
   if (plain.length === days.length) return ` on ${joinWords(plain.map((day) => WEEKDAY_NAMES[day]))}`;
   const words = days.map(describeNumberedDay);
   return words.includes(null) ? null : ` on ${joinWords(words.map(String))}`;

@@ -75,7 +75,7 @@ function Content({ window }: WindowProps): ReactNode {
                 detail={windowQuery(id)}
               >
                 {state === 'running' && 'Maintenance ends at once: monitors that are down send alerts. '}
-                No further occurrences take place.
+                All future occurrences are canceled.
               </DeleteButton>
             </>
           )

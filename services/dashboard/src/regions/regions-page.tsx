@@ -19,7 +19,7 @@ import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionSt
 
 const LOOKS: Readonly<Record<RegionState, StateLook>> = {
   serving: { label: 'Serving', icon: IconCircleCheckFilled, tone: 'good' },
-  idle: { label: 'Not used', icon: IconCircleDashed, tone: 'quiet' },
+  idle: { label: 'Unused', icon: IconCircleDashed, tone: 'quiet' },
   late: { label: 'Falling behind', icon: IconClockExclamation, tone: 'bad' },
   unserved: { label: 'No checkers', icon: IconAlertTriangleFilled, tone: 'bad' },
   unknown: { label: 'Queue unavailable', icon: IconHelpCircle, tone: 'quiet' },

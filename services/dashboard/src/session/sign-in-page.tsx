@@ -62,7 +62,7 @@ export function SignInPage(): ReactNode {
   const { data } = useQuery(signInMethodsQuery);
   const methods = data?.methods ?? ['password'];
   return (
-    <Entrance title="Sign in" hint="to monitor your services">
+    <Entrance title="Sign in" hint="Use your Tocsin account.">
       {error !== undefined && (
         <Alert color="red" role="alert">
           {describeRefusal(error)}
@@ -172,7 +172,7 @@ export function InvitationPage(): ReactNode {
         token={invitationRoute.useSearch().token}
         incomplete="This link is incomplete. Ask the person who invited you for a new one."
         action="Join"
-        emailHint="Leave this empty if the invitation was made for your address."
+        emailHint="Leave empty if the invitation was sent to your address."
       />
     </Entrance>
   );
