@@ -10,8 +10,8 @@ describe('groupByDay uses the day in the time zone', () => {
     ['America/New_York', [['2026-03-01', 3] as const]],
   ])('in %s', (zone, expected) => {
     const days = groupByDay(at, (time) => time, zone);
-    expect(days.map(({ date, items }) => [date, items.length])).toEqual(expected);
-    expect(days.flatMap(({ items }) => items)).toEqual(at);
+    expect([...days].map(([date, items]) => [date, items.length])).toEqual(expected);
+    expect([...days.values()].flat()).toEqual(at);
   });
 });
 

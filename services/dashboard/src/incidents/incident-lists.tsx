@@ -95,7 +95,7 @@ function Days({ incidents }: { readonly incidents: readonly Incident[] }): React
   const now = useNow();
   return (
     <Stack gap="lg">
-      {groupByDay(incidents, ({ openedAt }) => openedAt, zone).map(({ date, items }) => (
+      {[...groupByDay(incidents, ({ openedAt }) => openedAt, zone)].map(([date, items]) => (
         <section key={date} aria-label={describeDay(date, now, zone)}>
           <Title order={3} size="h6" c="var(--text-quiet)" mb={4}>
             {describeDay(date, now, zone)}

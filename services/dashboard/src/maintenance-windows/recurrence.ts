@@ -104,17 +104,11 @@ export function parseRule(rrule: string): Rule {
 /** One text for all rules that mean the same: with the parts that they imply, in alphabetical order. */
 function normalize(rule: Rule, startsAt: string): string {
   const { day, weekday } = dayInMonth(startsAt);
+  const all = new Map([['WKST', 'MO'], ['INTERVAL', '1'], ...rule]);
   // A rule without a day means the day of its first occurrence.
-  const implied: Readonly<Record<string, string>> = {
-    WEEKLY: `BYDAY=${weekday}`,
-    MONTHLY: `BYMONTHDAY=${day}`,
-  };
   const hasDay = rule.has('BYDAY') || rule.has('BYMONTHDAY');
-  const all = new Map([
-    ...parseRule('WKST=MO;INTERVAL=1'),
-    ...parseRule((!hasDay && implied[rule.get('FREQ') ?? '']) || 'WKST=MO'),
-    ...rule,
-  ]);
+  if (!hasDay && rule.get('FREQ') === 'WEEKLY') all.set('BYDAY', weekday);
+  if (!hasDay && rule.get('FREQ') === 'MONTHLY') all.set('BYMONTHDAY', String(day));
   return [...all]
     .map(([name, list]) => `${name}=${list.split(',').sort().join()}`)
     .sort()

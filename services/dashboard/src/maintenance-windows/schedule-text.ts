@@ -63,14 +63,13 @@ export function describeRrule(rrule: string, zone: string): string | null {
   if ([...rule.keys()].some((name) => !(name in WORDS) && !OTHER_PARTS.has(name))) return null;
   // Together they mean the days that match both, but a sentence would read as either.
   if (rule.has('BYDAY') && rule.has('BYMONTHDAY')) return null;
-  let sentence = `Every ${interval === 1 ? unit : `${interval} ${unit}s`}`;
-  for (const [name, describe] of Object.entries(WORDS)) {
+  const words = Object.entries(WORDS).map(([name, describe]) => {
     const value = rule.get(name);
-    const words = value === undefined ? '' : describe(value, zone);
-    if (words === null) return null;
-    sentence += words;
-  }
-  return sentence;
+    return value === undefined ? '' : describe(value, zone);
+  });
+  return words.includes(null)
+    ? null
+    : `Every ${interval === 1 ? unit : `${interval} ${unit}s`}${words.join('')}`;
 }
 
 function describeDays(list: string): string | null {
