@@ -35,7 +35,7 @@ export function DataTable<Row>({ label, rows, rowKey, columns }: DataTableProps<
           <Table.Tr key={rowKey(row)}>
             {cells.map(([title, render], index) =>
               index === 0 ? (
-                <Table.Th key={title} scope="row">
+                <Table.Th key={title} scope="row" data-column={title}>
                   {render(row)}
                 </Table.Th>
               ) : (

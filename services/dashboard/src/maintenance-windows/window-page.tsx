@@ -125,7 +125,7 @@ function Monitors({ ids }: { readonly ids: readonly string[] }): ReactNode {
         rowKey={({ id }) => id}
         columns={{
           Name: ({ id, name }) => (
-            <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} c="inherit">
+            <TextLink to="/monitors/$monitorId" params={{ monitorId: id }} size="sm" c="inherit">
               {name}
             </TextLink>
           ),

@@ -1,4 +1,4 @@
-import { Badge, PasswordInput, Stack } from '@mantine/core';
+import { Badge, Box, PasswordInput, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconLogout } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -21,7 +21,9 @@ export function ProfilePage(): ReactNode {
       <PageHeader title="Profile and sessions" />
       <Stack>
         <Sessions />
-        <ChangePassword />
+        <Box maw={480}>
+          <ChangePassword />
+        </Box>
       </Stack>
     </>
   );
