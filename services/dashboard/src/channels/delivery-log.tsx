@@ -2,7 +2,6 @@ import { Anchor, SegmentedControl } from '@mantine/core';
 import { IconInbox } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
-import type { Delivery } from '@tocsin/contracts/deliveries/delivery';
 import { DELIVERY_STATES, type DeliveryState } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useState } from 'react';
 import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
@@ -25,6 +24,15 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
   const [state, setState] = useState<DeliveryState | null>(null);
   const [openedId, setOpenedId] = useState<string | null>(null);
   const query = useInfiniteQuery(deliveriesQuery(channel.id, state));
+  const empty =
+    state === null ? (
+      <EmptyState icon={IconInbox} title="No deliveries yet">
+        Send a test event above to check that the receiver responds. Outages and recoveries appear here
+        automatically.
+      </EmptyState>
+    ) : (
+      <Quiet py="lg">No deliveries in this state.</Quiet>
+    );
   return (
     <Panel title="Delivery log" actions={<RedeliverRange channel={channel} />}>
       <SegmentedControl
@@ -35,56 +43,34 @@ export function DeliveryLog({ channel }: { readonly channel: Channel }): ReactNo
         value={state ?? 'all'}
         onChange={(value) => setState(value === 'all' ? null : value)}
       />
-      <Loaded query={query} pending={<Placeholder heights={[220]} />}>
-        {({ pages }) =>
-          pages[0]?.length !== 0 ? (
-            <>
-              <DeliveryTable deliveries={pages.flat()} onOpen={setOpenedId} />
-              <LoadMore query={query} />
-            </>
-          ) : state === null ? (
-            <EmptyState icon={IconInbox} title="No deliveries yet">
-              Send a test event above to check that the receiver responds. Outages and recoveries appear here
-              automatically.
-            </EmptyState>
-          ) : (
-            <Quiet py="lg">No deliveries in this state.</Quiet>
-          )
-        }
+      <Loaded query={query} pending={<Placeholder heights={[220]} />} empty={empty}>
+        {(deliveries) => (
+          <DataTable
+            label="Deliveries, newest first"
+            rows={deliveries}
+            rowKey={({ id }) => id}
+            columns={{
+              Event: ({ id, event }) => (
+                <Anchor component="button" type="button" size="sm" ta="left" onClick={() => setOpenedId(id)}>
+                  {EVENT_LABELS[event]}
+                </Anchor>
+              ),
+              Monitor: (delivery) => <MonitorName delivery={delivery} />,
+              Time: ({ timestamp }) => <Time value={timestamp} />,
+              State: ({ state: one }) => <StateBadge look={DELIVERY_LOOKS[one]} />,
+              Attempts: ({ attemptCount }) => attemptCount,
+              'Next attempt': ({ state: one, nextAttemptAt }) =>
+                nextAttemptAt !== null ? (
+                  <Time value={nextAttemptAt} as="ago" />
+                ) : (
+                  <Quiet inline>{NO_NEXT_ATTEMPT[one]}</Quiet>
+                ),
+            }}
+          />
+        )}
       </Loaded>
+      <LoadMore query={query} />
       <DeliveryDrawer deliveryId={openedId} channel={channel} onClose={() => setOpenedId(null)} />
     </Panel>
-  );
-}
-
-interface DeliveryTableProps {
-  readonly deliveries: readonly Delivery[];
-  readonly onOpen: (deliveryId: string) => void;
-}
-
-function DeliveryTable({ deliveries, onOpen }: DeliveryTableProps): ReactNode {
-  return (
-    <DataTable
-      label="Deliveries, newest first"
-      rows={deliveries}
-      rowKey={({ id }) => id}
-      columns={{
-        Event: ({ id, event }) => (
-          <Anchor component="button" type="button" size="sm" ta="left" onClick={() => onOpen(id)}>
-            {EVENT_LABELS[event]}
-          </Anchor>
-        ),
-        Monitor: (delivery) => <MonitorName delivery={delivery} />,
-        Time: ({ timestamp }) => <Time value={timestamp} />,
-        State: ({ state }) => <StateBadge look={DELIVERY_LOOKS[state]} />,
-        Attempts: ({ attemptCount }) => attemptCount,
-        'Next attempt': ({ state, nextAttemptAt }) =>
-          nextAttemptAt !== null ? (
-            <Time value={nextAttemptAt} as="ago" />
-          ) : (
-            <Quiet inline>{NO_NEXT_ATTEMPT[state]}</Quiet>
-          ),
-      }}
-    />
   );
 }

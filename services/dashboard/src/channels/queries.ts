@@ -33,6 +33,7 @@ export const deliveriesQuery = (channelId: string, state: DeliveryState | null) 
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+    select: ({ pages }) => pages.flat(),
     refetchInterval: ({ state: { data } }) => refreshAfterMs(data?.pages ?? [], Date.now()),
   });
 

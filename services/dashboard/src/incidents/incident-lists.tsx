@@ -76,14 +76,12 @@ export function ResolvedIncidents({ monitorId }: IncidentListProps): ReactNode {
   const query = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
   return (
     <Panel title="Resolved">
-      <Loaded query={query} pending={<Placeholder heights={[18, 40, 41, 42]} />}>
-        {({ pages }) =>
-          pages[0]?.length === 0 ? (
-            <Quiet py={6}>No resolved incidents yet.</Quiet>
-          ) : (
-            <Days incidents={pages.flat()} />
-          )
-        }
+      <Loaded
+        query={query}
+        pending={<Placeholder heights={[18, 40, 41, 42]} />}
+        empty={<Quiet py={6}>No resolved incidents yet.</Quiet>}
+      >
+        {(incidents) => <Days incidents={incidents} />}
       </Loaded>
       <LoadMore query={query} />
     </Panel>

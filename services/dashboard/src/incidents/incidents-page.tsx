@@ -72,7 +72,7 @@ function useHasNone(monitorId: string | null): boolean {
   const { data: open } = useQuery(openIncidentsQuery);
   const { data: resolved } = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
   const isOpen = open?.some((incident) => monitorId === null || incident.monitorId === monitorId);
-  return isOpen === false && resolved?.pages[0]?.length === 0;
+  return isOpen === false && resolved?.length === 0;
 }
 
 interface MonitorFilterProps {

@@ -24,4 +24,5 @@ export const resolvedIncidentsQuery = (monitorId: string | null) =>
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.length < PAGE_SIZE ? undefined : page.at(-1)?.id),
+    select: ({ pages }) => pages.flat(),
   });
