@@ -1,11 +1,9 @@
-import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { touchApiKeys } from '@tocsin/db/api-keys/api-keys';
 import { readRollupState } from '@tocsin/db/check-rollups/roll-up';
-import { openDatabase } from '@tocsin/db/database/open';
+import { openServiceDatabase } from '@tocsin/db/database/service-database';
 import { readClock } from '@tocsin/db/database/sql';
 import { ensureEventPartitions } from '@tocsin/db/events/partitions';
 import { watchRegions } from '@tocsin/db/monitor-regions/read-regions';
-import { reportUnreadable } from '@tocsin/db/secrets/unreadable-secrets';
 import { createEgress } from '@tocsin/egress/create-egress';
 import { Producers } from '@tocsin/queue/producers';
 import { readQueueDepth, readRegionLoad } from '@tocsin/queue/queue-load';
@@ -20,7 +18,6 @@ import {
 } from '@tocsin/runtime/metrics';
 import { type RunningService, runService } from '@tocsin/runtime/service';
 import { parseRegionQueueUrls } from '@tocsin/runtime/settings';
-import { startTracing } from '@tocsin/runtime/tracing';
 import { createLastUsedRecorder } from './api-keys/last-used.ts';
 import { createApp } from './app.ts';
 import { createBackground } from './background.ts';
@@ -46,24 +43,15 @@ async function start(logger: Logger): Promise<RunningService> {
   const env = parseEnv(apiSettings);
   const regionUrls = parseRegionQueueUrls();
   const oidc = oidcSettings(env);
-  const stopTracing = await startTracing('api', logger);
 
-  const database = openDatabase({
-    url: env.DATABASE_URL,
-    poolSize: env.DATABASE_POOL_SIZE,
-    throughPooler: env.DATABASE_DIRECT_URL !== undefined,
-    applicationName: 'tocsin api',
-    onIdleError: (error) => logger.warn('An idle database connection broke', { error }),
-  });
-  const { db } = database;
+  const database = openServiceDatabase('api', env, logger);
+  const { db, secrets } = database;
   const queues = openQueueStores(env.QUEUE_URL, regionUrls, logStoreErrors(logger));
   const producers = new Producers(queues);
-  const secrets = new SecretBox(env.SECRETS_KEY);
 
   await ensureApiKeys(db, env, logger);
   await ensureAdmin(db, env, logger);
   await ensureEventPartitions(db);
-  void reportUnreadable({ db, secrets }, (message) => logger.error(message));
 
   const metrics = createMetrics();
   const regionLoads = new RegionLoads({ read: (region) => readRegionLoad(producers, region), logger });
@@ -109,7 +97,6 @@ async function start(logger: Logger): Promise<RunningService> {
       await queues.close();
       await database.close();
       clearTimeout(abandon);
-      await stopTracing();
     },
   };
 }

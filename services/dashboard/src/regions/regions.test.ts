@@ -14,7 +14,7 @@ test.each<[string, Partial<Region>, ReturnType<typeof regionState>]>([
   expect(regionState({ ...serving, ...change })).toBe(state);
 });
 
-test('regions that need attention come first', () => {
+test('byUrgency puts regions that need attention first', () => {
   const regions = [serving, { ...serving, region: 'us', served: false }, { ...serving, region: 'ap' }];
   expect(byUrgency(regions).map(({ region }) => region)).toEqual(['us', 'ap', 'eu']);
 });
