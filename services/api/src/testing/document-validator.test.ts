@@ -49,14 +49,14 @@ describe('contradictions between the document and', () => {
     [
       'a problem',
       { status: 404, headers: { ...good.headers, 'content-type': 'application/problem+json' } },
-      'of body',
+      'does not allow body',
     ],
     ['a request', { ...created, sent: { name: 'a' } }, "must have required property 'url'"],
     ['no request', { ...created, sent: undefined }, 'requires a body'],
     [
       'a parameter',
       { path: `${MONITORS}/${MONITOR.id}/events?limit=0`, ...withBody({ events: [] }) },
-      'otherwise of limit',
+      'does not allow limit',
     ],
   ])('%s', (_, exchange, message) => {
     expect(() => validator.validate({ ...good, ...exchange })).toThrow(message);
