@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { countSlots, type Span } from '@tocsin/bench/measure/slots';
 import { repeatedReceipts } from '../oracle/deliveries.ts';
-import { EVIDENCE_CHECKS, runChecks, type Check } from '../oracle/find-violations.ts';
+import { EVIDENCE_CHECKS, runChecks } from '../oracle/find-violations.ts';
 import { groupBy } from '../oracle/history.ts';
 import { readDatabase } from '../oracle/read-database.ts';
-import type { Evidence, Violation } from '../oracle/record.ts';
+import type { Check, Evidence, Violation } from '../oracle/record.ts';
 import type { ApiTally } from './api-clients.ts';
 import type { StallTally } from './stall-watch.ts';
+import type { Load, Restart } from './start-load.ts';
 import type { StreamTally } from './stream-client.ts';
-import type { Restart, SystemLoad } from './system-load.ts';
 
-/** The number of events of a monitor, and of those with 200 and 500. */
+/** The events of a monitor: all, with 200, and with 500. */
 interface EventCount {
   readonly all: number;
   readonly passed: number;
@@ -52,11 +52,7 @@ interface LogTally {
 const STOP_WITHIN_MS = 30_000;
 
 /** To be called when the services have stopped. @param span the time under load */
-export async function readLoadRecord(
-  load: SystemLoad,
-  span: Span,
-  stalls: StallTally | null,
-): Promise<LoadRecord> {
+export async function readLoadRecord(load: Load, span: Span, stalls: StallTally | null): Promise<LoadRecord> {
   const { stores, options, flapping } = load;
   const ids = load.monitors.map(({ id }) => id);
   const range = [new Date(span.from), new Date(span.to)];
@@ -70,6 +66,7 @@ export async function readLoadRecord(
      from events where slot >= $1 and slot < $2 and monitor_id = any($3::uuid[])`,
     [...range, ids],
   );
+  if (slots === undefined) throw new TypeError('a count has a row');
   const failed = await stores.query<{ error: string }>('select error from attempts where error is not null');
   const stamped = await stores.query<{ id: string }>(
     'select id from events where timestamp >= $1 and timestamp < $2',
@@ -85,11 +82,7 @@ export async function readLoadRecord(
     strays: load.receivers.strays,
     database: await readDatabase(stores, { only: flapping.map(({ id }) => id) }),
     all: load.monitors,
-    slots: {
-      planned: countSlots(ids, options.interval * 1_000, span),
-      checked: slots?.checked ?? 0,
-      events: slots?.events ?? 0,
-    },
+    slots: { planned: countSlots(ids, options.interval * 1_000, span), ...slots },
     misses: load.misses,
     eventCounts: new Map(counts.map((count) => [count.id, count])),
     failedAttempts: failed.map(({ error }) => error),
@@ -102,27 +95,21 @@ export async function readLoadRecord(
   };
 }
 
-/** @param files that may not exist */
 async function readLogs(files: readonly string[]): Promise<LogTally> {
-  const errors: string[] = [];
-  const warnings: string[] = [];
-  for (const file of files) {
-    const text = await readFile(file, 'utf8').catch(() => '');
-    for (const line of text.split('\n').filter((one) => one !== '')) {
-      const level = levelOf(line);
-      if (level === 'warn') warnings.push(line);
-      else if (level !== 'info' && level !== 'debug') errors.push(line);
-    }
-  }
-  return { errors, warnings };
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
+  const lines = texts.flatMap((text) => text.split('\n').filter((line) => line !== ''));
+  return {
+    errors: lines.filter((line) => !['debug', 'info', 'warn'].includes(levelOf(line))),
+    warnings: lines.filter((line) => levelOf(line) === 'warn'),
+  };
 }
 
-/** Null if the logger did not write the line. */
-function levelOf(line: string): string | null {
+/** Lines that the logger did not write are errors. */
+function levelOf(line: string): string {
   try {
     return String((JSON.parse(line) as { level?: unknown }).level);
   } catch {
-    return null;
+    return 'error';
   }
 }
 
@@ -148,15 +135,15 @@ export function findLoadViolations(record: LoadRecord): Violation[] {
 
 function idleRun({ slots, eventCounts, database, receipts, api, stream }: LoadRecord): string[] {
   const changes = database.statusChanges.filter(({ webhookEvents }) => webhookEvents.length > 0);
-  const needed: readonly (readonly [count: number, what: string])[] = [
-    [slots.planned, 'planned checks'],
-    [eventCounts.size, 'events'],
-    [changes.length, 'status changes'],
-    [receipts.length, 'webhooks'],
-    [api.responses, 'API calls'],
-    [stream.records, 'records on the live stream'],
-  ];
-  return needed.filter(([count]) => count === 0).map(([, what]) => `there were no ${what}`);
+  const needed = {
+    'planned checks': slots.planned,
+    events: eventCounts.size,
+    'status changes': changes.length,
+    webhooks: receipts.length,
+    'API calls': api.responses,
+    'records on the live stream': stream.records,
+  };
+  return Object.entries(needed).flatMap(([what, count]) => (count === 0 ? [`there were no ${what}`] : []));
 }
 
 function wrongSlots({ slots: { planned, checked, events }, misses }: LoadRecord): string[] {
@@ -183,12 +170,11 @@ function wrongEventCounts({ all, visits, eventCounts }: LoadRecord): string[] {
 }
 
 function brokenStreams({ stream }: LoadRecord): string[] {
-  const counts: readonly (readonly [count: number, what: string])[] = [
-    [stream.broken, 'streams broke'],
-    [stream.unexpected, 'streams had an unexpected status'],
-    [stream.resets, 'times a stream was reset'],
+  return [
+    ...(stream.broken === 0 ? [] : [`${stream.broken} streams broke`]),
+    ...(stream.unexpected === 0 ? [] : [`${stream.unexpected} streams had an unexpected status`]),
+    ...(stream.resets === 0 ? [] : [`${stream.resets} times a stream was reset`]),
   ];
-  return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
 }
 
 function wrongStops({ stops }: LoadRecord): string[] {

@@ -22,6 +22,17 @@ export interface StallTally {
   readonly silent: readonly string[];
 }
 
+/** An event stream that is followed. */
+interface Followed {
+  readonly key: string;
+  /** Entries that were added before the start. */
+  readonly before: number;
+  /** The id of the last entry that was read. */
+  last: string;
+  /** Entries that were read. */
+  seen: number;
+}
+
 /**
  * BullMQ trims its streams approximately, by whole nodes. With larger nodes it keeps the events that a watch has still to read after a
  * pause of some seconds.
@@ -36,26 +47,28 @@ export async function keepMoreEvents(redis: Redis): Promise<void> {
  */
 export class StallWatch {
   readonly #redis: Redis;
-  /** By stream: the last entry read, the entries read, and the entries added before the start. */
-  readonly #streams = new Map<string, { last: string; seen: number; before: number }>();
+  readonly #streams: readonly Followed[];
   readonly #stalled: string[] = [];
-  #running: Promise<void> = Promise.resolve();
+  readonly #running: Promise<void>;
   #stopped = false;
 
-  private constructor(redis: Redis) {
+  private constructor(redis: Redis, streams: readonly Followed[]) {
     this.#redis = redis;
+    this.#streams = streams;
+    this.#running = this.#follow();
   }
 
-  /** @param redis its connection is duplicated */
-  static async start(redis: Redis): Promise<StallWatch> {
-    const watch = new StallWatch(redis.duplicate());
-    for (const queue of QUEUES) {
-      const key = `${KEY_PREFIX}:${queue}:events`;
-      const { added, last } = await readInfo(watch.#redis, key);
-      watch.#streams.set(key, { last, seen: 0, before: added });
-    }
-    watch.#running = watch.#follow();
-    return watch;
+  /** @param connection is duplicated */
+  static async start(connection: Redis): Promise<StallWatch> {
+    const redis = connection.duplicate();
+    const keys = QUEUES.map((queue) => `${KEY_PREFIX}:${queue}:events`);
+    const streams = await Promise.all(
+      keys.map(async (key) => {
+        const { added, last } = await readInfo(redis, key);
+        return { key, before: added, last, seen: 0 };
+      }),
+    );
+    return new StallWatch(redis, streams);
   }
 
   /** Reads the rest. */
@@ -63,18 +76,18 @@ export class StallWatch {
     this.#stopped = true;
     await this.#running;
     // The queues are still in use: the counts must be from before the last read.
-    const added = new Map<string, number>();
-    for (const key of this.#streams.keys()) added.set(key, (await readInfo(this.#redis, key)).added);
-    while (await this.#readOnce(null));
-    let seen = 0;
-    let unseen = 0;
-    for (const [key, stream] of this.#streams) {
-      seen += stream.seen;
-      unseen += Math.max(0, (added.get(key) ?? 0) - stream.before - stream.seen);
-    }
+    const infos = await Promise.all(this.#streams.map(({ key }) => readInfo(this.#redis, key)));
+    while (await this.#readOnce());
     this.#redis.disconnect();
-    const silent = [...this.#streams].filter(([, stream]) => stream.seen === 0).map(([key]) => key);
-    return { stalled: this.#stalled, seen, unseen, silent };
+    const unseen = this.#streams.map(({ before, seen }, index) => {
+      return Math.max(0, (infos[index]?.added ?? 0) - before - seen);
+    });
+    return {
+      stalled: this.#stalled,
+      seen: sum(this.#streams.map(({ seen }) => seen)),
+      unseen: sum(unseen),
+      silent: this.#streams.filter(({ seen }) => seen === 0).map(({ key }) => key),
+    };
   }
 
   /** Ends it without a result. */
@@ -92,24 +105,20 @@ export class StallWatch {
   }
 
   /** @returns whether there were new entries */
-  async #readOnce(blockMs: number | null): Promise<boolean> {
-    const streams = [...this.#streams.keys(), ...[...this.#streams.values()].map(({ last }) => last)];
-    const streamed = await (blockMs === null
-      ? this.#redis.xread('COUNT', READ_LIMIT, 'STREAMS', ...streams)
-      : this.#redis.xread('COUNT', READ_LIMIT, 'BLOCK', blockMs, 'STREAMS', ...streams));
-    for (const [key, entries] of streamed ?? []) this.#take(key, entries);
-    return streamed !== null;
-  }
-
-  #take(key: string, entries: readonly [string, string[]][]): void {
-    const stream = this.#streams.get(key);
-    if (stream === undefined) throw new TypeError(`unexpected stream ${key}`);
-    stream.seen += entries.length;
-    stream.last = entries.at(-1)?.[0] ?? stream.last;
-    for (const [, fields] of entries) {
-      if (valueOf(fields, 'event') === 'stalled')
-        this.#stalled.push(`${key} ${String(valueOf(fields, 'jobId'))}`);
+  async #readOnce(blockMs?: number): Promise<boolean> {
+    const positions = [...this.#streams.map(({ key }) => key), ...this.#streams.map(({ last }) => last)];
+    const streamed = await (blockMs === undefined
+      ? this.#redis.xread('COUNT', READ_LIMIT, 'STREAMS', ...positions)
+      : this.#redis.xread('COUNT', READ_LIMIT, 'BLOCK', blockMs, 'STREAMS', ...positions));
+    for (const [key, entries] of streamed ?? []) {
+      const stream = this.#streams.find((one) => one.key === key);
+      if (stream === undefined) throw new TypeError(`unexpected stream ${key}`);
+      stream.seen += entries.length;
+      stream.last = entries.at(-1)?.[0] ?? stream.last;
+      const stalled = entries.filter(([, fields]) => valueOf(fields, 'event') === 'stalled');
+      this.#stalled.push(...stalled.map(([, fields]) => `${key} ${String(valueOf(fields, 'jobId'))}`));
     }
+    return streamed !== null;
   }
 }
 
@@ -117,13 +126,15 @@ export class StallWatch {
 async function readInfo(redis: Redis, key: string): Promise<{ added: number; last: string }> {
   if ((await redis.exists(key)) === 0) return { added: 0, last: '0-0' };
   const info = (await redis.call('XINFO', 'STREAM', key)) as (string | number)[];
-  return {
-    added: Number(valueOf(info, 'entries-added')),
-    last: String(valueOf(info, 'last-generated-id')),
-  };
+  const [added, last] = [valueOf(info, 'entries-added'), valueOf(info, 'last-generated-id')];
+  return { added: Number(added), last: String(last) };
 }
 
 function valueOf(pairs: readonly unknown[], name: string): unknown {
   const index = pairs.indexOf(name);
   return index < 0 ? undefined : pairs[index + 1];
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }

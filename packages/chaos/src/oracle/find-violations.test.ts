@@ -116,7 +116,7 @@ describe('is found:', () => {
       'an internal error of the API',
       { ...good, apiStatuses: new Map([[500, 2]]) },
       'the API responds with no 5xx but 503 and 504',
-      /^2 requests were answered 500$/,
+      /^2 responses had status 500$/,
     ],
     [
       'an event without a request',

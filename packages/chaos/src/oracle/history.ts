@@ -1,3 +1,4 @@
+import type { TargetVisit } from '../world/targets.ts';
 import type { EventFacts, Evidence, MonitorFacts, StatusChangeFacts } from './record.ts';
 
 export function iso(time: number): string {
@@ -17,24 +18,23 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
 }
 
 /** A time that a monitor spent in maintenance, by its status changes. */
-interface MaintainedSpan {
+export interface MaintainedSpan {
   readonly enteredAt: number;
-  /** Null: it is still in maintenance. */
-  readonly leftAt: number | null;
+  /** Infinity: it is still in maintenance. */
+  readonly leftAt: number;
 }
 
-/** What was recorded about one monitor. */
+/** What was recorded about one monitor, earliest first. */
 export interface History {
   readonly monitor: MonitorFacts;
-  /** In the order of their stamps. */
   readonly events: readonly EventFacts[];
-  /** In the order of their stamps. */
   readonly changes: readonly StatusChangeFacts[];
-  /** Earliest first. */
   readonly maintained: readonly MaintainedSpan[];
+  /** Requests to its target. */
+  readonly visits: readonly TargetVisit[];
 }
 
-/** The same record is asked for by many checks. */
+/** Many checks need the histories of one record. */
 const known = new WeakMap<Evidence, readonly History[]>();
 
 /** The history of each monitor. */
@@ -44,26 +44,27 @@ export function historiesOf(evidence: Evidence): readonly History[] {
   return histories;
 }
 
-function readHistories({ database, monitors }: Evidence): History[] {
-  const events = groupBy(
-    database.events.toSorted((one, other) => one.timestamp - other.timestamp),
-    ({ monitorId }) => monitorId,
-  );
-  const changes = groupBy(
-    database.statusChanges.toSorted(
-      (one, other) => one.timestamp - other.timestamp || (one.id < other.id ? -1 : 1),
-    ),
-    ({ monitorId }) => monitorId,
-  );
-  return monitors.map((monitor) => {
-    const own = { events: events.get(monitor.id) ?? [], changes: changes.get(monitor.id) ?? [] };
-    return { monitor, ...own, maintained: maintainedSpans(own) };
-  });
-}
-
-/** The histories of monitors that exist. */
+/** The histories of monitors that were not deleted. */
 export function existing(evidence: Evidence): readonly History[] {
   return historiesOf(evidence).filter(({ monitor }) => monitor.deletedAt === null);
+}
+
+function readHistories({ database, monitors, visits }: Evidence): History[] {
+  const byStamp = (one: StatusChangeFacts, other: StatusChangeFacts): number =>
+    one.timestamp - other.timestamp || (one.id < other.id ? -1 : 1);
+  const sortedEvents = database.events.toSorted((one, other) => one.timestamp - other.timestamp);
+  const events = groupBy(sortedEvents, ({ monitorId }) => monitorId);
+  const changes = groupBy(database.statusChanges.toSorted(byStamp), ({ monitorId }) => monitorId);
+  const requests = groupBy(visits, ({ key }) => key);
+  return monitors.map((monitor) => {
+    const own = { events: events.get(monitor.id) ?? [], changes: changes.get(monitor.id) ?? [] };
+    return {
+      monitor,
+      ...own,
+      maintained: maintainedSpans(own),
+      visits: requests.get(monitor.plan.key) ?? [],
+    };
+  });
 }
 
 /**
@@ -75,6 +76,6 @@ function maintainedSpans({ events, changes }: Pick<History, 'events' | 'changes'
   return changes.flatMap(({ to, timestamp }, index) => {
     if (to !== 'MAINTENANCE') return [];
     const enteredAt = stamps.has(timestamp - 1) ? timestamp - 1 : timestamp;
-    return [{ enteredAt, leftAt: changes[index + 1]?.timestamp ?? null }];
+    return [{ enteredAt, leftAt: changes[index + 1]?.timestamp ?? Infinity }];
   });
 }

@@ -127,7 +127,7 @@ describe('a loss is found:', () => {
         })),
       }),
       'each delivery belongs to its channel',
-      /^monitor.down of shop to steady .* holds .*incident.created.* instead of .*monitor.down/,
+      /^monitor.down of shop to steady .* has .*incident.created.* instead of .*monitor.down/,
     ],
     [
       'a delivery to a channel of other monitors',
@@ -163,7 +163,7 @@ describe('a loss is found:', () => {
       'an edit that was accepted and lost',
       withMonitor({ names: ['Shop', 'New shop'] }),
       'accepted changes are kept',
-      /^shop is called Shop, threshold 1, not New shop, 1$/,
+      /^shop is called Shop, threshold 1, not New shop, threshold 1$/,
     ],
     [
       'a deleted monitor that is still there',

@@ -92,7 +92,7 @@ test('the kinds include both signals at every stage', () => {
   const names = faultKinds(3).map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const [service, stages] of Object.entries(STAGES)) {
-    for (const stage of stages) {
+    for (const stage of Object.keys(stages)) {
       expect(names).toContain(`kill-${service}-${stage}`);
       expect(names).toContain(`stop-${service}-${stage}`);
     }

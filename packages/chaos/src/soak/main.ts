@@ -4,9 +4,9 @@ import { runCommand, say } from '@tocsin/lab/command';
 import { number, text, type ValuesOf } from '@tocsin/lab/options';
 import { findLoadViolations, readLoadRecord } from '../load/load-record.ts';
 import { reportLoad } from '../load/report.ts';
-import { SystemLoad } from '../load/system-load.ts';
+import { finishLoad, startLoad, type Load } from '../load/start-load.ts';
 import { describeTrends, growthViolations, MIN_MINUTES, trendsOf } from './report.ts';
-import { Sampler, type Sample } from './sample.ts';
+import { takeSample, type Sample } from './sample.ts';
 
 const OPTIONS = {
   minutes: number('how long', 30, { min: 0.05, max: 10_000, fraction: true }),
@@ -41,13 +41,12 @@ async function run(
 ): Promise<number> {
   const nodeOptions = ['--expose-gc', '--import', COLLECT_WHEN_ASKED];
   const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, nodeOptions };
-  const load = await SystemLoad.start(loadOptions, teardown, say);
-  await load.stream.ready;
+  const load = await startLoad(loadOptions, teardown);
   say('Measuring under load …');
   const from = Date.now();
   const samples = await sampleFor(load, minutes * 60_000);
   const to = Date.now();
-  await load.finish(to);
+  await finishLoad(load, to);
   const record = await readLoadRecord(load, { from, to }, null);
   const trends = trendsOf(samples);
   const violations = [...growthViolations(minutes, trends, record.stream), ...findLoadViolations(record)];
@@ -58,15 +57,14 @@ async function run(
 }
 
 /** Samples with their moments. */
-async function sampleFor(load: SystemLoad, forMs: number): Promise<[number, Sample][]> {
-  const sampler = new Sampler(load);
+async function sampleFor(load: Load, forMs: number): Promise<[number, Sample][]> {
   const samples: [number, Sample][] = [];
   const startedAt = performance.now();
   const everyMs = Math.min(SAMPLE_EVERY_MS, forMs / 10);
   for (let next = 0; next <= forMs; next += everyMs) {
     await wait(Math.max(0, startedAt + next - performance.now()));
     const heaps = samples.length % HEAPS_EVERY === 0;
-    samples.push([performance.now() - startedAt, await sampler.take(heaps)]);
+    samples.push([performance.now() - startedAt, await takeSample(load, heaps)]);
     if (samples.length % 60 === 0) say(`${Math.round(next / 60_000)} minutes`);
   }
   return samples;
