@@ -21,7 +21,7 @@ export const OPTIONS = {
     about: 'one campaign for each of these seeds, and a table of them in Markdown',
     placeholder: 'N-M',
     usual: null as readonly number[] | null,
-    parse: (_: string, range: string) => parseRange(range),
+    parse: (_: string, range: string): number[] => parseRange(range),
   },
   parallel: number('campaigns at the same time', 1, { min: 1, max: 8 }),
   minutes: number('the length of a campaign', 3, { min: 1, max: 60 }),
@@ -117,7 +117,10 @@ async function keepRecord(
   const folder = join(resolve(process.env['DATA_DIR'] ?? '.data', name), `seed-${record.seed}-${started}`);
   await mkdir(folder, { recursive: true });
   await cp(logs, join(folder, 'logs'), { recursive: true });
-  const entriesOfMaps = (_: string, value: unknown): unknown => (value instanceof Map ? [...value] : value);
   await writeFile(join(folder, 'record.json'), JSON.stringify({ violations, ...record }, entriesOfMaps, 1));
   return folder;
+}
+
+function entriesOfMaps(_: string, value: unknown): unknown {
+  return value instanceof Map ? [...value] : value;
 }

@@ -5,10 +5,8 @@ import { runCommand, say } from '@tocsin/lab/command';
 import { number, text, type ValuesOf } from '@tocsin/lab/options';
 import { Random } from '@tocsin/lab/random';
 import { SERVICE_NAMES } from '@tocsin/lab/service-process';
-import { Redis } from 'ioredis';
 import { findLoadViolations, readLoadRecord, type LoadRecord } from './load/load-record.ts';
 import { reportLoad } from './load/report.ts';
-import { keepMoreEvents, StallWatch } from './load/stall-watch.ts';
 import { checkerNames, finishLoad, startLoad, stopService, type Load } from './load/start-load.ts';
 import { markdownTable } from './report.ts';
 
@@ -37,18 +35,14 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promise<number> {
-  const load = await startLoad({ ...options, createdPerSecond: CREATED_PER_SECOND }, teardown);
-  const redis = new Redis(load.stores.queueUrl);
-  teardown.onStop(async () => redis.disconnect());
-  await keepMoreEvents(redis);
-  const watch = await teardown.start(StallWatch.start(redis), async (one) => one.abandon());
+  const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, findsStalls: true };
+  const load = await startLoad(loadOptions, teardown);
   say('Restarting services under load …');
   const from = Date.now();
   await restartServices(load, options.times);
   const to = Date.now();
-  let stalls = null;
-  await finishLoad(load, to, async () => void (stalls = await watch.stop()));
-  const record = await readLoadRecord(load, { from, to }, stalls);
+  await finishLoad(load, to);
+  const record = await readLoadRecord(load, { from, to });
   const violations = findLoadViolations(record);
   const verdict = 'Nothing was lost, repeated or broken.';
   return reportLoad({ record, violations, table: tableOf(record), verdict }, options.json);

@@ -76,8 +76,8 @@ export async function openScene({ world, libfaketime, teardown }: SceneOptions):
   const { stores, system, receivers } = started;
   await installHolds(stores);
   await installPoison(stores);
-  const stateOf = (key: string): TargetState => NEIGHBOUR_STATES[key.split('-', 1)[0] as NeighbourKind];
-  const neighbourTargets = await teardown.start(Targets.start({ stateOf, addresses }), (one) => one.stop());
+  const starting = Targets.start({ stateOf: neighbourStateOf, addresses });
+  const neighbourTargets = await teardown.start(starting, (one) => one.stop());
   for (const { key, kind } of world.channels) if (kind === 'broken') receivers.misbehaviours.set(key, '500');
   const dnsDownFile = join(stores.folder, 'dns-down');
   const serviceProblems: string[] = [];
@@ -116,6 +116,10 @@ export async function openScene({ world, libfaketime, teardown }: SceneOptions):
     serviceProblems,
     deadline: Infinity,
   };
+}
+
+function neighbourStateOf(key: string): TargetState {
+  return NEIGHBOUR_STATES[key.split('-', 1)[0] as NeighbourKind];
 }
 
 function envOf(plan: ReplicaPlan, system: System, network: TcpProxy): Record<string, string> {

@@ -17,7 +17,7 @@ interface TailedEvent {
  */
 export function followEvents({ api, registry }: Scene): () => Promise<Map<string, string[]>> {
   const received = new Map<string, TailedEvent[]>();
-  let isEnded = false;
+  const end = new AbortController();
   const poll = async (monitorId: string): Promise<void> => {
     const known = received.get(monitorId) ?? [];
     received.set(monitorId, known);
@@ -40,14 +40,14 @@ export function followEvents({ api, registry }: Scene): () => Promise<Map<string
     await Promise.all(Array.from({ length: CONCURRENCY }, poller));
   };
   const follow = async (): Promise<void> => {
-    while (!isEnded) {
+    while (!end.signal.aborted) {
       await pollAll();
       await wait(EVERY_MS);
     }
   };
   const following = follow();
   return async () => {
-    isEnded = true;
+    end.abort();
     await following;
     await pollAll();
     return new Map([...received].map(([id, events]) => [id, events.map((event) => event.id)]));

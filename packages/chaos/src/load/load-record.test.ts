@@ -134,12 +134,12 @@ test.each<[string, Partial<LoadRecord>, RegExp]>([
     /^checks 1 stalled$/,
   ],
   [
-    'a queue that was not watched',
+    'a queue without an event',
     { stalls: { ...stalls, silent: ['checks'] } as LoadRecord['stalls'] },
-    /^the watch saw no/,
+    /^checks has no event$/,
   ],
   [
-    'queue events that were not seen',
+    'queue events that were trimmed',
     { stalls: { ...stalls, unseen: 2 } as LoadRecord['stalls'] },
     /^2 events of the queues/,
   ],

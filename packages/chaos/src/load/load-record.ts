@@ -6,7 +6,7 @@ import { groupBy } from '../oracle/history.ts';
 import { readDatabase } from '../oracle/read-database.ts';
 import type { Check, Evidence, Violation } from '../oracle/record.ts';
 import type { ApiTally } from './api-clients.ts';
-import type { StallTally } from './stall-watch.ts';
+import { readStalls, type StallTally } from './stalls.ts';
 import type { Load, Restart } from './start-load.ts';
 import type { StreamTally } from './stream-client.ts';
 
@@ -37,7 +37,7 @@ export interface LoadRecord extends Evidence {
   readonly api: ApiTally;
   readonly stream: StreamTally;
   readonly logs: LogTally;
-  /** Null: the queues were not watched. */
+  /** Null: the events of the queues were not kept. */
   readonly stalls: StallTally | null;
 }
 
@@ -52,7 +52,7 @@ interface LogTally {
 const STOP_WITHIN_MS = 30_000;
 
 /** To be called when the services have stopped. @param span the time under load */
-export async function readLoadRecord(load: Load, span: Span, stalls: StallTally | null): Promise<LoadRecord> {
+export async function readLoadRecord(load: Load, span: Span): Promise<LoadRecord> {
   const { stores, options, flapping } = load;
   const ids = load.monitors.map(({ id }) => id);
   const range = [new Date(span.from), new Date(span.to)];
@@ -91,7 +91,7 @@ export async function readLoadRecord(load: Load, span: Span, stalls: StallTally 
     api: load.clients.tally,
     stream: load.stream.tally,
     logs: await readLogs([...load.services.values()].map(({ logFile }) => logFile)),
-    stalls,
+    stalls: options.findsStalls ? await stores.withRedis(readStalls) : null,
   };
 }
 
@@ -188,7 +188,7 @@ function stalledJobs({ stalls }: LoadRecord): string[] {
   if (stalls === null) return [];
   return [
     ...stalls.stalled.map((job) => `${job} stalled`),
-    ...stalls.silent.map((queue) => `the watch saw no event of ${queue}`),
-    ...(stalls.unseen === 0 ? [] : [`${stalls.unseen} events of the queues were not seen`]),
+    ...stalls.silent.map((queue) => `${queue} has no event`),
+    ...(stalls.unseen === 0 ? [] : [`${stalls.unseen} events of the queues were trimmed`]),
   ];
 }

@@ -13,6 +13,7 @@ import { readBacklog } from '../oracle/read-database.ts';
 import { plainMonitor, type TargetState } from '../plan/world.ts';
 import { startSystem, type StartedSystem } from '../world/start-system.ts';
 import { ApiClients } from './api-clients.ts';
+import { keepEvents } from './stalls.ts';
 import { StreamClient } from './stream-client.ts';
 
 export interface LoadOptions {
@@ -23,6 +24,8 @@ export interface LoadOptions {
   readonly interval: number;
   readonly checkers: number;
   readonly createdPerSecond: number;
+  /** Whether Redis keeps all events of the queues, to find stalled jobs. */
+  readonly findsStalls?: boolean;
   /** For the Node of each service. */
   readonly nodeOptions?: readonly string[];
 }
@@ -89,7 +92,8 @@ export async function startLoad(options: LoadOptions, teardown: Teardown): Promi
     },
     teardown,
   );
-  const { system, targets, receivers } = started;
+  const { system, stores, targets, receivers } = started;
+  if (options.findsStalls) await stores.withRedis(keepEvents);
   const services = new Map(
     ['api', 'notifier', ...checkerNames(checkers)].map((label) => {
       const service = label.split(' ', 1)[0] as ServiceName;
@@ -184,9 +188,8 @@ export async function stopService(
 /**
  * Ends the load, and shuts all services down once every check is recorded and every webhook is delivered.
  * @param to the end of the time under load, epoch milliseconds
- * @param beforeApi called before notifier and api stop
  */
-export async function finishLoad(load: Load, to: number, beforeApi?: () => Promise<void>): Promise<void> {
+export async function finishLoad(load: Load, to: number): Promise<void> {
   const { stores } = load;
   await untilChecked(
     load.system,
@@ -205,7 +208,6 @@ export async function finishLoad(load: Load, to: number, beforeApi?: () => Promi
   await until('every webhook to be delivered', isSettled, SETTLED_WITHIN_MS).catch((error: unknown) => {
     throw new Error(`Work is left: ${JSON.stringify(left)}`, { cause: error });
   });
-  await beforeApi?.();
   await load.stream.stop();
   for (const name of ['notifier', 'api']) await stopService(load, name, { restart: false });
 }

@@ -1,4 +1,3 @@
-import type { TargetVisit } from '../world/targets.ts';
 import { existing, historiesOf, iso, type History } from './history.ts';
 import type { CampaignRecord, Check, EventFacts, Evidence, MonitorFacts } from './record.ts';
 import { ignoredResponses } from './stretches.ts';
@@ -139,9 +138,8 @@ function isExplained(
   { slot, timestamp, region }: EventFacts,
 ): boolean {
   const from = slot ?? timestamp - RECORDED_WITHIN_MS;
-  const isSlow = ({ at, respondedAt }: TargetVisit): boolean =>
-    respondedAt === null || respondedAt - at > DELAYED_MS;
-  if (visits.some((visit) => visit.at >= from && visit.at <= timestamp && isSlow(visit))) return true;
+  const met = visits.filter(({ at }) => at >= from && at <= timestamp);
+  if (met.some(({ at, respondedAt }) => respondedAt === null || respondedAt - at > DELAYED_MS)) return true;
   return faults.some(({ name, victim, firedAt, endedAt }) => {
     if (firedAt === null || firedAt > timestamp) return false;
     const lastedUntil = endedAt ?? Infinity;

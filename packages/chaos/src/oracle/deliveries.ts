@@ -59,12 +59,12 @@ function missingDeliveries(evidence: Evidence): string[] {
     const monitor = keyOf(evidence.monitors, monitorId);
     if (monitor === undefined || webhookEvents.length === 0) return [];
     return channelsOf(evidence, monitorId)
-      .flatMap((channel) => [
-        ...webhookEvents
-          .filter(({ event }) => !made.has(`${id} ${event} ${channel.id}`))
-          .map(({ event }) => `has no delivery of ${event} to ${channel.plan.key}`),
-        ...(channelIds.includes(channel.id) ? [] : [`does not name channel ${channel.plan.key}`]),
-      ])
+      .flatMap((channel) => {
+        const missing = webhookEvents.filter(({ event }) => !made.has(`${id} ${event} ${channel.id}`));
+        const problems = missing.map(({ event }) => `has no delivery of ${event} to ${channel.plan.key}`);
+        if (!channelIds.includes(channel.id)) problems.push(`does not name channel ${channel.plan.key}`);
+        return problems;
+      })
       .map((problem) => `${monitor}: status change ${id} ${problem}`);
   });
 }
@@ -72,13 +72,8 @@ function missingDeliveries(evidence: Evidence): string[] {
 /** Each delivery belongs to a webhook event, has the bytes that were frozen for it, and goes to a channel of its monitor. */
 function strayDeliveries(evidence: Evidence): string[] {
   const changes = new Map(evidence.database.statusChanges.map((change) => [change.id, change]));
-  const problemOf = ({
-    statusChangeId,
-    monitorId,
-    event,
-    channelId,
-    payload,
-  }: DeliveryFacts): string | null => {
+  const problemOf = (delivery: DeliveryFacts): string | null => {
+    const { statusChangeId, monitorId, event, channelId, payload } = delivery;
     const change = changes.get(statusChangeId);
     const frozen = change?.webhookEvents.find((one) => one.event === event);
     const isKnown = keyOf(evidence.monitors, monitorId) !== undefined && change?.monitorId === monitorId;

@@ -49,29 +49,26 @@ export function existing(evidence: Evidence): readonly History[] {
   return historiesOf(evidence).filter(({ monitor }) => monitor.deletedAt === null);
 }
 
-function readHistories({ database, monitors, visits }: Evidence): History[] {
-  const byStamp = (one: StatusChangeFacts, other: StatusChangeFacts): number =>
-    one.timestamp - other.timestamp || (one.id < other.id ? -1 : 1);
-  const sortedEvents = database.events.toSorted((one, other) => one.timestamp - other.timestamp);
-  const events = groupBy(sortedEvents, ({ monitorId }) => monitorId);
-  const changes = groupBy(database.statusChanges.toSorted(byStamp), ({ monitorId }) => monitorId);
-  const requests = groupBy(visits, ({ key }) => key);
-  return monitors.map((monitor) => {
-    const own = { events: events.get(monitor.id) ?? [], changes: changes.get(monitor.id) ?? [] };
-    return {
-      monitor,
-      ...own,
-      maintained: maintainedSpans(own),
-      visits: requests.get(monitor.plan.key) ?? [],
-    };
+function readHistories({ database, ...evidence }: Evidence): History[] {
+  const eventsOf = groupBy(database.events.toSorted(byStamp), ({ monitorId }) => monitorId);
+  const changesOf = groupBy(database.statusChanges.toSorted(byStamp), ({ monitorId }) => monitorId);
+  const visitsOf = groupBy(evidence.visits, ({ key }) => key);
+  return evidence.monitors.map((monitor) => {
+    const [events, changes] = [eventsOf.get(monitor.id) ?? [], changesOf.get(monitor.id) ?? []];
+    const visits = visitsOf.get(monitor.plan.key) ?? [];
+    return { monitor, events, changes, visits, maintained: maintainedSpans(events, changes) };
   });
+}
+
+function byStamp(one: { readonly timestamp: number }, other: { readonly timestamp: number }): number {
+  return one.timestamp - other.timestamp;
 }
 
 /**
  * A monitor that a check put into maintenance was there before the result was applied, and the change has the next stamp after the
  * event: these spans begin with the event.
  */
-function maintainedSpans({ events, changes }: Pick<History, 'events' | 'changes'>): MaintainedSpan[] {
+function maintainedSpans(events: History['events'], changes: History['changes']): MaintainedSpan[] {
   const stamps = new Set(events.map(({ timestamp }) => timestamp));
   return changes.flatMap(({ to, timestamp }, index) => {
     if (to !== 'MAINTENANCE') return [];

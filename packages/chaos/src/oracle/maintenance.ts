@@ -100,12 +100,11 @@ function alertsDuringMaintenance(record: CampaignRecord): string[] {
       ({ to, webhookEvents }) => to !== 'MAINTENANCE' && webhookEvents.length > 0,
     );
     const unmaintained = events.filter(({ timestamp }) => !maintained.some(isMaintainedAt(timestamp)));
-    return [
-      ...alerts.flatMap(({ to, timestamp }) => duringWindow(timestamp, `is announced ${to}`)),
-      ...unmaintained.flatMap(({ timestamp }) =>
-        duringWindow(timestamp, 'was checked', ', and not put into maintenance'),
-      ),
-    ];
+    const announced = alerts.flatMap(({ to, timestamp }) => duringWindow(timestamp, `is announced ${to}`));
+    const checked = unmaintained.flatMap(({ timestamp }) =>
+      duringWindow(timestamp, 'was checked', ', and not put into maintenance'),
+    );
+    return announced.concat(checked);
   });
 }
 

@@ -32,7 +32,7 @@ export async function readDatabase(stores: Stores, selection: MonitorSelection):
     statusChanges: await read(
       `select id, monitor_id as "monitorId", from_status as "from", to_status as "to", region,
          ${ms('timestamp')} as timestamp, webhook_events as "webhookEvents", channel_ids as "channelIds"
-       from status_changes where monitor_id SELECTED`,
+       from status_changes where monitor_id SELECTED order by timestamp, id`,
     ),
     deliveries: await read(
       `select id, channel_id as "channelId", status_change_id as "statusChangeId", monitor_id as "monitorId", event,

@@ -74,6 +74,7 @@ export interface Backlog {
 export interface DatabaseFacts {
   /** In the order of their stamps. */
   readonly events: readonly EventFacts[];
+  /** In the order of their stamps. */
   readonly statusChanges: readonly StatusChangeFacts[];
   readonly deliveries: readonly DeliveryFacts[];
   readonly incidents: readonly {

@@ -47,11 +47,9 @@ function impliedChanges({ monitor, events, maintained }: History): ExpectedChang
   const implying = events
     // A check of another URL does not count.
     .filter(({ url }) => url === null)
-    .map(({ timestamp, latencyMs, ...event }) => ({
-      ...event,
-      timestamp: iso(timestamp),
-      latency: latencyMs,
-    }));
+    .map(({ timestamp, status, latencyMs: latency, errorReason, region }) => {
+      return { timestamp: iso(timestamp), status, latency, errorReason, region };
+    });
   return expectedChanges(model, implying, Infinity);
 }
 

@@ -1,4 +1,3 @@
-import type { TargetVisit } from '../world/targets.ts';
 import { historiesOf, iso, type History } from './history.ts';
 import type { Evidence, MonitorFacts } from './record.ts';
 
@@ -38,12 +37,12 @@ export function ignoredResponses(evidence: Evidence): string[] {
 
 function stretchesOf({ monitor: { deletedAt }, visits }: History): Stretch[] {
   const until = deletedAt === null ? Infinity : deletedAt - LAST_RESULTS_MS;
-  const statusOf = ({ state }: TargetVisit): Stretch['status'] => (state === 'up' ? 'UP' : 'DOWN');
   const runs: { status: Stretch['status']; times: number[] }[] = [];
-  for (const visit of visits.filter(({ at }) => at < until).toSorted((one, other) => one.at - other.at)) {
-    const [run, status] = [runs.at(-1), statusOf(visit)];
-    if (run?.status === status) run.times.push(visit.at);
-    else runs.push({ status, times: [visit.at] });
+  for (const { at, state } of visits.toSorted((one, other) => one.at - other.at)) {
+    if (at >= until) continue;
+    const [run, status] = [runs.at(-1), state === 'up' ? ('UP' as const) : ('DOWN' as const)];
+    if (run?.status === status) run.times.push(at);
+    else runs.push({ status, times: [at] });
   }
   return runs.map(({ status, times }, index) => ({
     status,

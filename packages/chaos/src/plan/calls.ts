@@ -36,7 +36,7 @@ export function planCalls(seed: number, windowMs: number, { monitors, channels }
   const repeat = (apartMs: number, call: (index: number) => Call): PlannedCall[] =>
     Array.from({ length: Math.floor(windowMs / apartMs) }, (_, index) =>
       Math.round((index + random.next()) * apartMs),
-    ).map((atMs, index) => ({ ...call(index), atMs }));
+    ).map((atMs, index) => Object.assign(call(index), { atMs }));
   const calls: PlannedCall[] = [
     ...repeat(EDITS_APART_MS, (index) => {
       return { type: 'rename', monitor: random.pick(kept), name: `renamed ${index}` };

@@ -47,7 +47,7 @@ async function run(
   const samples = await sampleFor(load, minutes * 60_000);
   const to = Date.now();
   await finishLoad(load, to);
-  const record = await readLoadRecord(load, { from, to }, null);
+  const record = await readLoadRecord(load, { from, to });
   const trends = trendsOf(samples);
   const violations = [...growthViolations(minutes, trends, record.stream), ...findLoadViolations(record)];
   const raw = samples.map(([at, sample]) => ({ at, values: Object.fromEntries(sample) }));

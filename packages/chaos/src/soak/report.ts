@@ -43,7 +43,7 @@ export function trendsOf(samples: readonly (readonly [number, Sample])[]): Named
     });
     // Resident memory dips by 10 to 50 MB after each requested collection, an effect of measuring: its median is the actual usage.
     const counted = name.endsWith('resident') ? 'median' : 'lowest';
-    return { ...trendOf(points, boundOf(name), counted), name };
+    return Object.assign(trendOf(points, boundOf(name), counted), { name });
   });
 }
 
