@@ -2,21 +2,18 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { distributionOf } from '@tocsin/bench/measure/percentiles';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { runCommand, say } from '@tocsin/lab/command';
-import { number, text, type ValuesOf } from '@tocsin/lab/options';
+import { number, type ValuesOf } from '@tocsin/lab/options';
 import { Random } from '@tocsin/lab/random';
 import { SERVICE_NAMES } from '@tocsin/lab/service-process';
-import { findLoadViolations, readLoadRecord, type LoadRecord } from './load/load-record.ts';
+import { finishLoad, type LoadRecord } from './load/load-record.ts';
 import { reportLoad } from './load/report.ts';
-import { checkerNames, finishLoad, startLoad, stopService, type Load } from './load/start-load.ts';
+import { checkerNames, LOAD_OPTIONS, startLoad, stopService, type Load } from './load/start-load.ts';
 import { markdownTable } from './report.ts';
 
 const OPTIONS = {
   times: number('restarts of each service', 100, { min: 1, max: 10_000 }),
-  rate: number('checks a second', 300, { min: 10, max: 2_000 }),
-  interval: number('of each monitor, seconds', 5, { min: 5, max: 300 }),
   checkers: number('checkers, restarted in turn', 2, { min: 1, max: 10 }),
-  seed: number('of everything random', 1, { min: 1, max: 2 ** 31 }),
-  json: text('writes the result', 'FILE'),
+  ...LOAD_OPTIONS,
 };
 
 const ABOUT = `Restarts each service by SIGTERM while a whole system is under load, and compares the records of its targets, Postgres,
@@ -38,14 +35,10 @@ async function run(options: ValuesOf<typeof OPTIONS>, teardown: Teardown): Promi
   const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, findsStalls: true };
   const load = await startLoad(loadOptions, teardown);
   say('Restarting services under load …');
-  const from = Date.now();
   await restartServices(load, options.times);
-  const to = Date.now();
-  await finishLoad(load, to);
-  const record = await readLoadRecord(load, { from, to });
-  const violations = findLoadViolations(record);
+  const record = await finishLoad(load);
   const verdict = 'Nothing was lost, repeated or broken.';
-  return reportLoad({ record, violations, table: tableOf(record), verdict }, options.json);
+  return reportLoad(record, { table: tableOf(record), verdict, json: options.json });
 }
 
 async function restartServices(load: Load, times: number): Promise<void> {

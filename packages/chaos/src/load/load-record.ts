@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { countSlots, type Span } from '@tocsin/bench/measure/slots';
+import { until } from '@tocsin/embedded/testing/until';
+import { untilChecked } from '@tocsin/lab/monitors';
 import { repeatedReceipts } from '../oracle/deliveries.ts';
 import { EVIDENCE_CHECKS, runChecks } from '../oracle/find-violations.ts';
 import { groupBy } from '../oracle/history.ts';
-import { readDatabase } from '../oracle/read-database.ts';
+import { readBacklog, readDatabase } from '../oracle/read-database.ts';
 import type { Check, Evidence, Violation } from '../oracle/record.ts';
 import type { ApiTally } from './api-clients.ts';
 import { readStalls, type StallTally } from './stalls.ts';
-import type { Load, Restart } from './start-load.ts';
+import { checkerNames, stopService, type Load, type Restart } from './start-load.ts';
 import type { StreamTally } from './stream-client.ts';
 
 /** The events of a monitor: all, with 200, and with 500. */
@@ -50,11 +52,38 @@ interface LogTally {
 
 /** How long a service may take to stop. */
 const STOP_WITHIN_MS = 30_000;
+/** Longer than the first retries of a webhook take. */
+const SETTLED_WITHIN_MS = 180_000;
 
-/** To be called when the services have stopped. @param span the time under load */
-export async function readLoadRecord(load: Load, span: Span): Promise<LoadRecord> {
-  const { stores, options, flapping } = load;
+/** Ends the load, shuts all services down once every check is recorded and every webhook is delivered, and reads what was recorded. */
+export async function finishLoad(load: Load): Promise<LoadRecord> {
+  const to = Date.now();
   const ids = load.monitors.map(({ id }) => id);
+  await untilChecked(load.system, to, ids);
+  await load.clients.stop();
+  for (const name of checkerNames(load.options.checkers)) await stopService(load, name, { restart: false });
+  // No more webhooks become due.
+  await untilDelivered(load);
+  await load.stream.stop();
+  for (const name of ['notifier', 'api']) await stopService(load, name, { restart: false });
+  return readLoadRecord(load, ids, { from: load.startedAt, to });
+}
+
+async function untilDelivered({ stores }: Load): Promise<void> {
+  let left = {};
+  const isSettled = async (): Promise<boolean> => {
+    const pending = await stores.query(`select from deliveries where state = 'pending'`);
+    left = { ...(await readBacklog(stores)), pending: pending.length };
+    return Object.values(left).every((count) => count === 0);
+  };
+  await until('every webhook to be delivered', isSettled, SETTLED_WITHIN_MS).catch((error: unknown) => {
+    throw new Error(`Work is left: ${JSON.stringify(left)}`, { cause: error });
+  });
+}
+
+/** @param span the time under load */
+async function readLoadRecord(load: Load, ids: readonly string[], span: Span): Promise<LoadRecord> {
+  const { stores, options, flapping } = load;
   const range = [new Date(span.from), new Date(span.to)];
   const counts = await stores.query<EventCount & { id: string }>(
     `select monitor_id as id, count(*)::int as all, count(*) filter (where status_code = 200)::int as passed,

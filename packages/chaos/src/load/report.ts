@@ -3,33 +3,33 @@ import { say } from '@tocsin/lab/command';
 import { lostDeliveries, repeatedReceipts } from '../oracle/deliveries.ts';
 import type { Violation } from '../oracle/record.ts';
 import { describeViolations, markdownTable, sum } from '../report.ts';
-import type { LoadRecord } from './load-record.ts';
+import { findLoadViolations, type LoadRecord } from './load-record.ts';
 
 export interface LoadReport {
-  readonly record: LoadRecord;
-  readonly violations: readonly Violation[];
+  /** Further ones. */
+  readonly violations?: readonly Violation[];
   /** In Markdown. */
   readonly table: string;
   /** Further content of the JSON file. */
   readonly more?: object;
   /** Printed if there are no violations. */
   readonly verdict: string;
+  /** A file for the result; null: none. */
+  readonly json: string | null;
 }
 
-/** Prints a run under load. @param json a file; null: none @returns the exit code */
-export async function reportLoad(
-  { record, violations, table, more, verdict }: LoadReport,
-  json: string | null,
-): Promise<number> {
-  if (json !== null) {
+/** Prints a run under load. @returns the exit code */
+export async function reportLoad(record: LoadRecord, report: LoadReport): Promise<number> {
+  const violations = [...(report.violations ?? []), ...findLoadViolations(record)];
+  if (report.json !== null) {
     // Without the evidence, which is as large as the load.
     const { seed, seconds, slots, misses, stops, api, stream, logs, stalls } = record;
-    const summary = { seed, seconds, violations, slots, misses, stops, api, stream, logs, stalls, ...more };
-    await writeFile(json, `${JSON.stringify(summary, null, 2)}\n`);
+    const summary = { seed, seconds, violations, slots, misses, stops, api, stream, logs, stalls };
+    await writeFile(report.json, `${JSON.stringify({ ...summary, ...report.more }, null, 2)}\n`);
   }
-  say(`\n${table}\n\n${markdownTable(['what', 'count'], totalsOf(record))}\n`);
+  say(`\n${report.table}\n\n${markdownTable(['what', 'count'], totalsOf(record))}\n`);
   for (const text of describeViolations(violations)) say(text);
-  if (violations.length === 0) say(verdict);
+  if (violations.length === 0) say(report.verdict);
   return violations.length === 0 ? 0 : 1;
 }
 

@@ -5,23 +5,26 @@ import { until } from '@tocsin/embedded/testing/until';
 import { bearer } from '@tocsin/lab/api-client';
 import { say } from '@tocsin/lab/command';
 import { signIn } from '@tocsin/lab/dashboard-session';
+import { number, text, type ValuesOf } from '@tocsin/lab/options';
 import { insertMonitors, timeoutSeconds, untilApplied, untilChecked } from '@tocsin/lab/monitors';
 import { Random } from '@tocsin/lab/random';
 import type { ServiceName, ServiceProcess } from '@tocsin/lab/service-process';
 import type { ChannelFacts, MonitorFacts } from '../oracle/record.ts';
-import { readBacklog } from '../oracle/read-database.ts';
 import { plainMonitor, type TargetState } from '../plan/world.ts';
 import { startSystem, type StartedSystem } from '../world/start-system.ts';
 import { ApiClients } from './api-clients.ts';
 import { keepEvents } from './stalls.ts';
 import { StreamClient } from './stream-client.ts';
 
-export interface LoadOptions {
-  readonly seed: number;
-  /** Checks a second. */
-  readonly rate: number;
-  /** Of every monitor, seconds. */
-  readonly interval: number;
+/** The options of each command that runs a system under load. */
+export const LOAD_OPTIONS = {
+  rate: number('checks a second', 300, { min: 10, max: 2_000 }),
+  interval: number('of each monitor, seconds', 5, { min: 5, max: 300 }),
+  seed: number('of everything random', 1, { min: 1, max: 2 ** 31 }),
+  json: text('writes the result', 'FILE'),
+};
+
+export interface LoadOptions extends Omit<ValuesOf<typeof LOAD_OPTIONS>, 'json'> {
   readonly checkers: number;
   readonly createdPerSecond: number;
   /** Whether Redis keeps all events of the queues, to find stalled jobs. */
@@ -50,8 +53,6 @@ const TURN_INTERVALS = { min: 1.2, max: 4 } as const;
 const LATE = { share: 0.1, maxMs: 800 } as const;
 /** The receiver takes its time, so that attempts are always under way. */
 const MAX_RECEIVER_MS = 600;
-/** Longer than the first retries of a webhook take. */
-const SETTLED_WITHIN_MS = 180_000;
 /** A service allows itself 30 s. */
 const MAX_STOP_MS = 35_000;
 const MISSES = /^tocsin_checks_missed_total\{.*reason="(\w+)"\} (\d+)$/gm;
@@ -72,6 +73,8 @@ export interface Load extends StartedSystem {
   /** Planned checks that were missed, by the reason in the metrics of the checkers that were stopped. */
   readonly misses: Record<string, number>;
   readonly stops: Restart[];
+  /** When it was on, epoch milliseconds. */
+  readonly startedAt: number;
 }
 
 /** Starts everything; resolves when every monitor has been checked and the load is on. */
@@ -146,6 +149,7 @@ export async function startLoad(options: LoadOptions, teardown: Teardown): Promi
     streamed,
     misses: {},
     stops: [],
+    startedAt: Date.now(),
   };
 }
 
@@ -183,33 +187,6 @@ export async function stopService(
   if (restart) await service.start();
   const startMs = restart ? performance.now() - startedAt : null;
   stops.push({ name, exitCode, stopMs: startedAt - signalledAt, startMs });
-}
-
-/**
- * Ends the load, and shuts all services down once every check is recorded and every webhook is delivered.
- * @param to the end of the time under load, epoch milliseconds
- */
-export async function finishLoad(load: Load, to: number): Promise<void> {
-  const { stores } = load;
-  await untilChecked(
-    load.system,
-    to,
-    load.monitors.map(({ id }) => id),
-  );
-  await load.clients.stop();
-  for (const name of checkerNames(load.options.checkers)) await stopService(load, name, { restart: false });
-  // No more webhooks become due.
-  let left = {};
-  const isSettled = async (): Promise<boolean> => {
-    const pending = await stores.query(`select from deliveries where state = 'pending'`);
-    left = { ...(await readBacklog(stores)), pending: pending.length };
-    return Object.values(left).every((count) => count === 0);
-  };
-  await until('every webhook to be delivered', isSettled, SETTLED_WITHIN_MS).catch((error: unknown) => {
-    throw new Error(`Work is left: ${JSON.stringify(left)}`, { cause: error });
-  });
-  await load.stream.stop();
-  for (const name of ['notifier', 'api']) await stopService(load, name, { restart: false });
 }
 
 export function checkerNames(count: number): string[] {

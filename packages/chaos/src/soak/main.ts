@@ -1,20 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { runCommand, say } from '@tocsin/lab/command';
-import { number, text, type ValuesOf } from '@tocsin/lab/options';
-import { findLoadViolations, readLoadRecord } from '../load/load-record.ts';
+import { number, type ValuesOf } from '@tocsin/lab/options';
+import { finishLoad } from '../load/load-record.ts';
 import { reportLoad } from '../load/report.ts';
-import { finishLoad, startLoad, type Load } from '../load/start-load.ts';
+import { LOAD_OPTIONS, startLoad, type Load } from '../load/start-load.ts';
 import { describeTrends, growthViolations, MIN_MINUTES, trendsOf } from './report.ts';
 import { takeSample, type Sample } from './sample.ts';
 
 const OPTIONS = {
   minutes: number('how long', 30, { min: 0.05, max: 10_000, fraction: true }),
-  rate: number('checks a second', 300, { min: 10, max: 2_000 }),
-  interval: number('of each monitor, seconds', 5, { min: 5, max: 300 }),
   checkers: number('checkers', 1, { min: 1, max: 10 }),
-  seed: number('of everything random', 1, { min: 1, max: 2 ** 31 }),
-  json: text('writes the result', 'FILE'),
+  ...LOAD_OPTIONS,
 };
 
 const ABOUT = `Keeps a whole system under a steady load and watches memory, connections and open files of every process
@@ -43,17 +40,17 @@ async function run(
   const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, nodeOptions };
   const load = await startLoad(loadOptions, teardown);
   say('Measuring under load …');
-  const from = Date.now();
   const samples = await sampleFor(load, minutes * 60_000);
-  const to = Date.now();
-  await finishLoad(load, to);
-  const record = await readLoadRecord(load, { from, to });
+  const record = await finishLoad(load);
   const trends = trendsOf(samples);
-  const violations = [...growthViolations(minutes, trends, record.stream), ...findLoadViolations(record)];
   const raw = samples.map(([at, sample]) => ({ at, values: Object.fromEntries(sample) }));
-  const table = describeTrends(minutes, trends);
-  const verdict = 'Nothing grows, and nothing was lost.';
-  return reportLoad({ record, violations, table, more: { trends, samples: raw }, verdict }, json);
+  return reportLoad(record, {
+    violations: growthViolations(minutes, trends, record.stream),
+    table: describeTrends(minutes, trends),
+    more: { trends, samples: raw },
+    verdict: 'Nothing grows, and nothing was lost.',
+    json,
+  });
 }
 
 /** Samples with their moments. */
