@@ -179,7 +179,7 @@ export async function untilTriggered<Triggered extends { readonly status: number
     if (response.status === 200) return response;
     if (BUSY.has(response.status)) return null;
     const body = response instanceof Response ? await response.text() : JSON.stringify(response);
-    throw new Error(`The trigger was answered with ${response.status}: ${body}`);
+    throw new Error(`The response to the trigger has status ${response.status}: ${body}`);
   });
 }
 

@@ -33,7 +33,7 @@ test('a good campaign has no violations', () => {
   expect(findViolations(good)).toEqual([]);
 });
 
-test('a scheduled retry, a delivery held for a disabled channel, and one refused with 410 are no violations', () => {
+test('a scheduled retry, a delivery held for a disabled channel and one refused with 410 are no violations', () => {
   const [receipt] = good.receipts;
   const gone = receipt && { ...receipt, id: PENDING.id, status: 410 };
   const records = [
@@ -48,7 +48,7 @@ test('a scheduled retry, a delivery held for a disabled channel, and one refused
   }
 });
 
-test('a target that resets is checked, one without requests is not', () => {
+test('a check that its target reset counts, one that reached no target does not', () => {
   const failing = [25, 30, 35].map((second) =>
     eventAt(second, false, { statusCode: null, errorReason: 'UNKNOWN_ERROR' }),
   );
@@ -75,7 +75,7 @@ describe('statuses follow from events', () => {
     monitors: [{ ...MONITOR, thresholds: [{ at, value: 2 }] }],
   });
 
-  test('without checks of another URL', () => {
+  test('ignoring checks of another URL', () => {
     const elsewhere = eventAt(12, false, { url: 'http://elsewhere', slot: null });
     expect(wrongStatuses(withDatabase({ events: [...database.events, elsewhere] }))).toEqual([]);
   });
@@ -86,7 +86,7 @@ describe('statuses follow from events', () => {
   });
 });
 
-describe('is found:', () => {
+describe('findViolations finds', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
       'a fault that was not fired',
@@ -219,7 +219,7 @@ describe('is found:', () => {
         })),
       }),
       'each status change has its webhook events',
-      /says in monitor.down/,
+      /has a wrong payload of monitor.down/,
     ],
     [
       'two webhook events with one stamp',
@@ -259,13 +259,13 @@ describe('is found:', () => {
       /the API shows DOWN/,
     ],
     [
-      'a webhook event that went to a channel less',
+      'a webhook event that is missing for a channel',
       withDatabase({ deliveries: database.deliveries.slice(1) }),
       'each webhook event goes to each channel',
       /^shop: .* has no delivery of monitor.down to steady/,
     ],
     [
-      'a status change that forgot a channel',
+      'a status change that does not name a channel',
       withDatabase({
         statusChanges: withOne(database.statusChanges, 1, (change) => ({ ...change, channelIds: [] })),
       }),

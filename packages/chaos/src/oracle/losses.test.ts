@@ -17,7 +17,7 @@ function withMonitor(changed: Partial<MonitorFacts>): CampaignRecord {
 const outage = [25, 30, 35, 40, 45].map((second) => visitAt(second, false));
 
 /* Losses after which the tables are consistent, as if nothing had happened. */
-describe('a loss is found:', () => {
+describe('findViolations finds', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
       'an outage of which every result was dropped',
@@ -26,7 +26,7 @@ describe('a loss is found:', () => {
       /^shop: 5 responses that mean DOWN, from .*:25.050Z to .*:45.050Z, show nowhere$/,
     ],
     [
-      'the same of a monitor that was deleted afterwards',
+      'an outage of which every result was dropped, of a monitor that was deleted afterwards',
       {
         ...withMonitor({ deletedAt: START + 70_000 }),
         visits: [...good.visits, ...outage],
@@ -36,7 +36,7 @@ describe('a loss is found:', () => {
       /^shop: 5 responses that mean DOWN/,
     ],
     [
-      'the same of a monitor with two regions',
+      'an outage of which every result was dropped, of a monitor with two regions',
       {
         ...withMonitor({ plan: { ...MONITOR.plan, regions: ['north', 'south'] } }),
         visits: [...good.visits, ...outage],
@@ -60,7 +60,7 @@ describe('a loss is found:', () => {
       /^0 of 1 monitors were DOWN$/,
     ],
     [
-      'a result of long ago, recorded once more',
+      'an old result that was recorded again',
       {
         ...withDatabase({ events: [...database.events, eventAt(100, true, { slot: START + 100_000 })] }),
         visits: [...good.visits, visitAt(21, true)],
@@ -113,13 +113,13 @@ describe('a loss is found:', () => {
       /^shop was DOWN from .* to .*, without an incident$/,
     ],
     [
-      'a status that is not that of the last change',
+      'a status that differs from the last change',
       withDatabase({ monitors: database.monitors.map((one) => ({ ...one, status: 'DOWN' as const })) }),
       'one incident for each outage',
       /^shop is DOWN, and its last change was to UP$/,
     ],
     [
-      'a delivery with the bytes of another one',
+      'a delivery with the payload of another one',
       withDatabase({
         deliveries: database.deliveries.map((one, index) => ({
           ...one,
@@ -166,7 +166,7 @@ describe('a loss is found:', () => {
       /^shop is called Shop, threshold 1, not New shop, threshold 1$/,
     ],
     [
-      'a deleted monitor that is still there',
+      'a deleted monitor that still exists',
       withMonitor({ deletedAt: START + 1_000 }),
       'accepted changes are kept',
       /^shop was deleted, but exists$/,
@@ -205,7 +205,7 @@ test.each<[string, CampaignRecord]>([
       visits: [...good.visits, ...outage],
     },
   ],
-])('is no loss: %s', (_, record) => {
+])('findViolations tolerates the loss of %s', (_, record) => {
   const found = findViolations(record).filter(({ invariant }) => invariant.startsWith('lasting responses'));
   expect(found).toEqual([]);
 });

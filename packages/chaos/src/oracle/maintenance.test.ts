@@ -32,7 +32,7 @@ test('a window that could not start in time is recorded as missed', () => {
   );
 });
 
-test('windows that overlap are one time of maintenance', () => {
+test('windows that overlap are one span of maintenance', () => {
   const [window] = good.windows;
   const halves = [
     { ...window, endsAt: START + 20_000 },
@@ -41,7 +41,7 @@ test('windows that overlap are one time of maintenance', () => {
   expect(findViolations({ ...good, windows: halves as WindowFacts[] })).toEqual([]);
 });
 
-test('good maintenance has no violations, also if it was ended early', () => {
+test('correct maintenance has no violations, even if it was ended early', () => {
   expect(findViolations(good)).toEqual([]);
   const cut = { from: MAINTAINED.endsAt - 100, until: MAINTAINED.endsAt + 100 };
   expect(findViolations(withWindow({ endsAt: MAINTAINED.endsAt + 60_000, cut }))).toEqual([]);
@@ -55,7 +55,7 @@ test('a check within a window puts its monitor into maintenance before its resul
   expect(findViolations(entered(START + 5_102))).not.toEqual([]);
 });
 
-describe('is found:', () => {
+describe('findViolations finds', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
       'maintenance without a window',

@@ -73,7 +73,7 @@ test.each<[string, CampaignRecord, RegExp]>([
     { ...good, neighbourMet: { ...good.neighbourMet, unreadable: new Map([['south', 1]]) } },
     /^no checker of north met an unreadable monitor$/,
   ],
-])('of the neighbour, %s is found', (_, record, detail) => {
+])('findViolations finds %s', (_, record, detail) => {
   const found = findViolations(record).filter(
     ({ invariant }) => invariant === 'the neighbour affects no other account',
   );

@@ -11,7 +11,7 @@ function ms(column: string): string {
 /** Events and incidents of deleted monitors are deleted later; no API shows them meanwhile. */
 const OF_EXISTING = 'monitor_id in (select id from monitors)';
 
-/** Selects the monitors that are judged: these ids alone, or all but these. */
+/** Selects monitors: these ids alone, or all but these. */
 export type MonitorSelection = { readonly only: readonly string[] } | { readonly without: readonly string[] };
 
 /** The content of Postgres about these monitors. */

@@ -163,7 +163,7 @@ function wrongWebhookEvents(evidence: Evidence): string[] {
           sent.previousStatus === from &&
           sent.region === region &&
           (sent.errorReason === null) === (to !== 'DOWN');
-        if (!isRight) problems.push(`says in ${event}: ${payload}`);
+        if (!isRight) problems.push(`has a wrong payload of ${event}: ${payload}`);
       }
       return problems.map((problem) => `${monitor.plan.key}: ${describe(change)} ${problem}`);
     });

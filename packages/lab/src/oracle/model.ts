@@ -3,8 +3,8 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 
 /*
- * A second implementation of the status rules (docs/reference/status-rules.md), which shares no code with the system: it says what
- * must follow from recorded events.
+ * A second implementation of the status rules (docs/reference/status-rules.md), which shares no code with the system: it derives
+ * the expected status changes from recorded events.
  */
 
 /** The payload of a webhook without what no rule derives. Stamps are compared separately. */
@@ -50,7 +50,7 @@ type Covered = Exclude<MonitorStatus, 'MAINTENANCE'>;
 
 /**
  * The status changes that follow from the events of a monitor, which are in the order of their stamps.
- * @param until epoch milliseconds; by default nothing happens after the last event
+ * @param until epoch milliseconds; default: the last event
  */
 export function expectedChanges(
   monitor: ModelMonitor,
