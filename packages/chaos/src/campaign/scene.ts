@@ -102,14 +102,12 @@ export async function openScene({ world, libfaketime, teardown }: SceneOptions):
   for (const replica of replicas) replica.run();
   await until('every replica to be ready', () => replicas.every(({ isReady }) => isReady), READY_WITHIN_MS);
   const apis = replicas.filter(({ plan }) => plan.service === 'api');
-  const api = new ApiClient(apis, system.apiKey);
-  await api.signIn();
   return {
     ...started,
     replicas,
     schedule,
     neighbourTargets,
-    api,
+    api: new ApiClient(apis, system.apiKey),
     registry: new Registry(),
     dnsDownFile,
     libfaketime,
