@@ -13,16 +13,6 @@ export interface ApiClientsOptions extends Omit<ApiTarget, 'agent'> {
   readonly targetUrl: string;
 }
 
-/** Results of the calls. */
-export interface ApiTally {
-  responses: number;
-  refused: number;
-  notAccepted: number;
-  broken: string[];
-  /** Responses with an unexpected status. */
-  unexpected: string[];
-}
-
 /** Clients that read, change and trigger monitors. */
 const CLIENTS = 4;
 const MAX_PAUSE_MS = 100;
@@ -35,7 +25,14 @@ const MONITORS = '/api/cli/monitors';
 
 /** Clients of the API with one connection each, which work until they are stopped. Each call is repeated until a server accepts it. */
 export class ApiClients {
-  readonly tally: ApiTally = { responses: 0, refused: 0, notAccepted: 0, broken: [], unexpected: [] };
+  readonly tally = {
+    responses: 0,
+    refused: 0,
+    notAccepted: 0,
+    broken: [] as string[],
+    /** Responses with an unexpected status. */
+    unexpected: [] as string[],
+  };
   readonly #options: ApiClientsOptions;
   readonly #stop = new AbortController();
   readonly #running: readonly Promise<void>[];

@@ -7,48 +7,11 @@ import { EVIDENCE_CHECKS, runChecks } from '../oracle/find-violations.ts';
 import { groupBy } from '../oracle/history.ts';
 import { readBacklog, readDatabase } from '../oracle/read-database.ts';
 import type { Check, Evidence, Violation } from '../oracle/record.ts';
-import type { ApiTally } from './api-clients.ts';
-import { readStalls, type StallTally } from './stalls.ts';
-import { checkerNames, stopService, type Load, type Restart } from './start-load.ts';
-import type { StreamTally } from './stream-client.ts';
-
-/** The events of a monitor: all, with 200, and with 500. */
-interface EventCount {
-  readonly all: number;
-  readonly passed: number;
-  readonly failed: number;
-}
+import { readStalls } from './stalls.ts';
+import { checkerNames, stopService, type Load } from './start-load.ts';
 
 /** What was recorded of a time under load. As evidence it has the monitors whose target goes up and down. */
-export interface LoadRecord extends Evidence {
-  readonly seed: number;
-  readonly seconds: number;
-  /** The monitors that are never deleted. */
-  readonly all: readonly { readonly id: string; readonly key: string }[];
-  /** Planned checks of the span: how many there should be, how many have an event, and the number of their events. */
-  readonly slots: { readonly planned: number; readonly checked: number; readonly events: number };
-  /** Missed checks by the reason that the checkers counted. */
-  readonly misses: Readonly<Record<string, number>>;
-  /** By monitor. */
-  readonly eventCounts: ReadonlyMap<string, EventCount>;
-  /** Errors of attempts. */
-  readonly failedAttempts: readonly string[];
-  /** Events of the span that were not on the live stream. */
-  readonly notStreamed: readonly string[];
-  readonly stops: readonly Restart[];
-  readonly api: ApiTally;
-  readonly stream: StreamTally;
-  readonly logs: LogTally;
-  /** Null: the events of the queues were not kept. */
-  readonly stalls: StallTally | null;
-}
-
-/** Lines of the logs that need attention. */
-interface LogTally {
-  /** Of level `error`, and lines that the logger did not write, such as a crash of Node. */
-  readonly errors: readonly string[];
-  readonly warnings: readonly string[];
-}
+export type LoadRecord = Awaited<ReturnType<typeof readLoadRecord>>;
 
 /** How long a service may take to stop. */
 const STOP_WITHIN_MS = 30_000;
@@ -81,11 +44,11 @@ async function untilDelivered({ stores }: Load): Promise<void> {
   });
 }
 
-/** @param span the time under load */
-async function readLoadRecord(load: Load, ids: readonly string[], span: Span): Promise<LoadRecord> {
+/** @param ids of the monitors that are never deleted @param span the time under load */
+async function readLoadRecord(load: Load, ids: readonly string[], span: Span) {
   const { stores, options, flapping } = load;
   const range = [new Date(span.from), new Date(span.to)];
-  const counts = await stores.query<EventCount & { id: string }>(
+  const counts = await stores.query<{ id: string; all: number; passed: number; failed: number }>(
     `select monitor_id as id, count(*)::int as all, count(*) filter (where status_code = 200)::int as passed,
        count(*) filter (where status_code = 500)::int as failed
      from events group by monitor_id`,
@@ -101,30 +64,41 @@ async function readLoadRecord(load: Load, ids: readonly string[], span: Span): P
     'select id from events where timestamp >= $1 and timestamp < $2',
     range,
   );
-  return {
-    seed: options.seed,
-    seconds: (span.to - span.from) / 1_000,
+  const evidence: Evidence = {
     monitors: flapping,
     channels: [load.channel],
     visits: load.targets.visits,
     receipts: load.receivers.receipts,
     strays: load.receivers.strays,
     database: await readDatabase(stores, { only: flapping.map(({ id }) => id) }),
+  };
+  return {
+    ...evidence,
+    seed: options.seed,
+    seconds: (span.to - span.from) / 1_000,
+    /** The monitors that are never deleted. */
     all: load.monitors,
+    /** Planned checks of the span: how many there should be, how many have an event, and the number of their events. */
     slots: { planned: countSlots(ids, options.interval * 1_000, span), ...slots },
+    /** Missed checks by the reason that the checkers counted. */
     misses: load.misses,
-    eventCounts: new Map(counts.map((count) => [count.id, count])),
+    /** The number of events by monitor: all, with 200, and with 500. */
+    eventCounts: new Map(counts.map(({ id, ...count }) => [id, count])),
+    /** Errors of attempts. */
     failedAttempts: failed.map(({ error }) => error),
+    /** Events of the span that were not on the live stream. */
     notStreamed: stamped.map(({ id }) => id).filter((id) => !load.streamed.has(id)),
     stops: load.stops,
     api: load.clients.tally,
     stream: load.stream.tally,
     logs: await readLogs([...load.services.values()].map(({ logFile }) => logFile)),
+    /** Null: the events of the queues were not kept. */
     stalls: options.findsStalls ? await stores.withRedis(readStalls) : null,
   };
 }
 
-async function readLogs(files: readonly string[]): Promise<LogTally> {
+/** Lines of the logs that need attention. */
+async function readLogs(files: readonly string[]): Promise<{ errors: string[]; warnings: string[] }> {
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
   const lines = texts.flatMap((text) => text.split('\n').filter((line) => line !== ''));
   return {
@@ -133,7 +107,7 @@ async function readLogs(files: readonly string[]): Promise<LogTally> {
   };
 }
 
-/** Lines that the logger did not write are errors. */
+/** Lines that the logger did not write, such as a crash of Node, are errors. */
 function levelOf(line: string): string {
   try {
     return String((JSON.parse(line) as { level?: unknown }).level);

@@ -3,30 +3,19 @@ import type { DashboardRequest } from '@tocsin/lab/dashboard-session';
 
 const RETRY_MS = 100;
 
-/** What a client of the live stream met. */
-export interface StreamTally {
-  opened: number;
-  /** Responses 503: a server that stops accepts no streams. */
-  unavailable: number;
-  /** Responses with other statuses than 200 and 503. */
-  unexpected: number;
-  /** Streams that the server ended properly, and others. */
-  ended: number;
-  broken: number;
-  records: number;
-  /** `reset` events: the client may have missed records. */
-  resets: number;
-}
-
 /** A dashboard that follows its account, and reconnects when the stream ends. */
 export class StreamClient {
-  readonly tally: StreamTally = {
+  readonly tally = {
     opened: 0,
+    /** Responses 503: a server that stops accepts no streams. */
     unavailable: 0,
+    /** Responses with other statuses than 200 and 503. */
     unexpected: 0,
+    /** Streams that the server ended properly, and others. */
     ended: 0,
     broken: 0,
     records: 0,
+    /** `reset` events: the client may have missed records. */
     resets: 0,
   };
   readonly #request: DashboardRequest;

@@ -1,5 +1,5 @@
 import { formatNumber } from '@tocsin/bench/report/table';
-import type { StreamTally } from '../load/stream-client.ts';
+import type { LoadRecord } from '../load/load-record.ts';
 import type { Violation } from '../oracle/record.ts';
 import { markdownTable } from '../report.ts';
 import type { Sample } from './sample.ts';
@@ -50,7 +50,7 @@ export function trendsOf(samples: readonly (readonly [number, Sample])[]): Named
 export function growthViolations(
   minutes: number,
   trends: readonly NamedTrend[],
-  { unavailable }: Pick<StreamTally, 'unavailable'>,
+  { unavailable }: Pick<LoadRecord['stream'], 'unavailable'>,
 ): Violation[] {
   const growing = minutes < MIN_MINUTES ? [] : trends.filter(({ flat }) => !flat);
   const refused = unavailable === 0 ? [] : [`${unavailable} streams were refused with 503`];
