@@ -10,7 +10,7 @@ import { redeliver } from '@tocsin/db/deliveries/redeliver';
 import { createTestDelivery, findTestOutcome } from '@tocsin/db/deliveries/test-deliveries';
 import { insertMonitors } from '@tocsin/db/monitors/create-monitors';
 import { firstArrivals, NO_RESPONSE, untilLogged, webhookIdOf } from './arrivals.ts';
-import { ADMIN_ENV, type DashboardRequest, signIn } from '@tocsin/lab/dashboard-session';
+import { ADMIN_ENV, type DashboardRequest, openSession } from '@tocsin/lab/dashboard-session';
 import { NOWHERE, recordCheck } from './record-check.ts';
 import type { ServiceProcess } from '@tocsin/lab/service-process';
 import { createSystem, type System } from '@tocsin/lab/system';
@@ -41,7 +41,7 @@ beforeAll(async () => {
   system = await createSystem({ queue: 'redis', receiverCa: receiver.ca });
   api = system.service('api', ADMIN_ENV);
   await Promise.all([api, system.service('notifier')].map((one) => one.start()));
-  dashboard = await signIn(api);
+  dashboard = (await openSession(api)).request;
 });
 afterAll(async () => {
   await system.close();

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { installByApt } from '@tocsin/embedded/test-run/programs';
 
 const LIBRARIES = '/usr/lib';
-/** The one for programs with threads. */
+/** The variant for programs with threads. */
 const NAME = 'libfaketimeMT.so.1';
 const MISSING =
   'libfaketime is missing (Debian: apt-get install libfaketime): clock faults count as not fired';
@@ -13,7 +13,7 @@ function findLibfaketime(): string | null {
   return folders.find((file) => existsSync(file)) ?? null;
 }
 
-/** Finds it, or installs it if that needs no question. Says so if neither works. */
+/** Finds the library, or installs it if that needs no confirmation. Prints a line if neither works. */
 export function ensureLibfaketime(say: (line: string) => void): string | null {
   if (findLibfaketime() === null) {
     try {

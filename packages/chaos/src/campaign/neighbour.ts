@@ -13,7 +13,7 @@ import type { Scene } from './scene.ts';
 type NeighbourMonitor = Pick<NeighbourFacts, 'id' | 'plan'>;
 
 const UNREADABLE = /^tocsin_checks_missed_total\{[^}]*reason="unreadable"[^}]*\} (\d+)$/gm;
-/** Before the first fault: a slow machine may take its time. */
+/** Before the first fault, on a slow machine. */
 const VISITED_WITHIN_MS = 600_000;
 
 /**

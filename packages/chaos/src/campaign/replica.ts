@@ -125,7 +125,7 @@ export class Replica {
     return this.#process.signal(signal);
   }
 
-  /** Ends it for good. @returns its exit code; null if a signal ended it */
+  /** Ends it without a restart. @returns its exit code; null if a signal ended it */
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     this.#isClosing = true;
     this.#isEndExpected = true;

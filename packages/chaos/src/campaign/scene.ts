@@ -20,7 +20,7 @@ const MAX_CONNECTIONS = 80;
 const POOL_SIZE = '5';
 /** Small, so that the slow checks of another account could use all of it. */
 const CHECK_CONCURRENCY = '20';
-/** Before the first fault: a slow machine may take its time. */
+/** Before the first fault, on a slow machine. */
 const READY_WITHIN_MS = 600_000;
 /** The built one: services run from what was built. */
 const FAKE_RESOLVER = new URL('../../dist/campaign/fake-resolver.js', import.meta.url).href;

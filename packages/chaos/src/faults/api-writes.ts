@@ -25,9 +25,9 @@ interface Write {
   readonly repeat?: () => Promise<void>;
 }
 
-/** A write that one api is asked for, and hit during it. */
+/** A write during which an api is hit. */
 export interface PreparedWrite extends Pick<Write, 'point' | 'isDone'> {
-  /** Asks one api, which may be hit before it responds. Never throws. */
+  /** Sends it to one api, which may be hit before it responds. Never throws. */
   readonly send: (replica: Replica) => Promise<void>;
   /** Repeats the write at other replicas if there was no response. What a response confirmed must exist without that. */
   readonly finish: () => Promise<void>;
@@ -61,7 +61,7 @@ export async function prepareWrite(scene: Scene, name: ApiWrite): Promise<Prepar
   };
 }
 
-/** One more monitor, which no other call affects. */
+/** A new monitor, which no other call affects. */
 function extraMonitor({ registry }: Scene): MonitorPlan {
   return plainMonitor(registry.nextKey('extra'), 'north');
 }

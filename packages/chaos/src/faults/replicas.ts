@@ -158,7 +158,7 @@ async function untilStarted(replica: Replica): Promise<void> {
 
 /**
  * Drops everything between a replica and Postgres for a while; without a victim that of the leading api. Connections of that time stay
- * silent for good, and Postgres keeps their sessions. It counts if the replica was not ready, and another api led instead of the
+ * silent permanently, and Postgres keeps their sessions. It counts if the replica was not ready, and another api led instead of the
  * leader.
  */
 export async function blackHole(scene: Scene, { victim, lastsMs }: PlannedFault): Promise<number> {

@@ -4,7 +4,7 @@ import type { Teardown } from '@tocsin/embedded/program/teardown';
 import { until } from '@tocsin/embedded/testing/until';
 import { bearer } from '@tocsin/lab/api-client';
 import { say } from '@tocsin/lab/command';
-import { signIn } from '@tocsin/lab/dashboard-session';
+import { openSession } from '@tocsin/lab/dashboard-session';
 import { number, text, type ValuesOf } from '@tocsin/lab/options';
 import { insertMonitors, timeoutSeconds, untilApplied, untilChecked } from '@tocsin/lab/monitors';
 import { Random } from '@tocsin/lab/random';
@@ -51,9 +51,9 @@ const FLAPPING = { share: 0.05, min: 10 } as const;
 const TURN_INTERVALS = { min: 1.2, max: 4 } as const;
 /** Some responses are late, so that some requests are always under way. */
 const LATE = { share: 0.1, maxMs: 800 } as const;
-/** The receiver takes its time, so that attempts are always under way. */
+/** The receiver responds slowly, so that attempts are always under way. */
 const MAX_RECEIVER_MS = 600;
-/** A service allows itself 30 s. */
+/** Longer than the 30 s after which a service ends itself. */
 const MAX_STOP_MS = 35_000;
 const MISSES = /^tocsin_checks_missed_total\{.*reason="(\w+)"\} (\d+)$/gm;
 
@@ -73,7 +73,7 @@ export interface Load extends StartedSystem {
   /** Planned checks that were missed, by the reason in the metrics of the checkers that were stopped. */
   readonly misses: Record<string, number>;
   readonly stops: Restart[];
-  /** When it was on, epoch milliseconds. */
+  /** When the whole load was on, epoch milliseconds. */
   readonly startedAt: number;
 }
 
@@ -124,7 +124,8 @@ export async function startLoad(options: LoadOptions, teardown: Teardown): Promi
   await untilApplied(system);
   await untilChecked(system);
   const streamed = new Set<string>();
-  const stream = new StreamClient(await signIn({ port: system.apiPort() }), (one) => streamed.add(one));
+  const { request } = await openSession({ port: system.apiPort() });
+  const stream = new StreamClient(request, (one) => streamed.add(one));
   const clients = new ApiClients({
     baseUrl: `http://127.0.0.1:${system.apiPort()}`,
     headers: bearer(system.apiKey),
@@ -168,7 +169,7 @@ function flappingMonitor(
   return { id, plan, initialStatus: 'UP', createdAt: 0, names, thresholds: [], deletedAt: null };
 }
 
-/** Shuts a service down, and starts it again if asked to. */
+/** Shuts a service down, and starts it again if `restart` is set. */
 export async function stopService(
   { services, misses, stops }: Load,
   name: string,

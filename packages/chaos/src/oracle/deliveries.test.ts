@@ -91,19 +91,19 @@ describe('findViolations finds', () => {
       /is pending without a time$/,
     ],
     [
-      'a redelivery that was accepted and not made',
+      'a redelivery that was accepted but not sent',
       { ...good, redelivered: [{ id: good.receipts[0]?.id ?? '', since: START + 20_000 }] },
       'redeliveries are received',
       /did not arrive$/,
     ],
     [
-      'a delivery that is left over',
+      'a delivery that is pending at the end',
       withDatabase({ deliveries: withOne(database.deliveries, 0, (one) => ({ ...one, state: 'pending' })) }),
       'everything is delivered in the end',
       /is pending after 1 attempts/,
     ],
     [
-      'a webhook of no delivery',
+      'a webhook without a delivery',
       { ...good, receipts: withOne(good.receipts, 0, (receipt) => ({ ...receipt, id: 'made up' })) },
       'nothing is received that is not stored',
       /made up, which is no delivery/,
@@ -115,7 +115,7 @@ describe('findViolations finds', () => {
       /^unknown request POST \/elsewhere$/,
     ],
     [
-      'an attempt with other bytes',
+      'an attempt that does not send the stored bytes',
       { ...good, receipts: withOne(good.receipts, 0, (one) => ({ ...one, body: `${one.body} ` })) },
       'every attempt has the stored bytes and a valid signature',
       /instead of/,
@@ -127,7 +127,7 @@ describe('findViolations finds', () => {
       /the signature does not match/,
     ],
     [
-      'an attempt that is signed for another time',
+      'an attempt with a stale timestamp',
       { ...good, receipts: withOne(good.receipts, 0, (one) => ({ ...one, at: one.at + 301_000 })) },
       'every attempt has a current timestamp',
       /^steady received at .* from 127.0.1.6 a webhook that is signed for 1767225600$/,

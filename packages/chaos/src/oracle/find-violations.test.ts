@@ -154,7 +154,7 @@ describe('findViolations finds', () => {
       /change 3 should be UP to DOWN/,
     ],
     [
-      'a status change that no event implies',
+      'a status change without a cause',
       {
         ...withDatabase({ events: withOne(database.events, 1, () => eventAt(5, true)) }),
         visits: withOne(good.visits, 1, () => visitAt(5, true)),
@@ -194,7 +194,7 @@ describe('findViolations finds', () => {
       /has a wrong payload of monitor.down/,
     ],
     [
-      'two webhook events with one stamp',
+      'two webhook events with the same stamp',
       withDatabase({
         statusChanges: withOne(database.statusChanges, 1, (change) => ({
           ...change,

@@ -24,13 +24,13 @@ const outage = [25, 30, 35, 40, 45].map((second) => visitAt(second, false));
 describe('findViolations finds', () => {
   test.each<[string, CampaignRecord, string, RegExp]>([
     [
-      'an outage of which every result was dropped',
+      'an outage whose results were all dropped',
       { ...good, visits: [...good.visits, ...outage] },
       'lasting responses of a target are seen',
       /^shop: 5 responses that mean DOWN, from .*:25.050Z to .*:45.050Z, show nowhere$/,
     ],
     [
-      'an outage of which every result was dropped, of a monitor that was deleted afterwards',
+      'an outage whose results were all dropped, of a monitor that was deleted afterwards',
       {
         ...withMonitor({ deletedAt: START + 70_000 }),
         visits: [...good.visits, ...outage],
@@ -40,7 +40,7 @@ describe('findViolations finds', () => {
       /^shop: 5 responses that mean DOWN/,
     ],
     [
-      'an outage of which every result was dropped, of a monitor with two regions',
+      'an outage whose results were all dropped, of a monitor with two regions',
       {
         ...withMonitor({ plan: { ...MONITOR.plan, regions: ['north', 'south'] } }),
         visits: [...good.visits, ...outage],
@@ -49,7 +49,7 @@ describe('findViolations finds', () => {
       /^shop: 5 responses that mean DOWN/,
     ],
     [
-      'a recovery of which every result was dropped',
+      'a recovery whose results were all dropped',
       {
         ...withDatabase({ statusChanges: database.statusChanges.slice(0, 2) }),
         visits: [...good.visits, visitAt(25, true), visitAt(30, true)],
@@ -58,7 +58,7 @@ describe('findViolations finds', () => {
       /^shop: 5 responses that mean UP/,
     ],
     [
-      'outages without any alert, of all monitors',
+      'outages of all monitors without an alert',
       withDatabase({ statusChanges: database.statusChanges.slice(0, 1) }),
       'the campaign has alerts to lose',
       /^0 of 1 monitors were DOWN$/,
@@ -73,7 +73,7 @@ describe('findViolations finds', () => {
       /^shop: no request explains the event 200/,
     ],
     [
-      'an alert with other facts than its check',
+      'an alert that differs from its check',
       withDatabase({
         statusChanges: database.statusChanges.map((change) => ({
           ...change,
@@ -152,7 +152,7 @@ describe('findViolations finds', () => {
       /^3 deliveries are overdue before redeliveries$/,
     ],
     [
-      'a monitor that an api had created, and that was created again',
+      'a monitor that an api confirmed and lost',
       { ...good, promised: [{ id: 'lost', key: 'shop' }] },
       'accepted changes are kept',
       /^an api created shop as lost, which was lost$/,
@@ -182,7 +182,7 @@ describe('findViolations finds', () => {
       /^shop was deleted .* checked 1 times after/,
     ],
     [
-      'a notifier that does nothing beside another one',
+      'an idle notifier beside another one',
       {
         ...good,
         replicas: [

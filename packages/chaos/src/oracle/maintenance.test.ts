@@ -76,13 +76,13 @@ describe('findViolations finds', () => {
       /^shop was not in maintenance during planned, which is not recorded as missed$/,
     ],
     [
-      'an early end',
+      'maintenance that ends early',
       withWindow({ endsAt: MAINTAINED.endsAt + 60_000 }),
       'maintenance follows its windows',
       /left maintenance at .*:32.300Z while planned ran$/,
     ],
     [
-      'an end ten seconds after the start',
+      'maintenance that ends ten seconds after its start',
       {
         ...withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, timestamp: START + 12_000 } : one)),
       },
@@ -126,7 +126,7 @@ describe('findViolations finds', () => {
       /^shop is in maintenance since .*:02.300Z$/,
     ],
     [
-      'an end that came late',
+      'maintenance that ends late',
       withWindow({ startsAt: START - 80_000, endsAt: START - 40_000 }),
       'maintenance follows its windows',
       /left maintenance at .*:32.300Z, after .*:20.000Z$/,
@@ -138,13 +138,13 @@ describe('findViolations finds', () => {
       /^no monitor was in maintenance$/,
     ],
     [
-      'an end of maintenance without the alert of a failure',
+      'an end of maintenance without an alert although checks fail',
       withChanges((one) => (one.from === 'MAINTENANCE' ? { ...one, webhookEvents: [] } : one)),
       'statuses follow from events',
       /change 2 should be MAINTENANCE to DOWN at .* and is MAINTENANCE to DOWN silently/,
     ],
     [
-      'an end of maintenance as UP although the monitor is DOWN',
+      'an end of maintenance as UP although checks fail',
       withChanges((one) => {
         if (one.from === 'DOWN') return [];
         return one.from === 'MAINTENANCE' ? { ...one, to: 'UP' } : one;
@@ -159,7 +159,7 @@ describe('findViolations finds', () => {
       /UP to MAINTENANCE silently at .* has {2}instead of monitor.maintenance/,
     ],
     [
-      'an incident that began when maintenance did',
+      'an incident that begins with maintenance',
       {
         ...good,
         database: {
@@ -171,7 +171,7 @@ describe('findViolations finds', () => {
       /was DOWN from .*:32.300Z to .*, without an incident$/,
     ],
     [
-      'an outage during maintenance of which every result was dropped',
+      'an outage during maintenance whose results were all dropped',
       {
         ...good,
         database: {
@@ -188,7 +188,7 @@ describe('findViolations finds', () => {
       /^shop: 6 responses that mean DOWN, .* show nowhere$/,
     ],
     [
-      'an alert at the end that repeats a check of before',
+      'an alert at the end with the facts of an earlier check',
       withChanges((one) => ({
         ...one,
         webhookEvents: one.webhookEvents.map((event) => ({

@@ -6,7 +6,7 @@ export interface ReplicaPlan {
   readonly service: ServiceName;
   /** The region of a checker; null for the others. */
   readonly region: string | null;
-  /** The loopback address at which this replica alone finds targets and receivers: it identifies the sender of a request. */
+  /** The loopback address at which this replica alone finds targets and receivers: it identifies the replica. */
   readonly address: string;
 }
 

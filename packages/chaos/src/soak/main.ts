@@ -17,11 +17,11 @@ const OPTIONS = {
 const ABOUT = `Keeps a whole system under a steady load and watches memory, connections and open files of every process
 (docs/reliability.md). Under ${MIN_MINUTES} minutes it measures them without a verdict.`;
 const SAMPLE_EVERY_MS = 5_000;
-/** Every so many samples the heaps are measured too. */
+/** Heaps are measured in each twelfth sample. */
 const HEAPS_EVERY = 12;
 /** The built one: services run from what was built. */
-const COLLECT_WHEN_ASKED = new URL('../../dist/soak/collect-when-asked.js', import.meta.url).href;
-/** So many that 1 KB kept of each would not count as flat. */
+const COLLECT_GARBAGE = new URL('../../dist/soak/collect-garbage.js', import.meta.url).href;
+/** Enough that a leak of 1 KB for each would not count as flat. */
 const CREATED_PER_SECOND = 5;
 
 /**
@@ -36,7 +36,7 @@ async function run(
   { minutes, json, ...options }: ValuesOf<typeof OPTIONS>,
   teardown: Teardown,
 ): Promise<number> {
-  const nodeOptions = ['--expose-gc', '--import', COLLECT_WHEN_ASKED];
+  const nodeOptions = ['--expose-gc', '--import', COLLECT_GARBAGE];
   const loadOptions = { ...options, createdPerSecond: CREATED_PER_SECOND, nodeOptions };
   const load = await startLoad(loadOptions, teardown);
   say('Measuring under load …');

@@ -7,7 +7,7 @@ import { trendOf, type Trend } from './trend.ts';
 
 export type NamedTrend = Trend & { readonly name: string };
 
-/** A shorter run says nothing about an hour: the warm-up of a process would look like a leak. */
+/** In a shorter run the warm-up of a process would look like a leak. */
 export const MIN_MINUTES = 10;
 
 /** By how much a value may grow in an hour and count as flat. */
