@@ -82,7 +82,7 @@ async function run(values: Values, program: Teardown): Promise<number> {
       const teardown = new Teardown(program);
       try {
         const plan = planCampaign(seed, minutes);
-        const { record, logs } = await runCampaign({ plan, libfaketime, teardown, say: report });
+        const { record, logs } = await runCampaign(plan, { libfaketime, teardown, say: report });
         const violations = findViolations(record);
         const figures = figuresOf(record, violations);
         report(describeCampaign(record, figures, violations));

@@ -36,23 +36,20 @@ export function planCampaign(seed: number, minutes: number): CampaignPlan {
   return { seed, minutes, world, neighbour: planNeighbour(seed), faults, calls };
 }
 
-export interface CampaignOptions {
-  readonly plan: CampaignPlan;
+export interface CampaignTools {
   readonly libfaketime: string | null;
   readonly teardown: Teardown;
   readonly say: (line: string) => void;
 }
 
 /** Runs a campaign: starts a system, fires faults, and waits until it is quiet. The teardown removes the folder of the logs. */
-export async function runCampaign({
-  plan,
-  libfaketime,
-  teardown,
-  say,
-}: CampaignOptions): Promise<{ readonly record: CampaignRecord; readonly logs: string }> {
+export async function runCampaign(
+  plan: CampaignPlan,
+  { libfaketime, teardown, say }: CampaignTools,
+): Promise<{ readonly record: CampaignRecord; readonly logs: string }> {
   const { seed, minutes } = plan;
   say('Starting a system …');
-  const scene = await openScene({ world: plan.world, libfaketime, teardown });
+  const scene = await openScene(plan.world, libfaketime, teardown);
   await createWorld(scene, plan.world);
   const neighbour = await createNeighbour(scene, plan.neighbour);
   const startedAt = Date.now();

@@ -48,14 +48,12 @@ export interface Scene extends StartedSystem {
   readonly deadline: number;
 }
 
-export interface SceneOptions {
-  readonly world: World;
-  readonly libfaketime: string | null;
-  readonly teardown: Teardown;
-}
-
 /** Starts a system of its own: stores, targets, receivers and every replica. */
-export async function openScene({ world, libfaketime, teardown }: SceneOptions): Promise<Scene> {
+export async function openScene(
+  world: World,
+  libfaketime: Scene['libfaketime'],
+  teardown: Teardown,
+): Promise<Scene> {
   const addresses = ['127.0.0.1', ...REPLICAS.map(({ address }) => address)];
   const schedule = new TargetSchedule(world.monitors);
   const started = await startSystem(
