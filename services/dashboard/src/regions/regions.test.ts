@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Region } from '@tocsin/contracts/regions/region';
+import type { Region } from '@tocsin/contracts/regions/routes';
 import { byUrgency, regionState } from './regions.ts';
 
 const serving: Region = { region: 'eu', workers: 2, waiting: 0, lagSeconds: 0, monitors: 3, served: true };
