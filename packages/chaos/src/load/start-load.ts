@@ -33,17 +33,6 @@ export interface LoadOptions extends Omit<ValuesOf<typeof LOAD_OPTIONS>, 'json'>
   readonly nodeOptions?: readonly string[];
 }
 
-/** A shutdown by SIGTERM, and the start that may follow. */
-export interface Restart {
-  readonly name: string;
-  /** Null: a signal killed it. */
-  readonly exitCode: number | null;
-  /** From the signal to its end. */
-  readonly stopMs: number;
-  /** From its start until it was ready; null if it was not started again. */
-  readonly startMs: number | null;
-}
-
 const CHANNEL = 'receiver';
 /** Monitors whose target goes up and down, and which have a channel. */
 const FLAPPING = { share: 0.05, min: 10 } as const;
@@ -72,7 +61,16 @@ export interface Load extends StartedSystem {
   readonly streamed: ReadonlySet<string>;
   /** Planned checks that were missed, by the reason in the metrics of the checkers that were stopped. */
   readonly misses: Record<string, number>;
-  readonly stops: Restart[];
+  /** Shutdowns by SIGTERM, and the starts that may follow. */
+  readonly stops: {
+    readonly name: string;
+    /** Null: a signal killed it. */
+    readonly exitCode: number | null;
+    /** From the signal to its end. */
+    readonly stopMs: number;
+    /** From its start until it was ready; null if it was not started again. */
+    readonly startMs: number | null;
+  }[];
   /** When the whole load was on, epoch milliseconds. */
   readonly startedAt: number;
 }
