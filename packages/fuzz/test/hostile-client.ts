@@ -81,11 +81,15 @@ export async function countConnections(port: number): Promise<number> {
 }
 
 /** Creates, reads and deletes a monitor, as an ordinary client does. @throws Error if a request fails */
-export async function useApi(port: number, { key }: Account): Promise<void> {
+export async function useApi(port: number, { keys }: Account): Promise<void> {
   const call = async (method: string, path: string, body?: object): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${port}/api/cli/monitors${path}`, {
       method,
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Connection: 'close' },
+      headers: {
+        Authorization: `Bearer ${keys.full}`,
+        'Content-Type': 'application/json',
+        Connection: 'close',
+      },
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -106,8 +110,8 @@ export async function createLongList({ context }: FuzzSystem, { id }: Account): 
 }
 
 /** The head of a request with a key, up to the given headers. */
-export function headOf({ key }: Account, method: string, path: string, headers = ''): string {
-  return `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n${headers}\r\n`;
+export function headOf({ keys }: Account, method: string, path: string, headers = ''): string {
+  return `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${keys.full}\r\nContent-Type: application/json\r\n${headers}\r\n`;
 }
 
 /** Routes that read a body: with a key, and without one. */

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { until } from '@tocsin/embedded/testing/until';
 import { openAccount, type Account } from '@tocsin/fuzz/system/account';
 import { openSystem, type FuzzSystem } from '@tocsin/fuzz/system/system';
-import { WireClient } from '@tocsin/fuzz/wire/send';
 import {
   BODY_PATHS,
   CHUNK,
@@ -34,9 +33,7 @@ let beforeMb: number;
 let attackers: HostileClient[] = [];
 beforeAll(async () => {
   system = await openSystem({ API_REQUEST_TIMEOUT_SECONDS: '300' });
-  const client = new WireClient(system.api.port);
-  account = await openAccount(system, client);
-  client.close();
+  account = await openAccount(system);
   await useApi(system.api.port, account);
 });
 afterAll(() => system.close());
