@@ -7,7 +7,7 @@ import { apply } from '@tocsin-monitor/cli/commands/apply';
 import { exportMonitors } from '@tocsin-monitor/cli/commands/export';
 import { tail, type TailFlags } from '@tocsin-monitor/cli/commands/tail';
 import { trigger } from '@tocsin-monitor/cli/commands/trigger';
-import { type ApiClient, createApiClient } from '@tocsin-monitor/cli/http/api-client';
+import { ApiClient } from '@tocsin-monitor/cli/http/api-client';
 import { ApiError } from '@tocsin-monitor/cli/http/api-error';
 import type { Event } from '@tocsin/contracts/monitors/events';
 import { createMonitorSchema, type Monitor } from '@tocsin/contracts/monitors/monitor';
@@ -233,7 +233,7 @@ async function clientOf(
   await once(server, 'listening');
   const retries: string[] = [];
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = createApiClient({
+  const client = new ApiClient({
     url,
     apiKey: 'key',
     onRetry: (reason, seconds) => void retries.push(`${reason.replace(/:\d+/, '')} ${seconds}`),
