@@ -59,21 +59,11 @@ function jsonValuesOf(schema: JsonSchema, field = ''): Values {
   if (type === 'null') return fc.constant(null);
   if (Object.hasOwn(FIELDS, field)) return FIELDS[field] ?? anyJson;
   if (known !== undefined) return fc.constantFrom(...known);
-  switch (type) {
-    case undefined:
-      return anyJson;
-    case 'object':
-      return fc.record(fieldsOf(schema), { requiredKeys: schema.required ?? [] });
-    case 'array':
-      return arraysOf(jsonValuesOf((schema.items ?? {}) as JsonSchema));
-    case 'boolean':
-      return fc.boolean();
-    case 'integer':
-    case 'number':
-      return numbersOf(schema);
-    case 'string':
-      return textsOf(schema);
-  }
+  if (type === 'object') return fc.record(fieldsOf(schema), { requiredKeys: schema.required ?? [] });
+  if (type === 'array') return arraysOf(jsonValuesOf((schema.items ?? {}) as JsonSchema));
+  if (type === 'boolean') return fc.boolean();
+  if (type === 'integer' || type === 'number') return numbersOf(schema);
+  return type === 'string' ? textsOf(schema) : anyJson;
 }
 
 function fieldsOf({ properties = {} }: JsonSchema): Record<string, Values> {
