@@ -166,6 +166,6 @@ async function newUser(
 }
 
 /** On a whole second. */
-function inHours(hours: number): Date {
-  return new Date(Math.ceil(Date.now() / 1_000) * 1_000 + hours * 3_600_000);
+function inHours(hours: number): string {
+  return new Date(Math.ceil(Date.now() / 1_000) * 1_000 + hours * 3_600_000).toISOString();
 }
