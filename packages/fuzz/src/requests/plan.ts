@@ -83,7 +83,7 @@ type Mutation = typeof mutations extends fc.Arbitrary<infer Value> ? Value : nev
 function mutate(body: BodyPlan, { kind, at, key, json }: Mutation): BodyPlan {
   const chosen = at % Math.max(body.length, 1);
   const name = body[chosen]?.[0] ?? key;
-  if (kind === 'replace') return body.with(chosen, [name, json]);
+  if (kind === 'replace') return body.map((entry, index) => (index === chosen ? [name, json] : entry));
   if (kind === 'remove') return body.toSpliced(chosen, 1);
   return [...body, [kind === 'add' ? key : name, json]];
 }
