@@ -4,7 +4,7 @@ import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-wind
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { refreshEvery } from '../api/query-client.ts';
-import { api, isStatus } from '../api/request.ts';
+import { api } from '../api/request.ts';
 import { liveList } from '../live/live-query.ts';
 import { MAX_EVENTS, mergeEvents } from './show/tail/event-tail.ts';
 
@@ -40,19 +40,13 @@ export const monitorStatsQuery = (id: string, window: StatsWindow) =>
     staleTime: 30_000,
   });
 
-/** The current state of a monitor in each region, or null if the API does not know it. */
+/** The current state of a monitor in each region. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorRegionsQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitor', id, 'regions'],
-    queryFn: async ({ signal }) => {
-      try {
-        return (await api('GET /api/dashboard/monitors/:id/regions', { id, signal })).regions;
-      } catch (error) {
-        if (isStatus(error, 404)) return null;
-        throw error;
-      }
-    },
+    queryFn: async ({ signal }) =>
+      (await api('GET /api/dashboard/monitors/:id/regions', { id, signal })).regions,
     refetchInterval: refreshEvery(REFRESH_MS),
   });
 
