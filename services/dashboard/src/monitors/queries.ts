@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
 import { queryOptions } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
@@ -22,14 +23,12 @@ export const monitorsQuery = queryOptions({
   staleTime: 5 * 60_000,
 });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the library infers the type of the data
 export const monitorQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitor', id],
     queryFn: ({ signal }) => api('GET /api/dashboard/monitors/:id', { id, signal }),
   });
 
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorStatsQuery = (id: string, window: StatsWindow) =>
   queryOptions({
     queryKey: ['monitor', id, 'stats', window],
@@ -41,7 +40,6 @@ export const monitorStatsQuery = (id: string, window: StatsWindow) =>
   });
 
 /** The current state of a monitor in each region. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorRegionsQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitor', id, 'regions'],
@@ -51,7 +49,6 @@ export const monitorRegionsQuery = (id: string) =>
   });
 
 /** The latest incidents of a monitor, newest first. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const monitorIncidentsQuery = (id: string) =>
   queryOptions({
     queryKey: ['incidents', 'of-monitor', id],
@@ -86,7 +83,6 @@ export const allWindowsQuery = queryOptions({
 });
 
 /** The latest events of a monitor, newest first. `dataUpdatedAt` is 0 until they are loaded; then the live stream adds to them. */
-// oxlint-disable-next-line typescript/explicit-module-boundary-types -- as above
 export const eventTailQuery = (id: string, load: typeof loadEvents = loadEvents) =>
   queryOptions({
     queryKey: ['event-tail', id],
