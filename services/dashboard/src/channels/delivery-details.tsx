@@ -6,12 +6,12 @@ import { type CSSProperties, type ReactNode, useState } from 'react';
 import { isStatus } from '../api/request.ts';
 import { CopyButton } from '../components/buttons.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { Quiet, TextLink, Time } from '../components/text.tsx';
+import { Quiet, StateBadge, TextLink, Time } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { EVENT_LABELS, prettyPayload } from './channel-text.ts';
 import { deliveryQuery } from './queries.ts';
 import { RedeliverButton } from './redeliver.tsx';
-import { DeliveryStateBadge } from './state-badges.tsx';
+import { DELIVERY_LOOKS } from './state-badges.tsx';
 
 const WRAPPED: CSSProperties = { whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' };
 
@@ -31,12 +31,13 @@ export function DeliveryDrawer({ deliveryId, channel, onClose }: DeliveryDrawerP
   );
 }
 
-interface ContentProps {
+function Content({
+  deliveryId,
+  channel,
+}: {
   readonly deliveryId: string;
   readonly channel: Channel;
-}
-
-function Content({ deliveryId, channel }: ContentProps): ReactNode {
+}): ReactNode {
   const query = useQuery(deliveryQuery(deliveryId));
   if (query.data === undefined && isStatus(query.error, 404)) return 'This delivery was deleted.';
   return (
@@ -47,17 +48,14 @@ function Content({ deliveryId, channel }: ContentProps): ReactNode {
             <Title order={2} size="h4">
               {EVENT_LABELS[delivery.event]}
             </Title>
-            <DeliveryStateBadge state={delivery.state} />
+            <StateBadge look={DELIVERY_LOOKS[delivery.state]} />
           </Group>
           <Facts
             facts={{
               Monitor: <MonitorName delivery={delivery} />,
               Time: <Time value={delivery.timestamp} />,
               Delivered: delivery.deliveredAt && <Time value={delivery.deliveredAt} />,
-              'Next attempt':
-                delivery.state === 'pending' && delivery.nextAttemptAt !== null ? (
-                  <Time value={delivery.nextAttemptAt} />
-                ) : null,
+              'Next attempt': delivery.nextAttemptAt && <Time value={delivery.nextAttemptAt} />,
             }}
           />
           <RedeliverButton delivery={delivery} channel={channel} />

@@ -2,16 +2,14 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconRotateClockwise } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import { type Delivery, redeliverySchema } from '@tocsin/contracts/deliveries/delivery';
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, describeError, isAboutFields } from '../api/request.ts';
-import { IconButton } from '../components/buttons.tsx';
-import { useApiForm } from '../components/form.ts';
+import { ActionButton, IconButton } from '../components/buttons.tsx';
+import { bodyErrors, useApiForm } from '../components/form.ts';
 import { formatUtc } from '../components/format.ts';
-import { ErrorNotice } from '../components/load-states.tsx';
 import { SaveForm } from '../components/save-form.tsx';
 import { Quiet } from '../components/text.tsx';
 import { localToIso, readerZone, toLocal } from '../components/zoned-time.ts';
@@ -24,27 +22,19 @@ interface RedeliverButtonProps {
   readonly channel: Channel;
 }
 
-export function RedeliverButton({ delivery, channel }: RedeliverButtonProps): ReactNode {
+export function RedeliverButton({ delivery: { id }, channel }: RedeliverButtonProps): ReactNode {
   const refresh = useRefresh();
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: () => api('POST /api/dashboard/deliveries/:id/redeliver', { id: delivery.id }),
-    onSuccess: async () => {
-      notifications.show({ message: 'The delivery is sent again now.' });
-      await refresh(deliveryQuery(delivery.id), channelQuery(channel.id));
-    },
-  });
+  const redeliver = async (): Promise<void> => {
+    await api('POST /api/dashboard/deliveries/:id/redeliver', { id });
+    notifications.show({ message: 'The delivery will be sent again now.' });
+    await refresh(deliveryQuery(id), channelQuery(channel.id));
+  };
   return (
     <Stack gap="xs" align="flex-start">
-      <IconButton
-        icon={IconRotateClockwise}
-        disabled={!channel.enabled}
-        loading={isPending}
-        onClick={() => mutate()}
-      >
+      <ActionButton icon={IconRotateClockwise} disabled={!channel.enabled} action={redeliver}>
         Redeliver
-      </IconButton>
+      </ActionButton>
       {!channel.enabled && <Quiet size="xs">Enable the channel first.</Quiet>}
-      {error !== null && <ErrorNotice error={error} />}
     </Stack>
   );
 }
@@ -86,7 +76,10 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
     since: localToIso(since, zone) ?? '',
     until: localToIso(until, zone) ?? '',
   });
-  const form = useApiForm<Range>({ schema: redeliverySchema, initialValues: lastHours(24, zone), toBody });
+  const form = useApiForm<Range>({
+    initialValues: lastHours(24, zone),
+    validate: (values) => bodyErrors(redeliverySchema, toBody(values)),
+  });
   const save = async (values: Range): Promise<void> => {
     try {
       const result = await redeliverAll(() =>
@@ -104,7 +97,7 @@ function RangeForm({ channelId, onDone }: RangeFormProps): ReactNode {
     }
   };
   return (
-    <SaveForm form={form} action="Redeliver" save={save} onCancel={onDone} dialog>
+    <SaveForm form={form} action="Redeliver" save={save} onCancel={onDone} layout="dialog">
       <Quiet>
         Sends all held, failed and pending deliveries of this time range again, in order. Successful
         deliveries are not repeated. Times are in {zone}.

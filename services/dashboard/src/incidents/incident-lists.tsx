@@ -3,7 +3,7 @@ import { IconCircleCheck } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Incident } from '@tocsin/contracts/incidents/incident';
 import type { ReactNode } from 'react';
-import { describeCause, formatLocal, formatSpan, formatUtc } from '../components/format.ts';
+import { describeCause, formatSpan, formatUtcSpan } from '../components/format.ts';
 import { Loaded, LoadMore, Placeholder } from '../components/load-states.tsx';
 import { Panel } from '../components/page.tsx';
 import { Quiet, StatusBadge, TextLink, Time, useNow } from '../components/text.tsx';
@@ -12,13 +12,8 @@ import { describeDay, groupByDay } from './group-by-day.ts';
 import classes from './incidents.module.css';
 import { MAX_OPEN_INCIDENTS, openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
 
+/** A span of two days shows both dates. */
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-});
 
 interface IncidentListProps {
   /** Null: the incidents of all monitors. */
@@ -81,14 +76,12 @@ export function ResolvedIncidents({ monitorId }: IncidentListProps): ReactNode {
   const query = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
   return (
     <Panel title="Resolved">
-      <Loaded query={query} pending={<Placeholder heights={[18, 40, 41, 42]} />}>
-        {({ pages }) =>
-          pages[0]?.length === 0 ? (
-            <Quiet py={6}>No resolved incidents yet.</Quiet>
-          ) : (
-            <Days incidents={pages.flat()} />
-          )
-        }
+      <Loaded
+        query={query}
+        pending={<Placeholder heights={[18, 40, 41, 42]} />}
+        empty={<Quiet py={6}>No resolved incidents yet.</Quiet>}
+      >
+        {(incidents) => <Days incidents={incidents} />}
       </Loaded>
       <LoadMore query={query} />
     </Panel>
@@ -100,7 +93,7 @@ function Days({ incidents }: { readonly incidents: readonly Incident[] }): React
   const now = useNow();
   return (
     <Stack gap="lg">
-      {groupByDay(incidents, ({ openedAt }) => openedAt, zone).map(({ date, items }) => (
+      {[...groupByDay(incidents, ({ openedAt }) => openedAt, zone)].map(([date, items]) => (
         <section key={date} aria-label={describeDay(date, now, zone)}>
           <Title order={3} size="h6" c="var(--text-quiet)" mb={4}>
             {describeDay(date, now, zone)}
@@ -118,16 +111,12 @@ function Days({ incidents }: { readonly incidents: readonly Incident[] }): React
 
 function ResolvedIncident({ incident }: { readonly incident: Incident }): ReactNode {
   const { openedAt, resolvedAt, durationSeconds } = incident;
+  const from = new Date(openedAt);
+  const to = new Date(resolvedAt ?? openedAt);
   return (
     <li className={classes['row']}>
-      <Text size="sm" className={`tabular ${classes['span'] ?? ''}`}>
-        <ClockTime value={openedAt} from={openedAt} />
-        {resolvedAt !== null && (
-          <>
-            {' – '}
-            <ClockTime value={resolvedAt} from={openedAt} />
-          </>
-        )}
+      <Text size="sm" className={`tabular ${classes['span'] ?? ''}`} title={formatUtcSpan(from, to)}>
+        {TIME.formatRange(from, to)}
       </Text>
       <MonitorAndCause incident={incident} />
       <Text size="sm" className={`tabular ${classes['when'] ?? ''}`}>
@@ -152,22 +141,5 @@ function MonitorAndCause({ incident }: { readonly incident: Incident }): ReactNo
         {describeCause(cause)} · {region}
       </Quiet>
     </div>
-  );
-}
-
-interface ClockTimeProps {
-  /** ISO 8601. */
-  readonly value: string;
-  /** A time on the day of the heading. `value` shows its own day if it is on another one. */
-  readonly from: string;
-}
-
-function ClockTime({ value, from }: ClockTimeProps): ReactNode {
-  const date = new Date(value);
-  const isSameDay = date.toDateString() === new Date(from).toDateString();
-  return (
-    <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`}>
-      {(isSameDay ? TIME : DAY_AND_TIME).format(date)}
-    </time>
   );
 }

@@ -2,7 +2,7 @@ import { Button, Group, SegmentedControl, Select, Stack } from '@mantine/core';
 import { IconCircleCheck } from '@tabler/icons-react';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useMemo } from 'react';
+import type { ReactNode } from 'react';
 import { EmptyState, PageHeader } from '../components/page.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { OpenIncidents, ResolvedIncidents } from './incident-lists.tsx';
@@ -10,7 +10,8 @@ import { openIncidentsQuery, resolvedIncidentsQuery } from './queries.ts';
 
 const route = getRouteApi('/signed-in/incidents');
 
-const STATES = [
+type State = 'open' | 'resolved';
+const STATES: { value: State | 'all'; label: string }[] = [
   { value: 'all', label: 'All' },
   { value: 'open', label: 'Open' },
   { value: 'resolved', label: 'Resolved' },
@@ -22,16 +23,8 @@ export function IncidentsPage(): ReactNode {
   const { state, monitorId = null } = route.useSearch();
   const navigate = route.useNavigate();
   const hasNone = useHasNone(monitorId);
-  const setState = (value: string): void =>
-    void navigate({
-      replace: true,
-      search: (search) => ({
-        ...search,
-        state: value === 'open' || value === 'resolved' ? value : undefined,
-      }),
-    });
-  const setMonitor = (id: string | null): void =>
-    void navigate({ replace: true, search: (search) => ({ ...search, monitorId: id ?? undefined }) });
+  const filter = (change: { state?: State | undefined; monitorId?: string | undefined }): void =>
+    void navigate({ replace: true, search: (search) => ({ ...search, ...change }) });
   return (
     <>
       <PageHeader
@@ -44,9 +37,9 @@ export function IncidentsPage(): ReactNode {
           aria-label="State of the incidents"
           data={STATES}
           value={state ?? 'all'}
-          onChange={setState}
+          onChange={(value) => filter({ state: value === 'all' ? undefined : value })}
         />
-        <MonitorFilter value={monitorId} onChange={setMonitor} />
+        <MonitorFilter value={monitorId} onChange={(id) => filter({ monitorId: id ?? undefined })} />
       </Group>
       {hasNone ? (
         <EmptyState
@@ -54,7 +47,7 @@ export function IncidentsPage(): ReactNode {
           title="No incidents yet"
           action={
             monitorId !== null && (
-              <Button variant="default" onClick={() => setMonitor(null)}>
+              <Button variant="default" onClick={() => filter({ monitorId: undefined })}>
                 Show all monitors
               </Button>
             )
@@ -79,7 +72,7 @@ function useHasNone(monitorId: string | null): boolean {
   const { data: open } = useQuery(openIncidentsQuery);
   const { data: resolved } = useInfiniteQuery(resolvedIncidentsQuery(monitorId));
   const isOpen = open?.some((incident) => monitorId === null || incident.monitorId === monitorId);
-  return isOpen === false && resolved?.pages[0]?.length === 0;
+  return isOpen === false && resolved?.length === 0;
 }
 
 interface MonitorFilterProps {
@@ -89,22 +82,21 @@ interface MonitorFilterProps {
 }
 
 function MonitorFilter({ value, onChange }: MonitorFilterProps): ReactNode {
-  const { data } = useQuery(monitorsQuery);
-  const choices = useMemo(() => data?.map(({ id, name }) => ({ value: id, label: name })) ?? [], [data]);
+  const { data = [] } = useQuery(monitorsQuery);
   return (
     <Select
       aria-label="Monitor"
       placeholder="All monitors"
       size="sm"
       w={{ base: '100%', xs: 240 }}
-      data={choices}
+      data={data.map(({ id, name }) => ({ value: id, label: name }))}
       value={value}
       onChange={onChange}
       searchable
       clearable
       clearButtonProps={{ 'aria-label': 'Show all monitors' }}
       limit={MAX_LISTED_MONITORS}
-      nothingFoundMessage="No such monitor"
+      nothingFoundMessage="No matching monitors"
     />
   );
 }

@@ -1,7 +1,6 @@
 /* oxlint-disable typescript/explicit-module-boundary-types -- the library infers the types of the data */
 import { queryOptions } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
-import type { ListedMaintenanceWindow } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { Event, RecentChecks } from '@tocsin/contracts/monitors/events';
 import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import { refreshEvery } from '../api/query-client.ts';
@@ -11,9 +10,6 @@ import { MAX_EVENTS, mergeEvents } from './show/tail/event-tail.ts';
 
 /** For data that the live stream does not update. */
 const REFRESH_MS = 30_000;
-const SLOW_REFRESH_MS = 60_000;
-const PAGE_SIZE = LIMITS.eventsPerRequest.max;
-const MAX_PAGES = 5;
 export const MAX_INCIDENTS = 20;
 
 export const monitorsQuery = queryOptions({
@@ -57,30 +53,6 @@ export const monitorIncidentsQuery = (id: string) =>
       return (await api('GET /api/dashboard/incidents', { query, signal })).incidents;
     },
   });
-
-/** Every channel of the account. */
-export const allChannelsQuery = queryOptions({
-  queryKey: ['channels', 'all'],
-  queryFn: async ({ signal }) => (await api('GET /api/dashboard/channels', { signal })).channels,
-  refetchInterval: refreshEvery(SLOW_REFRESH_MS),
-});
-
-/** The newest maintenance windows of the account, at most `MAX_PAGES` pages. */
-export const allWindowsQuery = queryOptions({
-  queryKey: ['maintenance-windows', 'all'],
-  queryFn: async ({ signal }) => {
-    const windows: ListedMaintenanceWindow[] = [];
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const before = windows.at(-1)?.id;
-      const query = { limit: String(PAGE_SIZE), ...(before !== undefined && { before }) };
-      const { maintenanceWindows } = await api('GET /api/dashboard/maintenance-windows', { query, signal });
-      windows.push(...maintenanceWindows);
-      if (maintenanceWindows.length < PAGE_SIZE) break;
-    }
-    return windows;
-  },
-  refetchInterval: refreshEvery(SLOW_REFRESH_MS),
-});
 
 /** The latest events of a monitor, newest first. `dataUpdatedAt` is 0 until they are loaded; then the live stream adds to them. */
 export const eventTailQuery = (id: string, load: typeof loadEvents = loadEvents) =>
