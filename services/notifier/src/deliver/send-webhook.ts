@@ -6,7 +6,6 @@ import { sanitiseDetail } from '@tocsin/core/checks/error-reason';
 import { parseRetryAfter } from '@tocsin/core/deliveries/retry-schedule';
 import type { ClaimedDelivery } from '@tocsin/db/deliveries/claim-deliveries';
 import type { AttemptRecord } from '@tocsin/db/deliveries/record-attempt';
-import type { CreateConnection } from '@tocsin/egress/connection';
 import type { Egress } from '@tocsin/egress/create-egress';
 import { got, type Request } from 'got';
 import { Webhook } from 'standardwebhooks';
@@ -47,60 +46,41 @@ export async function sendWebhook(
     retryAfterMs: null,
     ...result,
   });
+  let stream: Request | undefined;
   try {
     const url = new URL(request.url);
     if (url.protocol !== 'https:') return finish({ error: 'the URL of the channel is not HTTPS' });
     if (request.secrets.length === 0)
       return finish({ error: 'the secret of the channel cannot be decrypted' });
-    const createConnection = egress.connectionTo(url, {
-      account: request.accountId,
-      resource: request.channelId,
-      redirected: false,
-      deadline: started + deadlineMs,
+    const owner = { account: request.accountId, resource: request.channelId, redirected: false };
+    stream = got.stream.post(url, {
+      body: request.payload,
+      headers: {
+        // Without an agent, Node takes 80 for the default port, and would write it here.
+        host: url.host,
+        'content-type': 'application/json',
+        'user-agent': WEBHOOK_USER_AGENT,
+        ...signatureHeaders(request),
+      },
+      createConnection: egress.connectionTo(url, { ...owner, deadline: started + deadlineMs }),
+      followRedirect: false,
+      throwHttpErrors: false,
+      decompress: false,
+      retry: { limit: 0 },
+      timeout: { request: deadlineMs },
     });
-    return await exchange(request, url, createConnection, deadlineMs, finish);
-  } catch (error) {
-    return finish({ error: describe(error, deadlineMs) });
-  }
-}
-
-async function exchange(
-  request: WebhookRequest,
-  url: URL,
-  createConnection: CreateConnection,
-  deadlineMs: number,
-  finish: (result: Partial<WebhookResult>) => WebhookResult,
-): Promise<WebhookResult> {
-  const stream = got.stream.post(url, {
-    body: request.payload,
-    headers: {
-      // Without an agent, Node takes 80 for the default port, and would write it here.
-      host: url.host,
-      'content-type': 'application/json',
-      'user-agent': WEBHOOK_USER_AGENT,
-      ...signatureHeaders(request),
-    },
-    createConnection,
-    followRedirect: false,
-    throwHttpErrors: false,
-    decompress: false,
-    retry: { limit: 0 },
-    timeout: { request: deadlineMs },
-  });
-  try {
     const { statusCode = 0, headers } = await responseOf(stream);
     const isSuccess = statusCode >= 200 && statusCode < 300;
     const result = finish({ statusCode, error: isSuccess ? null : `responded with status ${statusCode}` });
     const respondedAt = new Date(result.startedAt.getTime() + result.durationMs);
     const isBusy = statusCode === 429 || statusCode === 503;
     const retryAfterMs = isBusy ? parseRetryAfter(headers['retry-after'], respondedAt) : null;
-    return {
-      ...result,
-      retryAfterMs,
-      responseExcerpt: statusCode === 101 ? null : await readExcerpt(stream),
-    };
+    const responseExcerpt = statusCode === 101 ? null : await readExcerpt(stream);
+    return { ...result, retryAfterMs, responseExcerpt };
+  } catch (error) {
+    return finish({ error: describe(error, deadlineMs) });
   } finally {
-    stream.destroy();
+    stream?.destroy();
   }
 }
 
