@@ -22,7 +22,7 @@ const MAX_WAITING_SPANS = 8_192;
 const WARN_EVERY_MS = 30_000;
 const MAX_WARNING_CHARACTERS = 500;
 /** A collector that is unavailable must not delay the end of the process. */
-const STOP_WITHIN_MS = 3_000;
+const STOP_WITHIN_MS = 2_000;
 
 /** Starts spans, reads and writes `traceparent`, and sends the spans that have ended. */
 export interface OpenTelemetry {
