@@ -2,7 +2,6 @@ import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { AppError } from '@tocsin/contracts/errors';
 import { generateApiKey, hashApiKey } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import { notFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, tableOf, toWire } from '../database/sql.ts';
@@ -18,10 +17,6 @@ function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
   const createdBy =
     creator === null ? null : { id: creator, name: createdByName ?? '', email, removed: creatorRemoved };
   return { ...toWire({ id, name, scopes, expiresAt, lastUsedAt, createdAt }), createdBy };
-}
-
-export function apiKeyNotFound(): AppError {
-  return notFound('API key');
 }
 
 /** The account that a request acts for, and its permissions. */
@@ -52,13 +47,11 @@ export async function listApiKeys(db: Queryable, accountId: string): Promise<Api
   return rows.map(({ key, creator }) => toApiKey(key, creator === null));
 }
 
-/** A key that is made in the dashboard has both scopes. */
-export type ApiKeyScopes = 'read,write' | 'read';
-
 export interface NewApiKey {
   readonly accountId: string;
   readonly name: string;
-  readonly scopes?: ApiKeyScopes;
+  /** Default: both, as for a key that is created in the dashboard. */
+  readonly scopes?: ApiKeyRow['scopes'];
   /** Null or absent: never expires. */
   readonly expiresAt?: Date | null;
   /** The id of the user who creates it; null or absent: none. */
@@ -77,7 +70,7 @@ export async function createApiKey(
   const key = generateApiKey();
   const row = await db.transaction(async (tx) => {
     const creator = await lockCreator(tx, input);
-    const values = { id: uuidv7(), accountId, name, hash: hashApiKey(key), scopes, expiresAt, ...creator };
+    const values = { accountId, name, hash: hashApiKey(key), scopes, expiresAt, ...creator };
     return firstOf(await tx.insert(apiKeys).values(values).returning());
   });
   return { apiKey: toApiKey(row, false), key };
@@ -104,17 +97,16 @@ async function lockCreator(
  */
 export async function ensureApiKey(
   db: Database,
-  { accountId, name, key, scopes }: { accountId: string; name: string; key: string; scopes: ApiKeyScopes },
+  { key, ...values }: Required<Pick<NewApiKey, 'accountId' | 'name' | 'scopes'>> & { readonly key: string },
 ): Promise<'created' | 'exists' | 'refused'> {
   const hash = hashApiKey(key);
   return db.transaction(async (tx) => {
     // Waits for a concurrent deletion of this key.
     await tx.execute(sql`lock table ${apiKeyTombstones} in share row exclusive mode`);
-    const [tombstone] = await tx.select().from(apiKeyTombstones).where(eq(apiKeyTombstones.hash, hash));
-    if (tombstone) return 'refused';
+    if ((await tx.$count(apiKeyTombstones, eq(apiKeyTombstones.hash, hash))) > 0) return 'refused';
     const created = await tx
       .insert(apiKeys)
-      .values({ id: uuidv7(), accountId, name, hash, scopes })
+      .values({ ...values, hash })
       .onConflictDoNothing({ target: apiKeys.hash })
       .returning({ id: apiKeys.id });
     return created.length > 0 ? 'created' : 'exists';
@@ -140,7 +132,7 @@ export async function touchApiKeys(db: Queryable, lastUsed: ReadonlyMap<string, 
 export async function deleteApiKey(db: Database, accountId: string, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const deleted = await deleteKeys(tx, and(eq(apiKeys.id, id), eq(apiKeys.accountId, accountId)));
-    if (deleted === 0) throw apiKeyNotFound();
+    if (deleted === 0) throw notFound('API key');
   });
 }
 

@@ -1,13 +1,13 @@
 import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /** API keys by the SHA-256 of the raw key, which is not stored. */
 export const apiKeys = pgTable(
   'api_keys',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
     name: text('name').notNull(),
     /** SHA-256 of the raw key, hexadecimal. */

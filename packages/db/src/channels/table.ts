@@ -1,5 +1,5 @@
-import { boolean, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { boolean, index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
@@ -7,7 +7,7 @@ import { accountId } from '../users/table.ts';
 export const channels = pgTable(
   'channels',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
     name: text('name').notNull(),
     url: text('url').notNull(),
@@ -36,9 +36,7 @@ export type ChannelRow = typeof channels.$inferSelect;
 export const channelMonitors = pgTable(
   'channel_monitors',
   {
-    channelId: uuid('channel_id')
-      .notNull()
-      .references(() => channels.id, { onDelete: 'cascade' }),
+    channelId: ownerId('channel_id', () => channels.id),
     monitorId: monitorId(),
   },
   (table) => [

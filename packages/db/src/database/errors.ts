@@ -57,3 +57,9 @@ export function isMissingPartition(error: unknown): boolean {
 export function notFound(noun: string): AppError {
   return new AppError('not_found', `There is no ${noun} with this id.`);
 }
+
+/** The row of a query by id. @throws AppError not_found if there is none */
+export function requireFound<Row>([row]: readonly Row[], noun: string): Row {
+  if (row === undefined) throw notFound(noun);
+  return row;
+}

@@ -1,11 +1,44 @@
-import { type Param, sql, type SQL } from 'drizzle-orm';
-import { type PgColumn, type PgTimestampBuilderInitial, timestamp } from 'drizzle-orm/pg-core';
+import {
+  type HasDefault,
+  type HasRuntimeDefault,
+  type IsPrimaryKey,
+  type NotNull,
+  type Param,
+  sql,
+  type SQL,
+} from 'drizzle-orm';
+import {
+  type AnyPgColumn,
+  type PgColumn,
+  type PgTimestampBuilderInitial,
+  type PgUUIDBuilderInitial,
+  timestamp,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Queryable } from './open.ts';
 
 /** A timestamp with millisecond precision: what the wire can carry, so a value that is read back equals the written one. */
 export function instant(name: string): PgTimestampBuilderInitial<string> {
   return timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
+}
+
+/** A primary key that sorts by creation. */
+export function primaryId(): HasDefault<
+  HasRuntimeDefault<IsPrimaryKey<NotNull<PgUUIDBuilderInitial<'id'>>>>
+> {
+  return uuid('id')
+    .primaryKey()
+    .$defaultFn(() => uuidv7());
+}
+
+/** The row that a row belongs to, and is deleted with. */
+export function ownerId<Name extends string>(
+  name: Name,
+  owner: () => AnyPgColumn,
+): NotNull<PgUUIDBuilderInitial<Name>> {
+  return uuid(name).notNull().references(owner, { onDelete: 'cascade' });
 }
 
 /** Postgres' clock in whole milliseconds: the only clock that stamps rows. */
@@ -82,6 +115,16 @@ export function queryOne<Row extends z.ZodType>(db: Queryable, row: Row): Statem
 }
 
 const idRow = z.object({ id: z.string() });
+
+/** How many rows are due, and the age of the oldest in seconds; 0 without any. */
+export const backlogRow = z.object({
+  count: z.number(),
+  oldestSeconds: z
+    .number()
+    .nullable()
+    .transform((seconds) => Math.max(0, seconds ?? 0)),
+});
+export type Backlog = z.output<typeof backlogRow>;
 
 /** `query` for the column `id` alone. */
 export function queryIds(db: Queryable): Statement<string[]> {

@@ -2,7 +2,7 @@ import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { type Name, sql, type SQL } from 'drizzle-orm';
 import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
-import { clockNow, instant } from '../database/sql.ts';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /** What a claim looks for. Each condition has an index of its own. */
@@ -32,11 +32,9 @@ export const deliveries = pgTable(
   'deliveries',
   {
     /** Also the `webhook-id` of every attempt. */
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
-    channelId: uuid('channel_id')
-      .notNull()
-      .references(() => channels.id, { onDelete: 'cascade' }),
+    channelId: ownerId('channel_id', () => channels.id),
     statusChangeId: uuid('status_change_id').notNull(),
     monitorId: uuid('monitor_id').notNull(),
     event: text('event').$type<WebhookEvent>().notNull(),
@@ -91,9 +89,7 @@ export type DeliveryRow = typeof deliveries.$inferSelect;
 export const attempts = pgTable(
   'attempts',
   {
-    deliveryId: uuid('delivery_id')
-      .notNull()
-      .references(() => deliveries.id, { onDelete: 'cascade' }),
+    deliveryId: ownerId('delivery_id', () => deliveries.id),
     number: integer('number').notNull(),
     startedAt: instant('started_at').notNull(),
     durationMs: integer('duration_ms').notNull(),

@@ -1,7 +1,7 @@
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
-import { instant } from '../database/sql.ts';
+import { instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /**
@@ -12,7 +12,7 @@ import { accountId } from '../users/table.ts';
 export const incidents = pgTable(
   'incidents',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
     monitorId: uuid('monitor_id').notNull(),
     openedAt: instant('opened_at').notNull(),

@@ -1,7 +1,7 @@
 import type { MaintenanceWindowState } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import { sql } from 'drizzle-orm';
-import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 import { accountId } from '../users/table.ts';
 
@@ -12,7 +12,7 @@ export type MaintenanceOutcome = 'completed' | 'cut_short' | 'missed';
 export const maintenanceWindows = pgTable(
   'maintenance_windows',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
     name: text('name').notNull(),
     /** The first occurrence. */
@@ -45,9 +45,7 @@ export type MaintenanceWindowRow = typeof maintenanceWindows.$inferSelect;
 export const maintenanceWindowMonitors = pgTable(
   'maintenance_window_monitors',
   {
-    windowId: uuid('window_id')
-      .notNull()
-      .references(() => maintenanceWindows.id, { onDelete: 'cascade' }),
+    windowId: ownerId('window_id', () => maintenanceWindows.id),
     monitorId: monitorId(),
   },
   (table) => [
@@ -60,9 +58,7 @@ export const maintenanceWindowMonitors = pgTable(
 export const maintenanceOccurrences = pgTable(
   'maintenance_occurrences',
   {
-    windowId: uuid('window_id')
-      .notNull()
-      .references(() => maintenanceWindows.id, { onDelete: 'cascade' }),
+    windowId: ownerId('window_id', () => maintenanceWindows.id),
     startsAt: instant('starts_at').notNull(),
     endsAt: instant('ends_at').notNull(),
     outcome: text('outcome').$type<MaintenanceOutcome>().notNull(),

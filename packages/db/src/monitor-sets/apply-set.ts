@@ -8,7 +8,7 @@ import { arrayOf } from '../database/sql.ts';
 import { removeMonitors } from '../monitors/delete-monitors.ts';
 import { insertMonitors } from '../monitors/create-monitors.ts';
 import { monitors } from '../monitors/table.ts';
-import { rewriteMonitors } from '../monitors/update-monitors.ts';
+import { writeMonitors } from '../monitors/write-monitors.ts';
 import { describePlan, planSet, planVersion, type SetPlan } from './plan-set.ts';
 
 /** How often the set is compared again when other requests change its monitors meanwhile. */
@@ -108,7 +108,7 @@ async function applyPlan(
     tx,
     plan.delete.map(({ id }) => id),
   );
-  const rewritten = await rewriteMonitors(tx, secrets, plan.update, defaultRegion);
+  const rewritten = await writeMonitors(tx, secrets, accountId, plan.update, defaultRegion);
   const created = await insertMonitors(tx, secrets, accountId, plan.create, defaultRegion);
   return {
     result: describePlan(

@@ -8,8 +8,11 @@ import { and, eq, or, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
 import { placeholderErrors, toShownInput } from '../monitors/monitor-codec.ts';
-import { changedFields, type Rewrite } from '../monitors/update-monitors.ts';
 import { type MonitorRow, monitors } from '../monitors/table.ts';
+import { changedFields } from '../monitors/update-monitors.ts';
+import type { MonitorWrite } from '../monitors/write-monitors.ts';
+
+type MonitorChange = MonitorWrite & { readonly before: MonitorRow };
 
 /** Errors that one response lists. */
 const MAX_ERRORS = 100;
@@ -20,7 +23,7 @@ const COMPARED_AT_ONCE = 250;
 /** The changes that make the monitors of a source match a set. */
 export interface SetPlan {
   readonly create: readonly (MonitorInput & { externalId: string })[];
-  readonly update: readonly Rewrite[];
+  readonly update: readonly MonitorChange[];
   readonly delete: readonly MonitorRow[];
   readonly unchanged: readonly MonitorRow[];
   /** Monitors of the source that are not in the set, and are kept. */
@@ -42,7 +45,7 @@ export async function planSet(
   const known = new Map(rows.map((row) => [row.externalId, row]));
   refuseOthers(set, known);
   const create: (MonitorInput & { externalId: string })[] = [];
-  const update: Rewrite[] = [];
+  const update: MonitorChange[] = [];
   const unchanged: MonitorRow[] = [];
   const errors: FieldError[] = [];
   for (const [index, entry] of set.monitors.entries()) {

@@ -7,6 +7,7 @@ import {
 } from '@tocsin/contracts/monitors/monitor';
 import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { getTableColumns, sql, type SQL } from 'drizzle-orm';
+import { laterThan } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 /** Input fields whose column has another name. Header values and the body are sealed; every other field is stored as it is. */
@@ -49,28 +50,22 @@ export function toRecord(
 }
 
 const columns = getTableColumns(monitors);
-const join = (parts: SQL[]): SQL => sql.join(parts, sql`, `);
-const valueOf = (key: string): SQL => sql`u.${sql.identifier(key)}`;
+const listOf = (toSql: (key: keyof MonitorRecord) => SQL, keys = RECORD_COLUMNS): SQL =>
+  sql.join(keys.map(toSql), sql`, `);
+const nameOf = (key: keyof MonitorRecord): SQL => sql`${sql.identifier(columns[key].name)}`;
+const NAMES = listOf(nameOf);
+const VALUES = listOf((key) => sql`u.${sql.identifier(key)}`);
+const TYPES = listOf((key) => sql`${sql.identifier(key)} ${sql.raw(columns[key].getSQLType())}`);
+// Without the id: a statement that sets a key column takes a lock that also blocks rows referring to the monitor.
+const ASSIGNMENTS = listOf((key) => sql`${nameOf(key)} = excluded.${nameOf(key)}`, RECORD_COLUMNS.slice(1));
 
-/** Parts of statements that write many records `u` (see `table`) at once. */
-export const RECORDS = {
-  /** The columns of an `insert`, and their values. */
-  names: join(RECORD_COLUMNS.map((key) => sql`${sql.identifier(columns[key].name)}`)),
-  values: join(RECORD_COLUMNS.map(valueOf)),
-  /** The assignments of an `update`. */
-  assignments: Object.fromEntries(
-    RECORD_COLUMNS.filter((key) => key !== 'id').map((key) => [key, valueOf(key)]),
-  ),
-  /** The records as one parameter: a table `u` whose columns have the names of `MonitorRecord`. */
-  table: (records: readonly MonitorRecord[]): SQL => {
-    const types = RECORD_COLUMNS.map(
-      (key) => sql`${sql.identifier(key)} ${sql.raw(columns[key].getSQLType())}`,
-    );
-    return sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (${join(types)})`;
-  },
-  /** Records that one statement writes. */
-  atOnce: 500,
-};
+/** The statement that inserts new monitors and updates known ones by their ids. The records are one parameter, however many they are. */
+export function upsertRecords(accountId: string, records: readonly MonitorRecord[]): SQL {
+  return sql`
+    insert into monitors (account_id, ${NAMES}) select ${accountId}::uuid, ${VALUES}
+    from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (${TYPES}) order by u.id
+    on conflict (id) do update set ${ASSIGNMENTS}, updated_at = ${laterThan(monitors.updatedAt)}`;
+}
 
 /** Stands for a header value or a body that no key can decrypt. */
 const UNREADABLE = '(unreadable)';

@@ -11,7 +11,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /**
@@ -21,7 +21,7 @@ import { accountId } from '../users/table.ts';
 export const monitors = pgTable(
   'monitors',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
     name: text('name').notNull(),
     url: text('url').notNull(),
@@ -68,9 +68,7 @@ export const monitors = pgTable(
 );
 /** The monitor that a row belongs to, and is deleted with. */
 export function monitorId(): NotNull<PgUUIDBuilderInitial<'monitor_id'>> {
-  return uuid('monitor_id')
-    .notNull()
-    .references(() => monitors.id, { onDelete: 'cascade' });
+  return ownerId('monitor_id', () => monitors.id);
 }
 
 export type MonitorRow = typeof monitors.$inferSelect;

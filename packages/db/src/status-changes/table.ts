@@ -1,7 +1,7 @@
 import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
 import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /** One webhook event of a status change: `payload` is the exact text that every attempt sends. */
@@ -29,7 +29,7 @@ export function monitorIfDue(row = 'status_changes'): SQL {
 export const statusChanges = pgTable(
   'status_changes',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
     monitorId: uuid('monitor_id').notNull(),
     fromStatus: text('from_status').$type<MonitorStatus>().notNull(),

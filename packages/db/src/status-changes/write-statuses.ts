@@ -67,33 +67,23 @@ async function writeChanges(
   const monitorIds = changes.map(({ monitor }) => monitor.id);
   const open = await findOpenIncidents(tx, monitorIds);
   const channels = await findAssignedChannels(tx, monitorIds);
-  const rows = changes.map(({ monitor, change }) => ({
-    monitor,
-    change,
-    row: toRow(monitor, change, open.has(monitor.id), channels.get(monitor.id) ?? []),
-  }));
+  const rows = changes.map(({ monitor, change }) => {
+    const isOpen = open.has(monitor.id);
+    return { change, isOpen, row: toRow(monitor, change, isOpen, channels.get(monitor.id) ?? []) };
+  });
   // An incident opens with the announcement of DOWN: a DOWN that silently returns after maintenance is not new.
-  const opened = rows.filter(
-    ({ monitor, change }) => change.to === 'DOWN' && change.announced && !open.has(monitor.id),
-  );
-  if (opened.length > 0) {
-    await tx.insert(incidents).values(
-      opened.map(({ monitor: { id, accountId }, change, row }) => ({
-        id: uuidv7(),
-        accountId,
-        monitorId: id,
-        openedAt: row.timestamp,
-        cause: change.errorReason ?? ('UNKNOWN_ERROR' as const),
-        region: change.region,
-      })),
-    );
-  }
-  const resolved = rows.filter(({ monitor, change }) => change.to === 'UP' && open.has(monitor.id));
+  const opened = rows.flatMap(({ change: { to, announced, errorReason }, isOpen, row }) => {
+    if (to !== 'DOWN' || !announced || isOpen) return [];
+    const { accountId, monitorId, timestamp: openedAt, region } = row;
+    return [{ accountId, monitorId, openedAt, region, cause: errorReason ?? ('UNKNOWN_ERROR' as const) }];
+  });
+  if (opened.length > 0) await tx.insert(incidents).values(opened);
+  const resolved = rows.filter(({ change, isOpen }) => change.to === 'UP' && isOpen);
   if (resolved.length > 0) {
     await tx.execute(sql`
       update incidents i set resolved_at = u.resolved_at
       from ${tableOf('u', resolved, {
-        monitor_id: ['uuid', ({ monitor }) => monitor.id],
+        monitor_id: ['uuid', ({ row }) => row.monitorId],
         resolved_at: ['timestamptz', ({ row }) => row.timestamp],
       })}
       where i.monitor_id = u.monitor_id and i.resolved_at is null`);
@@ -107,16 +97,14 @@ async function writeChanges(
   );
 }
 
-type NewStatusChange = Required<Omit<typeof statusChanges.$inferInsert, 'createdAt'>>;
-
 function toRow(
   monitor: LockedMonitor,
   change: PendingChange,
-  incidentOpen: boolean,
+  isIncidentOpen: boolean,
   channelIds: string[],
-): NewStatusChange {
+): Omit<typeof statusChanges.$inferSelect, 'createdAt'> {
   const stamps: number[] = [];
-  const webhookEvents = webhookEventsOf(change.to, change.announced, incidentOpen).map((event) => {
+  const webhookEvents = webhookEventsOf(change.to, change.announced, isIncidentOpen).map((event) => {
     const stamp = monitor.clock.next();
     stamps.push(stamp);
     const payload = JSON.stringify(payloadOf(monitor, change, event, stamp));

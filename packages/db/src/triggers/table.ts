@@ -1,12 +1,12 @@
-import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
-import { clockNow, instant } from '../database/sql.ts';
+import { index, pgTable, text } from 'drizzle-orm/pg-core';
+import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { monitorId } from '../monitors/table.ts';
 
 /** A requested check. It is taken at most once, and never after `notAfter`, by Postgres' clock. */
 export const triggers = pgTable(
   'triggers',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     monitorId: monitorId(),
     region: text('region').notNull(),
     /** Replaces the monitor's URL for this check; null: the monitor's own. */

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/open.ts';
+import { firstOf } from '../database/sql.ts';
 import { monitorRegions } from '../monitor-regions/table.ts';
 import type { MonitorRow } from '../monitors/table.ts';
 import { triggers } from './table.ts';
@@ -16,10 +16,11 @@ export async function createTrigger(
   startWithinMs: number,
 ): Promise<{ id: string; region: string }> {
   const region = monitor.regions[0] ?? (await onlyRegion(db, monitor.id));
-  const id = uuidv7();
   const notAfter = sql`now() + make_interval(secs => ${startWithinMs / 1_000}::float8)`;
-  await db.insert(triggers).values({ id, monitorId: monitor.id, region, url, notAfter });
-  return { id, region };
+  const values = { monitorId: monitor.id, region, url, notAfter };
+  return firstOf(
+    await db.insert(triggers).values(values).returning({ id: triggers.id, region: triggers.region }),
+  );
 }
 
 /** A monitor without a list of regions has one row: the default region's. */

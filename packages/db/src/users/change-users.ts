@@ -3,10 +3,11 @@ import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, eq, isNull } from 'drizzle-orm';
 import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
 import type { Database } from '../database/open.ts';
+import { requireFound } from '../database/errors.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
 import { deleteOpenInvitationsOf } from './invitations.ts';
 import { invitations, users } from './table.ts';
-import { addTombstone, lockUsers, requireAnotherOwner, userColumns, userNotFound } from './users.ts';
+import { addTombstone, lockUsers, requireAnotherOwner, userColumns } from './users.ts';
 
 /**
  * Changes the role of a user. An owner who becomes a member loses the invitations made as an owner: their links could undo the change.
@@ -21,8 +22,7 @@ export async function setUserRole(
   return db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
-    const [before] = await tx.select(userColumns).from(users).where(isUser);
-    if (!before) throw userNotFound();
+    const before = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
     if (before.role === role) return toWire(before);
     if (role !== 'owner') {
       await requireAnotherOwner(tx, accountId);
@@ -33,27 +33,22 @@ export async function setUserRole(
   });
 }
 
-export interface DeleteUserOptions {
-  /** Whether to delete the API keys that the user created. Default: yes. */
-  readonly revokeApiKeys?: boolean;
-}
-
 /**
- * Deletes a user with all sessions and logins, and the invitations that the user made or could still use. What belongs to the account
- * stays. A tombstone keeps the setup from creating the user again.
+ * Deletes a user with all sessions and logins, and the invitations that the user made or could still use. A tombstone keeps the setup
+ * from creating the user again.
+ * @param revokeApiKeys whether to delete the API keys that the user created
  * @throws AppError not_found; conflict for the last owner
  */
 export async function deleteUser(
   db: Database,
   accountId: string,
   id: string,
-  { revokeApiKeys = true }: DeleteUserOptions = {},
+  { revokeApiKeys = true } = {},
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await lockUsers(tx, accountId);
     const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
-    const [user] = await tx.select({ role: users.role, email: users.email }).from(users).where(isUser);
-    if (!user) throw userNotFound();
+    const user = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
     if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
     await deleteOpenInvitationsOf(tx, accountId, user.email);
     await tx.delete(users).where(isUser);

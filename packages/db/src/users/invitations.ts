@@ -3,14 +3,10 @@ import type { Invitation, User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { generateInvitationToken, hashInvitationToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
 import { invitations } from './table.ts';
 import { createUser, ensureAccount, findUserByEmail, hasUsers, liftTombstone, lockUsers } from './users.ts';
-
-/** How long the link of an invitation works. */
-const VALID_FOR = sql`interval '7 days'`;
 
 /** The columns of an invitation's wire record. */
 const wireColumns = {
@@ -52,7 +48,7 @@ export interface NewInvitation {
 }
 
 /**
- * Creates an invitation. Its token cannot be read again.
+ * Creates an invitation, whose link works for 7 days. Its token cannot be read again.
  * @throws AppError conflict if a user of the same account has the address; users of other accounts are not revealed
  */
 export async function createInvitation(
@@ -67,14 +63,14 @@ export async function createInvitation(
     });
   }
   const token = generateInvitationToken();
+  const tokenHash = hashInvitationToken(token);
   const rows = await db
     .insert(invitations)
     .values({
-      id: uuidv7(),
       ...input,
       email,
-      tokenHash: hashInvitationToken(token),
-      expiresAt: sql`now() + ${VALID_FOR}`,
+      tokenHash,
+      expiresAt: sql`now() + interval '7 days'`,
       isSetup: input.createdBy === null,
     })
     .returning(wireColumns);
@@ -95,16 +91,12 @@ export async function renewSetupInvitation(db: Database): Promise<string | null>
   });
 }
 
-type OpenInvitation = Pick<
-  typeof invitations.$inferSelect,
-  'id' | 'accountId' | 'role' | 'email' | 'isSetup'
->;
+type InvitationRow = typeof invitations.$inferSelect;
 
 /** The open invitation of a token. @throws AppError not_found; gone if it was used or has expired */
-export async function findOpenInvitation(db: Queryable, token: string): Promise<OpenInvitation> {
-  const { id, accountId, role, email, isSetup } = invitations;
+export async function findOpenInvitation(db: Queryable, token: string): Promise<InvitationRow> {
   const [row] = await db
-    .select({ invitation: { id, accountId, role, email, isSetup }, isOpen: sql<boolean>`${isOpen}` })
+    .select({ invitation: invitations, isOpen: sql<boolean>`${isOpen}` })
     .from(invitations)
     .where(eq(invitations.tokenHash, hashInvitationToken(token)));
   if (!row) throw invitationNotFound();
@@ -124,26 +116,26 @@ export interface Acceptance {
  * Makes a user of the person who has the token. Of several at once one succeeds.
  * @throws AppError not_found; gone; conflict if the address is taken; validation_failed without an address
  */
-export async function acceptInvitation(db: Database, input: Acceptance): Promise<User> {
+export async function acceptInvitation(
+  db: Database,
+  { token, name, passwordHash, ...given }: Acceptance,
+): Promise<User> {
   return db.transaction(async (tx) => {
-    const { accountId } = await findOpenInvitation(tx, input.token);
+    const { accountId } = await findOpenInvitation(tx, token);
     // Read again under the lock: it may have waited for another request with the same token.
     await lockUsers(tx, accountId);
-    const invitation = await findOpenInvitation(tx, input.token);
+    const invitation = await findOpenInvitation(tx, token);
     if (invitation.isSetup && (await hasUsers(tx, accountId))) throw gone();
-    const email = invitation.email ?? input.email;
+    const email = invitation.email ?? given.email;
     if (email === null) {
       throw new AppError('validation_failed', 'This invitation names no e-mail address: give yours.', {
         errors: [{ path: 'email', message: 'is required' }],
       });
     }
-    if (!(await claimInvitation(tx, invitation.id))) throw invitationNotFound();
-    return admit(tx, invitation, {
-      name: input.name,
-      email,
-      emailVerified: invitation.email !== null || invitation.isSetup,
-      passwordHash: input.passwordHash,
-    });
+    const emailVerified = invitation.email !== null || invitation.isSetup;
+    const user = await admit(tx, invitation, { name, email, emailVerified, passwordHash });
+    if (user === null) throw invitationNotFound();
+    return user;
   });
 }
 
@@ -161,27 +153,26 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
       .limit(1);
     if (!found) return false;
     await lockUsers(tx, found.accountId);
-    if ((await findUserByEmail(tx, email)) !== null || !(await claimInvitation(tx, found.id))) return false;
-    await admit(tx, found, { name, email, emailVerified: true, passwordHash: null });
-    return true;
+    if ((await findUserByEmail(tx, email)) !== null) return false;
+    const person = { name, email, emailVerified: true, passwordHash: null };
+    return (await admit(tx, found, person)) !== null;
   });
 }
 
-/** @returns false if it was accepted, or withdrawn, since it was read */
-async function claimInvitation(tx: Transaction, id: string): Promise<boolean> {
+/**
+ * Makes a user by an invitation, and deletes every other one for the address: after a removal none may bring the user back.
+ * @returns null if the invitation was accepted, or withdrawn, since it was read
+ */
+async function admit(
+  tx: Transaction,
+  { id, accountId, role }: InvitationRow,
+  person: { name: string; email: string; emailVerified: boolean; passwordHash: string | null },
+): Promise<User | null> {
   const { rowCount } = await tx
     .update(invitations)
     .set({ acceptedAt: clockNow })
     .where(and(eq(invitations.id, id), isUnused));
-  return rowCount === 1;
-}
-
-/** Makes a user by a claimed invitation, and deletes every other one for the address: after a removal none may bring the user back. */
-async function admit(
-  tx: Transaction,
-  { accountId, role }: OpenInvitation,
-  person: { name: string; email: string; emailVerified: boolean; passwordHash: string | null },
-): Promise<User> {
+  if (rowCount === 0) return null;
   const user = await createUser(tx, { accountId, role, ...person });
   await deleteOpenInvitationsOf(tx, accountId, person.email);
   await liftTombstone(tx, accountId, person.email);

@@ -12,28 +12,25 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import { v7 as uuidv7 } from 'uuid';
-import { clockNow, instant } from '../database/sql.ts';
+import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 
 /** Every record belongs to an account. An account never sees the records of another. */
 export const accounts = pgTable('accounts', {
-  id: uuid('id').primaryKey(),
+  id: primaryId(),
   name: text('name').notNull(),
   createdAt: instant('created_at').notNull().default(clockNow),
 });
 
 /** The account that a row belongs to, and is deleted with. */
 export function accountId(): NotNull<PgUUIDBuilderInitial<'account_id'>> {
-  return uuid('account_id')
-    .notNull()
-    .references(() => accounts.id, { onDelete: 'cascade' });
+  return ownerId('account_id', () => accounts.id);
 }
 
 /** The users of an account, who sign in to the dashboard. */
 export const users = pgTable(
   'users',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
     role: text('role').$type<UserRole>().notNull(),
     name: text('name').notNull(),
@@ -68,12 +65,8 @@ export const userTombstones = pgTable(
 export const userLogins = pgTable(
   'user_logins',
   {
-    id: uuid('id')
-      .primaryKey()
-      .$defaultFn(() => uuidv7()),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
+    id: primaryId(),
+    userId: ownerId('user_id', () => users.id),
     providerId: text('provider_id').notNull(),
     /** The provider's id of the user; for a password: the user's own id. */
     subject: text('subject').notNull(),
@@ -99,12 +92,8 @@ export const userLogins = pgTable(
 export const sessions = pgTable(
   'sessions',
   {
-    id: uuid('id')
-      .primaryKey()
-      .$defaultFn(() => uuidv7()),
-    userId: uuid('user_id')
-      .notNull()
-      .references(() => users.id, { onDelete: 'cascade' }),
+    id: primaryId(),
+    userId: ownerId('user_id', () => users.id),
     /** Useless by itself: the cookie also has a signature by a key that is not in the database. */
     token: text('token').notNull().unique(),
     expiresAt: instant('expires_at').notNull(),
@@ -120,9 +109,7 @@ export const sessions = pgTable(
 export const verifications = pgTable(
   'verifications',
   {
-    id: uuid('id')
-      .primaryKey()
-      .$defaultFn(() => uuidv7()),
+    id: primaryId(),
     identifier: text('identifier').notNull(),
     value: text('value').notNull(),
     expiresAt: instant('expires_at').notNull(),
@@ -139,7 +126,7 @@ export const verifications = pgTable(
 export const invitations = pgTable(
   'invitations',
   {
-    id: uuid('id').primaryKey(),
+    id: primaryId(),
     accountId: accountId(),
     /** SHA-256 of the token, hexadecimal; the token is not stored. */
     tokenHash: text('token_hash').notNull().unique(),

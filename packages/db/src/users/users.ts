@@ -1,9 +1,8 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { User } from '@tocsin/contracts/people/user';
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { and, asc, count, eq, type SQL, sql } from 'drizzle-orm';
-import { v7 as uuidv7 } from 'uuid';
-import { brokenUniqueConstraint, notFound } from '../database/errors.ts';
+import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
+import { brokenUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { firstOf, toWire } from '../database/sql.ts';
 import { accounts, userLogins, users, userTombstones } from './table.ts';
@@ -18,9 +17,7 @@ export async function ensureAccount(db: Database): Promise<{ id: string }> {
       .orderBy(asc(accounts.createdAt), asc(accounts.id))
       .limit(1);
     if (existing) return existing;
-    const id = uuidv7();
-    await tx.insert(accounts).values({ id, name: 'Default' });
-    return { id };
+    return firstOf(await tx.insert(accounts).values({ name: 'Default' }).returning({ id: accounts.id }));
   });
 }
 
@@ -33,23 +30,19 @@ export const userColumns = {
   createdAt: users.createdAt,
 };
 
-export function userNotFound(): AppError {
-  return notFound('user');
-}
-
 /** The user with the account. @throws AppError not_found */
 export async function findUserWithAccount(
   db: Queryable,
   accountId: string,
   id: string,
 ): Promise<{ user: User; account: { id: string; name: string } }> {
-  const [row] = await db
+  const rows = await db
     .select({ user: userColumns, account: { id: accounts.id, name: accounts.name } })
     .from(users)
     .innerJoin(accounts, eq(accounts.id, users.accountId))
     .where(and(eq(users.id, id), eq(users.accountId, accountId)));
-  if (!row) throw userNotFound();
-  return { user: toWire(row.user), account: row.account };
+  const { user, account } = requireFound(rows, 'user');
+  return { user: toWire(user), account };
 }
 
 /** An address is compared in lower case. It is unique in all accounts. */
@@ -90,8 +83,7 @@ export async function listUsers(db: Queryable, accountId: string): Promise<User[
 }
 
 export async function hasUsers(db: Queryable, accountId: string): Promise<boolean> {
-  const [user] = await db.select({ id: users.id }).from(users).where(eq(users.accountId, accountId)).limit(1);
-  return user !== undefined;
+  return (await db.$count(users, eq(users.accountId, accountId))) > 0;
 }
 
 export interface NewUser {
@@ -109,27 +101,24 @@ export interface NewUser {
  * Creates a user, with a password if there is one. Runs in a transaction of its own or of the caller.
  * @throws AppError conflict if a user of any account has the address
  */
-export async function createUser(db: Queryable, input: NewUser): Promise<User> {
-  const { passwordHash, ...fields } = input;
+export async function createUser(db: Queryable, { passwordHash, email, ...fields }: NewUser): Promise<User> {
   return db.transaction(async (tx) => {
-    const id = uuidv7();
     const rows = await tx
       .insert(users)
-      .values({ id, ...fields, email: fields.email.toLowerCase() })
+      .values({ ...fields, email: email.toLowerCase() })
       .returning(userColumns)
       .catch((error: unknown) => {
-        throw brokenUniqueConstraint(error) === 'users_email_key' ? emailTaken() : error;
+        if (brokenUniqueConstraint(error) !== 'users_email_key') throw error;
+        throw new AppError('conflict', 'There is a user with this e-mail address already.', {
+          errors: [{ path: 'email', message: 'is taken' }],
+        });
       });
+    const user = firstOf(rows);
     if (passwordHash !== null) {
-      await tx.insert(userLogins).values({ userId: id, providerId: 'credential', subject: id, passwordHash });
+      const login = { userId: user.id, providerId: 'credential', subject: user.id, passwordHash };
+      await tx.insert(userLogins).values(login);
     }
-    return toWire(firstOf(rows));
-  });
-}
-
-function emailTaken(): AppError {
-  return new AppError('conflict', 'There is a user with this e-mail address already.', {
-    errors: [{ path: 'email', message: 'is taken' }],
+    return toWire(user);
   });
 }
 
@@ -140,11 +129,8 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
 
 /** Call it after `lockUsers`: an account without an owner could never get one again. @throws AppError conflict */
 export async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
-  const [owners] = await tx
-    .select({ count: count() })
-    .from(users)
-    .where(and(eq(users.accountId, accountId), eq(users.role, 'owner')));
-  if ((owners?.count ?? 0) >= 2) return;
+  const owners = await tx.$count(users, and(eq(users.accountId, accountId), eq(users.role, 'owner')));
+  if (owners >= 2) return;
   throw new AppError('conflict', 'This is the last owner of the account: make somebody else an owner first.');
 }
 
@@ -154,8 +140,7 @@ function isTombstoneOf(accountId: string, email: string): SQL | undefined {
 
 /** Whether the account's user with this address was removed, and has not been invited again. */
 export async function wasRemoved(db: Queryable, accountId: string, email: string): Promise<boolean> {
-  const [tombstone] = await db.select().from(userTombstones).where(isTombstoneOf(accountId, email));
-  return tombstone !== undefined;
+  return (await db.$count(userTombstones, isTombstoneOf(accountId, email))) > 0;
 }
 
 /** Remembers that a user of the account was removed. */

@@ -7,7 +7,8 @@ import { toFieldErrors } from '@tocsin/contracts/field-errors';
 import { findUnknownMonitors } from '@tocsin/db/monitors/monitor-row';
 import { createChannel } from '@tocsin/db/channels/write-channels';
 import { deleteChannel } from '@tocsin/db/channels/write-channels';
-import { channelNotFound, findChannelRow } from '@tocsin/db/channels/read-channels';
+import { findChannelRow } from '@tocsin/db/channels/read-channels';
+import { notFound } from '@tocsin/db/database/errors';
 import { getChannel } from '@tocsin/db/channels/read-channels';
 import { listChannels } from '@tocsin/db/channels/read-channels';
 import { revealChannelSecret } from '@tocsin/db/channels/read-channels';
@@ -77,7 +78,7 @@ async function testChannel(
     isWanted: () => !res.destroyed && !shutdown.aborted,
   });
   if (outcome) return outcome;
-  if (outcome === undefined) throw channelNotFound();
+  if (outcome === undefined) throw notFound('channel');
   await abandonTestDelivery(db, id);
   if (res.destroyed) return SENT;
   if (shutdown.aborted) throw unavailable('This server is stopping. Try again soon.');

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { createApiKey } from '@tocsin/db/api-keys/api-keys';
-import type { ApiKeyScopes } from '@tocsin/db/api-keys/api-keys';
+import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { OpenDatabase } from '@tocsin/db/database/open';
 import { accounts } from '@tocsin/db/users/table';
@@ -149,7 +149,7 @@ export async function openTestApi(override: Overrides = {}): Promise<TestApi> {
       const { apiKey, key } = await createApiKey(database.db, {
         accountId: account.id,
         name: 'test',
-        scopes: scopes as ApiKeyScopes,
+        scopes: scopes as ApiKey['scopes'],
         expiresAt,
       });
       return { id: apiKey.id, key };
