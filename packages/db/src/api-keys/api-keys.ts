@@ -10,7 +10,6 @@ import { apiKeys, apiKeyTombstones } from './table.ts';
 
 type ApiKeyRow = typeof apiKeys.$inferSelect;
 
-/** @param creatorRemoved whether the user who created the key has been removed since */
 function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
   const { id, name, scopes, expiresAt, lastUsedAt, createdAt } = row;
   const { createdBy: creator, createdByName, createdByEmail: email } = row;
@@ -20,12 +19,7 @@ function toApiKey(row: ApiKeyRow, creatorRemoved: boolean): ApiKey {
 }
 
 /** The account that a request acts for, and its permissions. */
-export interface ApiKeyIdentity {
-  readonly id: string;
-  readonly accountId: string;
-  /** The comma-separated string, as `read,write`. */
-  readonly scopes: string;
-}
+export type ApiKeyIdentity = Readonly<Pick<ApiKeyRow, 'id' | 'accountId' | 'scopes'>>;
 
 /** The key with this hash, or null if it does not exist or has expired. Not cached: a deleted key must fail at once. */
 export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIdentity | null> {
@@ -58,10 +52,7 @@ export interface NewApiKey {
   readonly createdBy?: string | null;
 }
 
-/**
- * Creates a key; `key` is the raw key, which cannot be read again.
- * @throws AppError not_signed_in if the user has just been removed
- */
+/** Creates a key. The raw `key` cannot be read again. @throws AppError not_signed_in if the user has just been removed */
 export async function createApiKey(
   db: Queryable,
   input: NewApiKey,
@@ -77,10 +68,7 @@ export async function createApiKey(
 }
 
 /** Until the transaction ends, the user cannot be removed: the removal then also deletes this key. */
-async function lockCreator(
-  tx: Transaction,
-  { accountId, createdBy }: NewApiKey,
-): Promise<Partial<Pick<ApiKeyRow, 'createdBy' | 'createdByName' | 'createdByEmail'>>> {
+async function lockCreator(tx: Transaction, { accountId, createdBy }: NewApiKey) {
   if (createdBy === undefined || createdBy === null) return {};
   const [user] = await tx
     .select({ createdBy: users.id, createdByName: users.name, createdByEmail: users.email })
@@ -125,10 +113,7 @@ export async function touchApiKeys(db: Queryable, lastUsed: ReadonlyMap<string, 
     where k.id = u.id`);
 }
 
-/**
- * Deletes a key at once and for good. Its hash stays as a tombstone.
- * @throws AppError not_found
- */
+/** Deletes a key at once and for good. Its hash stays as a tombstone. @throws AppError not_found */
 export async function deleteApiKey(db: Database, accountId: string, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     const deleted = await deleteKeys(tx, and(eq(apiKeys.id, id), eq(apiKeys.accountId, accountId)));

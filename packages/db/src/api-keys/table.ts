@@ -17,10 +17,7 @@ export const apiKeys = pgTable(
     /** Null: never expires. */
     expiresAt: instant('expires_at'),
     lastUsedAt: instant('last_used_at'),
-    /**
-     * The user who created the key, with the name and address at that time: they stay readable when the user is removed. Null: the key
-     * comes from the settings, or is older than this column.
-     */
+    /** The user who created the key, as of then, also after the user's removal. Null: from the settings, or older than this column. */
     createdBy: uuid('created_by'),
     createdByName: text('created_by_name'),
     createdByEmail: text('created_by_email'),

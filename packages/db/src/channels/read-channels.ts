@@ -65,7 +65,7 @@ export async function countChannels(db: Database): Promise<z.output<typeof chann
   return queryOne(db, channelCounts)`
     select (count(*) filter (where enabled))::int as enabled,
       (count(*) filter (where not enabled and disabled_reason is null))::int as disabled,
-      (count(*) filter (where not enabled and disabled_reason is not null))::int as "disabledByService"
+      (count(*) filter (where not enabled and disabled_reason is not null))::int as disabled_by_service
     from channels where deleted_at is null`;
 }
 

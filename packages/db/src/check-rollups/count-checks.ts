@@ -6,11 +6,13 @@ import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { arrayOf, epochMs, query, timestamptz } from '../database/sql.ts';
 
+/** The phases of a check: `events` has their columns `dns_ms` …, `check_rollups` their sums `dns_sum_ms` …. */
+const PHASES = ['dns', 'tcp', 'tls', 'first_byte', 'download'];
+const forPhases = (toText: (phase: string) => string): SQL => sql.raw(PHASES.map(toText).join(', '));
+
 /** The columns of `check_rollups` in the order of `hourlyCounts`. */
-export const ROLLUP_COLUMNS = sql.raw(
-  `monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
-   dns_sum_ms, tcp_sum_ms, tls_sum_ms, first_byte_sum_ms, download_sum_ms`,
-);
+export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
+  ${forPhases((phase) => `${phase}_sum_ms`)}`;
 
 export interface HourlyCountsRange {
   readonly monitorIds: readonly string[];
@@ -38,10 +40,9 @@ export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): 
       select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
         count(*) as checks, count(*) filter (where e.status = 'DOWN') as failures,
         count(e.first_byte_ms) as timed_checks,
-        ${sumOfPhase('dns_ms')}, ${sumOfPhase('tcp_ms')}, ${sumOfPhase('tls_ms')},
-        ${sumOfPhase('first_byte_ms')}, ${sumOfPhase('download_ms')}
+        ${forPhases((phase) => `sum(e.${phase}_ms) filter (where e.first_byte_ms is not null) as ${phase}_ms`)}
       from events e where ${counted} group by 1, 2, 3),
-    answered as (
+    responded as (
       select e.monitor_id, e.region, ${hourOf(sql`e.timestamp`)} as hour,
         width_bucket(e.latency_ms, ${arrayOf('int', LATENCY_BOUNDS)})::smallint as bucket, count(*)::int as count
       from events e where ${counted} and e.status_code is not null and e.latency_ms > 0
@@ -49,7 +50,7 @@ export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): 
     latencies as (
       select monitor_id, region, hour,
         array_agg(bucket order by bucket) as latency_buckets, array_agg(count order by bucket) as latency_counts
-      from answered group by 1, 2, 3),
+      from responded group by 1, 2, 3),
     due as (
       select s.monitor_id, s.region, h.hour, s.phase_ms, s.interval_seconds * 1000::bigint as interval_ms,
         greatest(s.starts_at, h.hour) as first_at,
@@ -74,9 +75,7 @@ export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): 
       (coalesce(p.slots, 0) - coalesce(v.slots, 0))::int as gaps,
       coalesce(l.latency_buckets, '{}') as latency_buckets, coalesce(l.latency_counts, '{}') as latency_counts,
       coalesce(c.timed_checks, 0)::int as timed_checks,
-      coalesce(c.dns_ms, 0)::bigint as dns_sum_ms, coalesce(c.tcp_ms, 0)::bigint as tcp_sum_ms,
-      coalesce(c.tls_ms, 0)::bigint as tls_sum_ms, coalesce(c.first_byte_ms, 0)::bigint as first_byte_sum_ms,
-      coalesce(c.download_ms, 0)::bigint as download_sum_ms
+      ${forPhases((phase) => `coalesce(c.${phase}_ms, 0)::bigint as ${phase}_sum_ms`)}
     from checked c full join planned p using (monitor_id, region, hour)
     left join covered v using (monitor_id, region, hour)
     left join latencies l using (monitor_id, region, hour)
@@ -94,11 +93,6 @@ function milliseconds(ms: number): SQL {
 
 function wholeMs(time: SQL): SQL {
   return sql`(extract(epoch from ${time}) * 1000)::bigint`;
-}
-
-/** A phase that a check with a response skipped took no time, so that the phases add up. */
-function sumOfPhase(column: string): SQL {
-  return sql`sum(${sql.raw(column)}) filter (where e.first_byte_ms is not null) as ${sql.raw(column)}`;
 }
 
 /** The number of slots of a schedule before an instant, counted from its phase in 1970. */
@@ -129,9 +123,9 @@ const countsRow = z.object({
   checks: z.number(),
   failures: z.number(),
   gaps: z.number(),
+  timedChecks: z.number(),
   buckets: z.array(z.number()).nullable(),
   counts: z.array(z.number()).nullable(),
-  timedChecks: z.number(),
   dns: z.number(),
   tcp: z.number(),
   tls: z.number(),
@@ -160,21 +154,14 @@ export async function readCounts(tx: Transaction, range: CountsRange): Promise<B
         select h.region, h.start, u.bucket, sum(u.count)::float8 as count
         from hourly h, unnest(h.latency_buckets, h.latency_counts) as u (bucket, count) group by 1, 2, 3
       ) merged group by 1, 2)
-    select h.region, ${epochMs(sql`h.start`)} as start, l.buckets, l.counts, h.checks, h.failures,
-      h.gaps, h.timed_checks as "timedChecks", h.dns, h.tcp, h.tls, h.first_byte as "firstByte", h.download
-    from (
-      select region, start, ${sumOf('checks')}, ${sumOf('failures')}, ${sumOf('gaps')}, ${sumOf('timed_checks')},
-        ${sumOf('dns_sum_ms')}, ${sumOf('tcp_sum_ms')}, ${sumOf('tls_sum_ms')}, ${sumOf('first_byte_sum_ms')},
-        ${sumOf('download_sum_ms')}
-      from hourly group by 1, 2
-    ) h left join latencies l on l.region = h.region and l.start = h.start
-    order by h.start, h.region`;
+    select region, ${epochMs(sql`start`)} as start, l.buckets, l.counts,
+      sum(checks)::float8 as checks, sum(failures)::float8 as failures, sum(gaps)::float8 as gaps,
+      sum(timed_checks)::float8 as timed_checks,
+      ${forPhases((phase) => `sum(${phase}_sum_ms)::float8 as ${phase}`)}
+    from hourly left join latencies l using (region, start)
+    group by region, start, l.buckets, l.counts order by start, region`;
   return rows.map(({ buckets, counts, dns, tcp, tls, firstByte, download, ...row }) => {
     const latencies = new Map((buckets ?? []).map((bucket, index) => [bucket, counts?.[index] ?? 0]));
     return Object.assign(row, { latencies, phaseSumsMs: { dns, tcp, tls, firstByte, download } });
   });
-}
-
-function sumOf(column: string): SQL {
-  return sql.raw(`sum(${column})::float8 as ${column.replace('_sum_ms', '')}`);
 }

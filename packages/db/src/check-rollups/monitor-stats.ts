@@ -24,7 +24,7 @@ export async function getMonitorStats(
     async (tx) => {
       await findMonitorRow(tx, accountId, id);
       const { now, rolledUntil } = await queryOne(tx, clockRow)`
-        select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as "rolledUntil"`;
+        select ${epochMs(clockNow)} as now, (select ${epochMs(sql`rolled_until`)} from check_rollup_state) as rolled_until`;
       const { buckets, bucketHours } = STATS_WINDOWS[window];
       const bucketMs = bucketHours * HOUR_MS;
       const from = (Math.floor(now / bucketMs) - buckets + 1) * bucketMs;

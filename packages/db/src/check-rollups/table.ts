@@ -14,8 +14,8 @@ import {
 import { instant } from '../database/sql.ts';
 
 /**
- * The checks of a monitor from a region in one UTC hour (ADR 8), without triggered checks of another URL. Partitioned by month. Rollups
- * outlive the events. Like `events`, without a foreign key: `purgeDeletedMonitors` deletes the rollups of a deleted monitor.
+ * The checks of a monitor from a region in one UTC hour (ADR 8), without triggered checks of another URL. Partitioned by month. Like
+ * `events` without a foreign key: `purgeDeletedMonitors` deletes the rollups of a deleted monitor.
  */
 export const checkRollups = pgTable(
   'check_rollups',

@@ -90,7 +90,7 @@ export async function applyMigrations(run: MigrationRun, migrations: readonly Mi
  */
 async function readLastApplied(client: Client, migrations: readonly Migration[]): Promise<number> {
   const rows = await query(drizzle(client), z.object({ createdAt: z.number() }))`
-    select created_at::float8 as "createdAt" from drizzle.__drizzle_migrations`;
+    select created_at::float8 as created_at from drizzle.__drizzle_migrations`;
   const known = new Set(migrations.map(({ createdAt }) => createdAt));
   const newest = Math.max(...known);
   if (rows.some(({ createdAt }) => createdAt <= newest && !known.has(createdAt))) {
@@ -233,7 +233,7 @@ export type BlockingSession = Readonly<z.output<typeof blockingSession>>;
 /** The sessions that the session `pid` waits for now. */
 async function readBlockingSessions(watcher: Client, pid: number): Promise<BlockingSession[]> {
   return query(drizzle(watcher), blockingSession)`
-    select b.pid, a.application_name as application, a.state, ${epochMs(sql`a.xact_start`)} as "transactionSince"
+    select b.pid, a.application_name as application, a.state, ${epochMs(sql`a.xact_start`)} as transaction_since
     from (select distinct unnest(pg_blocking_pids(${pid})) as pid) b left join pg_stat_activity a on a.pid = b.pid order by b.pid`;
 }
 

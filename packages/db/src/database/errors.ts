@@ -18,16 +18,13 @@ export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(databaseError(error)?.code ?? '');
 }
 
-/**
- * Whether Postgres rejected the statement, so that the statement may be the cause. False if Postgres was unreachable, shutting down,
- * starting up, read-only or out of resources: the same statement succeeds later.
- */
+/** Whether Postgres rejected the statement itself. False if it was unreachable, shutting down, starting up, read-only or overloaded. */
 export function isRefusal(error: unknown): boolean {
   const code = databaseError(error)?.code;
   return code !== undefined && !/^(08|53|57P|58|25006)/.test(code);
 }
 
-/** Whether the reason is temporary: a deadlock (class 40), a time-out of a statement or a lock, too few resources (53), a shutdown (57). */
+/** Whether the reason is temporary: a deadlock (class 40), a timeout, too few resources (53), a shutdown (57). */
 export function isTemporary(error: unknown): boolean {
   return /^(40|53|57|55P03)/.test(databaseError(error)?.code ?? '');
 }

@@ -74,7 +74,7 @@ function toIso(time: unknown): unknown {
   return time instanceof Date ? time.toISOString() : time;
 }
 
-type Columns<Row> = Readonly<Record<string, readonly [type: string, pick: (row: Row) => unknown]>>;
+export type Columns<Row> = Readonly<Record<string, readonly [type: string, pick: (row: Row) => unknown]>>;
 
 /** Rows as a table `name` of a statement, with one array parameter for each column. Instants are dates or epoch milliseconds. */
 export function tableOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): SQL {
@@ -84,29 +84,28 @@ export function tableOf<Row>(name: string, rows: readonly Row[], columns: Column
     arrayParam(type, rows.map(pick)),
     sql.raw(`::${type}[]`),
   ]);
-  return sql.join([...arrays, sql.raw(`) as "${name}" (${namesOf(columns)})`)]);
+  return sql.join([...arrays, sql.raw(`) as "${name}" (`), columnNames(columns), sql.raw(')')]);
 }
 
 /** The names of the columns of `tableOf`, for an `insert`. */
 export function columnNames(columns: Columns<never>): SQL {
-  return sql.raw(namesOf(columns));
-}
-
-function namesOf(columns: Columns<never>): string {
-  return Object.keys(columns)
-    .map((column) => `"${column}"`)
-    .join(', ');
+  return sql.raw(`"${Object.keys(columns).join('", "')}"`);
 }
 
 /** A statement as a template, which resolves to a result. */
 type Statement<Result> = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Result>;
 
-/** Runs a statement and parses its rows: ``await query(db, schema)`select …` ``. */
+/** Runs a statement and parses its rows, with the names of columns in camel case: ``await query(db, schema)`select …` ``. */
 export function query<Row extends z.ZodType>(db: Queryable, row: Row): Statement<z.output<Row>[]> {
   return async (text, ...values) => {
-    const { rows } = await db.execute(sql(text, ...values));
-    return rows.map((found) => row.parse(found));
+    const { rows, fields } = await db.execute(sql(text, ...values));
+    const names = fields.map(({ name }) => [toCamelCase(name), name] as const);
+    return rows.map((found) => row.parse(Object.fromEntries(names.map(([key, name]) => [key, found[name]]))));
   };
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/_(.)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
 /** `query` for a statement that always returns a row, such as an aggregate. */

@@ -7,7 +7,7 @@ import { arrayOf, queryIds } from '../database/sql.ts';
 
 /** Monitors whose history is deleted together. */
 const MONITORS_AT_ONCE = 1_000;
-/** Rows that one statement deletes: it ends long before its timeout, and holds locks only briefly. */
+/** Rows that one statement deletes: it holds locks only briefly. */
 const ROWS_AT_ONCE = 5_000;
 
 /**
@@ -28,11 +28,8 @@ export async function purgeDeletedMonitors(
     const ids = arrayOf('uuid', monitorIds);
     await waitForRollUp(db);
     // Partitions one by one: a row's address is unique only within its partition.
-    const partitions = [
-      ...(await listPartitions(db, 'events')),
-      ...(await listPartitions(db, 'check_rollups')),
-    ];
-    for (const table of [...partitions, 'incidents']) {
+    const [days, months] = [await listPartitions(db, 'events'), await listPartitions(db, 'check_rollups')];
+    for (const table of [...days, ...months, 'incidents']) {
       const name = sql.identifier(table);
       for (let deleted = 1; deleted > 0;) {
         // Waits for rows that another process is deleting: a row that is skipped could come back.

@@ -5,19 +5,18 @@ import { queryIds } from '../database/sql.ts';
 import { channelIf } from './table.ts';
 
 /** Deliveries that one statement holds: it ends long before its timeout, however long the backlog is. */
-const HELD_AT_ONCE = 1_000;
+const MAX_BATCH_SIZE = 1_000;
 
 /**
- * Holds up to a thousand pending deliveries of a disabled channel: they stay visible, and a redelivery releases them.
- * `holdForDisabledChannels` holds the rest; the disabled channel sends nothing meanwhile. A running attempt still counts if it succeeds.
- * Test events are sent to disabled channels too. The transaction holds the lock of the channel.
+ * Holds up to a thousand pending deliveries of a disabled channel whose row the transaction has locked, except test events;
+ * `holdForDisabledChannels` holds the rest. A running attempt still counts if it succeeds.
  * @returns how many were held; 0: nothing is left
  */
 export async function holdPendingDeliveries(tx: Transaction, channelId: string): Promise<number> {
   const { rowCount } = await tx.execute(sql`
     update deliveries set state = 'held', next_attempt_at = null, leased_until = null, lease_token = null
     where id = any(array(
-      select id from deliveries where ${channelIf('pending')} = ${channelId} and not test limit ${HELD_AT_ONCE} for update))`);
+      select id from deliveries where ${channelIf('pending')} = ${channelId} and not test limit ${MAX_BATCH_SIZE} for update))`);
   return rowCount ?? 0;
 }
 
@@ -48,25 +47,18 @@ export async function hasPendingDeliveries(db: Queryable, channelId: string): Pr
   return rowCount === 1;
 }
 
-/**
- * Holds all pending deliveries of a channel if it is disabled, in one transaction for each thousand.
- * @param signal ends it after the current transaction; the next call continues
- */
+/** Holds all pending deliveries of a channel if it is disabled, in one transaction for each thousand. @param signal ends it after one */
 export async function holdAllIfDisabled(
   db: Database,
   channelId: string,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<void> {
   const isDisabled = and(eq(channels.id, channelId), eq(channels.enabled, false), isNull(channels.deletedAt));
   for (;;) {
-    const held = await db.transaction(async (tx) => {
-      const locked = await tx
-        .select({ id: channels.id })
-        .from(channels)
-        .where(isDisabled)
-        .for('no key update');
+    const count = await db.transaction(async (tx) => {
+      const locked = await tx.select().from(channels).where(isDisabled).for('no key update');
       return locked.length === 0 ? 0 : holdPendingDeliveries(tx, channelId);
     });
-    if (held === 0 || signal?.aborted === true) return;
+    if (count === 0 || signal?.aborted === true) return;
   }
 }

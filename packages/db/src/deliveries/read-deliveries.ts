@@ -81,7 +81,7 @@ export async function listDeliveries(
 /** Deliveries whose attempt is due, and how long the longest has been due. */
 export async function deliveryBacklog(db: Database): Promise<Backlog> {
   return queryOne(db, backlogRow)`
-    select count(*)::int as count, extract(epoch from now() - min(next_attempt_at))::float8 as "oldestSeconds"
+    select count(*)::int as count, extract(epoch from now() - min(next_attempt_at))::float8 as oldest_seconds
     from deliveries where ${channelIf('pending')} is not null and next_attempt_at <= now()
       and channel_id not in (select id from channels where deleted_at is not null)`;
 }

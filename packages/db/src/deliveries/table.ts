@@ -1,6 +1,16 @@
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { type Name, sql, type SQL } from 'drizzle-orm';
-import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import {
+  type AnyPgColumn,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
@@ -18,13 +28,19 @@ const CLAIM_CONDITIONS = {
 } as const;
 
 /**
- * The channel of a delivery that meets a condition; null for every other. An index begins with this expression and a query asks for it,
- * so no other index can serve that query, whatever the planner's statistics say (ADR 5).
- * @param row the name of the delivery's row in the query
+ * The channel of a delivery that meets a condition; null for every other. Only the index that begins with this expression can serve a
+ * query for it, whatever the planner's statistics say (ADR 5).
  */
 export function channelIf(condition: keyof typeof CLAIM_CONDITIONS, row = 'deliveries'): SQL {
   const name = sql.identifier(row);
   return sql`(case when ${CLAIM_CONDITIONS[condition](name)} then ${name}.channel_id end)`;
+}
+
+function claimIndex(name: string, condition: keyof typeof CLAIM_CONDITIONS, ...columns: AnyPgColumn[]) {
+  const channel = channelIf(condition);
+  return index(name)
+    .on(channel, ...columns)
+    .where(sql`${channel} is not null`);
 }
 
 /** One webhook event to one channel. `nextAttemptAt` is the only retry clock. */
@@ -61,21 +77,11 @@ export const deliveries = pgTable(
   },
   (table) => [
     unique('deliveries_fan_out_key').on(table.statusChangeId, table.event, table.channelId),
-    index('deliveries_pending_idx')
-      .on(channelIf('pending'), table.nextAttemptAt, table.id)
-      .where(sql`${channelIf('pending')} is not null`),
-    index('deliveries_repeated_due_idx')
-      .on(channelIf('repeated'), table.nextAttemptAt, table.id)
-      .where(sql`${channelIf('repeated')} is not null`),
-    index('deliveries_test_due_idx')
-      .on(channelIf('test'), table.nextAttemptAt, table.id)
-      .where(sql`${channelIf('test')} is not null`),
-    index('deliveries_unattempted_idx')
-      .on(channelIf('unattempted'), table.monitorId, table.timestamp)
-      .where(sql`${channelIf('unattempted')} is not null`),
-    index('deliveries_lease_idx')
-      .on(channelIf('leased'))
-      .where(sql`${channelIf('leased')} is not null`),
+    claimIndex('deliveries_pending_idx', 'pending', table.nextAttemptAt, table.id),
+    claimIndex('deliveries_repeated_due_idx', 'repeated', table.nextAttemptAt, table.id),
+    claimIndex('deliveries_test_due_idx', 'test', table.nextAttemptAt, table.id),
+    claimIndex('deliveries_unattempted_idx', 'unattempted', table.monitorId, table.timestamp),
+    claimIndex('deliveries_lease_idx', 'leased'),
     index('deliveries_channel_idx').on(table.channelId, table.createdAt.desc()),
     index('deliveries_channel_state_idx').on(table.channelId, table.state, table.createdAt.desc()),
     index('deliveries_finished_idx')

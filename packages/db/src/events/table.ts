@@ -2,10 +2,7 @@ import type { CheckSource, CheckStatus, ErrorReason } from '@tocsin/contracts/vo
 import { integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { instant } from '../database/sql.ts';
 
-/**
- * One row per executed check, partitioned by day in the migration, since Drizzle does not know partitions. Without a foreign key: the
- * monitor's row lock keeps events and monitor consistent, at no cost to the hot path.
- */
+/** One row per executed check, partitioned by day. Without a foreign key: the monitor's row lock keeps both consistent at no cost. */
 export const events = pgTable(
   'events',
   {

@@ -42,7 +42,7 @@ export async function findResult<Result extends object>(
     .from(idempotencyKeys)
     .where(and(eq(idempotencyKeys.accountId, accountId), eq(idempotencyKeys.key, key), isRecent));
   if (stored === undefined) return null;
-  if (secrets.isFingerprint(stored.requestHash, JSON.stringify(request))) return stored.answer as Result;
+  if (secrets.isFingerprint(stored.requestHash, JSON.stringify(request))) return stored.result as Result;
   throw new AppError(
     'idempotency_key_reused',
     'This Idempotency-Key was sent with another body: send a new one.',
@@ -55,7 +55,7 @@ export async function storeResult(
   { accountId, key, request, secrets }: RepeatableRequest,
   result: object,
 ): Promise<void> {
-  const stored = { requestHash: secrets.fingerprint(JSON.stringify(request)), answer: result };
+  const stored = { requestHash: secrets.fingerprint(JSON.stringify(request)), result };
   await tx
     .insert(idempotencyKeys)
     .values({ accountId, key, ...stored })

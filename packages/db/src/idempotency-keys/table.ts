@@ -11,7 +11,7 @@ export const idempotencyKeys = pgTable(
     /** The request as a keyed fingerprint (`SecretBox`), since it may contain secrets. */
     requestHash: text('request_hash').notNull(),
     /** What the response contains beside the request, so no secrets. */
-    answer: jsonb('answer').$type<object>().notNull(),
+    result: jsonb('answer').$type<object>().notNull(),
     createdAt: instant('created_at').notNull().default(clockNow),
   },
   (table) => [

@@ -5,9 +5,8 @@ import { instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /**
- * Opened when a monitor goes DOWN, resolved when it recovers; an index allows one open incident per monitor. Without a foreign key to
- * monitors: a flapping monitor has an incident every few seconds, and its deletion must not delete them all in one transaction. Readers
- * join monitors, so incidents of deleted monitors are never shown.
+ * Opened when a monitor goes DOWN, resolved when it recovers. Without a foreign key: deleting a flapping monitor must not delete its many
+ * incidents in one transaction. Readers join monitors, so incidents of deleted monitors are never shown.
  */
 export const incidents = pgTable(
   'incidents',

@@ -16,8 +16,8 @@ export interface SettledMaintenance {
 
 /**
  * Enforces the rule "in MAINTENANCE if and only if one of its windows runs" for up to 200 of the monitors that break it, or of those
- * given, in one transaction. A call that is interrupted loses nothing, and nothing is done twice. Monitors that another session holds
- * wait for the next call. So do those that would leave maintenance while another of their windows is due, or has not been ended yet.
+ * given, in one transaction. Left for the next call are locked monitors, and those that would leave maintenance while another of their
+ * windows is due or has not been ended yet.
  */
 export async function settleMaintenance(
   db: Database,
@@ -47,7 +47,7 @@ const BEGUN = sql`
   where a.monitor_id = m.id
     and (w.state = 'running' or (w.state = 'scheduled' and w.occurrence_starts_at <= statement_timestamp()))`;
 
-/** Locks monitors that break the rule and that no other session holds. Those that could alert come first: they have to enter. */
+/** Locks free monitors that break the rule. Those that have to enter come first: they could alert. */
 async function lockDiffering(tx: Transaction, among: readonly string[] | null): Promise<string[]> {
   const scope: SQL = among === null ? sql`` : sql`and m.id = any(${arrayOf('uuid', among)})`;
   return queryIds(tx)`

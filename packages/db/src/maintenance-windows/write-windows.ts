@@ -165,11 +165,7 @@ function toPlan(occurrence: Occurrence | null, state: 'scheduled' | 'running'): 
  * The occurrence that a new schedule has now or next. An occurrence that has begun and does not continue is recorded: as cut short, or,
  * if it was over before the maintenance clock looked at it, with its outcome.
  */
-async function replan(
-  tx: Transaction,
-  before: MaintenanceWindowRow,
-  schedule: WindowSchedule,
-): Promise<PlanColumns> {
+async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: WindowSchedule) {
   const now = new Date(await readClock(tx));
   const occurrence = nextOccurrence(schedule, now);
   const stored = storedOccurrence(before);

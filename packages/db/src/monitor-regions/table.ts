@@ -32,7 +32,7 @@ export type MonitorRegionRow = typeof monitorRegions.$inferSelect;
 
 /**
  * The planned checks (ADR 8): from `startsAt` to `endsAt` (exclusive) a region checks a monitor at the epoch milliseconds that equal
- * `phaseMs` modulo the interval. Spans of one monitor and region never overlap.
+ * `phaseMs` modulo the interval, without overlaps.
  */
 export const scheduleSpans = pgTable(
   'schedule_spans',

@@ -41,7 +41,16 @@ export async function planSet(
   accountId: string,
   set: MonitorSet,
 ): Promise<SetPlan> {
-  const rows = await readRows(db, accountId, set);
+  const externalIds = arrayOf(
+    'text',
+    set.monitors.map(({ externalId }) => externalId),
+  );
+  const isNamed = sql`${monitors.externalId} = any(${externalIds})`;
+  const rows = await db
+    .select()
+    .from(monitors)
+    .where(and(eq(monitors.accountId, accountId), or(eq(monitors.source, set.source), isNamed)))
+    .orderBy(monitors.id);
   const known = new Map(rows.map((row) => [row.externalId, row]));
   refuseOthers(set, known);
   const create: (MonitorInput & { externalId: string })[] = [];
@@ -78,24 +87,6 @@ export async function planSet(
     delete: set.prune ? others : [],
     unlisted: set.prune ? [] : others,
   };
-}
-
-/** The monitors of the source, and others with an externalId of the set. */
-async function readRows(db: Queryable, accountId: string, set: MonitorSet): Promise<MonitorRow[]> {
-  const externalIds = arrayOf(
-    'text',
-    set.monitors.map(({ externalId }) => externalId),
-  );
-  return db
-    .select()
-    .from(monitors)
-    .where(
-      and(
-        eq(monitors.accountId, accountId),
-        or(eq(monitors.source, set.source), sql`${monitors.externalId} = any(${externalIds})`),
-      ),
-    )
-    .orderBy(monitors.id);
 }
 
 function refuseOthers(set: MonitorSet, known: ReadonlyMap<string | null, MonitorRow>): void {
@@ -151,6 +142,4 @@ export function describePlan(
   };
 }
 
-function toMember({ id, externalId }: MonitorRow): MonitorSetResult['deleted'][number] {
-  return { id, externalId };
-}
+const toMember = ({ id, externalId }: MonitorRow) => ({ id, externalId });

@@ -40,11 +40,7 @@ export async function loadCheckTargets(
   );
 }
 
-function toTarget(
-  row: MonitorRow,
-  regions: readonly string[],
-  secrets: SecretBox,
-): CheckTarget | UnreadableMonitorError {
+function toTarget(row: MonitorRow, regions: readonly string[], secrets: SecretBox) {
   try {
     const { id: monitorId, accountId, revision, intervalSeconds, timeoutSeconds } = row;
     const { url, method, headers, body, assertions } = toInput(row, secrets);

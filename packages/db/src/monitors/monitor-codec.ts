@@ -10,37 +10,20 @@ import { getTableColumns, sql, type SQL } from 'drizzle-orm';
 import { laterThan } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
-/** Input fields whose column has another name. Header values and the body are sealed; every other field is stored as it is. */
-const COLUMN_OF = {
-  interval: 'intervalSeconds',
-  timeout: 'timeoutSeconds',
-  headers: 'sealedHeaders',
-  body: 'sealedBody',
-} as const;
-type RenamedField = keyof typeof COLUMN_OF;
-type InputColumn = (typeof COLUMN_OF)[RenamedField] | Exclude<keyof MonitorInput, RenamedField>;
-
 const FIELDS = createMonitorSchema.keyof().options;
-const isRenamed = (field: keyof MonitorInput): field is RenamedField => Object.hasOwn(COLUMN_OF, field);
 
-/** The columns of a monitor that its input fields determine, with its identity and revisions. */
-export type MonitorRecord = Pick<MonitorRow, InputColumn | 'id' | 'revision' | 'probeRevision'>;
+/** A write of a monitor's input fields. */
+export interface IdentifiedInput extends Readonly<Pick<MonitorRow, 'id' | 'revision' | 'probeRevision'>> {
+  readonly input: MonitorInput;
+}
 
-const RECORD_COLUMNS: readonly (keyof MonitorRecord)[] = [
-  'id',
-  'revision',
-  'probeRevision',
-  ...FIELDS.map((field) => (isRenamed(field) ? COLUMN_OF[field] : field)),
-];
-
-export function toRecord(
-  identity: Pick<MonitorRow, 'id' | 'revision' | 'probeRevision'>,
-  input: MonitorInput,
-  secrets: SecretBox,
-): MonitorRecord {
-  const { interval, timeout, headers, body, ...same } = input;
+/** The columns of a write. Header values and the body are sealed; every other field is stored as it is. */
+function toRecord({ id, revision, probeRevision, input }: IdentifiedInput, secrets: SecretBox) {
+  const { interval, timeout, headers, body, ...same } = pick(input, FIELDS);
   return {
-    ...identity,
+    id,
+    revision,
+    probeRevision,
     ...same,
     intervalSeconds: interval,
     timeoutSeconds: timeout,
@@ -50,21 +33,27 @@ export function toRecord(
 }
 
 const columns = getTableColumns(monitors);
-const listOf = (toSql: (key: keyof MonitorRecord) => SQL, keys = RECORD_COLUMNS): SQL =>
-  sql.join(keys.map(toSql), sql`, `);
-const nameOf = (key: keyof MonitorRecord): SQL => sql`${sql.identifier(columns[key].name)}`;
-const NAMES = listOf(nameOf);
-const VALUES = listOf((key) => sql`u.${sql.identifier(key)}`);
-const TYPES = listOf((key) => sql`${sql.identifier(key)} ${sql.raw(columns[key].getSQLType())}`);
-// Without the id: a statement that sets a key column takes a lock that also blocks rows referring to the monitor.
-const ASSIGNMENTS = listOf((key) => sql`${nameOf(key)} = excluded.${nameOf(key)}`, RECORD_COLUMNS.slice(1));
 
-/** The statement that inserts new monitors and updates known ones by their ids. The records are one parameter, however many they are. */
-export function upsertRecords(accountId: string, records: readonly MonitorRecord[]): SQL {
+/** The statement that inserts new monitors and updates known ones by their ids. They are one parameter, however many they are. */
+export function upsertMonitors(
+  accountId: string,
+  inputs: readonly IdentifiedInput[],
+  secrets: SecretBox,
+): SQL {
+  const records = inputs.map((input) => toRecord(input, secrets));
+  const keys = Object.keys(records[0] ?? {}) as (keyof (typeof records)[number])[];
+  const listOf = (toText: (key: (typeof keys)[number]) => string): SQL =>
+    sql.raw(keys.map(toText).join(', '));
+  const names = listOf((key) => `"${columns[key].name}"`);
+  const types = listOf((key) => `"${key}" ${columns[key].getSQLType()}`);
+  // Without the id: a statement that sets a key column takes a lock that also blocks rows referring to the monitor.
+  const assignments = keys
+    .filter((key) => key !== 'id')
+    .map((key) => `"${columns[key].name}" = excluded."${columns[key].name}"`);
   return sql`
-    insert into monitors (account_id, ${NAMES}) select ${accountId}::uuid, ${VALUES}
-    from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (${TYPES}) order by u.id
-    on conflict (id) do update set ${ASSIGNMENTS}, updated_at = ${laterThan(monitors.updatedAt)}`;
+    insert into monitors (account_id, ${names}) select ${accountId}::uuid, u.*
+    from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as u (${types}) order by u.id
+    on conflict (id) do update set ${sql.raw(assignments.join(', '))}, updated_at = ${laterThan(monitors.updatedAt)}`;
 }
 
 /** Stands for a header value or a body that no key can decrypt. */

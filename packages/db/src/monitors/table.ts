@@ -1,22 +1,13 @@
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import type { HttpMethod, MonitorStatus } from '@tocsin/contracts/vocabulary';
-import { type NotNull, sql } from 'drizzle-orm';
-import {
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  type PgUUIDBuilderInitial,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
 /**
- * Monitors with their settings and status. The lock of a row orders everything that happens to the monitor: a transaction that writes its
- * status, regions, incidents or events holds it. Header values and the body are sealed one by one.
+ * Monitors with their settings and status. A transaction that writes the status, regions, incidents or events of a monitor holds the lock of
+ * its row. Header values and the body are sealed one by one.
  */
 export const monitors = pgTable(
   'monitors',
@@ -67,7 +58,7 @@ export const monitors = pgTable(
   ],
 );
 /** The monitor that a row belongs to, and is deleted with. */
-export function monitorId(): NotNull<PgUUIDBuilderInitial<'monitor_id'>> {
+export function monitorId(): ReturnType<typeof ownerId<'monitor_id'>> {
   return ownerId('monitor_id', () => monitors.id);
 }
 

@@ -15,8 +15,7 @@ export interface UpdatedMonitor extends WrittenMonitor, Pick<WrittenRow, 'status
 }
 
 /**
- * Changes the given fields of a monitor. A change of what is probed resets the streaks; a change of regions or threshold is evaluated
- * at once.
+ * Changes the given fields of a monitor (docs/reference/status-rules.md#edits).
  * @param versions the monitor must have one of these, see `versionOf`; null: any
  * @throws AppError not_found, precondition_failed, validation_failed (the merged record breaks a rule, or contains "(unreadable)"),
  * conflict (externalId; no key decrypts the header values or the body, and the update does not replace them)

@@ -10,7 +10,7 @@ import { arrayOf, clockNow, queryIds, tableOf } from '../database/sql.ts';
 import { replanSpans } from '../monitor-regions/schedule-spans.ts';
 import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
 import { type WrittenChange, writeStatuses } from '../status-changes/write-statuses.ts';
-import { toRecord, upsertRecords } from './monitor-codec.ts';
+import { upsertMonitors } from './monitor-codec.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 const MAX_BATCH_SIZE = 500;
@@ -64,13 +64,7 @@ export async function writeMonitors(
       before !== null && changed.some((field) => fields.includes(field)) ? before.id : [],
     );
   const moved = await replaceRegions(tx, written);
-  const replanned = new Set([...changing('interval'), ...moved]);
-  const schedules = written
-    .filter(({ row }) => replanned.has(row.id))
-    .flatMap(({ row: { id: monitorId, intervalSeconds }, regions }) =>
-      regions.map((region) => ({ monitorId, region, intervalSeconds })),
-    );
-  await replanSpans(tx, [...replanned], schedules);
+  await replanSpans(tx, [...new Set([...changing('interval'), ...moved])]);
   await resetStreaks(tx, changing(...PROBE_FIELDS), changing('url'));
   const evaluated = await evaluateMonitors(tx, changing(...STATUS_FIELDS));
   return written.map(({ row, regions }) => {
@@ -85,14 +79,14 @@ async function writeRows(
   accountId: string,
   writes: readonly MonitorWrite[],
 ): Promise<MonitorRow[]> {
-  const records = writes.map(({ before, input, changed }) => {
+  const inputs = writes.map(({ before, input, changed }) => {
     const revision = (before?.revision ?? 0) + 1;
     const probes = before === null || PROBE_FIELDS.some((field) => changed.includes(field));
     const probeRevision = probes ? revision : before.probeRevision;
-    return toRecord({ id: before?.id ?? uuidv7(), revision, probeRevision }, input, secrets);
+    return { id: before?.id ?? uuidv7(), revision, probeRevision, input };
   });
-  await tx.execute(upsertRecords(accountId, records));
-  const ids = records.map(({ id }) => id);
+  await tx.execute(upsertMonitors(accountId, inputs, secrets));
+  const ids = inputs.map(({ id }) => id);
   const isWritten = sql`${monitors.id} = any(${arrayOf('uuid', ids)})`;
   const rows = await tx.select().from(monitors).where(isWritten);
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -100,10 +94,7 @@ async function writeRows(
 }
 
 /** @returns the monitors that lost or gained a region */
-async function replaceRegions(
-  tx: Transaction,
-  written: readonly Omit<WrittenRow, 'statusChange'>[],
-): Promise<string[]> {
+async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow, 'statusChange'>[]) {
   const wanted = written.flatMap(({ row, regions }) => regions.map((region) => ({ id: row.id, region })));
   const pairs = tableOf('w', wanted, {
     monitor_id: ['uuid', ({ id }) => id],
@@ -121,11 +112,7 @@ async function replaceRegions(
 }
 
 /** Certificates are forgotten where the URL, and so the target, is another. */
-async function resetStreaks(
-  tx: Transaction,
-  probed: readonly string[],
-  retargeted: readonly string[],
-): Promise<void> {
+async function resetStreaks(tx: Transaction, probed: readonly string[], retargeted: readonly string[]) {
   if (probed.length === 0) return;
   await tx.execute(sql`
     update monitor_regions set consecutive_failures = 0, last_result_at = null, last_latency_ms = null,
@@ -138,10 +125,7 @@ async function resetStreaks(
  * Applies the rules to the last results of the regions, without a check. Monitors that maintenance covers are evaluated at its end.
  * @returns by id, the columns and the status change of those whose status changed
  */
-async function evaluateMonitors(
-  tx: Transaction,
-  ids: readonly string[],
-): Promise<Map<string, { row: Partial<MonitorRow>; statusChange: WrittenChange }>> {
+async function evaluateMonitors(tx: Transaction, ids: readonly string[]) {
   if (ids.length === 0) return new Map();
   const locked = await lockMonitors(tx, ids);
   for (const monitor of locked.values()) {

@@ -68,11 +68,11 @@ export async function lockMonitors(
   ids: readonly string[],
 ): Promise<Map<string, LockedMonitor>> {
   const rows = await query(tx, monitorState)`${prepared}
-    select id, account_id as "accountId", name, runbook_url as "runbookUrl", regions as "namedRegions", status,
-      status_before_maintenance as "statusBeforeMaintenance", failure_threshold as "failureThreshold",
-      interval_seconds as "intervalSeconds", timeout_seconds as "timeoutSeconds", revision, probe_revision as "probeRevision",
-      ${epochMs(sql`last_timestamp`)} as "lastTimestamp", floor(${epochMs(sql`clock_timestamp()`)}) as now,
-      exists (select from maintenance_windows w where ${HAS_BEGUN}) as "mayBeCovered"
+    select id, account_id, name, runbook_url, regions as named_regions, status,
+      status_before_maintenance, failure_threshold,
+      interval_seconds, timeout_seconds, revision, probe_revision,
+      ${epochMs(sql`last_timestamp`)} as last_timestamp, floor(${epochMs(sql`clock_timestamp()`)}) as now,
+      exists (select from maintenance_windows w where ${HAS_BEGUN}) as may_be_covered
     from monitors where id = any(${arrayOf('uuid', ids)}) order by id
     for no key update skip locked`;
   if (rows.length === 0) return new Map();

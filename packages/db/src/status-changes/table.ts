@@ -12,20 +12,13 @@ export interface FrozenWebhookEvent {
   readonly traceparent?: string | undefined;
 }
 
-/**
- * The monitor of a status change whose deliveries are still to be made; null for every other. As with `channelIf` of deliveries, only one
- * index can serve a query for it, and that index holds no history.
- * @param row the name of the status change's row in the query
- */
+/** The monitor of a status change whose deliveries are still to be made; null for every other. It has an index, as `channelIf` has. */
 export function monitorIfDue(row = 'status_changes'): SQL {
   const name = sql.identifier(row);
   return sql`(case when ${name}.dispatched_at is null then ${name}.monitor_id end)`;
 }
 
-/**
- * The outbox: each status change commits with the check that caused it, and freezes what its deliveries need. Rows outlive their monitor:
- * an alert that was due stays due.
- */
+/** The outbox (docs/reference/delivery.md): each row freezes what its deliveries need, and outlives its monitor. */
 export const statusChanges = pgTable(
   'status_changes',
   {

@@ -21,8 +21,8 @@ export interface WrittenChange {
 }
 
 /**
- * Writes what a transaction has decided about monitors: status changes with their incidents and frozen webhook events, then the rows of
- * the monitors. The only place that writes statuses. The number of statements does not depend on the number of monitors.
+ * Writes what a transaction has decided about monitors, and status changes with their incidents and frozen webhook events. The only place
+ * that writes statuses. The number of statements does not depend on the number of monitors.
  * @returns the status changes by monitor
  */
 export async function writeStatuses(
@@ -59,10 +59,7 @@ interface Change {
   readonly change: PendingChange;
 }
 
-async function writeChanges(
-  tx: Transaction,
-  changes: readonly Change[],
-): Promise<Map<string, WrittenChange>> {
+async function writeChanges(tx: Transaction, changes: readonly Change[]) {
   if (changes.length === 0) return new Map();
   const monitorIds = changes.map(({ monitor }) => monitor.id);
   const open = await findOpenIncidents(tx, monitorIds);
@@ -97,12 +94,7 @@ async function writeChanges(
   );
 }
 
-function toRow(
-  monitor: LockedMonitor,
-  change: PendingChange,
-  isIncidentOpen: boolean,
-  channelIds: string[],
-): Omit<typeof statusChanges.$inferSelect, 'createdAt'> {
+function toRow(monitor: LockedMonitor, change: PendingChange, isIncidentOpen: boolean, channelIds: string[]) {
   const stamps: number[] = [];
   const webhookEvents = webhookEventsOf(change.to, change.announced, isIncidentOpen).map((event) => {
     const stamp = monitor.clock.next();
@@ -126,12 +118,7 @@ function toRow(
   };
 }
 
-function payloadOf(
-  monitor: LockedMonitor,
-  change: PendingChange,
-  event: WebhookEvent,
-  timestamp: number,
-): WebhookPayload {
+function payloadOf(monitor: LockedMonitor, change: PendingChange, event: WebhookEvent, timestamp: number) {
   if (change.to === 'PENDING') throw new Error('PENDING is never announced');
   return {
     event,
@@ -144,7 +131,7 @@ function payloadOf(
     region: change.region,
     timestamp: new Date(timestamp).toISOString(),
     runbookUrl: monitor.runbookUrl,
-  };
+  } satisfies WebhookPayload;
 }
 
 async function findOpenIncidents(tx: Transaction, monitorIds: string[]): Promise<Set<string>> {
@@ -157,12 +144,9 @@ async function findOpenIncidents(tx: Transaction, monitorIds: string[]): Promise
 
 const assignment = z.object({ monitorId: z.string(), channelIds: z.array(z.string()) });
 
-async function findAssignedChannels(
-  tx: Transaction,
-  monitorIds: readonly string[],
-): Promise<Map<string, string[]>> {
+async function findAssignedChannels(tx: Transaction, monitorIds: readonly string[]) {
   const rows = await query(tx, assignment)`
-    select m.id as "monitorId", array_agg(c.id::text order by c.id) as "channelIds"
+    select m.id as monitor_id, array_agg(c.id::text order by c.id) as channel_ids
     from monitors m
     join channels c on c.account_id = m.account_id
       and (c.all_monitors or exists (

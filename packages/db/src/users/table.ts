@@ -1,11 +1,10 @@
 import type { UserRole } from '@tocsin/contracts/vocabulary';
-import { type NotNull, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import {
   boolean,
   check,
   index,
   pgTable,
-  type PgUUIDBuilderInitial,
   primaryKey,
   text,
   unique,
@@ -22,7 +21,7 @@ export const accounts = pgTable('accounts', {
 });
 
 /** The account that a row belongs to, and is deleted with. */
-export function accountId(): NotNull<PgUUIDBuilderInitial<'account_id'>> {
+export function accountId(): ReturnType<typeof ownerId<'account_id'>> {
   return ownerId('account_id', () => accounts.id);
 }
 
