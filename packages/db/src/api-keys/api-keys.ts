@@ -79,10 +79,7 @@ async function lockCreator(tx: Transaction, { accountId, createdBy }: NewApiKey)
   return user;
 }
 
-/**
- * Makes sure that a given raw key exists, for `BOOTSTRAP_API_KEY`.
- * @returns `refused` if the key was deleted: a deletion is final
- */
+/** Makes sure that a given raw key exists, for `BOOTSTRAP_API_KEY`. @returns `refused` if the key was deleted: a deletion is final */
 export async function ensureApiKey(
   db: Database,
   { key, ...values }: Required<Pick<NewApiKey, 'accountId' | 'name' | 'scopes'>> & { readonly key: string },

@@ -30,11 +30,7 @@ export interface NewChannel {
   readonly allMonitors?: boolean;
 }
 
-/**
- * Creates a webhook channel and assigns it to monitors of its account.
- * @returns its id and its signing secret
- * @throws AppError validation_failed if the account does not have all of the monitors
- */
+/** Creates a webhook channel. @throws AppError validation_failed if the account does not have all of the monitors */
 export async function createChannel(
   { db, secrets }: DbContext,
   { monitorIds, allMonitors = false, ...fields }: NewChannel,
@@ -153,10 +149,8 @@ export async function deleteChannel(db: Database, accountId: string, id: string)
 }
 
 /**
- * Disables the channels that have failed for 72 hours without one success; `holdForDisabledChannels` then holds their deliveries. It needs
- * no attempt at the end, since the last attempt of a lone delivery comes earlier. Channels without attempts in the last hours of the 72
- * are left alone: every notifier may have been down.
- * @returns their ids
+ * Disables the channels that have failed for 72 hours without one success, and returns their ids. A lone delivery's last attempt comes
+ * before the end of the 72 hours. Without attempts in the last ten, every notifier may have been down.
  */
 export async function disableExhaustedChannels(db: Database): Promise<string[]> {
   return queryIds(db)`

@@ -10,10 +10,7 @@ import { type BucketCounts, readCounts } from './count-checks.ts';
 
 const HOUR_MS = 3_600_000;
 
-/**
- * A monitor's statistics, from one snapshot, in which rollups and events do not overlap.
- * @throws AppError not_found
- */
+/** A monitor's statistics, from one snapshot, in which rollups and events do not overlap. @throws AppError not_found */
 export async function getMonitorStats(
   db: Database,
   accountId: string,

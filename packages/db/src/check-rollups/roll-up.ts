@@ -48,8 +48,7 @@ export interface RollUpOptions {
 
 /**
  * Rolls up the oldest finished hour that is not rolled up yet (ADR 8): some monitors in each transaction, then the watermark. An
- * interrupted hour is repeated from its start. The events of a settled hour never change, so a repeated slice gives the same rollups, also
- * if two processes write it at once.
+ * interrupted hour is repeated from its start: the events of a settled hour never change, so a repeated slice gives the same rollups.
  * @returns null if no hour is due, the signal was aborted, or another process completed the hour
  */
 export async function rollUpNextHour(

@@ -6,10 +6,8 @@ import type { Database } from './open.ts';
 const BATCH_SIZE = 1_000;
 
 /**
- * Deletes the rows of a table that meet a condition, however many they are. Rows that another session has locked are left for the next
- * call.
+ * Deletes the rows of a table that meet a condition, except locked ones, and returns how many.
  * @param signal ends it after the current batch; the next call continues
- * @returns how many rows were deleted
  */
 export async function deleteInBatches(
   db: Database,
@@ -28,11 +26,8 @@ export async function deleteInBatches(
 }
 
 /**
- * Deletes old finished records: deliveries with their attempts, status changes and past maintenance occurrences after `retentionDays`,
- * and deleted channels with their deliveries. Resolved incidents stay 13 months: a year of reports, and the month in which the report is
- * written. Pending deliveries stay, however old.
+ * Deletes old finished records (docs/reference/delivery.md#retention) and deleted channels with their deliveries, and returns how many.
  * @param signal ends it after the current batch; the next call continues
- * @returns how many rows were deleted
  */
 export async function deleteFinished(
   db: Database,

@@ -11,10 +11,9 @@ const MONITORS_AT_ONCE = 1_000;
 const ROWS_AT_ONCE = 5_000;
 
 /**
- * Deletes the events, rollups and incidents of deleted monitors in small steps. Several processes may run it at once, and it may be
- * killed at any time: a monitor is forgotten only when nothing of it is left.
+ * Deletes the events, rollups and incidents of deleted monitors in small steps, and returns how many monitors were purged. Several
+ * processes may run it at once.
  * @param signal ends it after the current step; the next call continues
- * @returns how many monitors were forgotten
  */
 export async function purgeDeletedMonitors(
   db: Database,

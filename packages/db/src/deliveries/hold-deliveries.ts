@@ -8,9 +8,8 @@ import { channelIf } from './table.ts';
 const MAX_BATCH_SIZE = 1_000;
 
 /**
- * Holds up to a thousand pending deliveries of a disabled channel whose row the transaction has locked, except test events;
- * `holdForDisabledChannels` holds the rest. A running attempt still counts if it succeeds.
- * @returns how many were held; 0: nothing is left
+ * Holds up to a thousand pending deliveries of a disabled channel whose row the transaction has locked, except test events, and returns
+ * how many; `holdForDisabledChannels` holds the rest. A running attempt still counts if it succeeds.
  */
 export async function holdPendingDeliveries(tx: Transaction, channelId: string): Promise<number> {
   const { rowCount } = await tx.execute(sql`

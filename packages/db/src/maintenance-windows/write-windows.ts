@@ -110,11 +110,7 @@ export function mergeSchedule(
   };
 }
 
-/**
- * Ends the running occurrence of a window, if there is one; a recurring window continues with the next. `settleMaintenance` then lets its
- * monitors leave maintenance.
- * @throws AppError not_found
- */
+/** Ends the running occurrence of a window, if there is one; `settleMaintenance` then ends it for its monitors. @throws AppError not_found */
 export async function endMaintenance(
   db: Database,
   accountId: string,
@@ -161,10 +157,7 @@ function toPlan(occurrence: Occurrence | null, state: 'scheduled' | 'running'): 
   };
 }
 
-/**
- * The occurrence that a new schedule has now or next. An occurrence that has begun and does not continue is recorded: as cut short, or,
- * if it was over before the maintenance clock looked at it, with its outcome.
- */
+/** The occurrence that a new schedule has now or next. An occurrence that has begun and does not continue is recorded. */
 async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: WindowSchedule) {
   const now = new Date(await readClock(tx));
   const occurrence = nextOccurrence(schedule, now);

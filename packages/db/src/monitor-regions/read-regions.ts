@@ -63,10 +63,7 @@ function toMonitorRegion(rules: StatusRules, row: MonitorRegionRow, now: number)
 
 const regionCount = z.object({ region: z.string(), monitors: z.number() });
 
-/**
- * How many monitors each region checks, by region.
- * @param accountId only this account's; null: of all accounts
- */
+/** How many monitors each region checks, by region. @param accountId only this account's; null: of all accounts */
 export async function countRegionMonitors(
   db: Database,
   accountId: string | null,

@@ -26,8 +26,7 @@ export interface AppliedSet {
 }
 
 /**
- * Makes the monitors of a source match a set, in one transaction. Two calls for one source take turns. Unchanged monitors are not locked:
- * their checks are recorded meanwhile.
+ * Makes the monitors of a source match a set, in one transaction. Unchanged monitors are not locked.
  * @param versions the present plan must have one of these, see `planVersion`; null: any
  * @throws AppError conflict (another monitor has an externalId), precondition_failed, unavailable (another call takes too long)
  */

@@ -68,10 +68,7 @@ export class UnreadableMonitorError extends Error {
   }
 }
 
-/**
- * The input fields of a row: what is read back equals what was written.
- * @throws UnreadableMonitorError
- */
+/** The input fields of a row: what is read back equals what was written. @throws UnreadableMonitorError */
 export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
   try {
     return readInput(row, (sealed) => secrets.decrypt(sealed));

@@ -34,8 +34,7 @@ export async function setUserRole(
 }
 
 /**
- * Deletes a user with all sessions and logins, and the invitations that the user made or could still use. A tombstone keeps the setup
- * from creating the user again.
+ * Deletes a user, with the invitations that the user made or could still use. A tombstone keeps the setup from creating the user again.
  * @param revokeApiKeys whether to delete the API keys that the user created
  * @throws AppError not_found; conflict for the last owner
  */
