@@ -23,10 +23,10 @@ export type ApiKeyIdentity = Readonly<Pick<ApiKeyRow, 'id' | 'accountId' | 'scop
 
 /** The key with this hash, or null if it does not exist or has expired. Not cached: a deleted key must fail at once. */
 export async function findApiKey(db: Queryable, hash: string): Promise<ApiKeyIdentity | null> {
-  const [key] = await db
-    .select({ id: apiKeys.id, accountId: apiKeys.accountId, scopes: apiKeys.scopes })
-    .from(apiKeys)
-    .where(and(eq(apiKeys.hash, hash), or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`))));
+  const isValid = or(isNull(apiKeys.expiresAt), gt(apiKeys.expiresAt, sql`now()`));
+  const { id, accountId, scopes } = apiKeys;
+  const isKey = and(eq(apiKeys.hash, hash), isValid);
+  const [key] = await db.select({ id, accountId, scopes }).from(apiKeys).where(isKey);
   return key ?? null;
 }
 
@@ -89,12 +89,9 @@ export async function ensureApiKey(
     // Waits for a concurrent deletion of this key.
     await tx.execute(sql`lock table ${apiKeyTombstones} in share row exclusive mode`);
     if ((await tx.$count(apiKeyTombstones, eq(apiKeyTombstones.hash, hash))) > 0) return 'refused';
-    const created = await tx
-      .insert(apiKeys)
-      .values({ ...values, hash })
-      .onConflictDoNothing({ target: apiKeys.hash })
-      .returning({ id: apiKeys.id });
-    return created.length > 0 ? 'created' : 'exists';
+    const insert = tx.insert(apiKeys).values({ ...values, hash });
+    const { rowCount } = await insert.onConflictDoNothing({ target: apiKeys.hash });
+    return rowCount === 1 ? 'created' : 'exists';
   });
 }
 

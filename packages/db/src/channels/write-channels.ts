@@ -4,7 +4,7 @@ import { AppError } from '@tocsin/contracts/errors';
 import { and, eq, notInArray, sql } from 'drizzle-orm';
 import { notFound } from '../database/errors.ts';
 import type { Database, DbContext, Transaction } from '../database/open.ts';
-import { clockNow, firstOf, queryIds } from '../database/sql.ts';
+import { clockNow, firstOf, queryColumn } from '../database/sql.ts';
 import {
   hasPendingDeliveries,
   holdAllIfDisabled,
@@ -72,23 +72,18 @@ export async function updateChannel(
     const row = await findChannelRow(tx, accountId, id, 'no key update');
     // What was due while the channel was disabled is sent only after a redelivery.
     if (enabled === true && !row.enabled && (await hasPendingDeliveries(tx, id))) {
-      throw new AppError(
-        'unavailable',
-        'The deliveries of this channel are still being held. Try again soon.',
-        { headers: { 'Retry-After': '10' } },
-      );
+      const message = 'The deliveries of this channel are still being held. Try again soon.';
+      throw new AppError('unavailable', message, { headers: { 'Retry-After': '10' } });
     }
     if (monitorIds) await assignMonitors(tx, row, monitorIds);
     if (monitorIds || Object.keys(update).length > 0) {
-      await tx
-        .update(channels)
-        .set({
-          ...update,
-          ...(enabled !== undefined && { disabledReason: null }),
-          ...((enabled === true || (url !== undefined && url !== row.url)) && { failingSince: null }),
-          updatedAt: clockNow,
-        })
-        .where(eq(channels.id, id));
+      const isReset = enabled === true || (url !== undefined && url !== row.url);
+      const resets = {
+        ...(enabled !== undefined && { disabledReason: null }),
+        ...(isReset && { failingSince: null }),
+      };
+      const values = { ...update, ...resets, updatedAt: clockNow };
+      await tx.update(channels).set(values).where(eq(channels.id, id));
     }
     if (enabled === false) await holdPendingDeliveries(tx, id);
     return getChannel(tx, accountId, id);
@@ -108,11 +103,8 @@ async function assignMonitors(
   }
   const unwanted = ids.length > 0 ? notInArray(channelMonitors.monitorId, ids) : undefined;
   await tx.delete(channelMonitors).where(and(eq(channelMonitors.channelId, channelId), unwanted));
-  if (ids.length === 0) return;
-  await tx
-    .insert(channelMonitors)
-    .values(ids.map((monitorId) => ({ channelId, monitorId })))
-    .onConflictDoNothing();
+  const assigned = ids.map((monitorId) => ({ channelId, monitorId }));
+  if (assigned.length > 0) await tx.insert(channelMonitors).values(assigned).onConflictDoNothing();
 }
 
 /** Gives a channel a new secret. Only the present one stays valid for 24 hours. @throws AppError not_found */
@@ -140,10 +132,8 @@ export async function rotateChannelSecret(
 export async function deleteChannel(db: Database, accountId: string, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     await findChannelRow(tx, accountId, id, 'no key update');
-    await tx
-      .update(channels)
-      .set({ deletedAt: clockNow, enabled: false, allMonitors: false })
-      .where(eq(channels.id, id));
+    const deleted = { deletedAt: clockNow, enabled: false, allMonitors: false };
+    await tx.update(channels).set(deleted).where(eq(channels.id, id));
     await tx.delete(channelMonitors).where(eq(channelMonitors.channelId, id));
   });
 }
@@ -153,7 +143,7 @@ export async function deleteChannel(db: Database, accountId: string, id: string)
  * before the end of the 72 hours. Without attempts in the last ten, every notifier may have been down.
  */
 export async function disableExhaustedChannels(db: Database): Promise<string[]> {
-  return queryIds(db)`
+  return queryColumn(db)`
     update channels set enabled = false, disabled_reason = 'Every attempt of the last 72 hours failed.'
     where enabled and failing_since <= now() - interval '72 hours'
       and last_failed_at >= failing_since + make_interval(hours => ${72 - LONGEST_PAUSE_HOURS})

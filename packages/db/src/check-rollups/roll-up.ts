@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { clockNow, epochMs, query, queryIds, queryOne, timestamptz } from '../database/sql.ts';
+import { clockNow, epochMs, query, queryColumn, queryOne, timestamptz } from '../database/sql.ts';
 import { hourlyCounts, ROLLUP_COLUMNS } from './count-checks.ts';
 import { ensureRollupPartition, oldestRollup } from './partitions.ts';
 import { checkRollupState } from './table.ts';
@@ -107,7 +107,7 @@ async function rollUpSlice(tx: Transaction, hour: Date, now: Date, after: string
   const locked = await tx.execute(sql`
     select from check_rollup_state where rolled_until = ${timestamptz(hour)} for update`);
   if (locked.rowCount === 0) return null;
-  const monitorIds = await queryIds(tx)`
+  const monitorIds = await queryColumn(tx)`
     select id from monitors where id > ${after} order by id limit ${monitorsAtOnce}`;
   const last = monitorIds.at(-1);
   if (last === undefined) return null;

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, columnNames, type Columns, queryIds, query, tableOf } from '../database/sql.ts';
+import { arrayOf, columnNames, type Columns, queryColumn, query, tableOf } from '../database/sql.ts';
 import type { LockedMonitor } from '../status-changes/locked-monitor.ts';
 import type { CheckRecord, RecordedCheck, RegionUpdate } from './check-record.ts';
 
@@ -79,7 +79,7 @@ export async function settleTriggers(tx: Transaction, recorded: readonly Recorde
 export async function findExisting(tx: Transaction, checks: readonly CheckRecord[]): Promise<Set<string>> {
   if (checks.length === 0) return new Set();
   const ids = new Set(checks.map(({ monitorId }) => monitorId));
-  return new Set(await queryIds(tx)`select id from monitors where id = any(${arrayOf('uuid', [...ids])})`);
+  return new Set(await queryColumn(tx)`select id from monitors where id = any(${arrayOf('uuid', [...ids])})`);
 }
 
 /** The results that are recorded already, as far as the region states cannot tell. */
@@ -95,7 +95,7 @@ export async function findRepeated(
 async function findSettled(tx: Transaction, checks: readonly CheckRecord[]) {
   const ids = checks.flatMap(({ triggerId }) => triggerId ?? []);
   if (ids.length === 0) return [];
-  const settled = await queryIds(tx)`
+  const settled = await queryColumn(tx)`
     select id from triggers where id = any(${arrayOf('uuid', ids)}) and event_timestamp is not null`;
   return checks.filter(({ triggerId }) => triggerId !== null && settled.includes(triggerId));
 }

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { ADVISORY_LOCKS } from './leader-lease.ts';
 import type { Database, Queryable } from './open.ts';
+import { queryColumn } from './sql.ts';
 
 /** The tables that are partitioned by UTC days or months; their partitions' names end with that part of the date. */
 const DATE_PARTS = { events: '2026-11-20'.length, check_rollups: '2026-11'.length };
@@ -17,11 +18,9 @@ function partitionName(table: PartitionedTable, time: number) {
 
 /** The names of a table's partitions. */
 export async function listPartitions(db: Queryable, table: PartitionedTable): Promise<Set<string>> {
-  const rows = await db
-    .select({ name: sql<string>`c.relname` })
-    .from(sql`pg_inherits i join pg_class c on c.oid = i.inhrelid`)
-    .where(sql`i.inhparent = ${table}::regclass`);
-  return new Set(rows.map((row) => row.name));
+  const names = await queryColumn(db)`
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = ${table}::regclass`;
+  return new Set(names);
 }
 
 /**

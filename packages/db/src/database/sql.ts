@@ -113,8 +113,6 @@ export function queryOne<Row extends z.ZodType>(db: Queryable, row: Row): Statem
   return async (...statement) => firstOf(await query(db, row)(...statement));
 }
 
-const idRow = z.object({ id: z.string() });
-
 /** How many rows are due, and the age of the oldest in seconds; 0 without any. */
 export const backlogRow = z.object({
   count: z.number(),
@@ -125,9 +123,11 @@ export const backlogRow = z.object({
 });
 export type Backlog = z.output<typeof backlogRow>;
 
-/** `query` for the column `id` alone. */
-export function queryIds(db: Queryable): Statement<string[]> {
-  return async (...statement) => (await query(db, idRow)(...statement)).map(({ id }) => id);
+const textRow = z.record(z.string(), z.string()).transform((row) => Object.values(row));
+
+/** `query` for a single column of ids or texts. */
+export function queryColumn(db: Queryable): Statement<string[]> {
+  return async (...statement) => (await query(db, textRow)(...statement)).flat();
 }
 
 /** The row of a statement that always returns one. */

@@ -3,7 +3,7 @@ import { waitForRollUp } from '../check-rollups/roll-up.ts';
 import { isMissingTable } from '../database/errors.ts';
 import type { Database } from '../database/open.ts';
 import { listPartitions } from '../database/partitions.ts';
-import { arrayOf, queryIds } from '../database/sql.ts';
+import { arrayOf, queryColumn } from '../database/sql.ts';
 
 /** Monitors whose history is deleted together. */
 const MONITORS_AT_ONCE = 1_000;
@@ -21,8 +21,8 @@ export async function purgeDeletedMonitors(
   rowsAtOnce: number = ROWS_AT_ONCE,
 ): Promise<number> {
   for (let purged = 0; ;) {
-    const monitorIds = await queryIds(db)`
-      select monitor_id as id from deleted_monitors order by deleted_at, monitor_id limit ${MONITORS_AT_ONCE}`;
+    const monitorIds = await queryColumn(db)`
+      select monitor_id from deleted_monitors order by deleted_at, monitor_id limit ${MONITORS_AT_ONCE}`;
     if (monitorIds.length === 0) return purged;
     const ids = arrayOf('uuid', monitorIds);
     await waitForRollUp(db);

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { channels } from '../channels/table.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { queryIds } from '../database/sql.ts';
+import { queryColumn } from '../database/sql.ts';
 import { channelIf } from './table.ts';
 
 /** Deliveries that one statement holds: it ends long before its timeout, however long the backlog is. */
@@ -25,7 +25,7 @@ export async function holdPendingDeliveries(tx: Transaction, channelId: string):
  * @throws AggregateError of the channels that failed
  */
 export async function holdForDisabledChannels(db: Database, signal?: AbortSignal): Promise<void> {
-  const ids = await queryIds(db)`
+  const ids = await queryColumn(db)`
     select c.id from channels c where not c.enabled and c.deleted_at is null
       and exists (select from deliveries where ${channelIf('pending')} = c.id and not test)`;
   const failures: unknown[] = [];

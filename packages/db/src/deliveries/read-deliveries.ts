@@ -42,11 +42,8 @@ export async function findDeliveryRow(db: Queryable, accountId: string, id: stri
 /** A delivery with its payload and every attempt, in order. @throws AppError not_found */
 export async function getDelivery(db: Database, accountId: string, id: string): Promise<DeliveryDetail> {
   const row = await findDeliveryRow(db, accountId, id);
-  const made = await db
-    .select()
-    .from(attempts)
-    .where(eq(attempts.deliveryId, id))
-    .orderBy(asc(attempts.number));
+  const isMade = eq(attempts.deliveryId, id);
+  const made = await db.select().from(attempts).where(isMade).orderBy(asc(attempts.number));
   return {
     ...toDelivery(row),
     payload: row.payload,

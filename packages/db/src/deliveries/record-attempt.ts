@@ -60,10 +60,8 @@ async function readHealth(tx: Transaction, attempt: AttemptRecord) {
   if (attempt.test) return null;
   const isThis = eq(channels.id, attempt.channelId);
   if (attempt.outcome.kind === 'delivered') {
-    await tx
-      .update(channels)
-      .set({ failingSince: null })
-      .where(and(isThis, eq(channels.url, attempt.url), isNotNull(channels.failingSince)));
+    const wasFailing = and(isThis, eq(channels.url, attempt.url), isNotNull(channels.failingSince));
+    await tx.update(channels).set({ failingSince: null }).where(wasFailing);
     return null;
   }
   const [channel] = await tx
@@ -134,14 +132,9 @@ async function recordFailure(tx: Transaction, { channelId, outcome }: AttemptRec
     : null;
   const reason = outcome.kind === 'gone' ? 'The receiver answered 410 Gone.' : exhausted;
   const disabledReason = health.enabled ? reason : null;
-  await tx
-    .update(channels)
-    .set({
-      failingSince: sql`coalesce(${channels.failingSince}, now())`,
-      lastFailedAt: sql`now()`,
-      ...(disabledReason !== null && { enabled: false, disabledReason }),
-    })
-    .where(eq(channels.id, channelId));
+  const failed = { failingSince: sql`coalesce(${channels.failingSince}, now())`, lastFailedAt: sql`now()` };
+  const values = { ...failed, ...(disabledReason !== null && { enabled: false, disabledReason }) };
+  await tx.update(channels).set(values).where(eq(channels.id, channelId));
   if (disabledReason !== null) await holdPendingDeliveries(tx, channelId);
   return disabledReason;
 }

@@ -30,23 +30,16 @@ export async function findResult<Result extends object>(
   const { locked } = await queryOne(tx, z.object({ locked: z.boolean() }))`
     select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.idempotencyKeys}, hashtext(${`${accountId} ${key}`})) as locked`;
   if (!locked) {
-    throw new AppError(
-      'request_in_flight',
-      'A request with this Idempotency-Key is being processed. Try again soon.',
-      { headers: { 'Retry-After': '1' } },
-    );
+    const message = 'A request with this Idempotency-Key is being processed. Try again soon.';
+    throw new AppError('request_in_flight', message, { headers: { 'Retry-After': '1' } });
   }
   const isRecent = sql`${idempotencyKeys.createdAt} > now() - ${RETENTION}`;
-  const [stored] = await tx
-    .select()
-    .from(idempotencyKeys)
-    .where(and(eq(idempotencyKeys.accountId, accountId), eq(idempotencyKeys.key, key), isRecent));
+  const isKey = and(eq(idempotencyKeys.accountId, accountId), eq(idempotencyKeys.key, key));
+  const [stored] = await tx.select().from(idempotencyKeys).where(and(isKey, isRecent));
   if (stored === undefined) return null;
   if (secrets.isFingerprint(stored.requestHash, JSON.stringify(request))) return stored.result as Result;
-  throw new AppError(
-    'idempotency_key_reused',
-    'This Idempotency-Key was sent with another body: send a new one.',
-  );
+  const message = 'This Idempotency-Key was sent with another body: send a new one.';
+  throw new AppError('idempotency_key_reused', message);
 }
 
 /** Stores the result of a request in the transaction that did its work. The result is plain data without secrets. */

@@ -40,6 +40,9 @@ export async function listIncidents(
   { state, monitorId, limit, before }: IncidentsQuery,
 ): Promise<Incident[]> {
   const ofAccount = eq(incidents.accountId, accountId);
+  const hasState =
+    state && (state === 'open' ? isNull(incidents.resolvedAt) : isNotNull(incidents.resolvedAt));
+  const isOfMonitor = monitorId === undefined ? undefined : eq(incidents.monitorId, monitorId);
   // Incidents of deleted monitors are not part of the list.
   const scope = and(ofAccount, sql`exists (select from monitors m where m.id = ${incidents.monitorId})`);
   const message = 'is not an incident of this account';
@@ -48,14 +51,7 @@ export async function listIncidents(
     .select(wireColumns)
     .from(incidents)
     .innerJoin(monitors, eq(monitors.id, incidents.monitorId))
-    .where(
-      and(
-        ofAccount,
-        state && (state === 'open' ? isNull(incidents.resolvedAt) : isNotNull(incidents.resolvedAt)),
-        monitorId === undefined ? undefined : eq(incidents.monitorId, monitorId),
-        await pageAfter(db, list, before),
-      ),
-    )
+    .where(and(ofAccount, hasState, isOfMonitor, await pageAfter(db, list, before)))
     .orderBy(desc(incidents.openedAt), desc(incidents.id))
     .limit(limit);
   return rows.map(toWire);

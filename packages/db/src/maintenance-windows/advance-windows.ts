@@ -8,7 +8,7 @@ import {
 import { and, eq, gt, inArray, lte, ne, not, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Transaction } from '../database/open.ts';
-import { arrayOf, query, queryIds, readClock, tableOf } from '../database/sql.ts';
+import { arrayOf, query, queryColumn, readClock, tableOf } from '../database/sql.ts';
 import { storedOccurrence } from './read-windows.ts';
 import {
   type MaintenanceOutcome,
@@ -84,17 +84,14 @@ export async function advanceWindows(db: Database, options: AdvanceOptions = {})
 /** @returns when each should have begun */
 async function beginOccurrences(db: Database, now: Date): Promise<Date[]> {
   const { id, occurrenceStartsAt, occurrenceEndsAt, state } = maintenanceWindows;
+  const isDue = and(eq(state, 'scheduled'), lte(occurrenceStartsAt, now), gt(occurrenceEndsAt, now));
   const due = db
     .select({ id })
     .from(maintenanceWindows)
-    .where(and(eq(state, 'scheduled'), lte(occurrenceStartsAt, now), gt(occurrenceEndsAt, now)))
+    .where(isDue)
     .for('no key update', { skipLocked: true });
-  const rows = await db
-    .update(maintenanceWindows)
-    .set({ state: 'running' })
-    .where(inArray(id, due))
-    .returning({ startsAt: occurrenceStartsAt });
-  return rows.flatMap(({ startsAt }) => startsAt ?? []);
+  const begun = db.update(maintenanceWindows).set({ state: 'running' }).where(inArray(id, due));
+  return (await begun.returning()).flatMap((row) => row.occurrenceStartsAt ?? []);
 }
 
 /**
@@ -128,7 +125,7 @@ async function writePlans(db: Database, plans: readonly WindowPlan[]): Promise<W
       starts_at: ['timestamptz', ({ next }) => next?.startsAt ?? null],
       ends_at: ['timestamptz', ({ next }) => next?.endsAt ?? null],
     });
-    const ids = await queryIds(tx)`
+    const ids = await queryColumn(tx)`
       with planned as (select * from ${planned}), unchanged as (
         select w.id from maintenance_windows w
         join planned u on u.id = w.id and u.old_state = w.state and u.old_ends_at = w.occurrence_ends_at

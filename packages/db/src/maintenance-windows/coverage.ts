@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Transaction } from '../database/open.ts';
-import { arrayOf, queryIds, tableOf } from '../database/sql.ts';
+import { arrayOf, queryColumn, tableOf } from '../database/sql.ts';
 
 /** Whether the occurrence of window `w` has begun and is not over, by its times: the maintenance clock may be late. */
 export const HAS_BEGUN = sql`(w.state <> 'ended' and w.occurrence_starts_at <= statement_timestamp()
@@ -20,7 +20,7 @@ export async function readCovered(
 ): Promise<ReadonlySet<string>> {
   if (monitors.length === 0) return new Set();
   const accountIds = new Set(monitors.map(({ accountId }) => accountId));
-  const ids = await queryIds(tx)`
+  const ids = await queryColumn(tx)`
     with begun as materialized (
       select account.id as account_id, array(
           select w.id from maintenance_windows w where w.account_id = account.id and ${HAS_BEGUN}

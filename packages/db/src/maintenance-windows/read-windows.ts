@@ -15,7 +15,7 @@ import { and, count, desc, eq, inArray, ne, sql } from 'drizzle-orm';
 import { requireFound } from '../database/errors.ts';
 import type { Database, Queryable } from '../database/open.ts';
 import { pageAfter } from '../database/page.ts';
-import { readClock, toWire } from '../database/sql.ts';
+import { queryColumn, readClock, toWire } from '../database/sql.ts';
 import { maintenanceWindowMonitors, type MaintenanceWindowRow, maintenanceWindows } from './table.ts';
 
 /** How many upcoming occurrences a record shows. */
@@ -32,21 +32,15 @@ export async function findWindowRow(
   id: string,
   lock?: 'update',
 ): Promise<MaintenanceWindowRow> {
-  const query = db
-    .select()
-    .from(maintenanceWindows)
-    .where(and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId)));
+  const isThis = and(eq(maintenanceWindows.id, id), eq(maintenanceWindows.accountId, accountId));
+  const query = db.select().from(maintenanceWindows).where(isThis);
   return requireFound(await (lock === undefined ? query : query.for(lock)), 'maintenance window');
 }
 
 /** The monitors of a window, ordered by id. */
 export async function readMonitorIds(db: Queryable, windowId: string): Promise<string[]> {
-  const rows = await db
-    .select({ id: maintenanceWindowMonitors.monitorId })
-    .from(maintenanceWindowMonitors)
-    .where(eq(maintenanceWindowMonitors.windowId, windowId))
-    .orderBy(maintenanceWindowMonitors.monitorId);
-  return rows.map(({ id }) => id);
+  return queryColumn(db)`
+    select monitor_id from maintenance_window_monitors where window_id = ${windowId} order by monitor_id`;
 }
 
 /** The occurrence in the row: the running or the next one. */
@@ -138,18 +132,14 @@ export async function previewWindow(
   ownId: string | null,
 ): Promise<MaintenanceWindowPreview> {
   const occurrences = previewOccurrences(schedule, UPCOMING, new Date(await readClock(db)));
+  const isActive = and(eq(maintenanceWindows.accountId, accountId), ne(maintenanceWindows.state, 'ended'));
+  const isOther = ownId === null ? undefined : ne(maintenanceWindows.id, ownId);
+  const isShared = inArray(maintenanceWindowMonitors.monitorId, [...monitorIds]);
   const others = await db
     .select({ window: maintenanceWindows, monitorCount: count() })
     .from(maintenanceWindows)
     .innerJoin(maintenanceWindowMonitors, eq(maintenanceWindowMonitors.windowId, maintenanceWindows.id))
-    .where(
-      and(
-        eq(maintenanceWindows.accountId, accountId),
-        ne(maintenanceWindows.state, 'ended'),
-        ownId === null ? undefined : ne(maintenanceWindows.id, ownId),
-        inArray(maintenanceWindowMonitors.monitorId, [...monitorIds]),
-      ),
-    )
+    .where(and(isActive, isOther, isShared))
     .groupBy(maintenanceWindows.id)
     .orderBy(desc(maintenanceWindows.id))
     .limit(MAX_COMPARED);

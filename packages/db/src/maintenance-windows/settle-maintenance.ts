@@ -1,6 +1,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Database, Transaction } from '../database/open.ts';
-import { arrayOf, queryIds } from '../database/sql.ts';
+import { arrayOf, queryColumn } from '../database/sql.ts';
 import { enterMaintenance, leaveMaintenance, lockMonitors } from '../status-changes/locked-monitor.ts';
 import { writeStatuses } from '../status-changes/write-statuses.ts';
 import { HAS_BEGUN } from './coverage.ts';
@@ -50,7 +50,7 @@ const BEGUN = sql`
 /** Locks free monitors that break the rule. Those that have to enter come first: they could alert. */
 async function lockDiffering(tx: Transaction, among: readonly string[] | null): Promise<string[]> {
   const scope: SQL = among === null ? sql`` : sql`and m.id = any(${arrayOf('uuid', among)})`;
-  return queryIds(tx)`
+  return queryColumn(tx)`
     with entering as (
       select m.id from monitors m
       where m.status <> 'MAINTENANCE' ${scope}

@@ -171,10 +171,8 @@ async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: W
     const isOver = stored.endsAt <= now;
     const outcome = isOver ? (await readOutcomes(tx, [before.id]))(before) : 'cut_short';
     const endsAt = isOver ? stored.endsAt : now;
-    await tx
-      .insert(maintenanceOccurrences)
-      .values({ windowId: before.id, startsAt: stored.startsAt, endsAt, outcome })
-      .onConflictDoNothing();
+    const past = { windowId: before.id, startsAt: stored.startsAt, endsAt, outcome };
+    await tx.insert(maintenanceOccurrences).values(past).onConflictDoNothing();
   }
   return toPlan(occurrence, continues ? 'running' : 'scheduled');
 }
@@ -183,14 +181,11 @@ async function replan(tx: Transaction, before: MaintenanceWindowRow, schedule: W
 async function writeWindow(
   tx: Transaction,
   id: string,
-  columns: Partial<WindowSchedule & PlanColumns & Pick<MaintenanceWindowRow, 'name'>>,
+  columns: Partial<MaintenanceWindowRow>,
 ): Promise<MaintenanceWindowRow> {
-  const rows = await tx
-    .update(maintenanceWindows)
-    .set({ ...columns, updatedAt: laterThan(maintenanceWindows.updatedAt) })
-    .where(eq(maintenanceWindows.id, id))
-    .returning();
-  return firstOf(rows);
+  const values = { ...columns, updatedAt: laterThan(maintenanceWindows.updatedAt) };
+  const isThis = eq(maintenanceWindows.id, id);
+  return firstOf(await tx.update(maintenanceWindows).set(values).where(isThis).returning());
 }
 
 /** Makes these the monitors of a window. A monitor that was deleted meanwhile is left out. */

@@ -7,7 +7,7 @@ import {
   clockNow,
   epochMs,
   query,
-  queryIds,
+  queryColumn,
   queryOne,
   tableOf,
   timestamptz,
@@ -68,7 +68,7 @@ export async function alignSpans(db: Queryable): Promise<number> {
 }
 
 async function alignSome(tx: Transaction): Promise<number> {
-  const ids = await queryIds(tx)`
+  const ids = await queryColumn(tx)`
     select m.id from monitors m
     where exists (
         select from monitor_regions r where r.monitor_id = m.id and not exists (
@@ -105,7 +105,7 @@ export async function alignDefaultRegion(db: Database, defaultRegion: string): P
 
 /** @returns the moved monitors */
 async function moveSome(tx: Transaction, defaultRegion: string, after: string): Promise<string[]> {
-  const moved = await queryIds(tx)`
+  const moved = await queryColumn(tx)`
     select m.id from monitors m
     where m.id > ${after} and m.regions = '{}' and not (
       exists (select from monitor_regions r where r.monitor_id = m.id and r.region = ${defaultRegion})

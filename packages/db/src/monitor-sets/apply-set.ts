@@ -92,10 +92,11 @@ async function lockPlan(tx: Transaction, { secrets }: DbContext, accountId: stri
     const candidates = [...plan.update.map(({ before }) => before), ...plan.delete];
     if (candidates.length === 0) return plan;
     const ids = candidates.map(({ id }) => id);
+    const isCandidate = sql`${monitors.id} = any(${arrayOf('uuid', ids)})`;
     const rows = await tx
-      .select({ id: monitors.id, revision: monitors.revision })
+      .select()
       .from(monitors)
-      .where(sql`${monitors.id} = any(${arrayOf('uuid', ids)})`)
+      .where(isCandidate)
       .orderBy(monitors.id)
       .for('no key update');
     const locked = new Map(rows.map(({ id, revision }) => [id, revision]));

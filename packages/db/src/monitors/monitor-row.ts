@@ -1,7 +1,8 @@
 import { AppError, type FieldError } from '@tocsin/contracts/errors';
-import { and, eq, inArray } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { requireFound } from '../database/errors.ts';
 import type { Queryable } from '../database/open.ts';
+import { arrayOf, queryColumn } from '../database/sql.ts';
 import { type MonitorRow, monitors } from './table.ts';
 
 /**
@@ -15,10 +16,8 @@ export async function findMonitorRow(
   id: string,
   lock?: 'update' | 'no key update',
 ): Promise<MonitorRow> {
-  const query = db
-    .select()
-    .from(monitors)
-    .where(and(eq(monitors.id, id), eq(monitors.accountId, accountId)));
+  const isThis = and(eq(monitors.id, id), eq(monitors.accountId, accountId));
+  const query = db.select().from(monitors).where(isThis);
   return requireFound(await (lock === undefined ? query : query.for(lock)), 'monitor');
 }
 
@@ -43,13 +42,11 @@ export async function findUnknownMonitors(
   monitorIds: readonly string[],
   lock?: 'key share',
 ): Promise<string[]> {
-  if (monitorIds.length === 0) return [];
-  const query = db
-    .select({ id: monitors.id })
-    .from(monitors)
-    .where(and(eq(monitors.accountId, accountId), inArray(monitors.id, [...monitorIds])))
-    .orderBy(monitors.id);
-  const known = new Set((await (lock === undefined ? query : query.for(lock))).map(({ id }) => id));
+  const known = new Set(
+    await queryColumn(db)`
+      select id from monitors where account_id = ${accountId} and id = any(${arrayOf('uuid', monitorIds)})
+      order by id ${lock === undefined ? sql`` : sql`for key share`}`,
+  );
   return monitorIds.filter((id) => !known.has(id));
 }
 

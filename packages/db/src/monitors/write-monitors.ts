@@ -6,7 +6,7 @@ import { isAnnounced } from '@tocsin/core/status/webhook-events';
 import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../database/open.ts';
-import { arrayOf, clockNow, queryIds, tableOf } from '../database/sql.ts';
+import { arrayOf, clockNow, queryColumn, tableOf } from '../database/sql.ts';
 import { replanSpans } from '../monitor-regions/schedule-spans.ts';
 import { changeStatus, lockMonitors } from '../status-changes/locked-monitor.ts';
 import { type WrittenChange, writeStatuses } from '../status-changes/write-statuses.ts';
@@ -101,13 +101,13 @@ async function replaceRegions(tx: Transaction, written: readonly Omit<WrittenRow
     region: ['text', ({ region }) => region],
   });
   const ids = written.map(({ row }) => row.id);
-  const removed = await queryIds(tx)`
+  const removed = await queryColumn(tx)`
     delete from monitor_regions r where r.monitor_id = any(${arrayOf('uuid', ids)})
       and (r.monitor_id, r.region) not in (select w.monitor_id, w.region from ${pairs})
-    returning r.monitor_id as id`;
-  const added = await queryIds(tx)`
+    returning r.monitor_id`;
+  const added = await queryColumn(tx)`
     insert into monitor_regions (monitor_id, region) select w.monitor_id, w.region from ${pairs}
-    on conflict do nothing returning monitor_id as id`;
+    on conflict do nothing returning monitor_id`;
   return [...removed, ...added];
 }
 

@@ -78,11 +78,9 @@ export async function lockMonitors(
   if (rows.length === 0) return new Map();
   const covered = rows.some((row) => row.mayBeCovered) ? await readCovered(tx, rows) : new Set<string>();
   const regions = new Map<string, RegionState[]>(rows.map(({ id }) => [id, []]));
-  const regionRows = await tx
-    .select()
-    .from(monitorRegions)
-    .where(sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', [...regions.keys()])})`);
-  for (const row of regionRows) regions.get(row.monitorId)?.push(toRegionState(row));
+  const isOfLocked = sql`${monitorRegions.monitorId} = any(${arrayOf('uuid', [...regions.keys()])})`;
+  for (const row of await tx.select().from(monitorRegions).where(isOfLocked))
+    regions.get(row.monitorId)?.push(toRegionState(row));
   return new Map(
     rows.map((row): [string, LockedMonitor] => {
       const clock = new MonitorClock(row.lastTimestamp, row.now);

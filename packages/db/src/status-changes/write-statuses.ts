@@ -1,12 +1,12 @@
 import type { WebhookEvent } from '@tocsin/contracts/vocabulary';
 import type { WebhookPayload } from '@tocsin/contracts/deliveries/webhook';
 import { webhookEventsOf } from '@tocsin/core/status/webhook-events';
-import { and, inArray, isNull, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
 import type { Transaction } from '../database/open.ts';
 import { prepared } from '../database/preparing-client.ts';
-import { arrayOf, query, tableOf } from '../database/sql.ts';
+import { arrayOf, query, queryColumn, tableOf } from '../database/sql.ts';
 import { incidents } from '../incidents/table.ts';
 import type { LockedMonitor, PendingChange } from './locked-monitor.ts';
 import { statusChanges } from './table.ts';
@@ -135,11 +135,10 @@ function payloadOf(monitor: LockedMonitor, change: PendingChange, event: Webhook
 }
 
 async function findOpenIncidents(tx: Transaction, monitorIds: string[]): Promise<Set<string>> {
-  const rows = await tx
-    .select({ monitorId: incidents.monitorId })
-    .from(incidents)
-    .where(and(inArray(incidents.monitorId, monitorIds), isNull(incidents.resolvedAt)));
-  return new Set(rows.map((row) => row.monitorId));
+  return new Set(
+    await queryColumn(tx)`
+      select monitor_id from incidents where monitor_id = any(${arrayOf('uuid', monitorIds)}) and resolved_at is null`,
+  );
 }
 
 const assignment = z.object({ monitorId: z.string(), channelIds: z.array(z.string()) });

@@ -1,7 +1,6 @@
-import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { Database } from '../database/open.ts';
-import { firstOf } from '../database/sql.ts';
-import { monitorRegions } from '../monitor-regions/table.ts';
+import { firstOf, queryColumn } from '../database/sql.ts';
 import type { MonitorRow } from '../monitors/table.ts';
 import { triggers } from './table.ts';
 
@@ -25,13 +24,9 @@ export async function createTrigger(
 
 /** A monitor without a list of regions has one row: the default region's. */
 async function onlyRegion(db: Database, monitorId: string): Promise<string> {
-  const [row] = await db
-    .select({ region: monitorRegions.region })
-    .from(monitorRegions)
-    .where(eq(monitorRegions.monitorId, monitorId))
-    .orderBy(asc(monitorRegions.region))
-    .limit(1);
-  return row?.region ?? 'default';
+  const [region = 'default'] = await queryColumn(db)`
+    select region from monitor_regions where monitor_id = ${monitorId} order by region limit 1`;
+  return region;
 }
 
 /**
@@ -52,9 +47,6 @@ export async function takeTrigger(
 
 /** The stamp of a trigger's event: null until it is recorded, undefined if the trigger was deleted with its monitor. */
 export async function findTriggerEvent(db: Database, id: string): Promise<Date | null | undefined> {
-  const [row] = await db
-    .select({ eventTimestamp: triggers.eventTimestamp })
-    .from(triggers)
-    .where(eq(triggers.id, id));
+  const [row] = await db.select().from(triggers).where(eq(triggers.id, id));
   return row?.eventTimestamp;
 }

@@ -1,12 +1,21 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { generateInvitationToken, hashInvitationToken } from '@tocsin/core/secrets/tokens';
 import { and, desc, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
 import { invitations } from './table.ts';
-import { createUser, ensureAccount, findUserByEmail, hasUsers, liftTombstone, lockUsers } from './users.ts';
+import {
+  createUser,
+  ensureAccount,
+  findUserByEmail,
+  hasUsers,
+  liftTombstone,
+  lockUsers,
+  type NewUser,
+} from './users.ts';
+
+type InvitationRow = typeof invitations.$inferSelect;
 
 /** The columns of an invitation's wire record. */
 const wireColumns = {
@@ -38,14 +47,8 @@ export async function listInvitations(db: Queryable, accountId: string): Promise
   return rows.map(toWire);
 }
 
-export interface NewInvitation {
-  readonly accountId: string;
-  readonly role: UserRole;
-  /** Null: the person who has the link chooses one. */
-  readonly email: string | null;
-  /** The owner who invites; null: the setup link of an account without users. */
-  readonly createdBy: string | null;
-}
+/** Without an `email`, the person who has the link chooses one. Without a `createdBy`, it sets up an account without users. */
+export type NewInvitation = Readonly<Pick<InvitationRow, 'accountId' | 'role' | 'email' | 'createdBy'>>;
 
 /**
  * Creates an invitation, whose link works for 7 days. Its token cannot be read again.
@@ -90,8 +93,6 @@ export async function renewSetupInvitation(db: Database): Promise<string | null>
     return (await createInvitation(tx, input)).token;
   });
 }
-
-type InvitationRow = typeof invitations.$inferSelect;
 
 /** The open invitation of a token. @throws AppError not_found; gone if it was used or has expired */
 export async function findOpenInvitation(db: Queryable, token: string): Promise<InvitationRow> {
@@ -166,12 +167,10 @@ export async function acceptInvitationOf(db: Database, email: string, name: stri
 async function admit(
   tx: Transaction,
   { id, accountId, role }: InvitationRow,
-  person: { name: string; email: string; emailVerified: boolean; passwordHash: string | null },
+  person: Omit<NewUser, 'accountId' | 'role'>,
 ): Promise<User | null> {
-  const { rowCount } = await tx
-    .update(invitations)
-    .set({ acceptedAt: clockNow })
-    .where(and(eq(invitations.id, id), isUnused));
+  const isThis = and(eq(invitations.id, id), isUnused);
+  const { rowCount } = await tx.update(invitations).set({ acceptedAt: clockNow }).where(isThis);
   if (rowCount === 0) return null;
   const user = await createUser(tx, { accountId, role, ...person });
   await deleteOpenInvitationsOf(tx, accountId, person.email);

@@ -1,22 +1,17 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { User } from '@tocsin/contracts/people/user';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
 import { brokenUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { firstOf, toWire } from '../database/sql.ts';
+import { firstOf, queryColumn, toWire } from '../database/sql.ts';
 import { accounts, userLogins, users, userTombstones } from './table.ts';
 
 /** The first account, made if there is none. Several processes that start at once agree on one. */
 export async function ensureAccount(db: Database): Promise<{ id: string }> {
   return db.transaction(async (tx) => {
     await tx.execute(sql`lock table ${accounts} in share row exclusive mode`);
-    const [existing] = await tx
-      .select({ id: accounts.id })
-      .from(accounts)
-      .orderBy(asc(accounts.createdAt), asc(accounts.id))
-      .limit(1);
-    if (existing) return existing;
+    const [id] = await queryColumn(tx)`select id from accounts order by created_at, id limit 1`;
+    if (id !== undefined) return { id };
     return firstOf(await tx.insert(accounts).values({ name: 'Default' }).returning({ id: accounts.id }));
   });
 }
@@ -45,20 +40,16 @@ export async function findUserWithAccount(
   return { user: toWire(user), account };
 }
 
+type UserRow = typeof users.$inferSelect;
+
 /** An address is compared in lower case. It is unique in all accounts. */
 function hasEmail(email: string): SQL {
   return eq(sql`lower(${users.email})`, email.toLowerCase());
 }
 
 /** The user with this address, in any account; null without one. */
-export async function findUserByEmail(
-  db: Queryable,
-  email: string,
-): Promise<{ id: string; accountId: string } | null> {
-  const [user] = await db
-    .select({ id: users.id, accountId: users.accountId })
-    .from(users)
-    .where(hasEmail(email));
+export async function findUserByEmail(db: Queryable, email: string): Promise<UserRow | null> {
+  const [user] = await db.select().from(users).where(hasEmail(email));
   return user ?? null;
 }
 
@@ -86,13 +77,9 @@ export async function hasUsers(db: Queryable, accountId: string): Promise<boolea
   return (await db.$count(users, eq(users.accountId, accountId))) > 0;
 }
 
-export interface NewUser {
-  readonly accountId: string;
-  readonly role: UserRole;
-  readonly name: string;
-  readonly email: string;
-  /** Whether someone other than the user has confirmed the address. */
-  readonly emailVerified: boolean;
+export interface NewUser extends Readonly<
+  Pick<UserRow, 'accountId' | 'role' | 'name' | 'email' | 'emailVerified'>
+> {
   /** Null: signs in by single sign-on only. */
   readonly passwordHash: string | null;
 }
