@@ -28,7 +28,7 @@ describe('createCertificate', () => {
     await handshake(certificate, certificate.ca);
   });
 
-  it('is refused for another name, another CA, and after its end', async () => {
+  it('is rejected for another name, by another CA, and after it expires', async () => {
     const certificate = await createCertificate(['hooks.example.test']);
     const other = await createCertificate(['hooks.example.test']);
     const expired = await createCertificate(['hooks.example.test'], { validDays: -1 });

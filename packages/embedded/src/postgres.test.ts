@@ -47,7 +47,7 @@ async function query(server: { url: string }, text: string): Promise<unknown[]> 
 }
 
 describe('startPostgres', () => {
-  it('finds its data and its port again, and stops', async () => {
+  it('keeps its data and port over a restart', async () => {
     const first = await start();
     await query(first, `insert into kept values ('restart')`);
     await first.stop();
@@ -58,7 +58,7 @@ describe('startPostgres', () => {
     expect(await query(second, `select value from kept where value = 'restart'`)).toHaveLength(1);
   });
 
-  it('listens on 127.0.0.1 only and wants the password, which only we can read', async () => {
+  it('listens on 127.0.0.1 only and requires the password, which only the owner can read', async () => {
     const server = await start();
     expect(await query(server, 'show listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
     expect(await query(server, 'show max_connections')).toEqual([{ max_connections: '200' }]);
@@ -69,7 +69,7 @@ describe('startPostgres', () => {
     await expect(query({ url: url.href }, 'select 1')).rejects.toMatchObject({ code: '28P01' });
   });
 
-  it('takes another port where its own is taken', async () => {
+  it('uses another port if its own is in use', async () => {
     const first = await start();
     await first.stop();
     const other = createServer().listen(first.port, '127.0.0.1');
@@ -82,7 +82,7 @@ describe('startPostgres', () => {
     }
   });
 
-  it('says which given port is in use', async () => {
+  it('reports a configured port that is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -91,7 +91,7 @@ describe('startPostgres', () => {
     other.close();
   });
 
-  it('replaces a server whose parent was killed, and keeps what was committed', async () => {
+  it('replaces a server whose parent was killed, and keeps committed data', async () => {
     const abandoned = await abandonServer('postgres', dataDir);
     expect(isRunning(abandoned.pid)).toBe(true);
     await query(abandoned, `insert into kept values ('orphan')`);
@@ -100,7 +100,7 @@ describe('startPostgres', () => {
     expect(await query(server, `select value from kept where value = 'orphan'`)).toHaveLength(1);
   });
 
-  it('starts after it was killed itself, also if its process number belongs to another program now', async () => {
+  it('starts after it was killed, also if another program has its process id now', async () => {
     const first = await start();
     process.kill(first.pid, 'SIGKILL');
     const lockFile = join(first.folder, 'cluster', 'postmaster.pid');
@@ -110,13 +110,13 @@ describe('startPostgres', () => {
     expect(isRunning(process.pid)).toBe(true);
   });
 
-  it('creates its cluster anew if that was interrupted', async () => {
+  it('creates its cluster again after an interrupted creation', async () => {
     const path = join(folder.path, 'interrupted');
     await mkdir(join(path, 'cluster.new', 'base'), { recursive: true });
     expect(await query(await start(path), 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('names in one line a folder that it cannot use, and a cluster that it cannot run', async () => {
+  it('reports an unusable folder and an incompatible cluster in one line', async () => {
     const file = join(folder.path, 'file');
     await writeFile(file, '');
     const [unusable, older] = [join(file, 'data'), join(folder.path, 'older')];

@@ -40,7 +40,7 @@ async function use<Result>(url: string, work: (redis: Redis) => Promise<Result>)
 }
 
 describe('startRedis', () => {
-  it('keeps its data over a restart, never evicts, and wants the password', async () => {
+  it('keeps its data over a restart, never evicts, and requires the password', async () => {
     const first = await start();
     await use(first.url, (redis) => redis.set('kept', 'restart'));
     expect(await use(first.url, (redis) => redis.config('GET', 'maxmemory-policy'))).toContain('noeviction');
@@ -69,7 +69,7 @@ describe('startRedis', () => {
     expect(await use(server.url, (redis) => redis.get('kept'))).toBe('orphan');
   });
 
-  it('leaves another program alone that has the number of an earlier server now', async () => {
+  it('does not stop another program that has the process id of an earlier server', async () => {
     await (await start()).stop();
     await writeFile(join(dataDir, 'pid'), `${process.pid}\n`);
     await start();

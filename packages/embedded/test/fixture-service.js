@@ -1,4 +1,4 @@
-/* A service as `src/start/service.test.ts` wants it: its behaviour is in FIXTURE. */
+/* The service of `src/start/service.test.ts`. FIXTURE selects its behaviour. */
 const behaviour = process.env.FIXTURE;
 if (behaviour === 'fails') {
   process.stderr.write('PORT must be right\n');

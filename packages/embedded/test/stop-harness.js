@@ -1,26 +1,26 @@
-/* Something that starts and stops as it is told; run by `src/start/stop.test.ts`. */
+/* A program with the behavior of its argument; run by `src/start/stop.test.ts`. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { handleStop } from '../dist/start/stop.js';
 
-const say = (line) => process.stdout.write(`${line}\n`);
+const print = (line) => process.stdout.write(`${line}\n`);
 const behaviour = process.argv[2];
-const stop = handleStop(say);
+const stop = handleStop(print);
 const work = setInterval(() => {
-  if (behaviour === 'writes') say('working');
+  if (behaviour === 'writes') print('working');
 }, 100);
-stop.onStop(async () => say('database stopped'));
+stop.onStop(async () => print('database stopped'));
 stop.onStop(async () => {
   await sleep(50);
   clearInterval(work);
-  say('services stopped');
+  print('services stopped');
 });
-say('starting');
+print('starting');
 try {
   if (behaviour === 'slow') await once(process, 'SIGTERM');
   stop.check();
-  say('running');
+  print('running');
 } catch {
-  say('start was left early');
+  print('start was left early');
 }
 stop.started();

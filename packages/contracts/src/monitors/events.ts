@@ -15,7 +15,7 @@ export const monitorRegionSchema = z
     failing: z.boolean().describe("Whether its consecutive failures have reached the monitor's threshold."),
     consecutiveFailures: z.int().min(0),
     lastCheckedAt: timestamp.nullable(),
-    hasSay: z
+    eligible: z
       .boolean()
       .describe("Whether the region currently counts for the monitor's status: its last check is not stale."),
     certificateExpiresAt: timestamp

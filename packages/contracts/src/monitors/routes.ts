@@ -209,7 +209,7 @@ export const monitorViewRoutes = defineRoutes({
           failing: false,
           consecutiveFailures: 0,
           lastCheckedAt: '2026-11-20T12:00:00.123Z',
-          hasSay: true,
+          eligible: true,
           certificateExpiresAt: '2027-02-01T00:00:00.000Z',
         },
       ],

@@ -56,7 +56,7 @@ function toMonitorRegion(rules: StatusRules, row: MonitorRegionRow, now: number)
     failing: reported && consecutiveFailures >= rules.failureThreshold,
     consecutiveFailures,
     lastCheckedAt: row.lastResultAt?.toISOString() ?? null,
-    hasSay: isEligible(rules, state, now),
+    eligible: isEligible(rules, state, now),
     certificateExpiresAt: row.certificateExpiresAt?.toISOString() ?? null,
   };
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createCertificate } from '../certificates.ts';
 import { LocalServer, type LocalServerOptions } from './local-server.ts';
 
-/** One webhook as it came in. */
+/** One received webhook. */
 export interface ReceivedWebhook {
   readonly at: Date;
   /** The address that it was sent to. */

@@ -56,7 +56,7 @@ onLinux('a program ends with everything that it started', () => {
     expect(await readdir(folder.path)).toEqual([]);
   });
 
-  test('when nobody reads its output any more', async () => {
+  test('when its output is closed', async () => {
     const program = await startHarness('writes');
     program.stdout?.destroy();
     program.stderr?.destroy();

@@ -60,23 +60,23 @@ function builds(): string[] {
 }
 
 describe('building the dashboard', () => {
-  it('does nothing where there is none', () => {
+  it('does nothing without a dashboard', () => {
     expect(builds()).toEqual([]);
   });
 
-  it('does nothing where nothing has changed since', async () => {
+  it('does nothing if nothing has changed since the last build', async () => {
     await writeBuilt();
     expect(builds()).toEqual([]);
   });
 
-  it.each(SOURCES)('builds where %s is newer, once', async (source) => {
+  it.each(SOURCES)('builds once when %s is newer', async (source) => {
     await writeBuilt();
     await touch(source, HOUR_MS / 2);
     expect(builds()).toEqual([join(folder.path, 'services', 'dashboard')]);
     expect(builds()).toEqual([]);
   });
 
-  it('builds where a file is gone, or nothing was built', async () => {
+  it('builds when a file was deleted, and when there is no build', async () => {
     await writeBuilt();
     await rm(join(folder.path, SOURCES[0] ?? ''));
     expect(builds()).toHaveLength(1);
@@ -92,7 +92,7 @@ function fail(): void {
 }
 
 describe('the dashboard that the api serves', () => {
-  it('is the one given, else the one built, else none', async () => {
+  it('is the configured one, else the built one, else none', async () => {
     const built = join(folder.path, 'services', 'dashboard', 'dist');
     expect(dashboardEnv(undefined, built)).toEqual({});
     await writeBuilt();

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 describe('lockDataFolder', () => {
-  it('can be had again after it was released, or by whoever comes after a killed one', async () => {
+  it('can be acquired again after a release, and after its holder was killed', async () => {
     const path = join(folder.path, 'new', 'data');
     const first = await lockDataFolder(path);
     await first.release();
@@ -23,7 +23,7 @@ describe('lockDataFolder', () => {
     await expect(lockDataFolder(path)).resolves.toMatchObject({ path });
   });
 
-  it('is refused while another start runs, but not because its number belongs to another program', async () => {
+  it('fails while another start runs, but not if another program has its old process id', async () => {
     // Its command line is all that tells the two apart.
     const wait = ['-e', 'setInterval(() => {}, 1000)'];
     const other = spawn(process.execPath, [...wait, 'packages/embedded/bootstrap.js', 'start']);
@@ -42,7 +42,7 @@ describe('lockDataFolder', () => {
     }
   });
 
-  it('names a folder that cannot be used', async () => {
+  it('names the folder if it is unusable', async () => {
     await writeFile(join(folder.path, 'file'), '');
     await expect(lockDataFolder(join(folder.path, 'file', 'data'))).rejects.toThrow(
       /^The data folder .* cannot be used \(ENOTDIR\)[^\n]*$/,

@@ -103,7 +103,7 @@ function run({ node, root, owner, env }: ServiceUser): unknown {
 
 // Only root can start a process as another user.
 (isRoot() ? describe : describe.skip)('services that root starts', () => {
-  it('run as another user, with the files of a checkout that only root can read', async () => {
+  it('run as another user when only root can read the checkout', async () => {
     const root = await makeCheckout();
     await chmod(join(folder.path, 'home'), 0o700);
     const user = await prepare(root);
@@ -116,7 +116,7 @@ function run({ node, root, owner, env }: ServiceUser): unknown {
     expect(run(await prepare(root))).toEqual({ ...expected, own: 'second, and longer' });
   });
 
-  it('get files that no link in their folder can divert', async () => {
+  it('get files that a symbolic link in their folder cannot redirect', async () => {
     const root = await makeCheckout();
     await chmod(join(folder.path, 'home'), 0o700);
     const user = await prepare(root);
@@ -135,14 +135,14 @@ function run({ node, root, owner, env }: ServiceUser): unknown {
     expect([await readFile(ofRoot, 'utf8'), uid, mode & 0o777]).toEqual(['a secret of root', 0, 0o600]);
   });
 
-  it('run from the checkout where everybody can read it', async () => {
+  it('run from the checkout when every user can read it', async () => {
     const root = await makeCheckout();
     const user = await prepare(root);
     expect([user.root, user.node]).toEqual([root, process.execPath]);
     expect(run(user)).toMatchObject({ own: 'first' });
   });
 
-  it('run with a copy of a Node that only root can reach', async () => {
+  it('run with a copy of Node.js when only root can access it', async () => {
     const root = await makeCheckout();
     const node = join(folder.path, 'home', 'node-of-root');
     await copyFile(process.execPath, node);

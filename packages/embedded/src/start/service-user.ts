@@ -5,14 +5,14 @@ import { copyIfChanged, copyOnce, replaceFile } from '../files.ts';
 import { isReachable, isRoot, prepareServerFolder, systemFolder, systemName } from '../server-folder.ts';
 import type { Owner } from '../files.ts';
 
-/** What a workspace of ours is run from; the rest of it is sources. */
+/** The parts of a workspace that are needed to run it; the rest is source code. */
 const RUNNING_PARTS = ['package.json', 'dist', 'node_modules'];
 
 /**
  * Copies services with everything they load to a folder that every user can read, for a checkout that only root can read.
  * @param root the checkout
  * @param services folders, relative to it
- * @returns what stands for the checkout
+ * @returns the copy of the checkout
  */
 async function copyApp(root: string, services: readonly string[]): Promise<string> {
   const target = await systemFolder(systemName('app', root));

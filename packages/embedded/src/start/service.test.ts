@@ -49,7 +49,7 @@ function pids(): number[] {
 }
 
 describe('Service', () => {
-  it('is up when it says so, and is gone when stopped', async () => {
+  it('is up when it reports ready, and ends when stopped', async () => {
     const running = create('works');
     await running.start();
     await until('the first process is up', () => pids().length === 1);
@@ -60,7 +60,7 @@ describe('Service', () => {
     expect(said).toEqual([]);
   });
 
-  it('restarts it after an unexpected exit, with growing pauses, and reports it', async () => {
+  it('restarts after an unexpected exit with increasing delays, and reports it', async () => {
     await create('works').start();
     for (const round of [1, 2]) {
       await until(`process ${round} is up`, () => pids().length === round);
@@ -73,13 +73,13 @@ describe('Service', () => {
     ]);
   });
 
-  it('runs in our folder, so that relative paths in settings mean the same to it', async () => {
+  it('runs in the current folder, so that relative paths in settings resolve the same way', async () => {
     await create('works').start();
     const line = JSON.stringify(`folder ${process.cwd()}`);
     await until('it has logged its folder', () => readFileSync(logPath, 'utf8').includes(line));
   });
 
-  it('does not start again after it was stopped', async () => {
+  it('does not restart after it is stopped', async () => {
     const running = create('works');
     await running.start();
     await until('the first process is up', () => pids().length === 1);
@@ -94,7 +94,7 @@ describe('Service', () => {
     expect(pids()).toHaveLength(1);
   });
 
-  it('fails if it ends before it is up, and shows what it said', async () => {
+  it('fails if it ends before it is up, and shows its output', async () => {
     const start = create('fails').start();
     await expect(start).rejects.toThrow(EmbeddedError);
     await expect(start).rejects.toThrow(`fixture exited with code 1 during its start. See ${logPath}.`);
@@ -117,7 +117,7 @@ describe('terminalLine', () => {
     expect(terminalLine(JSON.stringify(record))).toBe(expected);
   });
 
-  it('is what was said outside of the log, too', () => {
+  it('keeps lines that are not log records', () => {
     expect(terminalLine('PORT must be right')).toBe('PORT must be right');
     expect(terminalLine('  ')).toBeNull();
   });

@@ -98,7 +98,7 @@ function addressOf(local: string): string {
 
 // Who listens where is read from `/proc`, which other systems do not have.
 (process.platform === 'linux' ? describe : describe.skip)('npm start', () => {
-  it('listens on this machine alone, prints each address, and runs nothing as root', async () => {
+  it('listens on loopback only, prints each address, and runs nothing as root', async () => {
     const { pid, output } = await start({});
     const children = await childrenOf(pid);
     const services = children.filter(({ command }) => /services\/(api|checker|notifier)\/dist/.test(command));
@@ -115,7 +115,7 @@ function addressOf(local: string): string {
     expect((await fetch(`${url}/`)).headers.get('content-type')).toMatch(/^text\/html/);
   });
 
-  it('listens elsewhere if HOST says so, with its health servers still on this machine alone', async () => {
+  it('listens on HOST if set, with the health servers still on loopback', async () => {
     const { pid, output } = await start({ HOST: '127.0.0.3' });
     const children = await childrenOf(pid);
     const ofApi = children.find(({ command }) => command.includes('services/api/'))?.listensOn ?? [];

@@ -54,7 +54,7 @@ describe('handleStop', () => {
     expect(code).toBe(0);
   });
 
-  it('stops when the reader of its output has ended', async () => {
+  it('stops when its output is closed', async () => {
     const started = spawn(process.execPath, [HARNESS, 'writes'], {
       env: { TEST_FOLDER: process.env['TEST_FOLDER'] },
       stdio: ['ignore', 'pipe', 'inherit'],

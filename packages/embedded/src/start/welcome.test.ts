@@ -22,7 +22,7 @@ const facts: WelcomeFacts = {
 };
 
 describe('welcome', () => {
-  it('shows the key of the first start, in a call that works when pasted', () => {
+  it('shows the new key at the first start, in a command to paste', () => {
     const text = welcome(facts);
     expect(text).toContain('tocsin_live_abc (save it now, it is not shown again)');
     expect(text).toContain('curl -X POST http://localhost:3000/api/cli/monitors \\\n');
@@ -30,7 +30,7 @@ describe('welcome', () => {
     expect(text).toContain('EGRESS_ALLOW_CIDRS=127.0.0.0/8,::1/128 npm start');
   });
 
-  it('shows at later starts how to get another key', () => {
+  it('shows how to get another key at later starts', () => {
     const text = welcome({ ...facts, apiKey: null });
     expect(text).toMatch(/shown at the first start\. To add one: BOOTSTRAP_API_KEY=/);
     expect(text).toContain('Bearer $TOCSIN_API_KEY');
@@ -65,7 +65,7 @@ describe('welcome', () => {
     expect(welcome({ ...facts, uid: 65_534 })).toContain('  Services    run as user 65534, not as root\n');
   });
 
-  it('does not repeat a key that was given', () => {
+  it('does not print a configured key', () => {
     const text = welcome({ ...facts, apiKey: null, bootstrapKey: true, publicUrl: 'https://up.example.com' });
     expect(text).toContain('running at https://up.example.com');
     expect(text).toContain('Bearer $BOOTSTRAP_API_KEY');

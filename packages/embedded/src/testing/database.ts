@@ -7,11 +7,11 @@ const CLONE_LOCK = 8_262_100;
 
 export interface TestDatabase {
   readonly url: string;
-  /** Ends its sessions and removes it. */
+  /** Terminates its sessions and drops it. */
   drop(): Promise<void>;
 }
 
-/** A database of its own for a test file: empty, migrated, some 50 ms. Only inside a run of the whole suite's set-up. */
+/** Creates an empty, migrated database for a test file. Takes about 50 ms. Works only within `npm test`. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await administer(async (client) => {

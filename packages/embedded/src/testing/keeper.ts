@@ -3,15 +3,15 @@ import { EmbeddedError } from '../embedded-error.ts';
 import { startTestServers } from './servers.ts';
 
 /*
- * A process between the test run and its servers: it starts them, and stops them when the run ends in whatever way, also
- * killed, since then the channel between the two is closed.
+ * A process between the test run and its servers. It starts them, and stops them when the channel to the test run closes, which also
+ * happens if the run is killed.
  */
 
 const gone = new Promise<void>((resolve) => process.once('disconnect', resolve));
-// A Ctrl-C in the terminal reaches this process too: tests that still run need the servers until the run stops them.
+// Ctrl-C in the terminal reaches this process too, but running tests need the servers until the run stops them.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {
-  // Of a run that is gone they are being stopped already.
+  // After the run has ended, they are already being stopped.
   if (process.connected) process.disconnect();
 });
 

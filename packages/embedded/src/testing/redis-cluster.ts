@@ -17,11 +17,11 @@ interface Node {
   readonly dataDir: string;
   readonly busPort: number;
   server: RedisServer;
-  /** A connection of our own. */
+  /** The test's own connection. */
   readonly redis: Redis;
 }
 
-/** A real Redis Cluster on this machine: three nodes that share the slots, without replicas, and keep nothing but those. */
+/** A real Redis Cluster on this machine: three nodes without replicas or persistence of keys. */
 export class TestRedisCluster {
   readonly #password: string;
   readonly #nodes: readonly Node[];
@@ -33,7 +33,7 @@ export class TestRedisCluster {
     this.#remove = remove;
   }
 
-  /** Makes one as people do, by `redis-cli --cluster create`, in about four seconds. */
+  /** Creates a cluster with `redis-cli --cluster create`. Takes about four seconds. */
   static async start(): Promise<TestRedisCluster> {
     const folder = await createTemporaryFolder();
     const password = randomBytes(24).toString('hex');
@@ -51,7 +51,7 @@ export class TestRedisCluster {
     }
   }
 
-  /** As `QUEUE_URL` takes it. */
+  /** A value for `QUEUE_URL`. */
   get url(): string {
     return `redis+cluster://:${this.#password}@${this.#addresses.join(',')}`;
   }
@@ -60,12 +60,12 @@ export class TestRedisCluster {
     return this.#nodes.map(({ server }) => `127.0.0.1:${server.port}`);
   }
 
-  /** The result of a command on every node. */
+  /** Runs a command on every node and returns the results. */
   ask<Result>(command: (redis: Redis) => Promise<Result>): Promise<Result[]> {
     return Promise.all(this.#nodes.map(({ redis }) => command(redis)));
   }
 
-  /** Kills these nodes as a crash does. @returns starts them again, with their slots and without any key */
+  /** Kills these nodes. @returns a function that restarts them with their slots and without keys */
   async kill(which: (redis: Redis) => Promise<boolean>): Promise<() => Promise<void>> {
     const chosen = await this.ask(which);
     const killed = this.#nodes.filter((_, index) => chosen[index]);
@@ -80,7 +80,7 @@ export class TestRedisCluster {
     };
   }
 
-  /** Waits until every node takes commands. */
+  /** Waits until every node accepts commands. */
   async untilWhole(): Promise<void> {
     const deadline = Date.now() + WHOLE_WITHIN_MS;
     while (!(await this.ask(isWhole)).every(Boolean)) {
@@ -100,7 +100,7 @@ async function startNode(dataDir: string, password: string): Promise<Node> {
   const busPort = await findFreePort();
   const server = await runNode(dataDir, busPort, password);
   const redis = new Redis(server.url, { maxRetriesPerRequest: null, retryStrategy: () => 100 });
-  // It is killed now and then.
+  // Tests kill its nodes.
   redis.on('error', () => undefined);
   return { dataDir, busPort, server, redis };
 }

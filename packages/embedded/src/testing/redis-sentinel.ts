@@ -12,7 +12,7 @@ import { createTemporaryFolder } from './temporary-folder.ts';
 const MASTER = 'tocsin';
 const READY_WITHIN_MS = 30_000;
 
-/** A real Sentinel on this machine, which watches a master and its replica. Each asks for a password, not the same. */
+/** A real Sentinel on this machine that monitors a master and a replica. The Sentinel and the servers have different passwords. */
 export class TestRedisSentinel {
   readonly #servers: readonly [RedisServer, RedisServer];
   readonly #sentinel: { readonly pid: number; readonly port: number };
@@ -48,8 +48,8 @@ export class TestRedisSentinel {
   }
 
   /**
-   * As `QUEUE_URL` takes it.
-   * @param others ports of other Sentinels, to be asked first
+   * A value for `QUEUE_URL`.
+   * @param others ports of other Sentinels, listed first
    */
   url(...others: number[]): string {
     const hosts = [...others, this.#sentinel.port].map((port) => `127.0.0.1:${port}`);
@@ -57,7 +57,7 @@ export class TestRedisSentinel {
     return `redis+sentinel://:${server}@${hosts.join(',')}/${MASTER}?sentinelPassword=${sentinel}`;
   }
 
-  /** Kills the master as a crash does; the replica becomes the master after some seconds. */
+  /** Kills the master. The replica becomes the master after a few seconds. */
   async killMaster(): Promise<void> {
     await stopProcess(this.#servers[0].pid, [['SIGKILL', 5_000]]);
   }
@@ -68,10 +68,10 @@ export class TestRedisSentinel {
     await this.#remove();
   }
 
-  /** Waits until the Sentinel knows the replica, and that it has what the master has. */
+  /** Waits until the Sentinel knows the replica and the replica is in sync. */
   async #untilReady(): Promise<void> {
     const redis = new Redis(this.#sentinel.port, { password: this.#passwords.sentinel });
-    // It is refused until the Sentinel listens.
+    // Connections fail until the Sentinel listens.
     redis.on('error', () => undefined);
     const deadline = Date.now() + READY_WITHIN_MS;
     try {

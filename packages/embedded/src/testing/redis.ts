@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 
 const DATABASES = 1024;
 
-/** The address of an empty logical database of the test run's Redis, for one test file. */
+/** The URL of an empty logical database in the test run's Redis, for one test file. */
 export async function createTestRedis(): Promise<{ url: string }> {
   const url = process.env['TEST_REDIS_URL'];
   if (url === undefined) throw new Error('TEST_REDIS_URL is not set: run the tests with `npm test`');

@@ -7,11 +7,11 @@ export interface RunningTestServers {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly folder: string;
-  /** Resolves when the servers have stopped and their data is gone. */
+  /** Resolves when the servers have stopped and their data is deleted. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts the servers of a test run for as long as a program runs, and puts their addresses where tests look for them. */
+/** Starts the servers of a test run until a program ends, and sets the variables that tests read their addresses from. */
 export async function useTestServers(teardown: Teardown): Promise<void> {
   const servers = await teardown.start(runTestServers(), (one) => one.stop());
   process.env['TEST_DATABASE_URL'] = servers.databaseUrl;
@@ -19,12 +19,12 @@ export async function useTestServers(teardown: Teardown): Promise<void> {
   process.env['TEST_FOLDER'] = servers.folder;
 }
 
-/** Starts the servers of a test run in a process of its own, which outlives ours just long enough to stop them. */
+/** Starts the servers of a test run in a separate process, which outlives this one until it has stopped them. */
 export async function runTestServers(): Promise<RunningTestServers> {
   const keeper = fork(fileURLToPath(new URL('keeper.js', import.meta.url)), [], {
     detached: true,
     execArgv: [],
-    // Our NODE_OPTIONS are meant for the test run.
+    // NODE_OPTIONS is meant for the test run.
     env: { ...process.env, NODE_OPTIONS: '' },
   });
   const exit = once(keeper, 'exit');

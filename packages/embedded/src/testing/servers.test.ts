@@ -18,7 +18,7 @@ async function tables(url: string): Promise<number> {
 }
 
 describe('createTestDatabase', () => {
-  it('gives migrated databases, also several at once, and drops them', async () => {
+  it('creates migrated databases, also concurrently, and drops them', async () => {
     const databases = await Promise.all([createTestDatabase(), createTestDatabase(), createTestDatabase()]);
     expect(new Set(databases.map(({ url }) => url)).size).toBe(3);
     for (const { url } of databases) expect(await tables(url)).toBeGreaterThan(5);
@@ -28,7 +28,7 @@ describe('createTestDatabase', () => {
 });
 
 describe('createTestRedis', () => {
-  it('gives empty logical databases apart from each other', async () => {
+  it('returns empty logical databases that are isolated from each other', async () => {
     const addresses = [await createTestRedis(), await createTestRedis()];
     const [first, second] = addresses.map(({ url }) => new Redis(url));
     try {

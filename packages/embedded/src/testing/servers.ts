@@ -10,23 +10,23 @@ import { startRedis } from '../redis.ts';
 export const TEMPLATE_DATABASE = 'tocsin_template';
 
 const MEMORY_FOLDER = '/dev/shm';
-/** In a container it often has 64 MB, which is too little for a test run. */
+/** Containers often have 64 MB of shared memory, which is too little for a test run. */
 const MIN_MEMORY_BYTES = 4 * 1024 ** 3;
 
 export interface TestServers {
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  /** For the files of tests; servers that they leave behind in it are ended as well. */
+  /** For the files of tests. Servers left behind in it are stopped too. */
   readonly folder: string;
   readonly stop: () => Promise<void>;
 }
 
-/** A PostgreSQL with a migrated template database and a Redis, in a folder of their own that goes with them. */
+/** A PostgreSQL with a migrated template database and a Redis, in a folder that is deleted with them. */
 export async function startTestServers(
   migrate: (databaseUrl: string) => Promise<void>,
 ): Promise<TestServers> {
   const folder = await mkdtemp(join(await fastFolder(), 'tocsin-test-'));
-  // The servers may run as another user, see `server-folder.ts`; what is secret in their own folders stays so.
+  // The servers may run as another user (`server-folder.ts`). Their own folders stay private.
   await chmod(folder, 0o711);
   const testFolder = join(folder, 'tests');
   const stops: (() => Promise<void>)[] = [];
@@ -58,7 +58,7 @@ export async function startTestServers(
   }
 }
 
-/** Where Linux keeps files in memory: a disk that is busy with something else makes each new database take half a second. */
+/** Memory instead of a disk: on a busy disk, each new database takes half a second. */
 async function fastFolder(): Promise<string> {
   if (process.platform !== 'linux' || process.env['TMPDIR'] !== undefined) return tmpdir();
   try {

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
 /**
- * A TCP proxy on this machine, to break the network between a client and a server. Its own kernel acknowledges whatever
- * either side sends: as behind a load balancer, no TCP keep-alive finds a broken path.
+ * A TCP proxy on this machine that breaks the network between a client and a server. As behind a load balancer, the proxy's kernel
+ * acknowledges everything, so TCP keep-alives do not detect a broken path.
  */
 export class TcpProxy {
-  /** Closes a connection, or starts a black hole, as soon as bytes of a client contain this text; null: never. */
+  /** Closes a connection, or starts a black hole, once a client sends this text; null for never. */
   failsAt: { readonly text: string; readonly how: 'close' | 'black hole' } | null = null;
   readonly #server: Server;
   readonly #target: { readonly host: string; readonly port: number };
@@ -24,14 +24,14 @@ export class TcpProxy {
   /** @param url of the server, with its port */
   static async start(url: string): Promise<TcpProxy> {
     const { hostname, port } = new URL(url);
-    // A black hole does not acknowledge the end of a connection either.
+    // A black hole does not forward the end of a connection either.
     const server = createServer({ allowHalfOpen: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new TcpProxy(server, { host: hostname, port: Number(port) });
   }
 
-  /** Connections that were accepted so far. */
+  /** Number of connections accepted so far. */
   get accepted(): number {
     return this.#accepted;
   }
@@ -40,7 +40,7 @@ export class TcpProxy {
     return this.#mode === 'black hole';
   }
 
-  /** The same address by way of this proxy. */
+  /** The same URL through this proxy. */
   through(url: string): string {
     const changed = new URL(url);
     changed.hostname = '127.0.0.1';
@@ -48,22 +48,22 @@ export class TcpProxy {
     return changed.href;
   }
 
-  /** Forwards nothing and closes nothing from now on; `heal` forwards what arrived meanwhile, as a frozen server does. */
+  /** Stops forwarding without closing anything. `heal` forwards what arrived meanwhile, like a server that was frozen. */
   hold(): void {
     this.#mode = 'hold';
     for (const socket of this.#sockets) socket.pause();
   }
 
   /**
-   * Forwards nothing and closes nothing from now on. All connections of that time stay silent for good, also after `heal`,
-   * as those of a network that forgot them.
+   * Stops forwarding without closing anything. Connections from this time stay silent even after `heal`, like connections that a NAT
+   * has dropped.
    */
   blackHole(): void {
     this.#mode = 'black hole';
     for (const socket of this.#sockets) this.#lost.add(socket);
   }
 
-  /** Forwards again: new connections, and those that were held. */
+  /** Forwards again: new connections, and those that `hold` paused. */
   heal(): void {
     this.#mode = 'forward';
     for (const socket of this.#sockets) socket.resume();

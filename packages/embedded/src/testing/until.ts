@@ -1,2 +1,2 @@
-/** Part of runtime, whose own tests need it too. */
+/** Defined in runtime, whose own tests need it too. */
 export { seenBefore, until } from '@tocsin/runtime/testing/until';

@@ -40,18 +40,18 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     await record(id, { region: 'us', ...FAILED });
     await record(id, { region: 'us', ...FAILED });
     await record(id, { region: 'eu', ...FAILED });
-    const said = { hasSay: true, lastCheckedAt: expect.any(String), certificateExpiresAt: null };
+    const common = { eligible: true, lastCheckedAt: expect.any(String), certificateExpiresAt: null };
     const [ap, eu, us] = await regionsOf(id);
     expect(ap).toEqual({
       region: 'ap',
       status: null,
       failing: false,
       consecutiveFailures: 0,
-      ...said,
+      ...common,
       lastCheckedAt: null,
     });
-    expect(eu).toEqual({ region: 'eu', status: 'DOWN', failing: false, consecutiveFailures: 1, ...said });
-    expect(us).toEqual({ region: 'us', status: 'DOWN', failing: true, consecutiveFailures: 2, ...said });
+    expect(eu).toEqual({ region: 'eu', status: 'DOWN', failing: false, consecutiveFailures: 1, ...common });
+    expect(us).toEqual({ region: 'us', status: 'DOWN', failing: true, consecutiveFailures: 2, ...common });
     await record(id, { region: 'us' });
     expect((await regionsOf(id))[2]).toMatchObject({ status: 'UP', failing: false, consecutiveFailures: 0 });
     const { body } = await member.get(`${DASHBOARD}/${id}`);
@@ -59,7 +59,7 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
     expect((await regionsOf(id))[2]?.lastCheckedAt).toBe(lastCheckedAt);
   });
 
-  test('a region without a result for three intervals and the timeout has no say', async () => {
+  test('a region without a result for three intervals and the timeout is not eligible', async () => {
     const { id } = await newMonitor(api, { interval: 60, timeout: 10, regions: ['fresh', 'stale'] });
     await record(id, { region: 'stale' });
     await api.database.pool.query(
@@ -67,8 +67,8 @@ describe('GET /api/dashboard/monitors/:id/regions', () => {
        where monitor_id = $1`,
       [id],
     );
-    const says = (await regionsOf(id)).map(({ region, hasSay }) => [region, hasSay]);
-    expect(says).toEqual([
+    const eligibility = (await regionsOf(id)).map(({ region, eligible }) => [region, eligible]);
+    expect(eligibility).toEqual([
       ['fresh', true],
       ['stale', false],
     ]);

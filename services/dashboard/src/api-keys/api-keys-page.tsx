@@ -1,18 +1,16 @@
 import { Badge, Tooltip } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
 import { IconKey, IconPlus, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import type { ApiKey } from '@tocsin/contracts/api-keys/api-key';
+import { type ReactNode, useState } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { IconButton, RowButton } from '../components/buttons.tsx';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { DataTable } from '../components/data-table.tsx';
-import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { ConfirmDialog } from '../components/dialogs.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { Quiet } from '../components/quiet.tsx';
-import { Time, useNow } from '../components/time.tsx';
+import { DataTable, EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { Quiet, Time, useNow } from '../components/text.tsx';
 import { apiKeysQuery } from '../people/queries.ts';
 import { CreateApiKey } from './create-api-key.tsx';
 

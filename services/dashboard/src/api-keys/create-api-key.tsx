@@ -4,7 +4,7 @@ import { type ReactNode, useId } from 'react';
 import type { z } from 'zod';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { CodeBlock } from '../components/code-block.tsx';
+import { CodeBlock } from '../components/buttons.tsx';
 import { CreateDialog } from '../components/create-dialog.tsx';
 import { useApiForm } from '../components/form.ts';
 import { apiKeysQuery } from '../people/queries.ts';

@@ -3,14 +3,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconEye, IconEyeOff, IconKey, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ErrorNotice } from '../components/load-states.tsx';
 import { api } from '../api/request.ts';
-import { IconButton } from '../components/buttons.tsx';
-import { CodeBlock } from '../components/code-block.tsx';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { CodeBlock, IconButton } from '../components/buttons.tsx';
+import { ConfirmDialog } from '../components/dialogs.tsx';
+import { ErrorNotice } from '../components/load-states.tsx';
 import { Panel } from '../components/page.tsx';
-import { Quiet } from '../components/quiet.tsx';
-import { Time } from '../components/time.tsx';
+import { Quiet, Time } from '../components/text.tsx';
 import { meQuery } from '../session/session.ts';
 
 const EXAMPLE = `import { Webhook } from 'standardwebhooks';

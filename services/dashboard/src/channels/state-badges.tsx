@@ -8,7 +8,7 @@ import {
 import type { Channel } from '@tocsin/contracts/channels/channel';
 import type { DeliveryState } from '@tocsin/contracts/vocabulary';
 import type { ReactNode } from 'react';
-import { StateBadge, type StateLook } from '../components/badges.tsx';
+import { StateBadge, type StateLook } from '../components/text.tsx';
 import { channelState, type ChannelState, STATE_LABELS } from './channel-text.ts';
 
 const CHANNEL_LOOKS: Readonly<Record<ChannelState, StateLook>> = {

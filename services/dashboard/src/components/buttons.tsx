@@ -1,6 +1,7 @@
-import { ActionIcon, Button, type ButtonProps, Tooltip } from '@mantine/core';
-import type { Icon } from '@tabler/icons-react';
+import { ActionIcon, Button, type ButtonProps, CopyButton as Copy, Tooltip } from '@mantine/core';
+import { type Icon, IconCheck, IconCopy } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import classes from './code-block.module.css';
 
 interface IconButtonProps extends ButtonProps {
   readonly icon: Icon;
@@ -31,5 +32,38 @@ export function RowButton({ icon: Icon, hint, label, onClick }: RowButtonProps):
         <Icon size={18} aria-hidden />
       </ActionIcon>
     </Tooltip>
+  );
+}
+
+/** @param what completes "Copy …" for screen readers, such as "the key" */
+export function CopyButton({ value, what }: { readonly value: string; readonly what: string }): ReactNode {
+  return (
+    <Copy value={value} timeout={2_000}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : 'Copy'}>
+          <ActionIcon
+            variant="subtle"
+            color={copied ? 'teal' : 'gray'}
+            onClick={copy}
+            aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
+          >
+            {copied ? <IconCheck size={16} aria-hidden /> : <IconCopy size={16} aria-hidden />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </Copy>
+  );
+}
+
+/** Code with a copy button. @param what names it for screen readers, such as "the key" */
+export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }): ReactNode {
+  return (
+    <div className={classes['block']}>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a keyboard scrolls only what has the focus */}
+      <pre className={classes['code']} tabIndex={0} aria-label={what}>
+        {code}
+      </pre>
+      <CopyButton value={code} what={what} />
+    </div>
   );
 }

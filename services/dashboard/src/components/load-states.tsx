@@ -4,8 +4,7 @@ import { Link, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { isWorthRetrying } from '../api/query-client.ts';
 import { ApiError, describeError } from '../api/request.ts';
-import { Quiet } from './quiet.tsx';
-import { Time } from './time.tsx';
+import { Quiet, Time } from './text.tsx';
 
 /** A page that takes longer than a moment to load. */
 export function PendingPage(): ReactNode {

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, useId } from 'react';
 import { isAboutFields } from '../api/request.ts';
-import { ConfirmDialog } from './confirm-dialog.tsx';
+import { ConfirmDialog } from './dialogs.tsx';
 import type { ApiForm } from './form.ts';
 import { ErrorNotice } from './load-states.tsx';
 import classes from './save-form.module.css';

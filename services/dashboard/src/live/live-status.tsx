@@ -1,7 +1,7 @@
 import { Alert, Group, Text, VisuallyHidden } from '@mantine/core';
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import { Time } from '../components/time.tsx';
+import { Time } from '../components/text.tsx';
 import { useLiveState, useLiveStream } from './live-provider.tsx';
 import classes from './live-status.module.css';
 import type { LiveStateName } from './live-stream.ts';

@@ -8,15 +8,12 @@ import type { MaintenanceWindow } from '@tocsin/contracts/maintenance-windows/ma
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api, isStatus } from '../api/request.ts';
-import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { IconButton } from '../components/buttons.tsx';
-import { ConfirmDialog, DeleteButton } from '../components/confirm-dialog.tsx';
+import { ConfirmDialog, DeleteButton } from '../components/dialogs.tsx';
 import { sortMonitors } from '../components/filter-monitors.ts';
+import { Loaded, NotFoundPage, Placeholder } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
-import { Quiet } from '../components/quiet.tsx';
-import { StatusBadge } from '../components/badges.tsx';
-import { TextLink } from '../components/links.tsx';
-import { Time } from '../components/time.tsx';
+import { Quiet, StatusBadge, TextLink, Time } from '../components/text.tsx';
 import { monitorsQuery } from '../monitors/queries.ts';
 import { WindowStateBadge } from './maintenance-windows-page.tsx';
 import { OccurrenceTable, ScheduleSentence } from './occurrence-table.tsx';

@@ -13,13 +13,9 @@ import type {
   MaintenanceWindowState,
 } from '@tocsin/contracts/maintenance-windows/maintenance-window';
 import type { ReactNode } from 'react';
-import { StateBadge, type StateLook } from '../components/badges.tsx';
-import { DataTable } from '../components/data-table.tsx';
-import { TextLink } from '../components/links.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { EmptyState, PageHeader, Panel } from '../components/page.tsx';
-import { Quiet } from '../components/quiet.tsx';
-import { Time } from '../components/time.tsx';
+import { DataTable, EmptyState, PageHeader, Panel } from '../components/page.tsx';
+import { Quiet, StateBadge, type StateLook, TextLink, Time } from '../components/text.tsx';
 import { ScheduleSentence } from './occurrence-table.tsx';
 import { MAX_WINDOWS, sortWindows, windowsQuery } from './queries.ts';
 

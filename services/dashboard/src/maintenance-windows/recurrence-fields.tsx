@@ -1,6 +1,6 @@
 import { Chip, Group, Input, NumberInput, Radio, Select, Stack, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Quiet } from '../components/quiet.tsx';
+import { Quiet } from '../components/text.tsx';
 import { dayInMonth, REPEATS, toRrule, WEEKDAY_NAMES, WEEKDAYS } from './recurrence.ts';
 import { describeOrdinal } from './schedule-text.ts';
 import type { WindowFieldsProps } from './window-values.ts';

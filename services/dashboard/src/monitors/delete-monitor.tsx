@@ -2,7 +2,7 @@ import type { Monitor } from '@tocsin/contracts/monitors/monitor';
 import type { ReactNode } from 'react';
 import { useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { DeleteButton } from '../components/confirm-dialog.tsx';
+import { DeleteButton } from '../components/dialogs.tsx';
 import { monitorsQuery } from './queries.ts';
 
 export function DeleteMonitor({ monitor: { id, name } }: { readonly monitor: Monitor }): ReactNode {

@@ -1,21 +1,19 @@
 import { Button, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
-import type { UserRole } from '@tocsin/contracts/vocabulary';
 import { IconUserPlus } from '@tabler/icons-react';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { createInvitationSchema, type Invitation } from '@tocsin/contracts/people/user';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
+import { type ReactNode, useState } from 'react';
 import type { z } from 'zod';
-import { useState, type ReactNode } from 'react';
 import { showError, useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
-import { IconButton } from '../components/buttons.tsx';
-import { CodeBlock } from '../components/code-block.tsx';
+import { CodeBlock, IconButton } from '../components/buttons.tsx';
 import { CreateDialog } from '../components/create-dialog.tsx';
-import { DataTable } from '../components/data-table.tsx';
-import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { PageHeader, Panel } from '../components/page.tsx';
-import { Time } from '../components/time.tsx';
 import { useApiForm } from '../components/form.ts';
+import { Loaded, Placeholder } from '../components/load-states.tsx';
+import { DataTable, PageHeader, Panel } from '../components/page.tsx';
+import { Time } from '../components/text.tsx';
 import { invitationsQuery, usersQuery } from './queries.ts';
 import { UserTable } from './user-table.tsx';
 

@@ -8,12 +8,10 @@ import { type ReactNode, useState } from 'react';
 import { showError, useRefresh } from '../api/mutations.ts';
 import { api } from '../api/request.ts';
 import { RowButton } from '../components/buttons.tsx';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { DataTable } from '../components/data-table.tsx';
+import { ConfirmDialog } from '../components/dialogs.tsx';
 import { listNames } from '../components/filter-monitors.ts';
-import { Panel } from '../components/page.tsx';
-import { Quiet } from '../components/quiet.tsx';
-import { Time } from '../components/time.tsx';
+import { DataTable, Panel } from '../components/page.tsx';
+import { Quiet, Time } from '../components/text.tsx';
 import { meQuery } from '../session/session.ts';
 import { apiKeysQuery, invitationsQuery, usersQuery } from './queries.ts';
 

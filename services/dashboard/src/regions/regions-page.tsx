@@ -9,12 +9,10 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import type { Region } from '@tocsin/contracts/regions/region';
 import type { ReactNode } from 'react';
-import { StateBadge, type StateLook } from '../components/badges.tsx';
-import { DataTable } from '../components/data-table.tsx';
 import { formatSpan } from '../components/format.ts';
-import { TextLink } from '../components/links.tsx';
 import { Loaded, Placeholder } from '../components/load-states.tsx';
-import { PageHeader, Panel } from '../components/page.tsx';
+import { DataTable, PageHeader, Panel } from '../components/page.tsx';
+import { StateBadge, type StateLook, TextLink } from '../components/text.tsx';
 import { useDefaultRegion } from '../session/session.ts';
 import { byUrgency, labelDefaultRegion, regionsQuery, regionState, type RegionState } from './regions.ts';
 

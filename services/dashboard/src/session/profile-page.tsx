@@ -7,8 +7,7 @@ import type { ReactNode } from 'react';
 import { api, describeError } from '../api/request.ts';
 import { ErrorNotice, Loaded } from '../components/load-states.tsx';
 import { PageHeader, Panel } from '../components/page.tsx';
-import { Quiet } from '../components/quiet.tsx';
-import { Time } from '../components/time.tsx';
+import { Quiet, Time } from '../components/text.tsx';
 import { browserName, currentSessionQuery, sessionsQuery } from './session.ts';
 
 const { min, max } = LIMITS.passwordCharacters;

@@ -15,7 +15,7 @@ import { useQuery } from '@tanstack/react-query';
 import { LIMITS } from '@tocsin/contracts/limits';
 import type { ReactNode } from 'react';
 import { Panel } from '../../components/page.tsx';
-import { Quiet } from '../../components/quiet.tsx';
+import { Quiet } from '../../components/text.tsx';
 import { labelDefaultRegion, regionsQuery } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import type { MonitorForm } from './form-values.ts';

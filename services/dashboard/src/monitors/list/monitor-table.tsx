@@ -1,8 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { memo, type ReactNode } from 'react';
-import { StatusBadge } from '../../components/badges.tsx';
 import { formatLatency } from '../../components/format.ts';
-import { Time } from '../../components/time.tsx';
+import { StatusBadge, Time } from '../../components/text.tsx';
 import { useDefaultRegion } from '../../session/session.ts';
 import { regionsOf } from './arrange-monitors.ts';
 import { CheckBars, LatencySparkline, useRecentChecks } from './check-bars.tsx';

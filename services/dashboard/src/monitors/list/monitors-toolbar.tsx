@@ -3,7 +3,7 @@ import { useDebouncedCallback, useHotkeys } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
 import type { MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { StatusBadge } from '../../components/badges.tsx';
+import { StatusBadge } from '../../components/text.tsx';
 import { labelDefaultRegion } from '../../regions/regions.ts';
 import { useDefaultRegion } from '../../session/session.ts';
 import { MONITOR_ORDERS, type MonitorsSearch } from '../monitors-search.ts';

@@ -2,9 +2,9 @@ import { Box, Button, Stack, Text } from '@mantine/core';
 import { IconActivityHeartbeat, IconPlus } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { CodeBlock } from '../../components/code-block.tsx';
-import { TextLink } from '../../components/links.tsx';
+import { CodeBlock } from '../../components/buttons.tsx';
 import { EmptyState } from '../../components/page.tsx';
+import { TextLink } from '../../components/text.tsx';
 
 export function NoMonitorsYet(): ReactNode {
   const command = [

@@ -76,7 +76,7 @@ const NOW: MonitorRegion = {
   failing: false,
   consecutiveFailures: 0,
   lastCheckedAt: '2026-01-01T00:00:00.000Z',
-  hasSay: true,
+  eligible: true,
   certificateExpiresAt: null,
 };
 
@@ -94,13 +94,13 @@ test('joinRegions makes one row for each region', () => {
 
 test.each([
   [{}, 'Passing'],
-  [{ status: null, lastCheckedAt: null, hasSay: false }, 'No result yet'],
-  [{ hasSay: false }, 'No recent result'],
+  [{ status: null, lastCheckedAt: null, eligible: false }, 'No result yet'],
+  [{ eligible: false }, 'No recent result'],
   [{ status: 'DOWN', consecutiveFailures: 1 }, '1 failure'],
   [{ status: 'DOWN', consecutiveFailures: 2 }, '2 consecutive failures'],
   [{ status: 'DOWN', failing: true, consecutiveFailures: 1 }, 'Failing, 1 failure'],
   [{ status: 'DOWN', failing: true, consecutiveFailures: 3 }, 'Failing, 3 consecutive failures'],
-  [{ status: 'DOWN', failing: true, consecutiveFailures: 3, hasSay: false }, 'No recent result'],
+  [{ status: 'DOWN', failing: true, consecutiveFailures: 3, eligible: false }, 'No recent result'],
 ] as const)('describes %j as "%s"', (given, text) => {
   expect(describeRegion({ ...NOW, ...given })).toBe(text);
 });

@@ -105,9 +105,9 @@ export function joinRegions(
   }));
 }
 
-export function describeRegion({ status, failing, consecutiveFailures, hasSay }: MonitorRegion): string {
+export function describeRegion({ status, failing, consecutiveFailures, eligible }: MonitorRegion): string {
   if (status === null) return 'No result yet';
-  if (!hasSay) return 'No recent result';
+  if (!eligible) return 'No recent result';
   if (consecutiveFailures === 0) return 'Passing';
   const failures = consecutiveFailures === 1 ? '1 failure' : `${consecutiveFailures} consecutive failures`;
   return failing ? `Failing, ${failures}` : failures;

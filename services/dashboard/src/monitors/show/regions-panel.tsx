@@ -6,8 +6,7 @@ import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
 import { FailureNotice, useFailure } from '../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../components/page.tsx';
-import { Quiet } from '../../components/quiet.tsx';
-import { Time } from '../../components/time.tsx';
+import { Quiet, Time } from '../../components/text.tsx';
 import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeRegion,
@@ -101,6 +100,6 @@ function RegionsTable({ rows, withCurrent, withCertificates }: RegionsTableProps
 }
 
 function CurrentState({ region }: { readonly region: MonitorRegion }): ReactNode {
-  const isFailing = region.hasSay && region.consecutiveFailures > 0;
+  const isFailing = region.eligible && region.consecutiveFailures > 0;
   return <span className={classes[isFailing ? 'bad' : 'good']}>{describeRegion(region)}</span>;
 }

@@ -6,7 +6,7 @@ import type { StatsWindow } from '@tocsin/contracts/monitors/stats';
 import type { ReactNode } from 'react';
 import { describeError } from '../../api/request.ts';
 import { Panel } from '../../components/page.tsx';
-import { Time, useNow } from '../../components/time.tsx';
+import { Time, useNow } from '../../components/text.tsx';
 import { monitorRegionsQuery, monitorStatsQuery } from '../queries.ts';
 import {
   describeChecks,

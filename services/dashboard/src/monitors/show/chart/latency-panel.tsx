@@ -6,7 +6,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { formatLatency } from '../../../components/format.ts';
 import { Loaded } from '../../../components/load-states.tsx';
 import { Panel, ScrollRegion } from '../../../components/page.tsx';
-import { Quiet } from '../../../components/quiet.tsx';
+import { Quiet } from '../../../components/text.tsx';
 import { monitorStatsQuery } from '../../queries.ts';
 import { formatFigures, PERCENTILES, WINDOW_NAMES, WINDOWS } from '../figures.ts';
 import { PHASES } from '../phases.ts';

@@ -4,7 +4,7 @@ import type { Event } from '@tocsin/contracts/monitors/events';
 import { type ReactNode, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { ErrorNotice } from '../../../components/load-states.tsx';
 import { Panel } from '../../../components/page.tsx';
-import { Quiet } from '../../../components/quiet.tsx';
+import { Quiet } from '../../../components/text.tsx';
 import { useLiveStream } from '../../../live/live-provider.tsx';
 import { loadEvents } from '../../queries.ts';
 import { EventTable } from './event-table.tsx';

@@ -4,9 +4,9 @@ import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
-import { ErrorNotice } from './load-states.tsx';
+import { type ReactNode, useState } from 'react';
 import { IconButton } from './buttons.tsx';
+import { ErrorNotice } from './load-states.tsx';
 
 interface ConfirmDialogProps {
   readonly opened: boolean;

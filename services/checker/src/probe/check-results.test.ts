@@ -16,9 +16,9 @@ import {
 } from '../testing/local-targets.ts';
 import type { ProbeTarget } from './probe.ts';
 
-/** The name and the verdict of each case in the documentation. */
+/** The name and the result of each case in the documentation. */
 const DOCUMENTED = [
-  ...readFileSync(new URL('../../../../docs/verdicts.md', import.meta.url), 'utf8').matchAll(
+  ...readFileSync(new URL('../../../../docs/reference/check-results.md', import.meta.url), 'utf8').matchAll(
     /^\| (.+?) +\| `(UP|DOWN)` +\|/gm,
   ),
 ].map(([, name = '', status = '']) => ({ name, status }));
@@ -156,7 +156,7 @@ const CASES: Readonly<Record<string, Case>> = {
     expected: REFUSED,
     detail: 'certificate has expired (CERT_HAS_EXPIRED)',
   }),
-  'A server that speaks only HTTP/2 and says so in the handshake': https('valid', {
+  'A server that negotiates only HTTP/2 (ALPN)': https('valid', {
     open: () => targets.http2(certificate('valid')),
     expected: REFUSED,
     detail: /^the server speaks only HTTP\/2, which checks do not \(/,

@@ -1,0 +1,121 @@
+import { Anchor, type AnchorProps, Text, type TextProps, VisuallyHidden } from '@mantine/core';
+import {
+  type Icon,
+  IconCircleCheckFilled,
+  IconClockPause,
+  IconExternalLink,
+  IconProgress,
+  IconSquareRoundedXFilled,
+} from '@tabler/icons-react';
+import { createLink } from '@tanstack/react-router';
+import type { CheckStatus, MonitorStatus } from '@tocsin/contracts/vocabulary';
+import { type ComponentPropsWithRef, type ReactNode, useEffect, useState } from 'react';
+import classes from './text.module.css';
+import { formatAgo, formatClock, formatLocal, formatSpan, formatUtc } from './format.ts';
+
+interface QuietProps extends TextProps {
+  readonly children: ReactNode;
+  /** Inside a line of other text. */
+  readonly inline?: boolean;
+  readonly title?: string;
+}
+
+/** Small text in a quiet color: notes, hints and missing values. */
+export function Quiet({ inline = false, ...props }: QuietProps): ReactNode {
+  return <Text size="sm" c="var(--text-quiet)" component={inline ? 'span' : 'p'} {...props} />;
+}
+
+type Props = AnchorProps & Omit<ComponentPropsWithRef<'a'>, keyof AnchorProps>;
+
+/** A type-safe link to a page of the dashboard. */
+export const TextLink = createLink(function TextAnchor(props: Props): ReactNode {
+  return <Anchor {...props} />;
+});
+
+/** A link to another site, which opens in a new tab. */
+export function ExternalLink(props: { readonly href: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <Anchor href={props.href} target="_blank" rel="noreferrer" size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {props.children} <IconExternalLink size={14} style={{ verticalAlign: -2 }} aria-hidden />
+      <VisuallyHidden>(opens in a new tab)</VisuallyHidden>
+    </Anchor>
+  );
+}
+
+interface TimeProps {
+  /** ISO 8601. */
+  readonly value: string;
+  /**
+   * `ago` shows "5 min ago", `for` the duration since then ("5 min 20 s"), `local` date and time, and `clock` the time of day with the date
+   * unless it is today.
+   */
+  readonly as?: 'ago' | 'for' | 'local' | 'clock';
+}
+
+/** A moment in the reader's time zone, with UTC on hover. */
+export function Time({ value, as = 'local' }: TimeProps): ReactNode {
+  const now = useNow(as !== 'local');
+  const date = new Date(value);
+  return (
+    <time dateTime={value} title={`${formatLocal(date)} · ${formatUtc(date)}`} className="tabular">
+      {format(date, as, now)}
+    </time>
+  );
+}
+
+function format(date: Date, as: 'ago' | 'for' | 'local' | 'clock', now: number): string {
+  if (as === 'local') return formatLocal(date);
+  if (as === 'clock') return formatClock(date, now);
+  return as === 'ago' ? formatAgo(date, now) : formatSpan((now - date.getTime()) / 1_000);
+}
+
+const EVERY_MS = 10_000;
+const listeners = new Set<(now: number) => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** The current time in epoch milliseconds, updated every 10 s. All components share one timer. */
+export function useNow(running = true): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!running) return undefined;
+    listeners.add(setNow);
+    timer ??= setInterval(() => {
+      for (const listener of listeners) listener(Date.now());
+    }, EVERY_MS);
+    return () => {
+      listeners.delete(setNow);
+      if (listeners.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+  }, [running]);
+  return now;
+}
+
+/** How a state looks. `plain` has the color of the surrounding text. */
+export interface StateLook {
+  readonly label: string;
+  readonly icon: Icon;
+  readonly tone: 'good' | 'bad' | 'quiet' | 'maintenance' | 'plain';
+}
+
+/** A state as an icon and a label, so that color is not the only sign. */
+export function StateBadge({ look: { label, icon: Icon, tone } }: { readonly look: StateLook }): ReactNode {
+  return (
+    <span className={classes['badge']} data-tone={tone}>
+      <Icon size={16} aria-hidden />
+      {label}
+    </span>
+  );
+}
+
+const LOOKS: Readonly<Record<MonitorStatus | CheckStatus, StateLook>> = {
+  UP: { label: 'Up', icon: IconCircleCheckFilled, tone: 'good' },
+  DOWN: { label: 'Down', icon: IconSquareRoundedXFilled, tone: 'bad' },
+  PENDING: { label: 'Pending', icon: IconProgress, tone: 'quiet' },
+  MAINTENANCE: { label: 'Maintenance', icon: IconClockPause, tone: 'maintenance' },
+};
+
+export function StatusBadge({ status }: { readonly status: MonitorStatus | CheckStatus }): ReactNode {
+  return <StateBadge look={LOOKS[status]} />;
+}
