@@ -13,36 +13,23 @@ export function brokenUniqueConstraint(error: unknown): string | null {
   return cause?.code === '23505' ? (cause.constraint ?? '') : null;
 }
 
-/** Whether Postgres rejected the data itself (SQLSTATE class 22 or 23): a retry cannot help. */
-export function isDataError(error: unknown): boolean {
-  return /^2[23]/.test(databaseError(error)?.code ?? '');
+/** Tests the SQLSTATE of an error of Postgres. */
+function hasCode(codes: RegExp) {
+  return (error: unknown): boolean => codes.test(databaseError(error)?.code ?? '');
 }
 
+/** Whether Postgres rejected the data itself (class 22 or 23): a retry cannot help. */
+export const isDataError = hasCode(/^2[23]/);
 /** Whether Postgres rejected the statement itself. False if it was unreachable, shutting down, starting up, read-only or overloaded. */
-export function isRefusal(error: unknown): boolean {
-  const code = databaseError(error)?.code;
-  return code !== undefined && !/^(08|53|57P|58|25006)/.test(code);
-}
-
+export const isRefusal = hasCode(/^(?!08|53|57P|58|25006)./);
 /** Whether the reason is temporary: a deadlock (class 40), a timeout, too few resources (53), a shutdown (57). */
-export function isTemporary(error: unknown): boolean {
-  return /^(40|53|57|55P03)/.test(databaseError(error)?.code ?? '');
-}
-
+export const isTemporary = hasCode(/^(40|53|57|55P03)/);
 /** Whether a statement took longer than its time limit, or waited too long for a lock. */
-export function isTimeout(error: unknown): boolean {
-  return /^(57014|55P03)$/.test(databaseError(error)?.code ?? '');
-}
-
+export const isTimeout = hasCode(/^(57014|55P03)$/);
 /** Whether a statement timed out waiting for a lock. */
-export function isLockTimeout(error: unknown): boolean {
-  return databaseError(error)?.code === '55P03';
-}
-
+export const isLockTimeout = hasCode(/^55P03$/);
 /** Whether a table of the statement does not exist (any more). */
-export function isMissingTable(error: unknown): boolean {
-  return databaseError(error)?.code === '42P01';
-}
+export const isMissingTable = hasCode(/^42P01$/);
 
 /** Whether a row has no partition: the day's partition has not been made yet. */
 export function isMissingPartition(error: unknown): boolean {

@@ -49,13 +49,13 @@ export async function applySet(
       await tx.execute(sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.monitorSets}, ${source})`);
       const plan = await lockPlan(tx, context, accountId, set);
       const version = requirePlan(plan, versions);
-      const { secrets } = context;
+      const scope = { tx, secrets: context.secrets, accountId, defaultRegion };
       await removeMonitors(
         tx,
         plan.delete.map(({ id }) => id),
       );
-      const updated = await writeMonitors(tx, secrets, accountId, plan.update, defaultRegion);
-      const created = await insertMonitors(tx, secrets, accountId, plan.create, defaultRegion);
+      const updated = await writeMonitors(scope, plan.update);
+      const created = await insertMonitors(scope, plan.create);
       const schedules = [...created, ...updated].map(({ row, regions }) => ({ monitorId: row.id, regions }));
       const statusChangeIds = updated.flatMap(({ statusChange }) =>
         statusChange?.due ? statusChange.id : [],

@@ -7,7 +7,7 @@ import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { and, eq, or, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/open.ts';
 import { arrayOf } from '../database/sql.ts';
-import { placeholderErrors, toShownInput } from '../monitors/monitor-codec.ts';
+import { placeholderErrors, readInput } from '../monitors/monitor-codec.ts';
 import { type MonitorRow, monitors } from '../monitors/table.ts';
 import { changedFields } from '../monitors/update-monitors.ts';
 import type { MonitorWrite } from '../monitors/write-monitors.ts';
@@ -65,7 +65,7 @@ export async function planSet(
     else {
       const faults = placeholderErrors(before, input, secrets);
       errors.push(...faults.map(({ path, message }) => ({ path: `monitors.${index}.${path}`, message })));
-      const changed = changedFields(toShownInput(before, secrets), input);
+      const changed = changedFields(readInput(before, secrets).shown, input);
       if (changed.length === 0) unchanged.push(before);
       else update.push({ before, input, changed });
     }

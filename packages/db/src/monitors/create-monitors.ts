@@ -1,13 +1,12 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Monitor, MonitorInput } from '@tocsin/contracts/monitors/monitor';
-import type { SecretBox } from '@tocsin/core/secrets/secret-box';
 import { brokenUniqueConstraint } from '../database/errors.ts';
-import type { DbContext, Transaction } from '../database/open.ts';
+import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { findResult, storeResult } from '../idempotency-keys/stored-results.ts';
 import { toMonitor } from './monitor-codec.ts';
 import { versionOf } from './monitor-row.ts';
-import { writeMonitors, type WrittenRow } from './write-monitors.ts';
+import { writeMonitors, type WriteScope, type WrittenRow } from './write-monitors.ts';
 
 export interface WrittenMonitor extends Pick<WrittenRow, 'regions'> {
   readonly monitor: Monitor;
@@ -43,7 +42,7 @@ export async function createMonitor(
         const { id, ...given } = stored.given;
         return { monitor: { id, ...input, ...given }, version: stored.version, regions: null };
       }
-      const written = firstOf(await insertMonitors(tx, secrets, accountId, [input], defaultRegion));
+      const written = firstOf(await insertMonitors({ tx, secrets, accountId, defaultRegion }, [input]));
       const created = toWritten(context, written);
       if (request) {
         const { id, status, statusSince, lastCheckedAt, createdAt, updatedAt } = created.monitor;
@@ -59,15 +58,9 @@ export async function createMonitor(
 }
 
 /** Writes new monitors with status PENDING, see `writeMonitors`. */
-export function insertMonitors(
-  tx: Transaction,
-  secrets: SecretBox,
-  accountId: string,
-  inputs: readonly MonitorInput[],
-  defaultRegion: string,
-): Promise<WrittenRow[]> {
+export function insertMonitors(scope: WriteScope, inputs: readonly MonitorInput[]): Promise<WrittenRow[]> {
   const writes = inputs.map((input) => ({ before: null, input, changed: [] }));
-  return writeMonitors(tx, secrets, accountId, writes, defaultRegion);
+  return writeMonitors(scope, writes);
 }
 
 export function toWritten(

@@ -68,27 +68,20 @@ export class UnreadableMonitorError extends Error {
   }
 }
 
-/** The input fields of a row: what is read back equals what was written. @throws UnreadableMonitorError */
-export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
-  try {
-    return readInput(row, (sealed) => secrets.decrypt(sealed));
-  } catch (error) {
-    throw new UnreadableMonitorError(row.id, error);
-  }
-}
-
-/** The input fields to show or compare, with "(unreadable)" in place of secrets that no key decrypts. Never write it back. */
-export function toShownInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
-  return readInput(row, (sealed) => {
+/** The input fields of a row, with "(unreadable)" in place of secrets that no key decrypts, and the error if there are any. */
+export function readInput(
+  row: MonitorRow,
+  secrets: SecretBox,
+): { readonly shown: MonitorInput; readonly error: UnreadableMonitorError | null } {
+  let error: UnreadableMonitorError | null = null;
+  const decrypt = (sealed: string): string => {
     try {
       return secrets.decrypt(sealed);
-    } catch {
+    } catch (cause) {
+      error = new UnreadableMonitorError(row.id, cause);
       return UNREADABLE;
     }
-  });
-}
-
-function readInput(row: MonitorRow, decrypt: (sealed: string) => string): MonitorInput {
+  };
   const values = {
     ...row,
     // A later version's type is shown as it is.
@@ -98,7 +91,14 @@ function readInput(row: MonitorRow, decrypt: (sealed: string) => string): Monito
     headers: row.sealedHeaders && mapValues(row.sealedHeaders, decrypt),
     body: row.sealedBody === null ? null : decrypt(row.sealedBody),
   };
-  return pick(values, FIELDS);
+  return { shown: pick(values, FIELDS), error };
+}
+
+/** The input fields of a row: what is read back equals what was written. @throws UnreadableMonitorError */
+export function toInput(row: MonitorRow, secrets: SecretBox): MonitorInput {
+  const { shown, error } = readInput(row, secrets);
+  if (error) throw error;
+  return shown;
 }
 
 /** The fields that would replace an unreadable secret by "(unreadable)", as happens when a client sends back what it read. */
@@ -107,30 +107,18 @@ export function placeholderErrors(
   { headers, body }: Pick<MonitorUpdate, 'headers' | 'body'>,
   secrets: SecretBox,
 ): FieldError[] {
-  const names = Object.entries(headers ?? {}).flatMap(([name, value]) =>
-    value === UNREADABLE ? [name] : [],
-  );
+  const names = Object.keys(headers ?? {}).filter((name) => headers?.[name] === UNREADABLE);
   const paths = [...names.map((name) => `headers.${name}`), ...(body === UNREADABLE ? ['body'] : [])];
-  if (paths.length === 0 || isReadable(row, secrets)) return [];
+  if (paths.length === 0 || readInput(row, secrets).error === null) return [];
   const message = `must be the true value: ${UNREADABLE} stands for one that no key of this server decrypts`;
   return paths.map((path) => ({ path, message }));
-}
-
-function isReadable(row: MonitorRow, secrets: SecretBox): boolean {
-  try {
-    toInput(row, secrets);
-    return true;
-  } catch (error) {
-    if (error instanceof UnreadableMonitorError) return false;
-    throw error;
-  }
 }
 
 /** The wire record of a monitor. An unreadable one is shown too: it must not make a whole list fail. */
 export function toMonitor(row: MonitorRow, secrets: SecretBox): Monitor {
   return {
     id: row.id,
-    ...toShownInput(row, secrets),
+    ...readInput(row, secrets).shown,
     status: row.status,
     statusSince: row.statusSince.toISOString(),
     lastCheckedAt: row.lastCheckedAt?.toISOString() ?? null,

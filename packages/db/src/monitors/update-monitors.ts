@@ -4,7 +4,7 @@ import { monitorConflicts, type MonitorInput, type MonitorUpdate } from '@tocsin
 import type { DbContext } from '../database/open.ts';
 import { firstOf } from '../database/sql.ts';
 import { externalIdTaken, toWritten, type WrittenMonitor } from './create-monitors.ts';
-import { placeholderErrors, toInput, toShownInput, UnreadableMonitorError } from './monitor-codec.ts';
+import { placeholderErrors, readInput } from './monitor-codec.ts';
 import { findMonitorRow, requireVersion } from './monitor-row.ts';
 import type { MonitorRow } from './table.ts';
 import { effectiveRegions, writeMonitors, type WrittenRow } from './write-monitors.ts';
@@ -39,8 +39,8 @@ export async function updateMonitor(
         const regions = effectiveRegions(input.regions, defaultRegion);
         return { ...toWritten(context, { row: before, regions }), changed: false, statusChange: null };
       }
-      const write = { before, input, changed };
-      const written = firstOf(await writeMonitors(tx, context.secrets, accountId, [write], defaultRegion));
+      const scope = { tx, secrets: context.secrets, accountId, defaultRegion };
+      const written = firstOf(await writeMonitors(scope, [{ before, input, changed }]));
       return { ...toWritten(context, written), changed: true, statusChange: written.statusChange };
     })
     .catch((error: unknown) => {
@@ -50,28 +50,20 @@ export async function updateMonitor(
 
 /** An unreadable monitor can only be changed by an update that replaces what is unreadable, or that would be lost for good. */
 function readBefore({ secrets }: DbContext, row: MonitorRow, update: MonitorUpdate): MonitorInput {
-  try {
-    return toInput(row, secrets);
-  } catch (error) {
-    if (!(error instanceof UnreadableMonitorError)) throw error;
-    const replacesAll =
-      (row.sealedHeaders === null || update.headers !== undefined) &&
-      (row.sealedBody === null || update.body !== undefined);
-    if (!replacesAll) {
-      throw new AppError(
-        'conflict',
-        'No key of this server opens the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.',
-        { cause: error },
-      );
-    }
-    const errors = placeholderErrors(row, update, secrets);
-    if (errors.length === 0) return toShownInput(row, secrets);
-    throw new AppError(
-      'validation_failed',
-      'The header values or the body of this monitor cannot be read. Send the true values.',
-      { errors },
-    );
+  const { shown, error } = readInput(row, secrets);
+  if (error === null) return shown;
+  const replacesAll =
+    (row.sealedHeaders === null || update.headers !== undefined) &&
+    (row.sealedBody === null || update.body !== undefined);
+  if (!replacesAll) {
+    const message =
+      'No key of this server opens the header values or the body of this monitor. Restore the key in SECRETS_KEY, or send headers and body again with this update.';
+    throw new AppError('conflict', message, { cause: error });
   }
+  const errors = placeholderErrors(row, update, secrets);
+  if (errors.length === 0) return shown;
+  const message = 'The header values or the body of this monitor cannot be read. Send the true values.';
+  throw new AppError('validation_failed', message, { errors });
 }
 
 function mergeInput(before: MonitorInput, update: MonitorUpdate): MonitorInput {

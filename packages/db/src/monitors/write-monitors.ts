@@ -19,6 +19,13 @@ const PROBE_FIELDS = ['url', 'method', 'headers', 'body', 'assertions', 'timeout
 /** A change of these fields may change the status at once. */
 const STATUS_FIELDS = ['regions', 'failureThreshold'] as const;
 
+export interface WriteScope {
+  readonly tx: Transaction;
+  readonly secrets: SecretBox;
+  readonly accountId: string;
+  readonly defaultRegion: string;
+}
+
 /** A new monitor, or the change of one whose row the transaction has locked. */
 export interface MonitorWrite {
   /** Null for a new monitor. */
@@ -47,16 +54,14 @@ export function effectiveRegions(regions: readonly string[], defaultRegion: stri
  * @returns in the order of the writes
  */
 export async function writeMonitors(
-  tx: Transaction,
-  secrets: SecretBox,
-  accountId: string,
+  scope: WriteScope,
   writes: readonly MonitorWrite[],
-  defaultRegion: string,
 ): Promise<WrittenRow[]> {
+  const { tx, defaultRegion } = scope;
   if (writes.length === 0) return [];
   const rows: MonitorRow[] = [];
   for (let from = 0; from < writes.length; from += MAX_BATCH_SIZE) {
-    rows.push(...(await writeRows(tx, secrets, accountId, writes.slice(from, from + MAX_BATCH_SIZE))));
+    rows.push(...(await writeRows(scope, writes.slice(from, from + MAX_BATCH_SIZE))));
   }
   const written = rows.map((row) => ({ row, regions: effectiveRegions(row.regions, defaultRegion) }));
   const changing = (...fields: readonly (keyof MonitorInput)[]): string[] =>
@@ -73,12 +78,7 @@ export async function writeMonitors(
   });
 }
 
-async function writeRows(
-  tx: Transaction,
-  secrets: SecretBox,
-  accountId: string,
-  writes: readonly MonitorWrite[],
-): Promise<MonitorRow[]> {
+async function writeRows({ tx, secrets, accountId }: WriteScope, writes: readonly MonitorWrite[]) {
   const inputs = writes.map(({ before, input, changed }) => {
     const revision = (before?.revision ?? 0) + 1;
     const probes = before === null || PROBE_FIELDS.some((field) => changed.includes(field));
