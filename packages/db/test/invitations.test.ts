@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { User } from '@tocsin/contracts/people/user';
-import { deleteUser } from '@tocsin/db/users/change-users';
+import { deleteUser } from '@tocsin/db/users/users';
 import {
   acceptInvitation,
   acceptInvitationOf,

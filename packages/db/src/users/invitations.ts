@@ -1,15 +1,17 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { Invitation, User } from '@tocsin/contracts/people/user';
 import { generateInvitationToken, hashInvitationToken } from '@tocsin/core/secrets/tokens';
-import { and, desc, eq, gt, isNull, sql } from 'drizzle-orm';
+import { and, desc, eq, gt, sql } from 'drizzle-orm';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, firstOf, toWire } from '../database/sql.ts';
 import { invitations } from './table.ts';
 import {
   createUser,
+  deleteOpenInvitationsOf,
   ensureAccount,
   findUserByEmail,
   hasUsers,
+  isUnused,
   liftTombstone,
   lockUsers,
   type NewUser,
@@ -26,7 +28,6 @@ const wireColumns = {
   createdAt: invitations.createdAt,
 };
 
-const isUnused = isNull(invitations.acceptedAt);
 const isOpen = and(isUnused, gt(invitations.expiresAt, sql`now()`));
 
 export function invitationNotFound(): AppError {
@@ -184,15 +185,4 @@ export async function deleteInvitation(db: Queryable, accountId: string, id: str
     .delete(invitations)
     .where(and(eq(invitations.id, id), eq(invitations.accountId, accountId), isUnused));
   if (deleted.rowCount !== 1) throw invitationNotFound();
-}
-
-/** Withdraws every invitation of the account for this address. */
-export async function deleteOpenInvitationsOf(
-  db: Queryable,
-  accountId: string,
-  email: string,
-): Promise<void> {
-  await db
-    .delete(invitations)
-    .where(and(eq(invitations.accountId, accountId), eq(invitations.email, email.toLowerCase()), isUnused));
 }

@@ -1,10 +1,12 @@
 import { AppError } from '@tocsin/contracts/errors';
 import type { User } from '@tocsin/contracts/people/user';
-import { and, asc, eq, type SQL, sql } from 'drizzle-orm';
+import type { UserRole } from '@tocsin/contracts/vocabulary';
+import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
+import { deleteApiKeysOf } from '../api-keys/api-keys.ts';
 import { brokenUniqueConstraint, requireFound } from '../database/errors.ts';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
-import { firstOf, queryColumn, toWire } from '../database/sql.ts';
-import { accounts, userLogins, users, userTombstones } from './table.ts';
+import { clockNow, firstOf, queryColumn, toWire } from '../database/sql.ts';
+import { accounts, invitations, userLogins, users, userTombstones } from './table.ts';
 
 /** The first account, made if there is none. Several processes that start at once agree on one. */
 export async function ensureAccount(db: Database): Promise<{ id: string }> {
@@ -17,7 +19,7 @@ export async function ensureAccount(db: Database): Promise<{ id: string }> {
 }
 
 /** The columns of a user's wire record. */
-export const userColumns = {
+const userColumns = {
   id: users.id,
   name: users.name,
   email: users.email,
@@ -115,7 +117,7 @@ export async function lockUsers(tx: Transaction, accountId: string): Promise<voi
 }
 
 /** Call it after `lockUsers`: an account without an owner could never get one again. @throws AppError conflict */
-export async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
+async function requireAnotherOwner(tx: Transaction, accountId: string): Promise<void> {
   const owners = await tx.$count(users, and(eq(users.accountId, accountId), eq(users.role, 'owner')));
   if (owners >= 2) return;
   throw new AppError('conflict', 'This is the last owner of the account: make somebody else an owner first.');
@@ -130,12 +132,72 @@ export async function wasRemoved(db: Queryable, accountId: string, email: string
   return (await db.$count(userTombstones, isTombstoneOf(accountId, email))) > 0;
 }
 
-/** Remembers that a user of the account was removed. */
-export async function addTombstone(db: Queryable, accountId: string, email: string): Promise<void> {
-  await db.insert(userTombstones).values({ accountId, email: email.toLowerCase() }).onConflictDoNothing();
-}
-
 /** Forgets the removal of a user who was invited again. */
 export async function liftTombstone(db: Queryable, accountId: string, email: string): Promise<void> {
   await db.delete(userTombstones).where(isTombstoneOf(accountId, email));
+}
+
+/** An invitation that was not accepted. */
+export const isUnused = isNull(invitations.acceptedAt);
+
+/** Withdraws every invitation of the account for this address. */
+export async function deleteOpenInvitationsOf(
+  db: Queryable,
+  accountId: string,
+  email: string,
+): Promise<void> {
+  await db
+    .delete(invitations)
+    .where(and(eq(invitations.accountId, accountId), eq(invitations.email, email.toLowerCase()), isUnused));
+}
+
+/**
+ * Changes the role of a user. An owner who becomes a member loses the invitations made as an owner: their links could undo the change.
+ * @throws AppError not_found; conflict for the last owner
+ */
+export async function setUserRole(
+  db: Database,
+  accountId: string,
+  id: string,
+  role: UserRole,
+): Promise<User> {
+  return db.transaction(async (tx) => {
+    await lockUsers(tx, accountId);
+    const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
+    const before = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
+    if (before.role === role) return toWire(before);
+    if (role !== 'owner') {
+      await requireAnotherOwner(tx, accountId);
+      await tx.delete(invitations).where(and(eq(invitations.createdBy, id), isUnused));
+    }
+    const update = tx.update(users).set({ role, updatedAt: clockNow });
+    return toWire(firstOf(await update.where(isUser).returning(userColumns)));
+  });
+}
+
+/**
+ * Deletes a user, with the invitations that the user made or could still use. A tombstone keeps the setup from creating the user again.
+ * @param revokeApiKeys whether to delete the API keys that the user created
+ * @throws AppError not_found; conflict for the last owner
+ */
+export async function deleteUser(
+  db: Database,
+  accountId: string,
+  id: string,
+  { revokeApiKeys = true } = {},
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await lockUsers(tx, accountId);
+    const isUser = and(eq(users.id, id), eq(users.accountId, accountId));
+    const user = requireFound(await tx.select(userColumns).from(users).where(isUser), 'user');
+    if (user.role === 'owner') await requireAnotherOwner(tx, accountId);
+    await deleteOpenInvitationsOf(tx, accountId, user.email);
+    await tx.delete(users).where(isUser);
+    // After the user, since that waits for a key that the user is creating.
+    if (revokeApiKeys) await deleteApiKeysOf(tx, id);
+    await tx
+      .insert(userTombstones)
+      .values({ accountId, email: user.email.toLowerCase() })
+      .onConflictDoNothing();
+  });
 }

@@ -4,7 +4,7 @@ import { statusOf } from '@tocsin/contracts/routes/route';
 import type { Route } from '@tocsin/contracts/routes/route';
 import { API_ROUTES, byEndpoint } from '@tocsin/contracts/routes/routes';
 import { deleteApiKey } from '@tocsin/db/api-keys/api-keys';
-import { deleteUser } from '@tocsin/db/users/change-users';
+import { deleteUser } from '@tocsin/db/users/users';
 import type { JobWorker } from '@tocsin/queue/job-worker';
 import type supertest from 'supertest';
 import type TestAgent from 'supertest/lib/agent.js';

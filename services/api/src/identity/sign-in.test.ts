@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { openDatabase } from '@tocsin/db/database/open';
-import { deleteUser } from '@tocsin/db/users/change-users';
+import { deleteUser } from '@tocsin/db/users/users';
 import { until } from '@tocsin/embedded/testing/until';
 import type supertest from 'supertest';
 import { browser, newSignedInUser, newUser, PASSWORD, signIn } from '../testing/sign-in.ts';

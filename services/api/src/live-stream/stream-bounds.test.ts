@@ -5,7 +5,7 @@ import type { Server, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openDatabase } from '@tocsin/db/database/open';
 import type { OpenDatabase } from '@tocsin/db/database/open';
-import { deleteUser } from '@tocsin/db/users/change-users';
+import { deleteUser } from '@tocsin/db/users/users';
 import { until } from '@tocsin/embedded/testing/until';
 import { newMonitor, recordCheck } from '../testing/monitors.ts';
 import { browser, newSignedInUser } from '../testing/sign-in.ts';

@@ -3,10 +3,10 @@ import { acceptInvitation, findOpenInvitation } from '@tocsin/db/users/invitatio
 import { createInvitation } from '@tocsin/db/users/invitations';
 import { deleteInvitation } from '@tocsin/db/users/invitations';
 import { listInvitations } from '@tocsin/db/users/invitations';
-import { deleteUser } from '@tocsin/db/users/change-users';
+import { deleteUser } from '@tocsin/db/users/users';
 import { findUserWithAccount } from '@tocsin/db/users/users';
 import { listUsers } from '@tocsin/db/users/users';
-import { setUserRole } from '@tocsin/db/users/change-users';
+import { setUserRole } from '@tocsin/db/users/users';
 import type { ApiContext } from '../context.ts';
 import type { Handlers } from '../http/implement.ts';
 
