@@ -1,16 +1,6 @@
 import type { DeliveryState, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { type Name, sql, type SQL } from 'drizzle-orm';
-import {
-  type AnyPgColumn,
-  boolean,
-  index,
-  integer,
-  pgTable,
-  primaryKey,
-  text,
-  unique,
-  uuid,
-} from 'drizzle-orm/pg-core';
+import { type AnyPgColumn, index, pgTable, primaryKey, unique } from 'drizzle-orm/pg-core';
 import { channels } from '../channels/table.ts';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
@@ -46,24 +36,24 @@ function claimIndex(name: string, condition: keyof typeof CLAIM_CONDITIONS, ...c
 /** One webhook event to one channel. `nextAttemptAt` is the only retry clock. */
 export const deliveries = pgTable(
   'deliveries',
-  {
+  (t) => ({
     /** Also the `webhook-id` of every attempt. */
     id: primaryId(),
     accountId: accountId(),
     channelId: ownerId('channel_id', () => channels.id),
-    statusChangeId: uuid('status_change_id').notNull(),
-    monitorId: uuid('monitor_id').notNull(),
-    event: text('event').$type<WebhookEvent>().notNull(),
+    statusChangeId: t.uuid('status_change_id').notNull(),
+    monitorId: t.uuid('monitor_id').notNull(),
+    event: t.text('event').$type<WebhookEvent>().notNull(),
     /** The stamp of the webhook event: deliveries of a monitor to a channel start in this order. */
     timestamp: instant('timestamp').notNull(),
-    payload: text('payload').notNull(),
+    payload: t.text('payload').notNull(),
     /** A test event: attempted once, whatever the state of its channel, and without an effect on that state. */
-    test: boolean('test').notNull().default(false),
-    state: text('state').$type<DeliveryState>().notNull(),
+    test: t.boolean('test').notNull().default(false),
+    state: t.text('state').$type<DeliveryState>().notNull(),
     /** Attempts whose outcome is recorded. */
-    attemptCount: integer('attempt_count').notNull().default(0),
+    attemptCount: t.integer('attempt_count').notNull().default(0),
     /** Of them those since the last redelivery: the retry schedule starts over with it. */
-    roundAttemptCount: integer('round_attempt_count').notNull().default(0),
+    roundAttemptCount: t.integer('round_attempt_count').notNull().default(0),
     /** The first attempt since then. */
     firstAttemptAt: instant('first_attempt_at'),
     /** Null if no attempt is due: delivered, failed or held. */
@@ -71,10 +61,10 @@ export const deliveries = pgTable(
     /** Until when the running attempt owns the row; null without one. */
     leasedUntil: instant('leased_until'),
     /** Identifies the running attempt: only its owner may record an outcome. */
-    leaseToken: uuid('lease_token'),
+    leaseToken: t.uuid('lease_token'),
     createdAt: instant('created_at').notNull().default(clockNow),
     deliveredAt: instant('delivered_at'),
-  },
+  }),
   (table) => [
     unique('deliveries_fan_out_key').on(table.statusChangeId, table.event, table.channelId),
     claimIndex('deliveries_pending_idx', 'pending', table.nextAttemptAt, table.id),
@@ -94,16 +84,16 @@ export type DeliveryRow = typeof deliveries.$inferSelect;
 /** The log of attempts. `error` is null after a 2xx response. */
 export const attempts = pgTable(
   'attempts',
-  {
+  (t) => ({
     deliveryId: ownerId('delivery_id', () => deliveries.id),
-    number: integer('number').notNull(),
+    number: t.integer('number').notNull(),
     startedAt: instant('started_at').notNull(),
-    durationMs: integer('duration_ms').notNull(),
-    statusCode: integer('status_code'),
-    error: text('error'),
+    durationMs: t.integer('duration_ms').notNull(),
+    statusCode: t.integer('status_code'),
+    error: t.text('error'),
     /** The first bytes of the response, as text. */
-    responseExcerpt: text('response_excerpt'),
-  },
+    responseExcerpt: t.text('response_excerpt'),
+  }),
   (table) => [primaryKey({ columns: [table.deliveryId, table.number] })],
 );
 export type AttemptRow = typeof attempts.$inferSelect;

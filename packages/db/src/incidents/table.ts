@@ -1,6 +1,6 @@
 import type { ErrorReason } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
-import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
@@ -10,16 +10,16 @@ import { accountId } from '../users/table.ts';
  */
 export const incidents = pgTable(
   'incidents',
-  {
+  (t) => ({
     id: primaryId(),
     accountId: accountId(),
-    monitorId: uuid('monitor_id').notNull(),
+    monitorId: t.uuid('monitor_id').notNull(),
     openedAt: instant('opened_at').notNull(),
     /** Null while the incident is open. */
     resolvedAt: instant('resolved_at'),
-    cause: text('cause').$type<ErrorReason>(),
-    region: text('region').notNull(),
-  },
+    cause: t.text('cause').$type<ErrorReason>(),
+    region: t.text('region').notNull(),
+  }),
   (table) => [
     uniqueIndex('incidents_one_open_key')
       .on(table.monitorId)

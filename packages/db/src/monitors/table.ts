@@ -1,7 +1,7 @@
 import type { Assertions } from '@tocsin/contracts/monitors/monitor';
 import type { HttpMethod, MonitorStatus } from '@tocsin/contracts/vocabulary';
 import { sql } from 'drizzle-orm';
-import { index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core';
 import { clockNow, instant, ownerId, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
@@ -11,38 +11,38 @@ import { accountId } from '../users/table.ts';
  */
 export const monitors = pgTable(
   'monitors',
-  {
+  (t) => ({
     id: primaryId(),
     accountId: accountId(),
-    name: text('name').notNull(),
-    url: text('url').notNull(),
-    type: text('type').notNull(),
-    intervalSeconds: integer('interval_seconds').notNull(),
-    timeoutSeconds: integer('timeout_seconds').notNull(),
-    method: text('method').$type<HttpMethod>().notNull(),
-    sealedHeaders: jsonb('sealed_headers').$type<Record<string, string>>(),
-    sealedBody: text('sealed_body'),
-    assertions: jsonb('assertions').$type<Assertions>(),
-    failureThreshold: integer('failure_threshold').notNull(),
+    name: t.text('name').notNull(),
+    url: t.text('url').notNull(),
+    type: t.text('type').notNull(),
+    intervalSeconds: t.integer('interval_seconds').notNull(),
+    timeoutSeconds: t.integer('timeout_seconds').notNull(),
+    method: t.text('method').$type<HttpMethod>().notNull(),
+    sealedHeaders: t.jsonb('sealed_headers').$type<Record<string, string>>(),
+    sealedBody: t.text('sealed_body'),
+    assertions: t.jsonb('assertions').$type<Assertions>(),
+    failureThreshold: t.integer('failure_threshold').notNull(),
     /** As given; empty means the default region. */
-    regions: text('regions').array().notNull(),
-    runbookUrl: text('runbook_url'),
-    externalId: text('external_id'),
-    source: text('source'),
+    regions: t.text('regions').array().notNull(),
+    runbookUrl: t.text('runbook_url'),
+    externalId: t.text('external_id'),
+    source: t.text('source'),
     /** Raised by every change. */
-    revision: integer('revision').notNull().default(1),
+    revision: t.integer('revision').notNull().default(1),
     /** The revision that last changed url, method, headers, body, assertions or timeout. */
-    probeRevision: integer('probe_revision').notNull().default(1),
-    status: text('status').$type<MonitorStatus>().notNull().default('PENDING'),
+    probeRevision: t.integer('probe_revision').notNull().default(1),
+    status: t.text('status').$type<MonitorStatus>().notNull().default('PENDING'),
     statusSince: instant('status_since').notNull().default(clockNow),
     /** The status that maintenance covers; null without maintenance. */
-    statusBeforeMaintenance: text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
+    statusBeforeMaintenance: t.text('status_before_maintenance').$type<'PENDING' | 'UP' | 'DOWN'>(),
     lastCheckedAt: instant('last_checked_at'),
     /** The monitor's clock: the last stamp of an event or a webhook event. */
     lastTimestamp: instant('last_timestamp'),
     createdAt: instant('created_at').notNull().default(clockNow),
     updatedAt: instant('updated_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     index('monitors_account_idx').on(table.accountId, table.createdAt.desc(), table.id.desc()),
     index('monitors_source_idx')
@@ -65,7 +65,7 @@ export function monitorId(): ReturnType<typeof ownerId<'monitor_id'>> {
 export type MonitorRow = typeof monitors.$inferSelect;
 
 /** Deleted monitors that may have left events, rollups or incidents: there may be too many of those for one transaction. */
-export const deletedMonitors = pgTable('deleted_monitors', {
-  monitorId: uuid('monitor_id').primaryKey(),
+export const deletedMonitors = pgTable('deleted_monitors', (t) => ({
+  monitorId: t.uuid('monitor_id').primaryKey(),
   deletedAt: instant('deleted_at').notNull().default(clockNow),
-});
+}));

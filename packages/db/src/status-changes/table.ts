@@ -1,6 +1,6 @@
 import type { MonitorStatus, WebhookEvent } from '@tocsin/contracts/vocabulary';
 import { sql, type SQL } from 'drizzle-orm';
-import { index, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { index, pgTable } from 'drizzle-orm/pg-core';
 import { clockNow, instant, primaryId } from '../database/sql.ts';
 import { accountId } from '../users/table.ts';
 
@@ -21,21 +21,21 @@ export function monitorIfDue(row = 'status_changes'): SQL {
 /** The outbox (docs/reference/delivery.md): each row freezes what its deliveries need, and outlives its monitor. */
 export const statusChanges = pgTable(
   'status_changes',
-  {
+  (t) => ({
     id: primaryId(),
     accountId: accountId(),
-    monitorId: uuid('monitor_id').notNull(),
-    fromStatus: text('from_status').$type<MonitorStatus>().notNull(),
-    toStatus: text('to_status').$type<MonitorStatus>().notNull(),
-    region: text('region').notNull(),
+    monitorId: t.uuid('monitor_id').notNull(),
+    fromStatus: t.text('from_status').$type<MonitorStatus>().notNull(),
+    toStatus: t.text('to_status').$type<MonitorStatus>().notNull(),
+    region: t.text('region').notNull(),
     timestamp: instant('timestamp').notNull(),
-    webhookEvents: jsonb('webhook_events').$type<readonly FrozenWebhookEvent[]>().notNull(),
+    webhookEvents: t.jsonb('webhook_events').$type<readonly FrozenWebhookEvent[]>().notNull(),
     /** The channels assigned when the status changed. */
-    channelIds: uuid('channel_ids').array().notNull(),
+    channelIds: t.uuid('channel_ids').array().notNull(),
     /** When its deliveries were made; null until then. */
     dispatchedAt: instant('dispatched_at'),
     createdAt: instant('created_at').notNull().default(clockNow),
-  },
+  }),
   (table) => [
     index('status_changes_undispatched_idx')
       .on(monitorIfDue(), table.timestamp)
