@@ -33,7 +33,7 @@ async function noticeOf(folder: string): Promise<string> {
 
 const SOURCE = 'packages/cli';
 /** A package of one file has no dependencies, so that nothing else is resolved or downloaded when it is installed. */
-const LEFT_OUT = new Set(['private', 'exports', 'dependencies', 'devDependencies']);
+const LEFT_OUT = new Set(['private', 'scripts', 'exports', 'dependencies', 'devDependencies']);
 
 /**
  * Packs `packages/cli` as the npm package that users install. Needs no build and no network.
