@@ -14,23 +14,21 @@ const forPhases = (toText: (phase: string) => string): SQL => sql.raw(PHASES.map
 export const ROLLUP_COLUMNS = sql`monitor_id, region, hour, checks, failures, gaps, latency_buckets, latency_counts, timed_checks,
   ${forPhases((phase) => `${phase}_sum_ms`)}`;
 
-export interface HourlyCountsRange {
-  readonly monitorIds: readonly string[];
+/** Whole hours, in epoch milliseconds. */
+export interface HoursRange {
   /** The start of the first hour, and the end of the last. */
-  readonly from: Date;
-  readonly to: Date;
+  readonly from: number;
+  readonly to: number;
   /** Postgres' clock: no slot is a gap while its check may still happen. */
-  readonly now: Date;
+  readonly now: number;
 }
 
 /**
- * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`. It rolls hours up, and counts those that are not
- * rolled up yet. Hours without a check and without a gap are left out.
- *
- * A check counts in the hour of its event, a gap in the hour of its slot. A planned slot is a gap if it has no event with a stamp within
- * 15 minutes. It counts from the time on at which its check can no longer start: an interval and 15 s later, at most 15 minutes.
+ * The query that counts raw events by monitor, region and hour, with `ROLLUP_COLUMNS`. Hours without a check and without a gap are left out.
+ * A check counts in the hour of its event, a gap in the hour of its slot. A planned slot without an event within 15 minutes is a gap as
+ * soon as its check can no longer start: an interval and 15 s later, at most 15 minutes.
  */
-export function hourlyCounts({ monitorIds, from, to, now }: HourlyCountsRange): SQL {
+export function hourlyCounts(monitorIds: readonly string[], { from, to, now }: HoursRange): SQL {
   const ids = arrayOf('uuid', monitorIds);
   const [start, end, clock] = [timestamptz(from), timestamptz(to), timestamptz(now)];
   const late = milliseconds(MAX_LATENESS_MS);
@@ -100,15 +98,11 @@ function slotsBefore(time: SQL): SQL {
   return sql`((${wholeMs(time)} - phase_ms + interval_ms - 1) / interval_ms)`;
 }
 
-export interface CountsRange {
+export interface CountsRange extends HoursRange {
   readonly monitorId: string;
-  readonly from: Date;
-  /** The end of the hour that runs. */
-  readonly to: Date;
   readonly bucketHours: number;
   /** Hours before it are rolled up; the others are counted from their events. */
-  readonly rolledUntil: Date;
-  readonly now: Date;
+  readonly rolledUntil: number;
 }
 
 /** The counts of one region in one period, which begins at `start`, epoch milliseconds. */
@@ -139,14 +133,14 @@ const countsRow = z.object({
  */
 export async function readCounts(tx: Transaction, range: CountsRange): Promise<BucketCounts[]> {
   const { monitorId, from, to, now } = range;
-  const seam = new Date(Math.min(Math.max(range.rolledUntil.getTime(), from.getTime()), to.getTime()));
+  const seam = Math.min(Math.max(range.rolledUntil, from), to);
   const rows = await query(tx, countsRow)`
     with hourly as (
       select c.*, date_bin(${range.bucketHours} * interval '1 hour', c.hour, timestamptz 'epoch') as start
       from (
         select ${ROLLUP_COLUMNS} from check_rollups
         where monitor_id = ${monitorId} and hour >= ${timestamptz(from)} and hour < ${timestamptz(seam)}
-        union all select ${ROLLUP_COLUMNS} from (${hourlyCounts({ monitorIds: [monitorId], from: seam, to, now })}) live
+        union all select ${ROLLUP_COLUMNS} from (${hourlyCounts([monitorId], { from: seam, to, now })}) live
       ) c),
     latencies as (
       select region, start, array_agg(bucket) as buckets, array_agg(count) as counts

@@ -27,11 +27,11 @@ export async function getMonitorStats(
       const from = (Math.floor(now / bucketMs) - buckets + 1) * bucketMs;
       const counts = await readCounts(tx, {
         monitorId: id,
-        from: new Date(from),
-        to: new Date((Math.floor(now / HOUR_MS) + 1) * HOUR_MS),
+        from,
+        to: (Math.floor(now / HOUR_MS) + 1) * HOUR_MS,
         bucketHours,
-        rolledUntil: new Date(rolledUntil ?? from),
-        now: new Date(now),
+        rolledUntil: rolledUntil ?? from,
+        now,
       });
       const starts = Array.from({ length: buckets }, (_, index) => from + index * bucketMs);
       return {

@@ -2,7 +2,7 @@ import { eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Database, Queryable, Transaction } from '../database/open.ts';
 import { clockNow, epochMs, query, queryColumn, queryOne, timestamptz } from '../database/sql.ts';
-import { hourlyCounts, ROLLUP_COLUMNS } from './count-checks.ts';
+import { hourlyCounts, type HoursRange, ROLLUP_COLUMNS } from './count-checks.ts';
 import { ensureRollupPartition, oldestRollup } from './partitions.ts';
 import { checkRollupState } from './table.ts';
 
@@ -63,7 +63,9 @@ export async function rollUpNextHour(
   let after = BEFORE_ALL;
   for (;;) {
     if (signal?.aborted === true) return null;
-    const slice = await db.transaction((tx) => rollUpSlice(tx, hour, new Date(now), after, monitorsAtOnce));
+    const slice = await db.transaction((tx) =>
+      rollUpSlice(tx, { from: start, to: start + HOUR_MS, now }, after, monitorsAtOnce),
+    );
     if (slice === null) break;
     for (const { region, gaps: count } of slice.gaps) gaps[region] = (gaps[region] ?? 0) + count;
     after = slice.last;
@@ -103,17 +105,16 @@ const gapCount = z.object({ region: z.string(), gaps: z.number() });
  * watermark: `purgeDeletedMonitors` waits for that before it deletes the rest of a monitor.
  * @returns its gaps and last monitor; null if no monitor is left, or another process has completed the hour
  */
-async function rollUpSlice(tx: Transaction, hour: Date, now: Date, after: string, monitorsAtOnce: number) {
+async function rollUpSlice(tx: Transaction, hour: HoursRange, after: string, monitorsAtOnce: number) {
   const locked = await tx.execute(sql`
-    select from check_rollup_state where rolled_until = ${timestamptz(hour)} for update`);
+    select from check_rollup_state where rolled_until = ${timestamptz(hour.from)} for update`);
   if (locked.rowCount === 0) return null;
   const monitorIds = await queryColumn(tx)`
     select id from monitors where id > ${after} order by id limit ${monitorsAtOnce}`;
   const last = monitorIds.at(-1);
   if (last === undefined) return null;
-  const to = new Date(hour.getTime() + HOUR_MS);
   const gaps = await query(tx, gapCount)`
-    with counted as materialized (${hourlyCounts({ monitorIds, from: hour, to, now })}),
+    with counted as materialized (${hourlyCounts(monitorIds, hour)}),
     written as (
       insert into check_rollups (${ROLLUP_COLUMNS}) select ${ROLLUP_COLUMNS} from counted on conflict do nothing)
     select region, sum(gaps)::int as gaps from counted where gaps > 0 group by region`;
